@@ -105,7 +105,7 @@ def unlisted(
         texts: the different texts of a column, sorted.
         counts: number of rows of each, shape (texts,).
     """
-    possible = [place for place in np.flatnonzero(counts) if is_label(texts[place])]
+    possible = [place for place in np.flatnonzero(counts).tolist() if is_label(texts[place])]
     found = [texts[place] for place in possible]
     kept = are_unlisted(attribute, found)
     return list(itertools.compress(found, kept)), counts[list(itertools.compress(possible, kept))]

@@ -41,13 +41,13 @@ class Codes:
 
     engine: Engine
     domain: Domain
-    table: exp.Expression
+    table: exp.Expr
     kept: bool
     record_count: int
     digest: str
     columns: tuple[str, ...] = ()
 
-    def counts(self, cell: exp.Expression, cells: int) -> NDArray[np.int64]:
+    def counts(self, cell: exp.Expr, cells: int) -> NDArray[np.int64]:
         """The number of rows of each cell, shape (cells,).
 
         Args:
@@ -208,7 +208,7 @@ def _type(attribute: Attribute) -> str:
     return "smallint" if attribute.size <= np.iinfo(np.int16).max else "int"
 
 
-def _columns(domain: Domain) -> list[exp.Expression]:
+def _columns(domain: Domain) -> list[exp.Expr]:
     """Columns of codes and texts."""
     names = []
     for place, attribute in enumerate(domain.attributes):
@@ -217,7 +217,7 @@ def _columns(domain: Domain) -> list[exp.Expression]:
     return list(map(exp.column, names))
 
 
-def _digest(engine: Engine, domain: Domain, table: exp.Expression, records: int) -> str:
+def _digest(engine: Engine, domain: Domain, table: exp.Expr, records: int) -> str:
     place = engine.place()
     columns = _columns(domain) + ([] if place is None else [place])
     # With another number of rows the sum is hardly the same.

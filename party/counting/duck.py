@@ -20,7 +20,7 @@ from ...common.data.table import code_dtype
 from ...common.data.texts import has_open_categories
 from ...common.data.values import read_texts, refuse_rows
 from ..sources.cells import ZONED, cells_for, in_local_time
-from ..sources.source import CONFIG, Queried, quoted
+from ..sources.source import CONFIG, Scanned, quoted
 from .engine import Engine
 from .kinds import Kind
 from .names import text_of
@@ -59,7 +59,7 @@ class DuckEngine(Engine):
 
     dialect: ClassVar[str] = "duckdb"
 
-    def __init__(self, rows: Queried) -> None:
+    def __init__(self, rows: Scanned) -> None:
         self._rows = rows
         self.name = rows.name
         self._folder = Path(tempfile.mkdtemp(prefix="dpmosaic-"))
@@ -72,30 +72,30 @@ class DuckEngine(Engine):
         """See `Engine`."""
         return {name: _kind(kind) for name, kind in zip(self._rows.columns(), self._types, strict=True)}
 
-    def column(self, name: str) -> exp.Expression:
+    def column(self, name: str) -> exp.Expr:
         """See `Engine`."""
         return exp.column(f"c{self._rows.columns().index(name)}")
 
-    def source(self) -> exp.Expression:
+    def source(self) -> exp.Expr:
         """See `Engine`."""
         return exp.to_table("scan")
 
-    def text(self, value: exp.Expression) -> exp.Expression:
+    def text(self, value: exp.Expr) -> exp.Expr:
         """See `Engine`; without the collation that a column may have."""
         return exp.func(
             "DECODE", exp.func("ENCODE", exp.cast(value, "text"), dialect="duckdb"), dialect="duckdb"
         )
 
-    def keep(self, name: str, rows: exp.Select) -> exp.Expression:
+    def keep(self, name: str, rows: exp.Select) -> exp.Expr:
         """See `Engine`; in the file on disk."""
         self._query(f"CREATE OR REPLACE TABLE {_STORE}.{name} AS {rows.sql(self.dialect)}")
         return exp.to_table(f"{_STORE}.{name}")
 
-    def place(self) -> exp.Expression:
+    def place(self) -> exp.Expr:
         """See `Engine`."""
         return exp.column("rowid")
 
-    def fetch(self, query: exp.Expression) -> list[NDArray[Any]]:
+    def fetch(self, query: exp.Select) -> list[NDArray[Any]]:
         """See `Engine`."""
         return list(self._query(query.sql(self.dialect)).values())
 
@@ -111,8 +111,8 @@ class DuckEngine(Engine):
             start += _ROWS
 
     def encode(
-        self, codes: exp.Expression, attributes: Mapping[str, Attribute], reasons: Mapping[str, str]
-    ) -> exp.Expression:
+        self, codes: exp.Expr, attributes: Mapping[str, Attribute], reasons: Mapping[str, str]
+    ) -> exp.Expr:
         """See `Engine`: the cells are read in batches, as those of a table in memory."""
         places = {key: self._rows.columns().index(one.name) for key, one in attributes.items()}
         cells = ", ".join(
@@ -144,7 +144,7 @@ class DuckEngine(Engine):
             self._query(f"DROP TABLE {table}")
         return exp.to_table(f"{_STORE}.whole")
 
-    def hashed(self, columns: Sequence[exp.Expression]) -> exp.Expression:
+    def hashed(self, columns: Sequence[exp.Expr]) -> exp.Expr:
         """See `Engine`."""
         return exp.func("HASH", *columns, dialect=self.dialect)
 

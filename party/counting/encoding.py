@@ -43,7 +43,7 @@ _LARGEST = float(np.finfo(np.float64).max)
 class Texts(Protocol):
     """What engines do differently with texts."""
 
-    def text(self, value: exp.Expression) -> exp.Expression:
+    def text(self, value: exp.Expr) -> exp.Expr:
         """A value as text that is compared byte by byte."""
 
 
@@ -56,11 +56,11 @@ class Encoding:
         code: an expression over them; negative where there is no code, see `outcomes`.
     """
 
-    readings: Mapping[str, exp.Expression]
-    code: exp.Expression
+    readings: Mapping[str, exp.Expr]
+    code: exp.Expr
 
 
-def encoding_of(attribute: Attribute, kind: Kind, column: exp.Expression, name: str, sql: Texts) -> Encoding:
+def encoding_of(attribute: Attribute, kind: Kind, column: exp.Expr, name: str, sql: Texts) -> Encoding:
     """The codes of a column.
 
     Args:
@@ -86,8 +86,8 @@ def encoding_of(attribute: Attribute, kind: Kind, column: exp.Expression, name: 
 
 
 def label_text(
-    attribute: CategoricalAttribute, kind: Kind, column: exp.Expression, sql: Texts
-) -> exp.Expression:
+    attribute: CategoricalAttribute, kind: Kind, column: exp.Expr, sql: Texts
+) -> exp.Expr:
     """The text of each cell of open categories, as labels state it; empty if it is missing.
 
     Raises:
@@ -106,7 +106,7 @@ def label_text(
 
 
 def _of_numbers(
-    attribute: NumericAttribute | CodedAttribute, kind: Kind, column: exp.Expression, name: str, sql: Texts
+    attribute: NumericAttribute | CodedAttribute, kind: Kind, column: exp.Expr, name: str, sql: Texts
 ) -> Encoding:
     number, written = exp.column(f"{name}_number"), exp.column(f"{name}_text")
     missing = outcome(attribute, None)
@@ -130,8 +130,8 @@ def _of_numbers(
 
 
 def _code_of_number(
-    attribute: NumericAttribute | CodedAttribute, kind: Kind, number: exp.Expression
-) -> exp.Expression:
+    attribute: NumericAttribute | CodedAttribute, kind: Kind, number: exp.Expr
+) -> exp.Expr:
     """The code of a finite number."""
     fraction = whole(-1 - REFUSED.index("fraction"))
     if isinstance(attribute, CodedAttribute):
@@ -149,13 +149,13 @@ def _code_of_number(
     return case([(_is_fraction(number), fraction)], code)
 
 
-def _is_fraction(number: exp.Expression) -> exp.Expression:
+def _is_fraction(number: exp.Expr) -> exp.Expr:
     # Larger ones are whole, and some engines have no floor of them.
     small = exp.and_(number > double(-LARGEST_WHOLE), number < double(LARGEST_WHOLE))
     return exp.and_(small, exp.NEQ(this=number.copy(), expression=exp.func("FLOOR", number.copy())))
 
 
-def _number_in(written: exp.Expression) -> exp.Expression:
+def _number_in(written: exp.Expr) -> exp.Expr:
     """The number in a text that is plain; otherwise NULL."""
     return case(
         [
@@ -168,13 +168,13 @@ def _number_in(written: exp.Expression) -> exp.Expression:
     )
 
 
-def _matches(written: exp.Expression, pattern: str) -> exp.Expression:
+def _matches(written: exp.Expr, pattern: str) -> exp.Expr:
     return exp.RegexpLike(this=written.copy(), expression=exp.Literal.string(pattern))
 
 
 def _finite(
-    attribute: Attribute, number: exp.Expression, missing: int, code: exp.Expression
-) -> exp.Expression:
+    attribute: Attribute, number: exp.Expr, missing: int, code: exp.Expr
+) -> exp.Expr:
     """The code of a number that may be missing, infinite or not a number, whatever order NaN has."""
     infinite = [
         (number.copy().eq(double(value)), whole(outcome(attribute, np.float64(value))))
@@ -185,8 +185,8 @@ def _finite(
 
 
 def _blank(
-    written: exp.Expression, missing: int, listed: Mapping[str, int], otherwise: exp.Expression
-) -> exp.Expression:
+    written: exp.Expr, missing: int, listed: Mapping[str, int], otherwise: exp.Expr
+) -> exp.Expr:
     """The code of a text that may be missing or listed."""
     empty = exp.or_(written.copy().is_(exp.null()), written.copy().eq(text("")))
     return case([(empty, whole(missing))], code_of_text(written, listed, otherwise))
@@ -196,7 +196,7 @@ def _of_listed(
     attribute: Attribute,
     listing: CategoricalAttribute,
     kind: Kind,
-    column: exp.Expression,
+    column: exp.Expr,
     name: str,
     sql: Texts,
 ) -> Encoding:
@@ -221,7 +221,7 @@ def _of_listed(
 def _of_texts(
     attribute: Attribute,
     listing: CategoricalAttribute,
-    column: exp.Expression,
+    column: exp.Expr,
     name: str,
     sql: Texts,
     missing: int,
@@ -243,7 +243,7 @@ def _of_texts(
     return Encoding(readings, _blank(written, missing, codes, other))
 
 
-def _of_times(attribute: TimeAttribute, column: exp.Expression, name: str) -> Encoding:
+def _of_times(attribute: TimeAttribute, column: exp.Expr, name: str) -> Encoding:
     time = exp.column(f"{name}_time")
     missing = whole(outcome(attribute, np.datetime64("NaT", "us")))
     code = code_of_time(time, pieces_of_times(attribute))

@@ -44,34 +44,34 @@ class Engine(ABC):
         """The names of the source's columns in order, and what they hold."""
 
     @abstractmethod
-    def column(self, name: str) -> exp.Expression:
+    def column(self, name: str) -> exp.Expr:
         """A column of the source."""
 
     @abstractmethod
-    def source(self) -> exp.Expression:
+    def source(self) -> exp.Expr:
         """The source, to select from."""
 
     @abstractmethod
-    def text(self, value: exp.Expression) -> exp.Expression:
+    def text(self, value: exp.Expr) -> exp.Expr:
         """A value as text that is compared byte by byte."""
 
     @abstractmethod
-    def keep(self, name: str, rows: exp.Select) -> exp.Expression | None:
+    def keep(self, name: str, rows: exp.Select) -> exp.Expr | None:
         """Computes rows once, into a temporary table of this connection; returns it, to select from.
 
         None if the party has no right to create one: then they are computed for every query.
         """
 
-    def order(self) -> exp.Expression | None:
+    def order(self) -> exp.Expr | None:
         """What orders the rows of the source, to number those that are kept; None if nothing has to."""
         return None
 
     @abstractmethod
-    def place(self) -> exp.Expression | None:
+    def place(self) -> exp.Expr | None:
         """What numbers the rows of a kept table in the source's order; None if the source has none."""
 
     @abstractmethod
-    def fetch(self, query: exp.Expression) -> list[NDArray[Any]]:
+    def fetch(self, query: exp.Select) -> list[NDArray[Any]]:
         """The columns of a query's answer."""
 
     @abstractmethod
@@ -79,8 +79,8 @@ class Engine(ABC):
         """Columns of a kept table in the order of `place`, some rows after the other."""
 
     def encode(
-        self, codes: exp.Expression, attributes: Mapping[str, Attribute], reasons: Mapping[str, str]
-    ) -> exp.Expression:
+        self, codes: exp.Expr, attributes: Mapping[str, Attribute], reasons: Mapping[str, str]
+    ) -> exp.Expr:
         """Kept codes with some columns replaced by what Python's encoders give; refuses by default.
 
         Args:
@@ -118,7 +118,7 @@ class Engine(ABC):
         """Ends the connection."""
 
     @abstractmethod
-    def hashed(self, columns: Sequence[exp.Expression]) -> exp.Expression:
+    def hashed(self, columns: Sequence[exp.Expr]) -> exp.Expr:
         """A whole number of 64 bits for each row, of the values of its columns."""
 
 

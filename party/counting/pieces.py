@@ -25,7 +25,10 @@ UNCLEAR = -1 - len(REFUSED)
 """In place of a code: SQL cannot tell what Python would read in the cell."""
 
 _LARGEST = float(np.finfo(np.float64).max)
-_BITS = {np.dtype(np.float64): np.int64, np.dtype(np.float32): np.int32}
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+_BITS = {_DOUBLE: np.dtype(np.int64), _SINGLE: np.dtype(np.int32)}
+_MOST = {_DOUBLE: _LARGEST, _SINGLE: float(np.finfo(np.float32).max)}
+_LEAST_BITS = {_DOUBLE: np.iinfo(np.int64).min, _SINGLE: np.iinfo(np.int32).min}
 _FIRST_DAY, _LAST_DAY = np.datetime64("0001-01-01", "us"), np.datetime64("9999-12-31", "us")
 
 
@@ -73,8 +76,8 @@ def pieces_of_numbers(attribute: NumericAttribute, kind: Kind) -> Pieces:
     atoms = np.array(attribute.atoms, dtype=np.float64)
     after = [np.nextafter(value, np.inf) for value in (np.array([high]), atoms)]
     marks = np.unique(np.concatenate([cells[:, 0], [grid[0], high], atoms, *after]))
-    dtype = np.dtype(np.float32 if kind is Kind.SINGLE else np.float64)
-    lowest = np.array([np.finfo(dtype).min], dtype=dtype)
+    dtype = _SINGLE if kind is Kind.SINGLE else _DOUBLE
+    lowest = np.array([-_MOST[dtype]], dtype=dtype)
     as_given = attribute.multiple_of is None and kind is not Kind.SINGLE
     reached = marks if as_given else _first_reaching(attribute.numbers, marks, dtype)
     starts = np.unique(np.concatenate([lowest, reached]))
@@ -101,12 +104,12 @@ def pieces_of_listed(attribute: Attribute, listing: CategoricalAttribute, kind: 
         listed = {number for number in listed if number.is_integer()}
         if any(abs(number) > LARGEST_WHOLE for number in listed):
             raise NotExact("it lists whole numbers above 2^53")
-    dtype = np.dtype(np.float32 if kind is Kind.SINGLE else np.float64)
+    dtype = _SINGLE if kind is Kind.SINGLE else _DOUBLE
     with np.errstate(over="ignore"):
         values = np.unique(np.array([n for n in listed if abs(n) < np.inf], dtype=np.float64).astype(dtype))
     values = values[np.isfinite(values)]
     starts = np.unique(
-        np.concatenate([[np.finfo(dtype).min], values, np.nextafter(values, dtype.type(np.inf))])
+        np.concatenate([[-_MOST[dtype]], values, np.nextafter(values, dtype.type(np.inf))])
     )
     read = starts.astype(dtype)
     if kind is Kind.WHOLE:
@@ -180,8 +183,9 @@ def _first_reaching(
 
     Floats are bisected in their order as whole numbers.
     """
-    low = np.full(len(marks), _ordered(np.array([np.finfo(dtype).min], dtype=dtype))[0], dtype=np.int64)
-    high = np.full(len(marks), _ordered(np.array([np.finfo(dtype).max], dtype=dtype))[0], dtype=np.int64)
+    low, high = (
+        np.repeat(_ordered(np.array([bound], dtype=dtype)), len(marks)) for bound in (-_MOST[dtype], _MOST[dtype])
+    )
     while np.any(low < high):
         # Without an overflow of the sum of both.
         middle = (low >> 1) + (high >> 1) + (low & high & 1)
@@ -194,15 +198,13 @@ def _first_reaching(
 def _ordered(floats: NDArray[Any]) -> NDArray[np.int64]:
     """Whole numbers in the order of the floats."""
     bits = floats.view(_BITS[floats.dtype]).astype(np.int64)
-    least = np.int64(np.iinfo(_BITS[floats.dtype]).min)
-    return np.where(bits < 0, least - bits, bits)
+    return np.where(bits < 0, _LEAST_BITS[floats.dtype] - bits, bits)
 
 
 def _float(ordered: NDArray[np.int64], dtype: np.dtype[Any]) -> NDArray[Any]:
     """The floats at these places in their order."""
-    whole = _BITS[dtype]
-    bits = np.where(ordered < 0, np.int64(np.iinfo(whole).min) - ordered, ordered)
-    return bits.astype(whole).view(dtype)
+    bits = np.where(ordered < 0, _LEAST_BITS[dtype] - ordered, ordered)
+    return bits.astype(_BITS[dtype]).view(dtype)
 
 
 def _without_fractions(attribute: NumericAttribute, values: NDArray[Any]) -> NDArray[np.int64]:

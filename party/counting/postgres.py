@@ -79,11 +79,11 @@ class PostgresEngine(RemoteEngine):
             described = cursor.description or []
         return self._checked({one.name: _KINDS.get(one.type_code, Kind.OTHER) for one in described})
 
-    def text(self, value: exp.Expression) -> exp.Expression:
+    def text(self, value: exp.Expr) -> exp.Expr:
         """See `Engine`."""
         return exp.Collate(this=exp.cast(value, "text"), expression=exp.to_identifier("C", quoted=True))
 
-    def keep(self, name: str, rows: exp.Select) -> exp.Expression | None:
+    def keep(self, name: str, rows: exp.Select) -> exp.Expr | None:
         """See `Engine`; a server that only reads, or a party without the right, keeps none."""
         try:
             self._execute(f"CREATE TEMP TABLE {name} AS {rows.sql(self.dialect)}")
@@ -111,7 +111,7 @@ class PostgresEngine(RemoteEngine):
             while batch := cursor.fetchmany(BATCH_ROWS):
                 yield columns_of(batch, len(rows.selects))
 
-    def hash_of_text(self, text: exp.Expression) -> exp.Expression:
+    def hash_of_text(self, text: exp.Expr) -> exp.Expr:
         """See `RemoteEngine`."""
         return exp.func("hashtextextended", text, exp.Literal.number(0), dialect=self.dialect)
 

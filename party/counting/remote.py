@@ -36,7 +36,7 @@ class Place:
     query: str = ""
     order_by: str | None = None
 
-    def source(self, dialect: str) -> exp.Expression:
+    def source(self, dialect: str) -> exp.Expr:
         """The rows, to select from.
 
         Args:
@@ -80,24 +80,24 @@ class RemoteEngine(Engine):
             DataError: see `Engine`.
         """
 
-    def column(self, name: str) -> exp.Expression:
+    def column(self, name: str) -> exp.Expr:
         """See `Engine`."""
         return exp.column(name, quoted=True)
 
-    def source(self) -> exp.Expression:
+    def source(self) -> exp.Expr:
         """See `Engine`."""
         return self._source.copy()
 
-    def text(self, value: exp.Expression) -> exp.Expression:
+    def text(self, value: exp.Expr) -> exp.Expr:
         """See `Engine`."""
         return exp.cast(value, "text")
 
-    def order(self) -> exp.Expression | None:
+    def order(self) -> exp.Expr | None:
         """See `Engine`."""
         name = self._place.order_by
         return None if name is None else self.column(name)
 
-    def place(self) -> exp.Expression | None:
+    def place(self) -> exp.Expr | None:
         """See `Engine`."""
         return None if self._place.order_by is None else exp.column(PLACE)
 
@@ -105,14 +105,14 @@ class RemoteEngine(Engine):
         """See `Engine`."""
         return columns_of(self.run(query.sql(self.dialect)), len(query.selects))
 
-    def hashed(self, columns: Sequence[exp.Expression]) -> exp.Expression:
+    def hashed(self, columns: Sequence[exp.Expr]) -> exp.Expr:
         """See `Engine`; by a hash of a text."""
         texts = [exp.func("COALESCE", exp.cast(column, "text"), exp.Literal.string("")) for column in columns]
         parts = [part for one in texts for part in (one, exp.Literal.string(","))]
         return self.hash_of_text(exp.func("CONCAT", *parts))
 
     @abstractmethod
-    def hash_of_text(self, text: exp.Expression) -> exp.Expression:
+    def hash_of_text(self, text: exp.Expr) -> exp.Expr:
         """A whole number of 64 bits for each text."""
 
     def _checked(self, kinds: Mapping[str, Kind]) -> Mapping[str, Kind]:

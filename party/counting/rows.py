@@ -221,9 +221,9 @@ class CountedRows:
         found = pairs_of_joints(joint, self.record_count, sizes, pairs)
         return found | {clique: self.marginal(clique) for clique in cliques if clique not in found}
 
-    def _cell(self, names: Clique, groups: Groups) -> exp.Expression:
+    def _cell(self, names: Clique, groups: Groups) -> exp.Expr:
         """The number of the cell of each row."""
-        cell: exp.Expression = whole(0)
+        cell: exp.Expr = whole(0)
         for place, name in enumerate(names):
             labels = groups[place] if groups else ()
             size = max(labels) + 1 if labels else self.domain[name].size
@@ -235,7 +235,7 @@ class CountedRows:
             )
         return cell
 
-    def _code(self, name: str, labels: Grouping) -> exp.Expression:
+    def _code(self, name: str, labels: Grouping) -> exp.Expr:
         """The code of each row, or its group."""
         kept = self.connection.domain
         attribute, column = kept[name], exp.column(code_of(kept.position(name)))

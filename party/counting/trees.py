@@ -17,26 +17,26 @@ _LEAST_STEPS = 4
 
 
 def case(
-    branches: Sequence[tuple[exp.Expression, exp.Expression]], otherwise: exp.Expression
-) -> exp.Expression:
+    branches: Sequence[tuple[exp.Expr, exp.Expr]], otherwise: exp.Expr
+) -> exp.Expr:
     """CASE WHEN ... THEN ... ELSE ... END; what is otherwise, if there are no branches."""
     if not branches:
         return otherwise
     return exp.Case(ifs=[exp.If(this=test, true=then) for test, then in branches], default=otherwise)
 
 
-def whole(number: int | np.integer[Any]) -> exp.Expression:
+def whole(number: int | np.integer[Any]) -> exp.Expr:
     """A whole number."""
-    found: exp.Expression = exp.Literal.number(abs(int(number)))
+    found: exp.Expr = exp.Literal.number(abs(int(number)))
     return exp.Neg(this=found) if number < 0 else found
 
 
-def double(number: float) -> exp.Expression:
+def double(number: float) -> exp.Expr:
     """A number of float64, exactly: engines take a literal with a point as a decimal number."""
     return exp.cast(exp.Literal.string(repr(float(number))), "double")
 
 
-def text(value: str) -> exp.Expression:
+def text(value: str) -> exp.Expr:
     """A text.
 
     Raises:
@@ -47,7 +47,7 @@ def text(value: str) -> exp.Expression:
     return exp.Literal.string(value)
 
 
-def code_of_number(value: exp.Expression, pieces: Pieces, literal: Any = double) -> exp.Expression:
+def code_of_number(value: exp.Expr, pieces: Pieces, literal: Any = double) -> exp.Expr:
     """The code of a number in pieces.
 
     Args:
@@ -62,15 +62,15 @@ def code_of_number(value: exp.Expression, pieces: Pieces, literal: Any = double)
     return _tree(value, [literal(start) for start in starts], leaves)
 
 
-def code_of_time(value: exp.Expression, pieces: Pieces) -> exp.Expression:
+def code_of_time(value: exp.Expr, pieces: Pieces) -> exp.Expr:
     """The code of a time in pieces; see `code_of_number`."""
     literals = [None, *(_timestamp(start) for start in pieces.starts[1:])]
     return _tree(value, literals, [whole(code) for code in pieces.codes])
 
 
 def code_of_text(
-    value: exp.Expression, codes: Mapping[str, int], otherwise: exp.Expression
-) -> exp.Expression:
+    value: exp.Expr, codes: Mapping[str, int], otherwise: exp.Expr
+) -> exp.Expr:
     """The code of a text.
 
     Args:
@@ -91,14 +91,14 @@ def code_of_text(
     )
 
 
-def _leaves(value: exp.Expression, pieces: Pieces) -> tuple[list[float], list[exp.Expression]]:
+def _leaves(value: exp.Expr, pieces: Pieces) -> tuple[list[float], list[exp.Expr]]:
     """Starts and codes; runs of adjacent whole numbers with adjacent codes are one leaf with arithmetic."""
     starts, codes = pieces.starts, pieces.codes
     step = np.zeros(len(starts), dtype=np.bool_)
     if pieces.steps:
         step[1:] = (np.diff(starts) == 1) & (np.diff(codes) == 1) & (codes[:-1] >= 0)
     first: list[float] = []
-    leaves: list[exp.Expression] = []
+    leaves: list[exp.Expr] = []
     place = 0
     while place < len(starts):
         end = place + 1
@@ -118,12 +118,12 @@ def _leaves(value: exp.Expression, pieces: Pieces) -> tuple[list[float], list[ex
     return first, leaves
 
 
-def _shifted(value: exp.Expression, by: int) -> exp.Expression:
+def _shifted(value: exp.Expr, by: int) -> exp.Expr:
     number = exp.cast(value.copy(), "bigint")
     return exp.Paren(this=exp.Sub(this=number, expression=whole(by))) if by else number
 
 
-def _tree(value: exp.Expression, starts: Sequence[Any], leaves: Sequence[exp.Expression]) -> exp.Expression:
+def _tree(value: exp.Expr, starts: Sequence[Any], leaves: Sequence[exp.Expr]) -> exp.Expr:
     if len(leaves) > _MOST_LEAVES:
         raise NotExact(f"it has more than {_MOST_LEAVES} thresholds or texts")
     if len(leaves) == 1:
@@ -136,5 +136,5 @@ def _tree(value: exp.Expression, starts: Sequence[Any], leaves: Sequence[exp.Exp
     return case([(exp.LT(this=value.copy(), expression=starts[middle]), below)], above)
 
 
-def _timestamp(time: Any) -> exp.Expression:
+def _timestamp(time: Any) -> exp.Expr:
     return exp.cast(exp.Literal.string(f"{as_datetime(time):%Y-%m-%d %H:%M:%S.%f}".zfill(26)), "timestampntz")

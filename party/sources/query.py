@@ -119,7 +119,7 @@ class QuerySource:
         return connection
 
     def scan(self) -> duckdb.DuckDBPyConnection:
-        """DuckDB with the rows as the view `scan`; see `Queried`."""
+        """DuckDB with the rows as the view `scan`; see `Scanned`."""
         connection = self._connected()
         columns = ", ".join(f"c{place}" for place in range(len(self._names)))
         self.query(connection, f"CREATE TEMP VIEW scan ({columns}) AS {self._select}")

@@ -82,15 +82,19 @@ class Queried(Protocol):
     def connect(self) -> duckdb.DuckDBPyConnection:
         """DuckDB with the rows as `file`, its columns c0, c1, ... in order."""
 
-    def scan(self) -> duckdb.DuckDBPyConnection:
-        """DuckDB with the rows as `scan`, which reads them anew every time, its columns c0, c1, ... in order."""
-
     def query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, NDArray[Any]]:
         """Runs a query over the rows; each column of the answer is an array.
 
         Raises:
             DataError: the rows cannot be read; says nothing of what stands in them.
         """
+
+
+class Scanned(Queried, Protocol):
+    """Rows that DuckDB can read as often as it needs them, without keeping them."""
+
+    def scan(self) -> duckdb.DuckDBPyConnection:
+        """DuckDB with the rows as `scan`, which reads them anew, its columns c0, c1, ... in order."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +172,7 @@ class FileSource:
         return connection
 
     def scan(self) -> duckdb.DuckDBPyConnection:
-        """A database in memory with the file as `scan`; see `Queried`."""
+        """A database in memory with the file as `scan`; see `Scanned`."""
         connection = duckdb.connect(config=CONFIG)
         names = ", ".join(f"c{place}" for place in range(len(self._names)))
         self.query(connection, f"CREATE VIEW scan ({names}) AS SELECT * FROM {self._scan}")

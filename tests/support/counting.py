@@ -10,8 +10,9 @@ import pytest
 from dpmosaic.common.data.coding import Coding
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table, encode_table
+from dpmosaic.common.data.texts import has_open_categories
 from dpmosaic.common.errors import DataError, PolicyError, ProtocolError
-from dpmosaic.party.counting.encoding import encoding_of
+from dpmosaic.party.counting.encoding import encoding_of, label_text
 from dpmosaic.party.counting.engine import run
 from dpmosaic.party.counting.kinds import Kind, NotExact
 from dpmosaic.party.counting.rows import CountedRows
@@ -96,7 +97,10 @@ class CountingContract:
         found = []
         for column in made:
             try:
-                encoding_of(column.attribute, column.kind, engine.column(column.attribute.name), "k", engine)
+                cells = engine.column(column.attribute.name)
+                encoding_of(column.attribute, column.kind, cells, "k", engine)
+                if has_open_categories(column.attribute):
+                    label_text(column.attribute, column.kind, cells, engine)
                 found.append(column)
             except NotExact:
                 pass
