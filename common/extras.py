@@ -8,7 +8,7 @@ from .errors import MissingExtraError
 
 _CURATOR = (
     *("networkx", "numba", "scipy", "threadpoolctl", "pandas", "pyarrow"),
-    *("dp_accounting", "jinja2", "sqlglot"),
+    *("dp_accounting", "jinja2"),
 )
 _EVAL = (*_CURATOR, "sklearn")
 _MODULES = {

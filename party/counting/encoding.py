@@ -85,9 +85,7 @@ def encoding_of(attribute: Attribute, kind: Kind, column: exp.Expr, name: str, s
     raise NotExact(f"the column holds {kind.value}")
 
 
-def label_text(
-    attribute: CategoricalAttribute, kind: Kind, column: exp.Expr, sql: Texts
-) -> exp.Expr:
+def label_text(attribute: CategoricalAttribute, kind: Kind, column: exp.Expr, sql: Texts) -> exp.Expr:
     """The text of each cell of open categories, as labels state it; empty if it is missing.
 
     Raises:
@@ -129,9 +127,7 @@ def _of_numbers(
     return Encoding(readings, _blank(written, missing, {blank: missing for blank in blanks}, none))
 
 
-def _code_of_number(
-    attribute: NumericAttribute | CodedAttribute, kind: Kind, number: exp.Expr
-) -> exp.Expr:
+def _code_of_number(attribute: NumericAttribute | CodedAttribute, kind: Kind, number: exp.Expr) -> exp.Expr:
     """The code of a finite number."""
     fraction = whole(-1 - REFUSED.index("fraction"))
     if isinstance(attribute, CodedAttribute):
@@ -172,9 +168,7 @@ def _matches(written: exp.Expr, pattern: str) -> exp.Expr:
     return exp.RegexpLike(this=written.copy(), expression=exp.Literal.string(pattern))
 
 
-def _finite(
-    attribute: Attribute, number: exp.Expr, missing: int, code: exp.Expr
-) -> exp.Expr:
+def _finite(attribute: Attribute, number: exp.Expr, missing: int, code: exp.Expr) -> exp.Expr:
     """The code of a number that may be missing, infinite or not a number, whatever order NaN has."""
     infinite = [
         (number.copy().eq(double(value)), whole(outcome(attribute, np.float64(value))))
@@ -184,9 +178,7 @@ def _finite(
     return case([(number.copy().is_(exp.null()), whole(missing)), (finite, code), *infinite], whole(missing))
 
 
-def _blank(
-    written: exp.Expr, missing: int, listed: Mapping[str, int], otherwise: exp.Expr
-) -> exp.Expr:
+def _blank(written: exp.Expr, missing: int, listed: Mapping[str, int], otherwise: exp.Expr) -> exp.Expr:
     """The code of a text that may be missing or listed."""
     empty = exp.or_(written.copy().is_(exp.null()), written.copy().eq(text("")))
     return case([(empty, whole(missing))], code_of_text(written, listed, otherwise))

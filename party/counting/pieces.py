@@ -6,7 +6,7 @@ code that the encoder gives, to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -26,9 +26,9 @@ UNCLEAR = -1 - len(REFUSED)
 
 _LARGEST = float(np.finfo(np.float64).max)
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-_BITS = {_DOUBLE: np.dtype(np.int64), _SINGLE: np.dtype(np.int32)}
-_MOST = {_DOUBLE: _LARGEST, _SINGLE: float(np.finfo(np.float32).max)}
-_LEAST_BITS = {_DOUBLE: np.iinfo(np.int64).min, _SINGLE: np.iinfo(np.int32).min}
+_BITS: Mapping[np.dtype[Any], np.dtype[Any]] = {_DOUBLE: np.dtype(np.int64), _SINGLE: np.dtype(np.int32)}
+_MOST: Mapping[np.dtype[Any], float] = {_DOUBLE: _LARGEST, _SINGLE: float(np.finfo(np.float32).max)}
+_LEAST_BITS: Mapping[np.dtype[Any], int] = {_DOUBLE: np.iinfo(np.int64).min, _SINGLE: np.iinfo(np.int32).min}
 _FIRST_DAY, _LAST_DAY = np.datetime64("0001-01-01", "us"), np.datetime64("9999-12-31", "us")
 
 
@@ -108,9 +108,7 @@ def pieces_of_listed(attribute: Attribute, listing: CategoricalAttribute, kind: 
     with np.errstate(over="ignore"):
         values = np.unique(np.array([n for n in listed if abs(n) < np.inf], dtype=np.float64).astype(dtype))
     values = values[np.isfinite(values)]
-    starts = np.unique(
-        np.concatenate([[-_MOST[dtype]], values, np.nextafter(values, dtype.type(np.inf))])
-    )
+    starts = np.unique(np.concatenate([[-_MOST[dtype]], values, np.nextafter(values, dtype.type(np.inf))]))
     read = starts.astype(dtype)
     if kind is Kind.WHOLE:
         codes = np.full(len(starts), outcome(attribute, _unlisted(listed)), dtype=np.int64)
@@ -184,7 +182,8 @@ def _first_reaching(
     Floats are bisected in their order as whole numbers.
     """
     low, high = (
-        np.repeat(_ordered(np.array([bound], dtype=dtype)), len(marks)) for bound in (-_MOST[dtype], _MOST[dtype])
+        np.repeat(_ordered(np.array([bound], dtype=dtype)), len(marks))
+        for bound in (-_MOST[dtype], _MOST[dtype])
     )
     while np.any(low < high):
         # Without an overflow of the sum of both.
@@ -197,14 +196,15 @@ def _first_reaching(
 
 def _ordered(floats: NDArray[Any]) -> NDArray[np.int64]:
     """Whole numbers in the order of the floats."""
-    bits = floats.view(_BITS[floats.dtype]).astype(np.int64)
+    bits: NDArray[np.int64] = floats.view(_BITS[floats.dtype]).astype(np.int64)
     return np.where(bits < 0, _LEAST_BITS[floats.dtype] - bits, bits)
 
 
 def _float(ordered: NDArray[np.int64], dtype: np.dtype[Any]) -> NDArray[Any]:
     """The floats at these places in their order."""
     bits = np.where(ordered < 0, _LEAST_BITS[dtype] - ordered, ordered)
-    return bits.astype(_BITS[dtype]).view(dtype)
+    floats: NDArray[Any] = bits.astype(_BITS[dtype]).view(dtype)
+    return floats
 
 
 def _without_fractions(attribute: NumericAttribute, values: NDArray[Any]) -> NDArray[np.int64]:

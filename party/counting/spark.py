@@ -57,7 +57,9 @@ class SparkEngine(RemoteEngine):
         self._kept: DataFrame | None = None
         builder = SparkSession.builder.appName("dpmosaic")
         if connection:
-            builder = builder.remote(connection) if connection.startswith("sc://") else builder.master(connection)
+            builder = (
+                builder.remote(connection) if connection.startswith("sc://") else builder.master(connection)
+            )
         try:
             self._session = builder.getOrCreate()
         except (PySparkException, Py4JError, OSError, RuntimeError):

@@ -16,9 +16,7 @@ _LEAST_STEPS = 4
 """Number of adjacent whole numbers with adjacent codes from which on arithmetic replaces comparisons."""
 
 
-def case(
-    branches: Sequence[tuple[exp.Expr, exp.Expr]], otherwise: exp.Expr
-) -> exp.Expr:
+def case(branches: Sequence[tuple[exp.Expr, exp.Expr]], otherwise: exp.Expr) -> exp.Expr:
     """CASE WHEN ... THEN ... ELSE ... END; what is otherwise, if there are no branches."""
     if not branches:
         return otherwise
@@ -68,9 +66,7 @@ def code_of_time(value: exp.Expr, pieces: Pieces) -> exp.Expr:
     return _tree(value, literals, [whole(code) for code in pieces.codes])
 
 
-def code_of_text(
-    value: exp.Expr, codes: Mapping[str, int], otherwise: exp.Expr
-) -> exp.Expr:
+def code_of_text(value: exp.Expr, codes: Mapping[str, int], otherwise: exp.Expr) -> exp.Expr:
     """The code of a text.
 
     Args:

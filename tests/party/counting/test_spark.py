@@ -13,7 +13,9 @@ from dpmosaic.party.counting.remote import Place
 from support.counting import CountingContract
 
 pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed; pip install 'dpmosaic[spark]'")
-pytestmark = pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java; apt-get install default-jre-headless")
+pytestmark = pytest.mark.skipif(
+    shutil.which("java") is None, reason="there is no Java; apt-get install default-jre-headless"
+)
 
 TYPES = {
     Kind.WHOLE: "bigint",
@@ -41,7 +43,9 @@ class OverSpark(CountingContract):
 
     def write(self, name, written):
         names = ", ".join(f"`{column}` {TYPES[kind]}" for column, (kind, _) in written.items())
-        rows = [(n, *row) for n, row in enumerate(zip(*(values for _, values in written.values()), strict=True))]
+        rows = [
+            (n, *row) for n, row in enumerate(zip(*(values for _, values in written.values()), strict=True))
+        ]
         self.session.createDataFrame(rows, f"place bigint, {names}").createOrReplaceTempView(name)
 
     def ask_slowly(self, engine):
@@ -68,11 +72,12 @@ def session():
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_spark_keeps_the_contract(session):
     import time
+
     contract = OverSpark(session)
     for name, test in inspect.getmembers(contract, inspect.ismethod):
         if name.startswith("test_"):
-            t=time.time()
+            t = time.time()
             several = "value" in inspect.signature(test).parameters
             for arguments in [{"value": value} for value in (None, 4, -1)] if several else [{}]:
                 test(**arguments)
-            print(name, time.time()-t)
+            print(name, time.time() - t)
