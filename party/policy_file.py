@@ -39,10 +39,10 @@ domain = "domain.json"
 # query = "SELECT * FROM read_parquet('rows/*.parquet') ORDER BY id"
 # With query, a DuckDB file, opened read-only:
 # database = "rows.duckdb"
-# A table or a query in an engine that counts where the rows live: "postgres" or "spark" (with the extra of this
-# name), or "adbc:" and a driver such as "adbc:snowflake". The connection is a secret, and stands elsewhere: in an
-# environment variable, env:NAME, or in a file with mode 600, file:PATH. order_by names a column that gives the rows
-# one order, which only releases with other parties of the slice need.
+# A table or a query in an engine that counts where the rows live: "postgres" or "spark" (with the extra of
+# this name), or "adbc:" and a driver such as "adbc:snowflake". The connection is a secret, and stands in an
+# environment variable, env:NAME, or in a file with mode 600, file:PATH. order_by names a column that gives
+# the rows one order, which only releases with other parties of the slice need.
 # engine = "postgres"
 # table = "schema.name"
 # connection = "env:WAREHOUSE"

@@ -76,8 +76,8 @@ class AdbcEngine(RemoteEngine):
             self._connection = module.connect(uri, autocommit=True)
         except _Error:
             raise Lost(
-                f"{driver}: the engine cannot be reached, or refuses the party; check the connection that [source] "
-                "names"
+                f"{driver}: the engine cannot be reached, or refuses the party; check the connection that "
+                "[source] names"
             ) from None
 
     def kinds(self) -> Mapping[str, Kind]:
@@ -141,8 +141,8 @@ class AdbcEngine(RemoteEngine):
         if status == adbc_driver_manager.AdbcStatusCode.IO:
             raise Lost(f"{self.name}: the connection is gone; check the engine") from None
         raise DataError(
-            f"{self.name}: it refused a statement ({'no status' if status is None else status.name}); check that the "
-            "party may read the source, and try its query in the engine's own client"
+            f"{self.name}: it refused a statement ({'no status' if status is None else status.name}); check "
+            "that the party may read the source, and try its query in the engine's own client"
         )
 
 
@@ -154,7 +154,8 @@ def driver_of(name: str) -> _Driver:
     """
     if name not in DRIVERS:
         raise DataError(
-            f"policy.toml: engine in [source]: expected adbc: and one of {', '.join(DRIVERS)}, got {name!r}; fix it"
+            f"policy.toml: engine in [source]: expected adbc: and one of {', '.join(DRIVERS)}, got {name!r}; "
+            "fix it"
         )
     return DRIVERS[name]
 

@@ -34,8 +34,8 @@ class Codes:
         table: the table, to select from.
         kept: whether it stays as it is; otherwise it is computed from the source for every query.
         record_count: number of rows.
-        digest: SHA-256 (hex) of the domain's digest, the number of rows and the sum of a hash of each row, with
-            its place if the rows have an order. The hash is the engine's.
+        digest: SHA-256 (hex) of the domain's digest, the number of rows and the sum of a hash of each row,
+            with its place if the rows have an order. The hash is the engine's.
         columns: other columns, of which the texts are kept.
     """
 
@@ -89,8 +89,9 @@ class Codes:
         """
         if self.engine.place() is None:
             raise DataError(
-                f"{self.engine.name}: the release needs the rows in one order, and they have none; name the column "
-                "that orders them in order_by of [source], or plan the party without others that hold other columns"
+                f"{self.engine.name}: the release needs the rows in one order, and they have none; name the "
+                "column that orders them in order_by of [source], or plan the party without others that hold "
+                "other columns"
             )
         others = {name: other_of(place) for place, name in enumerate(self.columns)}
         names = _columns(self.domain) + list(map(exp.column, others.values()))
@@ -114,8 +115,8 @@ class Codes:
 def changed(engine: Engine) -> DataError:
     """The rows of an engine are no longer those that the party was started with."""
     return DataError(
-        f"{engine.name}: the rows changed since the party was started; start the party again, and begin a new "
-        "release"
+        f"{engine.name}: the rows changed since the party was started; start the party again, and begin a "
+        "new release"
     )
 
 
@@ -128,7 +129,7 @@ def keep_codes(engine: Engine, domain: Domain, columns: Sequence[str] = ()) -> C
         columns: others, whose texts are kept as well.
 
     Raises:
-        DataError: a column is missing, a cell has no code, there is no row, or the engine cannot give the codes.
+        DataError: a column is missing, a cell has no code, there is no row, or the engine cannot give codes.
     """
     kinds = engine.kinds()
     for name in (*domain.names, *columns):

@@ -1,4 +1,4 @@
-"""Codes of a column as a SQL expression that gives what the attribute's encoder gives, or says why it cannot."""
+"""Codes of a column as a SQL expression that gives what the attribute's encoder gives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An engine that holds a party's rows and counts them: what is asked of every one, and how a statement is run."""
+"""An engine that counts a party's rows: what is asked of every one, and how a statement is run."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ class Engine(ABC):
         """
         found = "; ".join(f"column {one.name!r}: {reasons[key]}" for key, one in attributes.items())
         raise DataError(
-            f"{self.name}: expected columns that {self.dialect} encodes as the domain says, found {found}; fix the "
-            "rows or the domain, change the column's type in a query, or export the table to a Parquet file"
+            f"{self.name}: expected columns that {self.dialect} encodes as the domain says, found {found}; "
+            "fix the rows or the domain, change the column's type in a query, or export the table to a Parquet file"
         )
 
     def let_go(self) -> None:
@@ -155,8 +155,8 @@ def run(engine: Engine, statement: Callable[[], Any], check: Check, timeout_s: f
             check()
             if time.monotonic() > end:
                 raise PolicyError(
-                    f"{engine.name}: a statement took longer than timeout_s in [source] of the policy; its owner "
-                    "raises the limit, or gives the engine more of the machine"
+                    f"{engine.name}: a statement took longer than timeout_s in [source] of the policy; its "
+                    "owner raises the limit, or gives the engine more of the machine"
                 )
         except BaseException:
             while thread.is_alive():

@@ -1,7 +1,7 @@
 """Codes as a function of a number or a time that is constant between thresholds.
 
-The thresholds are found with the attribute's own encoder, so that whoever compares a value with them gives the
-code that the encoder gives, to the last bit.
+The thresholds are found with the attribute's own encoder, so that whoever compares a value with them gives
+the code that the encoder gives, to the last bit.
 """
 
 from __future__ import annotations

@@ -140,6 +140,6 @@ class PostgresEngine(RemoteEngine):
         if self._connection.closed:
             return Lost(f"{self.name}: the connection is gone; check the server")
         return DataError(
-            f"{self.name}: it refused a statement (SQLSTATE {error.sqlstate or 'unknown'}); check that the party may "
-            "read the source, and try its query in psql"
+            f"{self.name}: it refused a statement (SQLSTATE {error.sqlstate or 'unknown'}); check that the "
+            "party may read the source, and try its query in psql"
         )

@@ -28,8 +28,8 @@ class Place:
     Attributes:
         table: name of a table or view, with its schema; empty if a query gives the rows.
         query: one SELECT; empty if a table holds the rows.
-        order_by: the column that orders the rows, each value once; None if they have no order, and are counted
-            only.
+        order_by: the column that orders the rows, each value once; None if they have no order, and are only
+            counted.
     """
 
     table: str = ""
@@ -54,8 +54,8 @@ class Place:
             statement = None
         if not isinstance(statement, exp.Query):
             raise DataError(
-                f"policy.toml: expected the name of a table, or one SELECT in the SQL of {dialect}, in [source]; "
-                "fix it"
+                f"policy.toml: expected the name of a table, or one SELECT in the SQL of {dialect}, in "
+                "[source]; fix it"
             )
         # In its owner's words, and a comment at its end does not hide the bracket.
         return exp.Subquery(this=exp.Var(this=f"{query}\n"), alias=exp.to_identifier("rows_of_party"))

@@ -1,4 +1,4 @@
-"""A party's rows where they live: counted by an engine, and loaded only if a release needs them one by one."""
+"""A party's rows where they live: counted by an engine, loaded only if a release needs single rows."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ class CountedRows:
         return self.loaded().cell_codes(clique, start, stop, groups)
 
     def unlisted(self, name: str) -> tuple[list[str], NDArray[np.int64]]:
-        """Texts of open categories that could become labels, and the rows of each; see `TextColumn.unlisted`."""
+        """Texts of open categories that could become labels, and the rows of each; see `texts.unlisted`."""
         attribute = self.connection.domain[name]
         assert has_open_categories(attribute), "the terms were checked"
         return unlisted(attribute, *self._texts(name))
@@ -242,9 +242,8 @@ class CountedRows:
         chosen = self.domain[name]
         to = np.arange(chosen.size) if not labels else np.asarray(labels)
         if self.coding is not None and name in self.coding.labels:
-            assert isinstance(chosen, CategoricalAttribute) and chosen.other is not None, (
-                "open categories have one"
-            )
+            assert isinstance(chosen, CategoricalAttribute), "labels belong to categories"
+            assert chosen.other is not None, "open categories have one"
             texts, _ = self._texts(name)
             codes = dict(zip(texts, chosen.encode(np.array(texts, dtype=object)).tolist(), strict=True))
             other = chosen.categories.index(chosen.other)

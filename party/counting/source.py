@@ -29,7 +29,7 @@ class EngineSource:
     Attributes:
         engine_name: postgres, spark, or adbc: and the name of a driver.
         place: which rows.
-        connection: where the connection's secret is: env: and a variable, or file: and a path; empty for none.
+        connection: where the connection's secret is: env: and a variable, or file: and a path; or empty.
         folder: where relative paths start.
     """
 
@@ -58,7 +58,8 @@ class EngineSource:
 
                 return AdbcEngine(self.place, name.removeprefix(ADBC), self._secret())
         raise DataError(
-            f"policy.toml: engine in [source]: expected one of {', '.join(ENGINES)}, got {self.engine_name!r}; fix it"
+            f"policy.toml: engine in [source]: expected one of {', '.join(ENGINES)}, got "
+            f"{self.engine_name!r}; fix it"
         )
 
     def columns(self) -> tuple[str, ...]:
@@ -94,15 +95,15 @@ class EngineSource:
             name = self.connection.removeprefix(_ENV)
             if not (secret := os.environ.get(name, "")):
                 raise DataError(
-                    f"policy.toml: connection in [source]: expected the environment variable {name}, found none; set "
-                    "it where the party is started"
+                    f"policy.toml: connection in [source]: expected the environment variable {name}, found "
+                    "none; set it where the party is started"
                 )
             return secret
         if self.connection.startswith(_FILE):
             return _read_private(self.folder / self.connection.removeprefix(_FILE))
         raise DataError(
-            "policy.toml: connection in [source]: expected env: and the name of a variable, or file: and the path of "
-            "a file that only the party's user can read; keep the connection itself out of the policy"
+            "policy.toml: connection in [source]: expected env: and the name of a variable, or file: and the "
+            "path of a file that only the party's user can read; keep the connection itself out of the policy"
         )
 
 

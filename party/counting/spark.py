@@ -64,8 +64,8 @@ class SparkEngine(RemoteEngine):
             self._session = builder.getOrCreate()
         except (PySparkException, Py4JError, OSError, RuntimeError):
             raise Lost(
-                f"{self.name}: no session can be had; check the cluster, the connection that [source] names, and "
-                "that Java is installed"
+                f"{self.name}: no session can be had; check the cluster, the connection that [source] names, "
+                "and that Java is installed"
             ) from None
         with self._translated():
             for key, value in _SESSION.items():
@@ -124,8 +124,8 @@ class SparkEngine(RemoteEngine):
         else:
             return
         raise DataError(
-            f"{self.name}: it refused a statement or lost it ({kind or 'no condition'}); check that the party may read "
-            "the source, and try its query in spark-sql"
+            f"{self.name}: it refused a statement or lost it ({kind or 'no condition'}); check that the "
+            "party may read the source, and try its query in spark-sql"
         )
 
 

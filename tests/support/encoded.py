@@ -122,7 +122,7 @@ class Column:
 
 
 def columns(seed=0):
-    """A column for each attribute and kind that the domain accepts any value of, in random order of its values."""
+    """A column for each attribute and kind of which the domain accepts a value, in random order."""
     rng = np.random.default_rng(seed)
     made = []
     for name, form in (NUMBERS | LISTED | TIMES).items():

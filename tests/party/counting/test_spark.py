@@ -1,11 +1,8 @@
 """One session for everything: it takes longer to start than all that is asked."""
 
-import decimal
 import inspect
-import itertools
 import shutil
 
-import numpy as np
 import pytest
 
 from dpmosaic.party.counting.kinds import Kind
