@@ -122,7 +122,7 @@ def _of_numbers(
         raise NotExact("its format says how numbers are written as text")
     readings = {number.name: _number_in(sql.text(column)), written.name: sql.text(column)}
     unreadable = exp.and_(_matches(written, NO_NUMBER), exp.not_(_matches(written, NOT_FINITE)))
-    known = number.copy().is_(exp.not_(exp.null()))
+    known = exp.not_(number.copy().is_(exp.null()))
     none = case([(known, found), (unreadable, whole(outcome(attribute, "?")))], whole(UNCLEAR))
     return Encoding(readings, _blank(written, missing, {blank: missing for blank in blanks}, none))
 
@@ -231,7 +231,7 @@ def _of_texts(
     readings[number.name] = _number_in(sql.text(column))
     known = code_of_number(number, pieces_of_spelled(attribute, listing, unlisted_code))
     worded = _matches(written, NO_NUMBER)
-    other = case([(number.copy().is_(exp.not_(exp.null())), known), (worded, unlisted)], whole(UNCLEAR))
+    other = case([(exp.not_(number.copy().is_(exp.null())), known), (worded, unlisted)], whole(UNCLEAR))
     return Encoding(readings, _blank(written, missing, codes, other))
 
 

@@ -94,7 +94,7 @@ class Engine(ABC):
         found = "; ".join(f"column {one.name!r}: {reasons[key]}" for key, one in attributes.items())
         raise DataError(
             f"{self.name}: expected columns that {self.dialect} encodes as the domain says, found {found}; "
-            "fix the rows or the domain, change the column's type in a query, or export the table to a Parquet file"
+            "fix the rows or the domain, change the column's type in a query, or export the table to Parquet"
         )
 
     def let_go(self) -> None:

@@ -47,12 +47,13 @@ class Place:
         """
         query = self.query.strip().rstrip(";")
         try:
-            if self.table:
-                return exp.to_table(self.table, dialect=dialect)
-            (statement,) = sqlglot.parse(query, dialect=dialect)
+            (statement,) = sqlglot.parse(query or f"SELECT * FROM {self.table}", dialect=dialect)
         except (sqlglot.errors.SqlglotError, ValueError):
             statement = None
-        if not isinstance(statement, exp.Query):
+        table = statement.find(exp.Table) if isinstance(statement, exp.Query) else None
+        if self.table and table is not None and statement == exp.select("*").from_(table) and not table.alias:
+            return table
+        if self.table or not isinstance(statement, exp.Query):
             raise DataError(
                 f"policy.toml: expected the name of a table, or one SELECT in the SQL of {dialect}, in "
                 "[source]; fix it"

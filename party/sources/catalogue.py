@@ -59,7 +59,7 @@ def source_of(keys: Mapping[str, Any], folder: Path) -> Source:
 def _in_engine(keys: Mapping[str, Any], named: str, folder: Path) -> Source:
     if named not in ("query", "table") or keys.get("database") is not None:
         raise DataError("policy.toml: engine in [source] goes with table or query alone; take the others out")
-    place = Place(keys.get("table", ""), keys.get("query", ""), keys.get("order_by"))
+    place = Place(keys.get("table") or "", keys.get("query") or "", keys.get("order_by"))
     return EngineSource(keys["engine"], place, keys.get("connection", ""), folder)
 
 

@@ -53,6 +53,9 @@ class CountingContract:
     loads = True
     """Whether columns that SQL cannot encode are encoded by Python."""
 
+    every = 1
+    """One column of so many is compared code by code."""
+
     def engine(self, name):
         """A new connection to a table.
 
@@ -108,7 +111,7 @@ class CountingContract:
         return found
 
     def test_every_code_is_the_one_that_python_gives(self):
-        made = columns()
+        made = columns()[:: self.every]
         if not self.loads:
             exact = self.exact(made)
             assert len(exact) > 0.8 * len(made)
