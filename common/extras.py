@@ -8,7 +8,7 @@ from .errors import MissingExtraError
 
 _CURATOR = (
     *("networkx", "numba", "scipy", "threadpoolctl", "pandas", "pyarrow"),
-    *("dp_accounting", "jinja2", "sqlglot"),
+    *("dp_accounting", "jinja2"),
 )
 _EVAL = (*_CURATOR, "sklearn")
 _MODULES = {
@@ -18,6 +18,9 @@ _MODULES = {
     "ddh": ("nacl",),
     "gan": (*_CURATOR, "torch", "opacus"),
     "metrics": ("prometheus_client",),
+    "postgres": ("psycopg",),
+    "spark": ("pyspark",),
+    "adbc": ("adbc_driver_manager", "pyarrow"),
 }
 
 

@@ -12,7 +12,11 @@ from ..common.crypto.randomness import fresh_key
 from ..common.data.domain import Domain
 from . import policy_file
 from .approvals import Approvals
+from .counting.catalogue import engine_of
+from .counting.rows import CountedRows
 from .folder import LEDGER, Home, Opened
+from .held import HeldRows
+from .identifiers import Identifiers
 from .institution import Institution, Rules
 from .ledger import Ledger
 from .party import Party
@@ -52,12 +56,17 @@ class PartyHome(Home):
             yield Opened(party, ledger, settings.listen, settings.metrics, lifetime, checks)
 
     def party(self, settings: Settings, ledger: Ledger, approvals: Approvals) -> Party:
-        """The party; reads its rows."""
+        """The party; reads its rows, or has them encoded where they are."""
         curators = [known.curator.identity for known in self.trusted()]
         rules = Rules(settings.policy, self.pinned(), curators, approvals)
         most = settings.policy.max_rows_per_person
         source, named = settings.source(), settings.identifiers
-        rows, order, identifiers = read_records(source, settings.domain, settings.key, most, named)
+        order, identifiers, connect = None, Identifiers(), engine_of(source)
+        rows: HeldRows
+        if connect is None or settings.key is not None or named:
+            rows, order, identifiers = read_records(source, settings.domain, settings.key, most, named)
+        else:
+            rows = CountedRows.connected(connect, settings.domain, settings.timeout_s)
         institution = Institution(self.keyring.name, self.keyring.identity, rows, rules, order, identifiers)
         return Party(institution, ledger, fresh_key)
 

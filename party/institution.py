@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
 
 from ..common.canonical.terms import decode_terms
 from ..common.crypto.identity import Identity, verify
-from ..common.data.table import Table
 from ..common.errors import DataError, PolicyError, ProtocolError
 from ..common.messages import ReleaseTerms
 from ..common.privacy.cost import Adjacency
@@ -19,6 +18,7 @@ from ..common.protocols.masked.plan import MaskedPlan
 from ..common.protocols.partition import Partition
 from ..common.statement import TERMS
 from .approvals import Approvals
+from .held import HeldRows, recoded, watched
 from .identifiers import Identifiers
 from .ledger_rows import KeptAlignment
 from .policy import Policy
@@ -103,7 +103,7 @@ class Institution:
     Attributes:
         name: name of its party in the federation.
         identity: long-term key.
-        table: rows, as read when the party was started.
+        table: rows, as they were when the party was started.
         rules: limits and trusted peers.
         order: digest of the key of each row (`order_digest`); None without a key column.
         identifiers: what names the person of each row, by which rows are aligned.
@@ -111,7 +111,7 @@ class Institution:
 
     name: str
     identity: Identity
-    table: Table
+    table: HeldRows
     rules: Rules[Policy]
     order: bytes | None = None
     identifiers: Identifiers = field(default_factory=Identifiers)
@@ -131,9 +131,13 @@ class Institution:
             return self
         try:
             plan.chosen.coding.check_complete(self.table.domain)
-            return replace(self, table=plan.chosen.coding.table(self.table))
+            return replace(self, table=recoded(self.table, plan.chosen.coding))
         except DataError as cause:
             raise ProtocolError(f"the plan has codes that do not fit this party's domain: {cause}") from cause
+
+    def watched(self, check: Callable[[], None]) -> Institution:
+        """This institution for a release; see `held.watched`."""
+        return replace(self, table=watched(self.table, check))
 
     def check_partition(self, plan: Partition, aligned: KeptAlignment | None = None) -> None:
         """Refuses a plan that does not match this institution, or names parties that it did not pin.

@@ -32,6 +32,7 @@ from .allowance import Allowance
 from .answerers.answerer import Answerer
 from .answerers.catalogue import answerer_of
 from .answerers.labels import LabelAnswers, check_search
+from .held import check_ready
 from .institution import Institution
 from .ledger import Ledger
 from .role import Role
@@ -160,6 +161,7 @@ class Party(Role[Answerer]):
         answerer = self._releases.of(query.release_id)
         for clique, groups in query.grouped_cliques:
             self._checked(answerer, clique, groups)
+        check_ready(answerer.institution.table)
         answerer.scores.prepare(query, answerer.score_run(query))
 
     def answer_scores(self, query: ScoreQuery) -> Iterator[bytes]:
@@ -191,15 +193,23 @@ class Party(Role[Answerer]):
 
     def _begin(self, terms: ReleaseTerms) -> Answerer:
         """The answerer of an accepted release."""
-        institution = self._institution.recoded(terms.plan)
+        institution = self._institution.recoded(terms.plan).watched(
+            lambda: self._check_open(terms.release_id)
+        )
         policy = institution.rules.policy
         allowance = Allowance.of(policy, self._processors_of(terms.release_id))
         account = Account(terms, self._ledger, self._digest, institution.identity, self._keys, allowance)
         return answerer_of(terms.protocol)(institution, account)
 
+    def _check_open(self, release_id: str) -> None:
+        """Refuses to go on counting for a release that was denied, ended or used up its time."""
+        self._check_running(release_id)
+        self._ledger.release(release_id)
+
     def _labels(self, query: MarginalQuery) -> LabelAnswers:
         """The answers about labels of a query's release."""
         answerer = self._releases.of(query.release_id)
+        check_ready(answerer.institution.table)
         return LabelAnswers(answerer.institution, answerer.account)
 
     def _asked(self, query: MarginalQuery) -> Answerer:
@@ -213,6 +223,7 @@ class Party(Role[Answerer]):
         shape = self._checked(answerer, query.clique, query.groups)
         if query.boxes:
             box_labels(shape, query.boxes)
+        check_ready(answerer.institution.table)
         return answerer
 
     def _checked(self, answerer: Answerer, clique: Clique, groups: Groups) -> tuple[int, ...]:

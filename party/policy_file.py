@@ -21,6 +21,9 @@ from .toml_file import LISTEN, SERVE, Keys, check_least, read_toml
 NAME = "policy.toml"
 _GUARANTEED = "guaranteed"
 
+_TIMEOUT_S = 3600.0
+"""Seconds that a statement of the source's engine may take, unless the policy says otherwise."""
+
 TEMPLATE = """\
 # What this institution allows. Everything is closed until somebody opens it here.
 # The party reads this file when it starts.
@@ -36,6 +39,15 @@ domain = "domain.json"
 # query = "SELECT * FROM read_parquet('rows/*.parquet') ORDER BY id"
 # With query, a DuckDB file, opened read-only:
 # database = "rows.duckdb"
+# A table or a query in an engine that counts where the rows live: "postgres" or "spark" (with the extra of
+# this name), or "adbc:" and a driver such as "adbc:snowflake". The connection is a secret, and stands in an
+# environment variable, env:NAME, or in a file with mode 600, file:PATH. order_by names a column that gives
+# the rows one order, which only releases with other parties of the slice need.
+# engine = "postgres"
+# table = "schema.name"
+# connection = "env:WAREHOUSE"
+# order_by = "id"
+# timeout_s = 3600               # a statement that takes longer is ended, with any source
 # What another installed package brings, with its options:
 # kind = "NAME"
 # options = { key = "value" }
@@ -94,6 +106,11 @@ _KEYS: Keys = {
         "database": str,
         "kind": str,
         "options": dict,
+        "engine": str,
+        "table": str,
+        "connection": str,
+        "order_by": str,
+        "timeout_s": (int, float),
         "key": str,
         "identifiers": dict,
     },
@@ -143,6 +160,7 @@ class Settings:
         domain: of the party's attributes.
         key: column that names the person of each row; None if there is none.
         identifiers: agreed name -> column of each identifier; empty if the policy allows no alignment.
+        timeout_s: seconds that a statement of the source's engine may take.
     """
 
     policy: Policy
@@ -152,6 +170,7 @@ class Settings:
     domain: Domain
     key: str | None
     identifiers: Mapping[str, str]
+    timeout_s: float
     _source: Mapping[str, Any]
     _folder: Path
 
@@ -164,6 +183,7 @@ class Settings:
         """
         form = read_toml(home / NAME, _KEYS, PARTY)
         source, policy = form.get("source", {}), form.get("policy", {})
+        check_least(NAME, source, ("timeout_s",), 1)
         if "domain" not in source:
             raise DataError(f"{NAME}: expected the key domain in [source]; name the domain file")
         key, records = source.get("key"), _records(form.get("records", {}))
@@ -182,6 +202,7 @@ class Settings:
             domain,
             key,
             identifiers if limits.max_alignment_rho else {},
+            float(source.get("timeout_s", _TIMEOUT_S)),
             source,
             home,
         )

@@ -72,7 +72,7 @@ class BooleanAttribute(Attribute):
 
     def read(self, values: RawColumn) -> Reading:
         """0 for false, 1 for true, 2 for a missing value."""
-        reading = self._spellings.read(values)
+        reading = self.spellings.read(values)
         refused = {key: (rows, _REASONS[key]) for key, (rows, _) in reading.refused.items()}
         return Reading(self._meanings[reading.codes], reading.counted, refused)
 
@@ -110,7 +110,7 @@ class BooleanAttribute(Attribute):
         return replace(self, nullable=True)
 
     @cached_property
-    def _spellings(self) -> CategoricalAttribute:
+    def spellings(self) -> CategoricalAttribute:
         """All that a cell can hold, as categories."""
         given = tuple(v for v in (*self.false, *self.true) if text_of(v) not in ("false", "true"))
         return CategoricalAttribute(
@@ -121,7 +121,7 @@ class BooleanAttribute(Attribute):
     def _meanings(self) -> NDArray[np.int64]:
         """The code of each of them."""
         true = {"true", *map(text_of, self.true)}
-        texts = map(text_of, self._spellings.categories)
+        texts = map(text_of, self.spellings.categories)
         return np.array([int(text in true) if text else 2 for text in texts], dtype=np.int64)
 
 

@@ -190,7 +190,7 @@ class CategoricalAttribute(Attribute):
 
     def with_absent(self) -> CategoricalAttribute:
         """The same categories and `ABSENT`."""
-        if ABSENT in self._codes:
+        if ABSENT in self.codes:
             raise DataError(
                 f"attribute {self.name!r}: its category {ABSENT!r} would stand for people whom its party "
                 'does not have; rename the category, or choose population = "everywhere"'
@@ -198,7 +198,8 @@ class CategoricalAttribute(Attribute):
         return replace(self, categories=(*self.categories, ABSENT))
 
     @cached_property
-    def _codes(self) -> dict[str, int]:
+    def codes(self) -> dict[str, int]:
+        """The code of each text that is listed, or that writes a listed boolean otherwise."""
         codes = {text_of(category): code for code, category in enumerate(self.categories)}
         for code, category in enumerate(self.categories):
             if isinstance(category, bool):
@@ -207,7 +208,8 @@ class CategoricalAttribute(Attribute):
         return codes
 
     @cached_property
-    def _number_codes(self) -> dict[float, int]:
+    def number_codes(self) -> dict[float, int]:
+        """The code of each listed number; a text that is read as the number has it too."""
         return {
             float(category): code
             for code, category in enumerate(self.categories)
@@ -215,10 +217,10 @@ class CategoricalAttribute(Attribute):
         }
 
     def _code(self, text: str) -> int:
-        code = self._codes.get(text)
-        if code is None and self._number_codes and "_" not in text:
+        code = self.codes.get(text)
+        if code is None and self.number_codes and "_" not in text:
             try:
-                code = self._number_codes.get(float(text))
+                code = self.number_codes.get(float(text))
             except ValueError:
                 code = None
         return -1 if code is None else code

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,21 +23,46 @@ ROWS_AT_ONCE = 2**18
 _CELLS_AT_ONCE = 2**23
 """Number of cells of the joint tables that are counted together; it bounds temporary memory."""
 
+_KEPT_CELLS = 2**22
+"""Largest number of counts that are kept for later calls (32 MiB)."""
+
 _LEAST_JOINT, _LARGEST_JOINT = 2**6, 2**16
 _ROWS_PER_CELL = 4
 """A joint table of two groups has a cell for so many rows at most, so that adding costs little."""
 
 
+Group = tuple[str, ...]
+"""Attributes that are counted together; of few joint values."""
+
+
 def pairs_counted(
     columns: Mapping[str, Codes], sizes: Mapping[str, int], pairs: Collection[Clique]
 ) -> dict[Clique, Counts]:
-    """Exact counts of pairs.
-
-    Attributes are put into groups of few joint values. One pass over the rows counts the joint table of two
-    groups, and all pairs between them are sums over it.
+    """Exact counts of pairs, in few passes over columns; see `pairs_of_joints`.
 
     Args:
         columns: for each attribute its codes, shape (N,).
+        sizes: for each attribute its number of codes.
+        pairs: two attributes each.
+    """
+    rows = len(next(iter(columns.values()))) if columns else 0
+    return pairs_of_joints(partial(_joint_counts, columns, sizes), rows, sizes, pairs)
+
+
+def pairs_of_joints(
+    joint: Callable[[Sequence[tuple[Group, ...]]], Iterable[Counts]],
+    rows: int,
+    sizes: Mapping[str, int],
+    pairs: Collection[Clique],
+) -> dict[Clique, Counts]:
+    """Exact counts of pairs, as sums over joint tables.
+
+    Attributes are put into groups of few joint values. What counts the rows counts the joint table of two
+    groups, and all pairs between them are sums over it.
+
+    Args:
+        joint: the counts of joint tables, each of one or two groups, shape (cells,), in their order.
+        rows: number of rows.
         sizes: for each attribute its number of codes.
         pairs: two attributes each.
 
@@ -44,18 +71,16 @@ def pairs_counted(
     """
     wanted = {frozenset(pair) for pair in pairs}
     names = sorted({name for pair in pairs for name in pair}, key=lambda name: (sizes[name], name))
-    rows = len(columns[names[0]]) if names else 0
     groups = _groups(names, sizes, rows)
     passes = [
-        (one, two)
+        (groups[one],) if one == two else (groups[one], groups[two])
         for one, two in itertools.combinations_with_replacement(range(len(groups)), 2)
         if any(frozenset(pair) in wanted for pair in _between(groups[one], groups[two], one == two))
     ]
     found: dict[frozenset[str], tuple[str, Counts]] = {}
-    for (one, two), counts in _joint_counts(columns, sizes, groups, passes):
-        shapes = [[sizes[name] for name in groups[place]] for place in ((one,) if one == two else (one, two))]
-        table = counts.reshape(*itertools.chain(*shapes))
-        for first, table_of_pair, key in _summed(table, groups[one], groups[two], one == two, wanted):
+    for both, counts in zip(passes, joint(passes), strict=True):
+        table = counts.reshape([sizes[name] for group in both for name in group])
+        for first, table_of_pair, key in _summed(table, both[0], both[-1], len(both) == 1, wanted):
             found[key] = (first, table_of_pair)
     return {
         pair: np.ascontiguousarray(counts if first == pair[0] else counts.T).ravel()
@@ -64,47 +89,52 @@ def pairs_counted(
     }
 
 
-def _groups(names: Sequence[str], sizes: Mapping[str, int], rows: int) -> list[list[str]]:
+def two_different(clique: Clique) -> bool:
+    """Whether a clique can be counted as a pair."""
+    return len(clique) == len(set(clique)) == 2
+
+
+def _groups(names: Sequence[str], sizes: Mapping[str, int], rows: int) -> list[Group]:
     """Attributes in groups, small ones first; the joint table of two groups has few cells for each row."""
     joint = min(max(rows // _ROWS_PER_CELL, _LEAST_JOINT), _LARGEST_JOINT)
     most = math.isqrt(joint)
-    groups: list[list[str]] = []
+    groups: list[Group] = []
     cells = most + 1
     for name in names:
         cells *= sizes[name]
         if cells > most:
-            groups.append([])
+            groups.append(())
             cells = sizes[name]
-        groups[-1].append(name)
+        groups[-1] += (name,)
     return groups
 
 
 def _joint_counts(
-    columns: Mapping[str, Codes],
-    sizes: Mapping[str, int],
-    groups: Sequence[Sequence[str]],
-    passes: Sequence[tuple[int, int]],
-) -> Iterator[tuple[tuple[int, int], Counts]]:
-    """Joint tables of two groups each, or of one with itself, shape (cells,)."""
-    cells = [math.prod(sizes[name] for name in group) for group in groups]
-    of_pass = {(one, two): cells[one] * (1 if one == two else cells[two]) for one, two in passes}
-    rows = len(columns[groups[0][0]]) if groups else 0
-    left = list(passes)
-    while left:
-        held = itertools.accumulate(of_pass[both] for both in left)
-        fit = max(1, sum(total <= _CELLS_AT_ONCE for total in held))
-        joint = {both: np.zeros(of_pass[both], dtype=np.int64) for both in left[:fit]}
-        left = left[fit:]
-        for start in range(0, rows, ROWS_AT_ONCE):
-            needed = {place for both in joint for place in both}
-            codes = {place: _joint_codes(columns, sizes, groups[place], start) for place in needed}
-            for (one, two), counts in joint.items():
-                at = codes[one].astype(np.int64)
-                if one != two:
-                    at *= cells[two]
-                    at += codes[two]
+    columns: Mapping[str, Codes], sizes: Mapping[str, int], passes: Sequence[tuple[Group, ...]]
+) -> Iterator[Counts]:
+    """Joint tables of one group or two each, shape (cells,)."""
+    cells = {group: math.prod(sizes[name] for name in group) for both in passes for group in both}
+    totals = [math.prod(cells[group] for group in both) for both in passes]
+    start = 0
+    while start < len(passes):
+        held = itertools.accumulate(totals[start:])
+        stop = start + max(1, sum(total <= _CELLS_AT_ONCE for total in held))
+        joint = {
+            both: np.zeros(math.prod(cells[g] for g in both), dtype=np.int64) for both in passes[start:stop]
+        }
+        start = stop
+        for first in range(0, len(next(iter(columns.values()))), ROWS_AT_ONCE):
+            codes = {
+                group: _joint_codes(columns, sizes, group, first)
+                for group in {g for both in joint for g in both}
+            }
+            for both, counts in joint.items():
+                at = codes[both[0]].astype(np.int64)
+                if len(both) == 2:
+                    at *= cells[both[1]]
+                    at += codes[both[1]]
                 counts += np.bincount(at, minlength=counts.size)
-        yield from joint.items()
+        yield from joint.values()
 
 
 def _between(one: Sequence[str], two: Sequence[str], same: bool) -> Iterator[Clique]:
@@ -144,3 +174,29 @@ def _summed(
             key = frozenset((name, other))
             if key in wanted:
                 yield name, rows.sum(axis=tuple(1 + axis for axis in range(len(two)) if axis != j)), key
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """Counts of cliques that are kept for later calls as far as there is room; not to be written to."""
+
+    _counts: dict[Clique, Counts] = field(default_factory=dict)
+
+    def counted(
+        self, cliques: Iterable[Clique], count: Callable[[Sequence[Clique]], Mapping[Clique, Counts]]
+    ) -> list[Counts]:
+        """The counts of cliques, in their order.
+
+        Args:
+            cliques: the attributes of each.
+            count: counts those that are not kept.
+        """
+        asked = list(cliques)
+        found = count([clique for clique in dict.fromkeys(asked) if clique not in self._counts])
+        room = _KEPT_CELLS - sum(counts.size for counts in self._counts.values())
+        for clique, counts in found.items():
+            counts.flags.writeable = False
+            if counts.size <= room:
+                self._counts[clique] = counts
+                room -= counts.size
+        return [found[clique] if clique in found else self._counts[clique] for clique in asked]

@@ -80,7 +80,7 @@ class DatePartsAttribute(TimeAttribute):
 
     def read(self, values: RawColumn) -> Reading:
         """The combination of parts of each date or timestamp; the last code for a missing value."""
-        reading = read_units(self.name, values, self._slot_moments, self.units)
+        reading = read_units(self.name, values, self.unit_moments, self.units)
         return replace(reading, codes=np.append(self._combination, self.size - 1)[reading.codes])
 
     def decode(
@@ -103,7 +103,7 @@ class DatePartsAttribute(TimeAttribute):
 
     def within(self, values: RawColumn) -> NDArray[np.float64] | None:
         """The days or hours since 1970 within the bounds; NaN for a missing value."""
-        return self.units.within(numbers_of_units(self.name, values, self._slot_moments, self.units))
+        return self.units.within(numbers_of_units(self.name, values, self.unit_moments, self.units))
 
     def to_json(self) -> dict[str, Any]:
         """Bounds, parts and flags; the newer keys only where they are not the default."""
@@ -111,12 +111,13 @@ class DatePartsAttribute(TimeAttribute):
         for key in ("type", "integer", "bins"):
             del form[key]
         for key in ("min", "max"):
-            form[key] = self._slot_moments.bound_text(form[key])
+            form[key] = self.unit_moments.bound_text(form[key])
         form["parts"] = [part.value for part in self.parts]
         return self.moments.to_json() | form | ({} if self.reviewed else {"reviewed": False})
 
     @property
-    def _slot_moments(self) -> Moments:
+    def unit_moments(self) -> Moments:
+        """The moments of the slots."""
         return replace(self.moments, granularity=slot_of(self.parts))
 
     @property
@@ -131,7 +132,7 @@ class DatePartsAttribute(TimeAttribute):
     @cached_property
     def _times_of_slots(self) -> Times:
         first = int(self.units.minimum or 0)
-        return self._slot_moments.at(first + np.arange(self.units.bins or 1, dtype=np.int64))
+        return self.unit_moments.at(first + np.arange(self.units.bins or 1, dtype=np.int64))
 
     @cached_property
     def _combination(self) -> NDArray[np.int64]:

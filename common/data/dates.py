@@ -44,6 +44,11 @@ class TimeAttribute(Attribute):
         """Texts that stand for a missing value."""
         return self.units.missing
 
+    @property
+    def unit_moments(self) -> Moments:
+        """The moments whose units are those of `units`."""
+        return self.moments
+
     def spelled(self, values: NDArray[Any]) -> NDArray[Any]:
         """Decoded values as text in the format; None if missing."""
         return self.moments.written(values)

@@ -12,15 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from .counting import ROWS_AT_ONCE, pairs_counted
+from .counting import ROWS_AT_ONCE, Counts, Kept, pairs_counted, two_different
 from .domain import Clique, Domain
 from .grouping import Groups, grouped, grouped_shape
 from .rules.values import drawn_together
 from .texts import TextColumn, has_open_categories
 from .values import RawColumn, refuse_rows
-
-_KEPT_CELLS = 2**22
-"""Largest number of counts that a table keeps for later calls (32 MiB)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +34,7 @@ class Table:
     domain: Domain
     columns: tuple[NDArray[np.unsignedinteger[Any]], ...]
     texts: Mapping[str, TextColumn] = field(default_factory=dict)
-    _kept: dict[Clique, NDArray[np.int64]] = field(default_factory=dict, init=False, repr=False)
+    _kept: Kept = field(default_factory=Kept, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.columns) != len(self.domain):
@@ -153,19 +150,13 @@ class Table:
         asked = list(cliques)
         if any(groups):
             return [self.marginal(clique, of) for clique, of in zip(asked, groups, strict=True)]
-        missing = [clique for clique in dict.fromkeys(asked) if clique not in self._kept]
-        pairs = [clique for clique in missing if len(set(clique)) == len(clique) == 2]
+        return self._kept.counted(asked, self._counted)
+
+    def _counted(self, cliques: Sequence[Clique]) -> dict[Clique, Counts]:
         columns = dict(zip(self.domain.names, self.columns, strict=True))
         sizes = dict(zip(self.domain.names, self.domain.sizes, strict=True))
-        found = pairs_counted(columns, sizes, pairs)
-        found |= {clique: self.marginal(clique) for clique in missing if clique not in found}
-        room = _KEPT_CELLS - sum(counts.size for counts in self._kept.values())
-        for clique, counts in found.items():
-            counts.flags.writeable = False
-            if counts.size <= room:
-                self._kept[clique] = counts
-                room -= counts.size
-        return [found[clique] if clique in found else self._kept[clique] for clique in asked]
+        found = pairs_counted(columns, sizes, list(filter(two_different, cliques)))
+        return found | {clique: self.marginal(clique) for clique in cliques if clique not in found}
 
     def cell_codes(
         self, clique: Iterable[str], start: int, stop: int, groups: Groups = ()

@@ -64,16 +64,8 @@ class TextColumn:
         return codes
 
     def unlisted(self, attribute: CategoricalAttribute) -> tuple[list[str], NDArray[np.int64]]:
-        """The texts that could become labels, sorted, and the number of rows of each, at least 1.
-
-        Left out by rules that are public: texts that the attribute lists, missing values, and texts that are
-        no labels (`is_label`).
-        """
-        counts = np.bincount(self.places, minlength=len(self.known))
-        possible = [place for place in np.flatnonzero(counts) if is_label(self.known[place])]
-        texts = [self.known[place] for place in possible]
-        kept = are_unlisted(attribute, texts)
-        return list(itertools.compress(texts, kept)), counts[list(itertools.compress(possible, kept))]
+        """The texts that could become labels, sorted, and the number of rows of each; see `unlisted`."""
+        return unlisted(attribute, self.known, np.bincount(self.places, minlength=len(self.known)))
 
     def digest(self) -> bytes:
         """SHA-256 of the text of each row."""
@@ -98,6 +90,25 @@ class TextColumn:
 def is_label(text: str) -> bool:
     """Whether a text may become a label: 1 to `LONGEST_LABEL` printable characters, and not `ABSENT`."""
     return 0 < len(text) <= LONGEST_LABEL and text.isprintable() and text != ABSENT
+
+
+def unlisted(
+    attribute: CategoricalAttribute, texts: Sequence[str], counts: NDArray[np.int64]
+) -> tuple[list[str], NDArray[np.int64]]:
+    """The texts that could become labels, and the number of rows of each, at least 1.
+
+    Left out by rules that are public: texts that the attribute lists, missing values, and texts that are no
+    labels (`is_label`).
+
+    Args:
+        attribute: the open categories.
+        texts: the different texts of a column, sorted.
+        counts: number of rows of each, shape (texts,).
+    """
+    possible = [place for place in np.flatnonzero(counts).tolist() if is_label(texts[place])]
+    found = [texts[place] for place in possible]
+    kept = are_unlisted(attribute, found)
+    return list(itertools.compress(found, kept)), counts[list(itertools.compress(possible, kept))]
 
 
 def are_unlisted(attribute: CategoricalAttribute, texts: Sequence[str]) -> list[bool]:

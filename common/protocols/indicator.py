@@ -22,7 +22,7 @@ from ..data.boxes import Box, box_sums
 from ..data.domain import Clique
 from ..data.grouping import Groups, grouped_shape
 from ..data.interactions import differences
-from ..data.table import Table
+from ..data.rows import Rows
 from ..privacy.cost import grid_of
 from ..privacy.noise import noisy_counts
 
@@ -49,7 +49,7 @@ def allocate(rho: Fraction, part: Clique, clique: Clique) -> Fraction:
 
 
 def noisy_histogram(
-    table: Table,
+    rows: Rows,
     clique: Clique,
     sigma: float,
     stream: RandomStream,
@@ -65,8 +65,8 @@ def noisy_histogram(
     Guarantee: `gaussian_cost(sigma, adjacency)` for the records of the party's slice, or the cost of the
         interaction.
     """
-    shape = grouped_shape(table.domain.shape(clique), groups)
-    counts = table.marginal(clique, groups)
+    shape = grouped_shape(rows.domain.shape(clique), groups)
+    counts = rows.marginal(clique, groups)
     if boxes:
         counts = box_sums(counts, shape, boxes)
     noisy = noisy_counts(counts, sigma, stream)
@@ -74,7 +74,7 @@ def noisy_histogram(
 
 
 def noisy_indicators(
-    table: Table, part: Clique, sigma: float, stream: RandomStream
+    held: Rows, part: Clique, sigma: float, stream: RandomStream
 ) -> Iterator[NDArray[np.int64]]:
     """Run by a party that holds a part of the clique: indicator vectors plus noise (lines 7 and 8).
 
@@ -82,7 +82,7 @@ def noisy_indicators(
         independent noise.
 
     Args:
-        table: the party's records.
+        held: the party's records.
         part: attributes of the clique that the party holds.
         sigma: scale of the noise of every entry.
         stream: random words of the noise.
@@ -90,10 +90,10 @@ def noisy_indicators(
     Yields:
         Blocks of rows, shape (rows, cells), int64, in units of 1/grid.
     """
-    cells = table.domain.cells(part)
+    cells = held.domain.cells(part)
     rows = max(1, _BLOCK_CELLS // cells)
-    for start in range(0, table.record_count, rows):
-        block = table.cell_codes(part, start, start + rows)
+    for start in range(0, held.record_count, rows):
+        block = held.cell_codes(part, start, start + rows)
         indicators = np.zeros((block.size, cells), dtype=np.int64)
         indicators[np.arange(block.size), block] = 1
         yield noisy_counts(indicators, sigma, stream)

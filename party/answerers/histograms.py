@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...common.crypto.randomness import RandomStream
-from ...common.data.table import Table
+from ...common.data.rows import Rows
 from ...common.messages import MarginalQuery
 from ...common.privacy.cost import grid_of
 from ...common.privacy.noise import TAIL_SIGMAS
@@ -16,21 +16,21 @@ from ...common.wire.streams import encode_answer
 from ..account import Account
 
 
-def histogram(account: Account, table: Table, query: MarginalQuery, stream: RandomStream) -> Iterator[bytes]:
+def histogram(account: Account, rows: Rows, query: MarginalQuery, stream: RandomStream) -> Iterator[bytes]:
     """The frames of noisy counts of cells, boxes or groups, or of differences of noisy counts.
 
     Args:
         account: account of the release.
-        table: rows of the party, which hold the whole clique.
+        rows: rows of the party, which hold the whole clique.
         query: a charged query.
         stream: noise of the query.
     """
     counts = noisy_histogram(
-        table, query.clique, query.sigma, stream, query.boxes, query.interaction, query.groups
+        rows, query.clique, query.sigma, stream, query.boxes, query.interaction, query.groups
     )
     # A difference counts a record once, and sums the noise of 2^k cells.
     cells = 1 << len(query.clique) if query.interaction else 1
-    words = word_bytes(table.record_count, query.sigma, cells)
+    words = word_bytes(rows.record_count, query.sigma, cells)
     return encode_answer([account.answered(query, counts)], words)
 
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ...common.data.texts import MOST_LABELS, TextColumn, has_open_categories
-from ...common.errors import DataError, ProtocolError
+from ...common.data.texts import MOST_LABELS, has_open_categories
+from ...common.errors import ProtocolError
 from ...common.labels import LabelSearch, encode_labels
 from ...common.messages import MarginalQuery, ReleaseTerms
 from ...common.privacy.partition_selection import frequent
 from ...common.wire.streams import encode_answer
 from ..account import Account
+from ..held import check_texts, unlisted
 from ..institution import Institution
 
 _WORD_BYTES = 8
@@ -41,11 +43,8 @@ def check_search(terms: ReleaseTerms, institution: Institution) -> None:
                 f"the release looks for labels of {name!r}, whose categories this party's domain file lists; "
                 "use the same domain file"
             )
-        if name in domain.names and name not in table.texts:
-            raise DataError(
-                f"attribute {name!r}: expected the texts of its open categories beside its codes, found "
-                "codes alone; read the table from its source"
-            )
+        if name in domain.names:
+            check_texts(table, name)
 
 
 class LabelAnswers:
@@ -92,25 +91,23 @@ class LabelAnswers:
         (name,) = query.clique
         if name not in self._own.attributes:
             raise ProtocolError("this party does not hold the attribute; ask the party that does")
-        attribute = self._table.domain[name]
-        assert has_open_categories(attribute), "the terms were checked"
         if len(self._slice) == 1:
             stream = self._account.charge(query)
         else:
             identities = [entry.identity for entry in self._slice]
             stream = self._account.charged_jointly(query, identities, charges)
-        texts, counts = self._texts(name).unlisted(attribute)
+        texts, counts = unlisted(self._table, name, self._used())
         rows = self._account.terms.purpose.rows_per_person
         stated = frequent(counts, query.sigma, search.delta_each, rows, MOST_LABELS, stream)
         words = encode_labels(texts[place] for place in stated)
         return encode_answer([self._account.answered(query, words)], _WORD_BYTES)
 
-    def _texts(self, name: str) -> TextColumn:
-        """The texts of the rows that count: of aligned rows, one of each person."""
-        texts, alignment = self._table.texts[name], self._account.terms.plan.alignment
+    def _used(self) -> NDArray[np.bool_] | None:
+        """The rows that count: of aligned rows, one of each person; None for all."""
+        alignment = self._account.terms.plan.alignment
         if alignment is None:
-            return texts
-        return texts.take(np.flatnonzero(self._account.placement(alignment.alignment_id).positions >= 0))
+            return None
+        return self._account.placement(alignment.alignment_id).positions >= 0
 
     def _check(self, query: MarginalQuery) -> LabelSearch:
         """The search of the release, of which this is the only query for its attribute."""

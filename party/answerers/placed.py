@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,29 +12,6 @@ from ...common.data.counting import ROWS_AT_ONCE
 from ...common.data.domain import Clique, Domain
 from ...common.data.grouping import Groups, grouped, grouped_shape
 from ...common.data.table import Table
-
-
-class Rows(Protocol):
-    """What products and counts need of a party's rows."""
-
-    @property
-    def domain(self) -> Domain:
-        """Meaning of the codes."""
-
-    @property
-    def record_count(self) -> int:
-        """Number of rows or positions."""
-
-    def cell_codes(
-        self, clique: Iterable[str], start: int, stop: int, groups: Groups = ()
-    ) -> NDArray[np.int64]:
-        """The cell of each of the rows start to stop - 1, int64; -1 for a row of zeros."""
-
-    def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
-        """Exact counts, shape (n_r,), in row-major order of the clique as given, of codes or groups."""
-
-    def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
-        """Several marginals, as by `marginal`, but not to be written to."""
 
 
 class PlacedTable:

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
+from ...common.data.rows import Rows
 from ...common.errors import DeliveriesLost, ProtocolError
 from ...common.messages import Delivery, DeliveryKind, ScoreQuery
 from ...common.privacy.noise import noisy_counts
 from ...common.protocols.scores.query import check_references, exact_scores
 from ...common.wire.streams import encode_answer, row_blocks
 from ..account import Account
-from .placed import Rows
 
 MAX_RUNS = 8
 """Largest number of score queries of a release that are kept; older ones are prepared again if needed."""

@@ -8,13 +8,16 @@ from typing import Any
 
 from ...common.errors import DataError
 from ...common.extensions import SOURCES, extensions
+from ..counting.remote import Place
+from ..counting.source import EngineSource
 from .query import QuerySource
 from .source import FileSource, Source
 
 Factory = Callable[[Mapping[str, Any], Path], Source]
 """From the options of the policy file and the party's folder, where relative paths start."""
 
-_KINDS = ("file", "query", "kind")
+_KINDS = ("file", "query", "table", "kind")
+_OF_ENGINES = ("connection", "order_by", "table")
 
 
 def source_of(keys: Mapping[str, Any], folder: Path) -> Source:
@@ -30,8 +33,15 @@ def source_of(keys: Mapping[str, Any], folder: Path) -> Source:
     named = [kind for kind in _KINDS if keys.get(kind) is not None]
     if len(named) != 1:
         raise DataError(
-            "policy.toml: expected one of file, query or kind in [source]; name where the rows live"
+            "policy.toml: expected one of file, query, table or kind in [source]; name where the rows live"
         )
+    if keys.get("engine") is not None:
+        return _in_engine(keys, named[0], folder)
+    for key in _OF_ENGINES:
+        if keys.get(key) is not None:
+            raise DataError(
+                f"policy.toml: {key} in [source] goes with engine; name the engine, or take it out"
+            )
     database = keys.get("database")
     if database is not None and named != ["query"]:
         raise DataError("policy.toml: database in [source] goes with query; take it out")
@@ -44,6 +54,13 @@ def source_of(keys: Mapping[str, Any], folder: Path) -> Source:
             return QuerySource(keys["query"], folder, None if database is None else folder / database)
         case _:
             return _extended(keys["kind"])(keys.get("options") or {}, folder)
+
+
+def _in_engine(keys: Mapping[str, Any], named: str, folder: Path) -> Source:
+    if named not in ("query", "table") or keys.get("database") is not None:
+        raise DataError("policy.toml: engine in [source] goes with table or query alone; take the others out")
+    place = Place(keys.get("table") or "", keys.get("query") or "", keys.get("order_by"))
+    return EngineSource(keys["engine"], place, keys.get("connection", ""), folder)
 
 
 def _extended(kind: str) -> Factory:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
-from .source import CONFIG, FileSource, Queried, encoded_columns, raw_columns, selected, texts_of
+from .source import CONFIG, FileSource, Queried, encoded_columns, quoted, raw_columns, selected, texts_of
 
 
 @dataclass(frozen=True)
@@ -100,19 +100,29 @@ class QuerySource:
         return f"SELECT * FROM ({self.sql.rstrip().rstrip(';')})"
 
     def _connected(self) -> duckdb.DuckDBPyConnection:
-        config = CONFIG | {"file_search_path": str(self.folder)}
-        try:
-            if self.database is None:
-                return duckdb.connect(config=config)
-            return duckdb.connect(str(self.database), read_only=True, config=config)
-        except duckdb.Error:
-            raise DataError(f"cannot read the DuckDB database {self.database}; fix or replace it") from None
+        connection = duckdb.connect(config=CONFIG | {"file_search_path": str(self.folder)})
+        if self.database is not None:
+            name = '"' + self.database.stem.replace('"', '""') + '"'
+            try:
+                connection.execute(f"ATTACH {quoted(str(self.database))} AS {name} (READ_ONLY)")
+                connection.execute(f"USE {name}")
+            except duckdb.Error:
+                raise DataError(
+                    f"cannot read the DuckDB database {self.database}; fix or replace it"
+                ) from None
+        return connection
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """DuckDB with the rows in the table `file`; see `Queried`."""
+        connection = self.scan()
+        self.query(connection, "CREATE TEMP TABLE file AS SELECT * FROM scan")
+        return connection
+
+    def scan(self) -> duckdb.DuckDBPyConnection:
+        """DuckDB with the rows as the view `scan`; see `Scanned`."""
         connection = self._connected()
         columns = ", ".join(f"c{place}" for place in range(len(self._names)))
-        self.query(connection, f"CREATE TEMP TABLE file ({columns}) AS {self._select}")
+        self.query(connection, f"CREATE TEMP VIEW scan ({columns}) AS {self._select}")
         return connection
 
     def query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, NDArray[Any]]:

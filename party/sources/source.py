@@ -90,6 +90,13 @@ class Queried(Protocol):
         """
 
 
+class Scanned(Queried, Protocol):
+    """Rows that DuckDB can read as often as it needs them, without keeping them."""
+
+    def scan(self) -> duckdb.DuckDBPyConnection:
+        """DuckDB with the rows as `scan`, which reads them anew, its columns c0, c1, ... in order."""
+
+
 @dataclass(frozen=True)
 class FileSource:
     """A CSV (.csv, .tsv, with a header row, perhaps .gz) or Parquet file, read by DuckDB.
@@ -159,11 +166,16 @@ class FileSource:
         Raises:
             DataError: as for `query`.
         """
+        connection = self.scan()
+        held = self._suffix in DELIMITERS and self.path.stat().st_size <= _HELD_BYTES
+        self.query(connection, f"CREATE {'TABLE' if held else 'VIEW'} file AS SELECT * FROM scan")
+        return connection
+
+    def scan(self) -> duckdb.DuckDBPyConnection:
+        """A database in memory with the file as `scan`; see `Scanned`."""
         connection = duckdb.connect(config=CONFIG)
         names = ", ".join(f"c{place}" for place in range(len(self._names)))
         self.query(connection, f"CREATE VIEW scan ({names}) AS SELECT * FROM {self._scan}")
-        held = self._suffix in DELIMITERS and self.path.stat().st_size <= _HELD_BYTES
-        self.query(connection, f"CREATE {'TABLE' if held else 'VIEW'} file AS SELECT * FROM scan")
         return connection
 
     def query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, NDArray[Any]]:

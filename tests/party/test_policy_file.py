@@ -169,8 +169,8 @@ def test_rows_come_from_a_file_or_a_query(tmp_path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "one of file, query or kind"),
-        ('file = "rows.csv"\nquery = "SELECT 1"', "one of file, query or kind"),
+        ("", "one of file, query, table or kind"),
+        ('file = "rows.csv"\nquery = "SELECT 1"', "one of file, query, table or kind"),
         ('file = "rows.csv"\ndatabase = "rows.duckdb"', "goes with query"),
         ('file = "rows.csv"\noptions = { a = 1 }', "go with kind"),
         ('kind = "acme"', "one that an installed package brings .none., got 'acme'"),

@@ -149,7 +149,7 @@ def masked_terms(federation, granted, adjacency=Adjacency.ZERO_OUT, tolerated=No
 
 def measurer_over(
     table, grid="2x2", granted=Fraction(1), *, protocol=MASKED.name, tolerated=None,
-    adjacency=Adjacency.ZERO_OUT, seed=1, dealers=0, tapped=None,
+    adjacency=Adjacency.ZERO_OUT, seed=1, dealers=0, tapped=None, held=None,
 ):  # fmt: skip
     """The measurer of a release over the parties of a grid.
 
@@ -162,10 +162,14 @@ def measurer_over(
         adjacency: adjacency of the release.
         seed: seed of all keys.
         dealers: number of dealers; see `dealers_for`.
+        held: makes other rows of a party's piece of the table, such as rows that an engine counts.
         tapped: wraps every link in another connection, in the order of the plan.
     """
     keys = RandomStream.from_seed(seed)
-    links = started(cut(table, grid), policy_for(protocol, adjacency, float(granted)), keys)
+    pieces = cut(table, grid)
+    if held is not None:
+        pieces = [[held(piece) for piece in row] for row in pieces]
+    links = started(pieces, policy_for(protocol, adjacency, float(granted)), keys)
     dealing = dealers_for(links, keys, dealers) if protocol == MASKED.name else []
     if tapped is not None:
         links = [[tapped(link) for link in row] for row in links]

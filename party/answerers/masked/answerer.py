@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ....common.canonical.queries import query_digest
 from ....common.data.boxes import box_sums
+from ....common.data.rows import Rows
 from ....common.dealing.dealing import Dealing
 from ....common.errors import ProtocolError
 from ....common.messages import (
@@ -21,9 +22,10 @@ from ....common.messages import (
 from ....common.protocols.masked.plan import Chain, MaskedPlan
 from ....common.wire.streams import encode_answer
 from ...account import Account
+from ...held import loaded
 from ...institution import Institution
 from ..answerer import Answerer
-from ..placed import PlacedTable, Rows
+from ..placed import PlacedTable
 from ..scores import LocalScores, ScoreRun
 from .scores import SharedScores
 from .session import MaskedSession
@@ -180,7 +182,7 @@ class MaskedAnswerer(Answerer):
             return held
         placement = self.account.placement(plan.alignment.alignment_id)
         domain = plan.domain.project(held.domain)
-        return PlacedTable(held, placement.positions, placement.size, domain, plan.absent)
+        return PlacedTable(loaded(held), placement.positions, placement.size, domain, plan.absent)
 
 
 def _plan(terms: ReleaseTerms) -> MaskedPlan:

@@ -13,6 +13,7 @@ from ....common.crypto.randomness import FreshKeys, RandomStream
 from ....common.data.domain import Clique
 from ....common.data.grouping import Groups, grouped_shape
 from ....common.data.interactions import difference_count
+from ....common.data.rows import Rows
 from ....common.dealing.dealing import dealt_labels, pad_stream
 from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, PolicyError, ProtocolError
@@ -33,7 +34,6 @@ from ....common.protocols.masked.presence import columns_in
 from ....common.protocols.masked.ring import Words
 from ....common.wire.streams import row_blocks
 from ...allowance import Allowance
-from ..placed import Rows
 from .checks import Checks
 from .dealt import DealtShare, ReceivedSeeds
 from .openings import Openings

@@ -63,9 +63,9 @@ def test_kept_counts_cannot_be_changed():
 
 
 def test_a_table_keeps_counts_only_as_far_as_there_is_room(monkeypatch):
-    monkeypatch.setattr("dpmosaic.common.data.table._KEPT_CELLS", 100)
+    monkeypatch.setattr("dpmosaic.common.data.counting._KEPT_CELLS", 100)
     rows = table()
     pairs = list(itertools.combinations(SIZES, 2))
     for _ in range(2):
         assert [counts.sum() for counts in rows.marginals(pairs)] == [500] * len(pairs)
-    assert 0 < sum(counts.size for counts in rows._kept.values()) <= 100
+    assert 0 < sum(counts.size for counts in rows._kept._counts.values()) <= 100

@@ -1,0 +1,38 @@
+"""Which engine counts the rows of a source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol, runtime_checkable
+
+from ..sources.query import QuerySource
+from ..sources.source import FileSource, Source
+from .duck import DuckEngine
+from .engine import Engine
+
+
+@runtime_checkable
+class CountSource(Protocol):
+    """A source whose rows an engine counts where they live."""
+
+    def engine(self) -> Engine:
+        """A new connection to the engine.
+
+        Raises:
+            DataError: it cannot be reached.
+        """
+
+
+def engine_of(source: Source) -> Callable[[], Engine] | None:
+    """What connects to the engine of a source; None if its rows can only be read.
+
+    Args:
+        source: any source, of another package too.
+    """
+    match source:
+        case FileSource() | QuerySource():
+            return partial(DuckEngine, source)
+        case CountSource():
+            return source.engine
+    return None

@@ -1,0 +1,264 @@
+"""A party's rows where they live: counted by an engine, loaded only if a release needs single rows."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from ...common.data.categorical import CategoricalAttribute
+from ...common.data.coding import Coding
+from ...common.data.counting import Counts, Group, Kept, pairs_of_joints, two_different
+from ...common.data.domain import Clique, Domain
+from ...common.data.grouping import Grouping, Groups, grouped_shape
+from ...common.data.table import Table
+from ...common.data.texts import has_open_categories, unlisted
+from .codes import Codes, changed, keep_codes
+from .engine import Check, Engine, Lost, run
+from .names import code_of, text_of
+from .pieces import pieces_of_codes
+from .trees import code_of_number, code_of_text, whole
+
+Result = TypeVar("Result")
+
+
+def _wanted() -> None:
+    """The check of a statement that is always wanted."""
+
+
+class Connection:
+    """Codes in an engine, made anew when the connection is lost; thread-safe, one statement at a time.
+
+    Args:
+        connect: connects to the engine.
+        domain: the columns, and meaning of the codes.
+        timeout_s: seconds that a statement may take.
+
+    Raises:
+        DataError: see `keep_codes`; or the engine cannot be reached.
+    """
+
+    def __init__(self, connect: Callable[[], Engine], domain: Domain, timeout_s: float) -> None:
+        self._connect = connect
+        self.domain = domain
+        """The columns, and meaning of the codes."""
+        self._timeout_s = timeout_s
+        self._lock = threading.Lock()
+        self._codes: Codes | None = None
+        self._table: Table | None = None
+        self.digest = ""
+        """Of the codes, as of the party's start; see `Codes`."""
+        first = self._kept(_wanted)
+        self.record_count, self.digest = first.record_count, first.digest
+
+    def ask(self, question: Callable[[Codes], Result], check: Check) -> Result:
+        """The answer to a question about the codes.
+
+        Args:
+            question: asks the engine.
+            check: see `run`.
+
+        Raises:
+            DataError: the engine cannot be reached, or the rows changed since the party was started.
+            PolicyError: it took too long.
+        """
+        with self._lock:
+            try:
+                return self._answer(question, check)
+            except Lost:
+                self.close()
+            return self._answer(question, check)
+
+    def loaded(self, check: Check) -> Table:
+        """All rows, in memory from then on."""
+        if self._table is None:
+            self._table = self.ask(Codes.loaded, check)
+        return self._table
+
+    def _answer(self, question: Callable[[Codes], Result], check: Check) -> Result:
+        codes = self._kept(check)
+
+        def unchanged() -> Result:
+            result = question(codes)
+            codes.check_unchanged()
+            return result
+
+        return self._run(codes.engine, unchanged, check)
+
+    def _kept(self, check: Check) -> Codes:
+        """The codes; computed if this connection has none."""
+        if self._codes is None:
+            engine = self._connect()
+            try:
+                codes: Codes = self._run(engine, lambda: keep_codes(engine, self.domain), check)
+                if self.digest not in ("", codes.digest):
+                    raise changed(engine)
+            except BaseException:
+                engine.close()
+                raise
+            self._codes = codes
+        return self._codes
+
+    def _run(self, engine: Engine, statement: Callable[[], Result], check: Check) -> Result:
+        result: Result = run(engine, statement, check, self._timeout_s)
+        return result
+
+    def close(self) -> None:
+        """Ends the connection; its codes are gone."""
+        if self._codes is not None:
+            self._codes.engine.close()
+        self._codes = None
+
+
+@dataclass(frozen=True, eq=False)
+class CountedRows:
+    """Rows of which an engine gives exact marginals; only counts leave it, unless single rows are asked for.
+
+    Attributes:
+        connection: the codes of all columns, in the engine.
+        domain: meaning of the codes that are counted: some columns, perhaps with codes that a release chose.
+        coding: codes that a release chose; None for those of the engine.
+        check: raises if nobody waits for an answer any more.
+    """
+
+    connection: Connection
+    domain: Domain
+    coding: Coding | None = None
+    check: Check = _wanted
+    _kept: Kept = field(default_factory=Kept)
+    _loaded: dict[str, Table] = field(default_factory=dict)
+    _labels: dict[str, tuple[list[str], NDArray[np.int64]]] = field(default_factory=dict)
+
+    @classmethod
+    def connected(cls, connect: Callable[[], Engine], domain: Domain, timeout_s: float) -> CountedRows:
+        """All columns of a domain; see `Connection`."""
+        return cls(Connection(connect, domain, timeout_s), domain)
+
+    @property
+    def record_count(self) -> int:
+        """The number of rows."""
+        return self.connection.record_count
+
+    def digest(self) -> str:
+        """See `Codes.digest`."""
+        return self.connection.digest
+
+    def project(self, attributes: Iterable[str]) -> CountedRows:
+        """Only these attributes, in domain order."""
+        return replace(self, domain=self.domain.project(attributes), _loaded={})
+
+    def recoded(self, coding: Coding) -> CountedRows:
+        """These rows with the codes that a release chose; see `Coding.table`."""
+        return replace(self, domain=coding.domain(self.domain), coding=coding, _kept=Kept(), _loaded={})
+
+    def watched(self, check: Check) -> CountedRows:
+        """These rows for a release that may end while the engine counts."""
+        return replace(self, check=check)
+
+    def check_ready(self) -> None:
+        """Returns if the engine can be asked.
+
+        Raises:
+            DataError: see `Connection.ask`.
+        """
+        self._ask(lambda codes: codes.engine.check_alive())
+
+    def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
+        """Exact counts, shape (n_r,); see `Table.marginal`."""
+        names = tuple(clique)
+        shape = grouped_shape(self.domain.shape(names), groups)
+        cell = self._cell(names, groups)
+        return self._ask(lambda codes: codes.counts(cell, math.prod(shape)))
+
+    def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
+        """Several marginals, not to be written to; see `Table.marginals`."""
+        asked = list(cliques)
+        if any(groups):
+            return [self.marginal(clique, of) for clique, of in zip(asked, groups, strict=True)]
+        return self._kept.counted(asked, self._counted)
+
+    def cell_codes(
+        self, clique: Iterable[str], start: int, stop: int, groups: Groups = ()
+    ) -> NDArray[np.int64]:
+        """The cell of each of the rows start to stop - 1; loads all rows. See `Table.cell_codes`."""
+        return self.loaded().cell_codes(clique, start, stop, groups)
+
+    def unlisted(self, name: str) -> tuple[list[str], NDArray[np.int64]]:
+        """Texts of open categories that could become labels, and the rows of each; see `texts.unlisted`."""
+        attribute = self.connection.domain[name]
+        assert has_open_categories(attribute), "the terms were checked"
+        return unlisted(attribute, *self._texts(name))
+
+    def loaded(self) -> Table:
+        """All rows, in memory from then on.
+
+        Raises:
+            DataError: the source does not say in which order they come; or see `Connection.ask`.
+        """
+        if not self._loaded:
+            table = self.connection.loaded(self.check).project(self.domain.names)
+            self._loaded[""] = table if self.coding is None else self.coding.table(table)
+        return self._loaded[""]
+
+    def close(self) -> None:
+        """Ends the connection to the engine."""
+        self.connection.close()
+
+    def _counted(self, cliques: Sequence[Clique]) -> dict[Clique, Counts]:
+        pairs = list(filter(two_different, cliques))
+        sizes = dict(zip(self.domain.names, self.domain.sizes, strict=True))
+
+        def joint(passes: Sequence[tuple[Group, ...]]) -> list[Counts]:
+            names = [tuple(name for group in both for name in group) for both in passes]
+            return [self.marginal(clique) for clique in names]
+
+        found = pairs_of_joints(joint, self.record_count, sizes, pairs)
+        return found | {clique: self.marginal(clique) for clique in cliques if clique not in found}
+
+    def _cell(self, names: Clique, groups: Groups) -> exp.Expr:
+        """The number of the cell of each row."""
+        cell: exp.Expr = whole(0)
+        for place, name in enumerate(names):
+            labels = groups[place] if groups else ()
+            size = max(labels) + 1 if labels else self.domain[name].size
+            code = exp.cast(self._code(name, labels), "bigint")
+            cell = (
+                code
+                if not place
+                else exp.Add(this=exp.Mul(this=exp.paren(cell), expression=whole(size)), expression=code)
+            )
+        return cell
+
+    def _code(self, name: str, labels: Grouping) -> exp.Expr:
+        """The code of each row, or its group."""
+        kept = self.connection.domain
+        attribute, column = kept[name], exp.column(code_of(kept.position(name)))
+        chosen = self.domain[name]
+        to = np.arange(chosen.size) if not labels else np.asarray(labels)
+        if self.coding is not None and name in self.coding.labels:
+            assert isinstance(chosen, CategoricalAttribute), "labels belong to categories"
+            assert chosen.other is not None, "open categories have one"
+            texts, _ = self._texts(name)
+            codes = dict(zip(texts, chosen.encode(np.array(texts, dtype=object)).tolist(), strict=True))
+            other = chosen.categories.index(chosen.other)
+            listed = {text: int(to[code]) for text, code in codes.items() if code != other}
+            return code_of_text(exp.column(text_of(column.name)), listed, whole(to[other]))
+        if self.coding is not None and name in self.coding.runs:
+            to = to[self.coding.codes(attribute)]
+        elif not labels:
+            return column
+        return code_of_number(column, pieces_of_codes(to), lambda start: whole(int(start)))
+
+    def _texts(self, name: str) -> tuple[list[str], NDArray[np.int64]]:
+        if name not in self._labels:
+            self._labels[name] = self._ask(lambda codes: codes.texts(name))
+        return self._labels[name]
+
+    def _ask(self, question: Callable[[Codes], Result]) -> Result:
+        return self.connection.ask(question, self.check)

@@ -1,0 +1,120 @@
+"""Rows in an engine outside the party's process, as the policy file names them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...common.data.domain import Domain
+from ...common.data.table import Table
+from ...common.errors import DataError
+from ...common.extras import require_extra
+from .codes import keep_codes
+from .engine import Engine
+from .remote import Place
+
+ADBC = "adbc:"
+ENGINES = ("postgres", "spark", f"{ADBC}DRIVER")
+
+_ENV, _FILE = "env:", "file:"
+
+
+@dataclass(frozen=True)
+class EngineSource:
+    """A table or a query in PostgreSQL, Spark or an engine with an ADBC driver.
+
+    Attributes:
+        engine_name: postgres, spark, or adbc: and the name of a driver.
+        place: which rows.
+        connection: where the connection's secret is: env: and a variable, or file: and a path; or empty.
+        folder: where relative paths start.
+    """
+
+    engine_name: str
+    place: Place
+    connection: str
+    folder: Path
+
+    def engine(self) -> Engine:
+        """A new connection; see `CountSource`."""
+        # Each needs packages of an extra.
+        match self.engine_name:
+            case "postgres":
+                require_extra("postgres")
+                from .postgres import PostgresEngine
+
+                return PostgresEngine(self.place, self._secret())
+            case "spark":
+                require_extra("spark")
+                from .spark import SparkEngine
+
+                return SparkEngine(self.place, self._secret() if self.connection else "")
+            case name if name.startswith(ADBC):
+                require_extra("adbc")
+                from .adbc import AdbcEngine
+
+                return AdbcEngine(self.place, name.removeprefix(ADBC), self._secret())
+        raise DataError(
+            f"policy.toml: engine in [source]: expected one of {', '.join(ENGINES)}, got "
+            f"{self.engine_name!r}; fix it"
+        )
+
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns; see `Source`."""
+        engine = self.engine()
+        try:
+            return tuple(engine.kinds())
+        finally:
+            engine.close()
+
+    def read(self, domain: Domain) -> Table:
+        """The columns of the domain, encoded by the engine; see `Source`."""
+        return self.read_with_texts(domain, ())[0]
+
+    def read_with_texts(
+        self, domain: Domain, columns: Sequence[str]
+    ) -> tuple[Table, Mapping[str, Sequence[str]]]:
+        """The columns of the domain, encoded by the engine, and the texts of others; see `Source`."""
+        engine = self.engine()
+        try:
+            codes = keep_codes(engine, domain, columns)
+            return codes.loaded_with_texts()
+        finally:
+            engine.close()
+
+    def _secret(self) -> str:
+        """What the connection says.
+
+        Raises:
+            DataError: it is not there, or other users can read it; never says what is in it.
+        """
+        if self.connection.startswith(_ENV):
+            name = self.connection.removeprefix(_ENV)
+            if not (secret := os.environ.get(name, "")):
+                raise DataError(
+                    f"policy.toml: connection in [source]: expected the environment variable {name}, found "
+                    "none; set it where the party is started"
+                )
+            return secret
+        if self.connection.startswith(_FILE):
+            return _read_private(self.folder / self.connection.removeprefix(_FILE))
+        raise DataError(
+            "policy.toml: connection in [source]: expected env: and the name of a variable, or file: and the "
+            "path of a file that only the party's user can read; keep the connection itself out of the policy"
+        )
+
+
+def _read_private(path: Path) -> str:
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+        text = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        raise DataError(
+            f"expected the connection of [source] in the file {path}, found none; write it"
+        ) from None
+    if mode & 0o077:
+        raise DataError(f"other users can read {path} (mode {mode:o}): chmod 600 {path}")
+    return text

@@ -1,0 +1,1 @@
+from support.parties import ledgers  # noqa: F401

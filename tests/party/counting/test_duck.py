@@ -1,0 +1,41 @@
+import duckdb
+import pytest
+
+from dpmosaic.party.counting.duck import DuckEngine
+from dpmosaic.party.counting.kinds import Kind
+from dpmosaic.party.sources.query import QuerySource
+from support.counting import CountingContract
+
+TYPES = {
+    Kind.WHOLE: "BIGINT",
+    Kind.SINGLE: "FLOAT",
+    Kind.DOUBLE: "DOUBLE",
+    Kind.DECIMAL: "DECIMAL(20, 3)",
+    Kind.BOOLEAN: "BOOLEAN",
+    Kind.TEXT: "VARCHAR COLLATE NOCASE",
+    Kind.DATE: "DATE",
+    Kind.TIMESTAMP: "TIMESTAMP",
+}
+
+
+class TestDuckDB(CountingContract):
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path):
+        self.path = tmp_path / "rows.duckdb"
+
+    def engine(self, name):
+        return DuckEngine(QuerySource(f"SELECT * FROM {name} ORDER BY place", self.path.parent, self.path))
+
+    def write(self, name, written):
+        with duckdb.connect(str(self.path)) as made:
+            columns = ", ".join(f'"{column}" {TYPES[kind]}' for column, (kind, _) in written.items())
+            made.execute(f"CREATE OR REPLACE TABLE {name} (place BIGINT, {columns})")
+            rows = list(zip(*(values for _, values in written.values()), strict=True))
+            marks = ", ".join("?" for _ in range(len(written) + 1))
+            if rows:
+                made.executemany(
+                    f"INSERT INTO {name} VALUES ({marks})", [(n, *row) for n, row in enumerate(rows)]
+                )
+
+    def ask_slowly(self, engine):
+        return engine._query("SELECT count(*) FROM range(1000000000000) t(i) WHERE hash(i) % 7 = 1")
