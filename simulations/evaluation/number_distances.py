@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,21 +95,33 @@ def main_figures(real: str | Path, synthetic: str | Path, domain: Domain) -> dic
     if not names:
         return {}
     held = domain.project(names)
-    return {
-        one.name: {
-            "kolmogorov": one.kolmogorov,
-            "zeros": {"real": one.atoms["0"][0], "synthetic": one.atoms["0"][1]},
-            "mean": {"real": one.real.mean, "synthetic": one.synthetic.mean},
+    columns = zip(_numbers(real, held), _numbers(synthetic, held), strict=True)
+    figures: dict[str, dict[str, Any]] = {
+        name: {
+            "kolmogorov": distribution_gaps(*numbers)[0],
+            "zeros": _of_both([float(np.mean(one == 0)) for one in numbers]),
+            "mean": _of_both([_mean(one) for one in numbers]),
         }
-        for one in _furthest_first(held, _numbers(real, held), _numbers(synthetic, held))
+        for name, numbers in zip(held, columns, strict=True)
     }
+    return dict(sorted(figures.items(), key=lambda item: -item[1]["kolmogorov"]))
 
 
-def _numbers(path: str | Path, domain: Domain) -> dict[str, Array]:
-    """The numbers in a file, by the names of attributes that all hold numbers."""
+def _numbers(path: str | Path, domain: Domain) -> Iterator[Array]:
+    """The numbers in a file, attribute after attribute, all of which hold numbers."""
     read = zip(domain.attributes, open_source(path).cells(domain), strict=True)
-    found = ((attribute.name, attribute.within(cells)) for attribute, cells in read)
-    return {name: numbers for name, numbers in found if numbers is not None}
+    found = (attribute.within(cells) for attribute, cells in read)
+    return (numbers for numbers in found if numbers is not None)
+
+
+def _of_both(values: Sequence[float | None]) -> dict[str, float | None]:
+    return dict(zip(("real", "synthetic"), values, strict=True))
+
+
+def _mean(numbers: Array) -> float | None:
+    """The mean of the values that are not missing."""
+    held = numbers[~np.isnan(numbers)]
+    return float(held.mean()) if len(held) else None
 
 
 def _furthest_first(
