@@ -11,7 +11,8 @@ from threadpoolctl import ThreadpoolController
 
 def one_thread() -> AbstractContextManager[Any]:
     """Limits BLAS to one thread: products are small here, and its threads spin while they wait for others."""
-    return _libraries().limit(limits=1, user_api="blas")
+    limited: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
+    return limited
 
 
 @functools.cache
