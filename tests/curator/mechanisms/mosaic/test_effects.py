@@ -1,6 +1,7 @@
 """The posterior of one interaction."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -267,3 +268,28 @@ def test_the_distance_from_what_is_foreseen_is_not_taken_for_noise():
     effect = Effect(SHAPE, REFERENCE, observed=observed, typical=1e-3, foreseen=foreseen)
     moved = effect.estimate(RECORDS)[0] - REFERENCE
     assert 0.85 < (moved @ away) / (away @ away) < 1
+
+
+@pytest.mark.parametrize("observed", [None, Observed(REFERENCE + AWAY, 100.0)])
+def test_an_effect_made_from_another_is_like_a_new_one_whatever_was_computed_before(observed):
+    effect = Effect(SHAPE, REFERENCE, distance=200.0, deviation=20.0, observed=observed)
+    effect.size(RECORDS)
+    effect.deviation_classes(RECORDS)
+    ahead = Foreseen(REFERENCE + AWAY, typical=0.1, share=0.3)
+    for other, new in (
+        (effect.with_typical(0.3), replace(effect, typical=0.3)),
+        (effect.with_axes(AXES), replace(effect, axes=AXES)),
+        (effect.with_axes(AXES).with_typical(0.3), replace(effect, axes=AXES, typical=0.3)),
+        (effect.with_axes(AXES).with_axes(()), effect),
+        (effect.with_foreseen(ahead), replace(effect, foreseen=ahead)),
+    ):
+        assert other.size(RECORDS) == new.size(RECORDS)
+        if observed is not None:
+            np.testing.assert_array_equal(other.estimate(RECORDS), new.estimate(RECORDS))
+
+
+def test_classes_of_deviations_keep_their_number_and_their_squares():
+    effect = Effect(SHAPE, REFERENCE)
+    levels, counts = effect.deviation_classes(RECORDS)
+    assert counts.sum() == 12
+    assert counts @ levels**2 == pytest.approx((effect.deviations(RECORDS) ** 2).sum())

@@ -146,3 +146,15 @@ def test_foresees_nothing_of_few_attributes_or_without_measurements():
     known = measured(pairs, 3, 1.0)
     assert not foreseen(few, axes_of(margins), known, RECORDS)
     assert not foreseen(margins, axes_of(margins), {}, RECORDS)
+
+
+def test_of_an_attribute_of_many_values_only_the_directions_that_vary_most_are_used(monkeypatch):
+    margins, pairs = hidden_classes(5)
+    known, axes = measured(pairs, 5, 1e-3), axes_of(margins)
+    whole = apart(margins, pairs, foreseen(margins, axes, known, RECORDS))
+    monkeypatch.setattr(module, "COORDINATES", 3)
+    independent = apart(margins, pairs, dict.fromkeys(pairs, 0.0))
+    assert whole < apart(margins, pairs, foreseen(margins, axes, known, RECORDS)) < 0.7 * independent
+    kept = axes["a"].leading(3)
+    assert kept.vectors.shape == (5, 3)
+    np.testing.assert_array_equal(kept.variances, np.sort(axes["a"].variances)[-3:])
