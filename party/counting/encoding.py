@@ -15,6 +15,7 @@ from ...common.data.categorical import CategoricalAttribute, CodedAttribute
 from ...common.data.dates import TimeAttribute
 from ...common.data.numeric import NumericAttribute
 from ...common.data.values import LARGEST_WHOLE, PLAIN
+from ..sources.cells import PLAIN_NUMBER
 from .kinds import Kind, NotExact
 from .pieces import (
     UNCLEAR,
@@ -26,9 +27,6 @@ from .pieces import (
     pieces_of_times,
 )
 from .trees import case, code_of_number, code_of_text, code_of_time, double, text, whole
-
-PLAIN_NUMBER = r"^-?([0-9]{1,20}([.][0-9]{0,20})?|[.][0-9]{1,20})([eE][-+]?[0-9]{1,2})?$"
-"""Texts that every engine and Python read as the same number, without overflow."""
 
 NO_NUMBER = "^[ -/:-~\u00a0-\u052f]*$"
 """Texts of scripts that share these digits, without any, which Python reads as no finite number."""

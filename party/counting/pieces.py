@@ -152,17 +152,6 @@ def pieces_of_times(attribute: TimeAttribute) -> Pieces:
     return _joined(starts, np.concatenate([[UNCLEAR], found, [UNCLEAR]]))
 
 
-def relabelled(pieces: Pieces, labels: NDArray[np.int64]) -> Pieces:
-    """The same function with other codes, where there are any.
-
-    Args:
-        pieces: the function.
-        labels: for each code its new one.
-    """
-    codes = np.where(pieces.codes < 0, pieces.codes, labels[np.maximum(pieces.codes, 0)])
-    return _joined(pieces.starts, codes)
-
-
 def pieces_of_codes(labels: NDArray[np.int64]) -> Pieces:
     """The function from codes 0, 1, ... to labels."""
     return _joined(np.arange(len(labels), dtype=np.float64), labels, steps=True)

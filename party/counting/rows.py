@@ -6,6 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -132,7 +133,6 @@ class CountedRows:
     coding: Coding | None = None
     check: Check = _wanted
     _kept: Kept = field(default_factory=Kept)
-    _loaded: dict[str, Table] = field(default_factory=dict)
     _labels: dict[str, tuple[list[str], NDArray[np.int64]]] = field(default_factory=dict)
 
     @classmethod
@@ -151,11 +151,11 @@ class CountedRows:
 
     def project(self, attributes: Iterable[str]) -> CountedRows:
         """Only these attributes, in domain order."""
-        return replace(self, domain=self.domain.project(attributes), _loaded={})
+        return replace(self, domain=self.domain.project(attributes))
 
     def recoded(self, coding: Coding) -> CountedRows:
         """These rows with the codes that a release chose; see `Coding.table`."""
-        return replace(self, domain=coding.domain(self.domain), coding=coding, _kept=Kept(), _loaded={})
+        return replace(self, domain=coding.domain(self.domain), coding=coding, _kept=Kept())
 
     def watched(self, check: Check) -> CountedRows:
         """These rows for a release that may end while the engine counts."""
@@ -201,10 +201,12 @@ class CountedRows:
         Raises:
             DataError: the source does not say in which order they come; or see `Connection.ask`.
         """
-        if not self._loaded:
-            table = self.connection.loaded(self.check).project(self.domain.names)
-            self._loaded[""] = table if self.coding is None else self.coding.table(table)
-        return self._loaded[""]
+        return self._table
+
+    @cached_property
+    def _table(self) -> Table:
+        table = self.connection.loaded(self.check).project(self.domain.names)
+        return table if self.coding is None else self.coding.table(table)
 
     def close(self) -> None:
         """Ends the connection to the engine."""

@@ -21,8 +21,8 @@ ZONED = "TIMESTAMP WITH TIME ZONE"
 _AS_THEY_ARE = re.compile(r"U?(TINY|SMALL|BIG)INT|U?INTEGER|FLOAT|DOUBLE|BOOLEAN|VARCHAR")
 _TIMES = re.compile(r"DATE|TIMESTAMP(_S|_MS|_NS)?")
 
-_NUMBER = r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?"
-"""Text that DuckDB and `float` read as the same number."""
+PLAIN_NUMBER = r"^-?([0-9]{1,20}([.][0-9]{0,20})?|[.][0-9]{1,20})([eE][-+]?[0-9]{1,2})?$"
+"""Texts that every engine and Python read as the same number, without overflow."""
 
 
 def numbers_for(attribute: Attribute, column: str, kind: str) -> str | None:
@@ -43,8 +43,9 @@ def numbers_for(attribute: Attribute, column: str, kind: str) -> str | None:
         # Such as "-99", which is a number.
         return None
     return (
-        f"CASE WHEN regexp_full_match({column}, '{_NUMBER}') THEN coalesce(try_cast({column} AS DOUBLE), "
-        f"'nan'::DOUBLE) WHEN {column} IS NOT NULL THEN 'nan'::DOUBLE END"
+        f"CASE WHEN regexp_full_match({column}, '{PLAIN_NUMBER}') "
+        f"THEN coalesce(try_cast({column} AS DOUBLE), 'nan'::DOUBLE) "
+        f"WHEN {column} IS NOT NULL THEN 'nan'::DOUBLE END"
     )
 
 
