@@ -103,7 +103,7 @@ def test_those_with_the_largest_gains_come_first(facts, measured, scored_triples
 
 
 def test_so_many_are_worth_it_as_rows_are_adjusted_to_in_time(facts, measured, scored_triples):
-    """6e-8 s for each of RECORDS rows and three attributes, in a fifth of the time; those before count too."""
+    """6e-8 s for each row and each of three attributes, in a fifth of the time; those before count too."""
     names = [("a", "b", "c"), ("d", "e", "f"), ("a", "g", "h"), ("b", "d", "g")]
     larger, found = scored_triples(
         measured(independent()), independent(seed=1), dict.fromkeys(names, 3000.0), 20.0
