@@ -12,22 +12,17 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
-from ..common.data.binarise import Binarisation
-from ..common.data.domain import Domain
 from ..common.errors import DataError
 from ..common.extras import require_extra
-from ..common.privacy.budget import Budget
-from ..common.privacy.cost import Adjacency
-from ..common.protocols.alignment.alignment import Population
+from ..common.protocols.alignment.alignment import DEFAULT_RHO, Population
 from ..common.protocols.registry import BUILT_IN, MASKED
 from ..curator.options import JsonOutput, MechanismName, Rows, Seed, SpreadsheetSafe
-from ..curator.releasing.alignment_order import DEFAULT_RHO
 from ..curator.releasing.bins_share import DEFAULT_SHARE, check_coded
 from ..curator.releasing.table_format import Format, TableFile, TableFormat
-from ..party.sources.source import FileSource
-from .people import Overlap, read_people
 
 if TYPE_CHECKING:
+    from ..common.data.domain import Domain
+    from ..party.sources.source import FileSource
     from .simulate import Simulation
 
 _STDERR = Console(stderr=True)
@@ -106,10 +101,16 @@ def simulate(
 ) -> None:
     """Partition a table over K x S parties, release a synthetic table from them, and compare the two."""
     require_extra("curator")
+    from ..common.data.binarise import Binarisation
+    from ..common.data.domain import Domain
+    from ..common.privacy.budget import Budget
+    from ..common.privacy.cost import Adjacency
     from ..curator.certificates.verify import BINS
     from ..curator.mechanisms.catalogue import mechanism_named
     from ..curator.releasing import outputs as files
     from ..curator.releasing.progress import progress_bar
+    from ..party.sources.source import FileSource
+    from .people import Overlap, read_people
     from .simulate import simulate as run
 
     table_file = TableFile(table_format, spreadsheet_safe)

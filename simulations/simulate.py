@@ -13,13 +13,13 @@ from ..common.data.workload import Workload
 from ..common.errors import DataError
 from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
-from ..common.protocols.alignment.alignment import Population
+from ..common.protocols.alignment.alignment import DEFAULT_RHO, Population
 from ..common.protocols.registry import INDICATOR, MASKED, Protocol, protocol_named
 from ..curator.certificates.certificate import Certificate
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.mechanisms.parts.fitted import Report, ignore
-from ..curator.releasing.alignment_order import DEFAULT_RHO, AlignmentOrder
+from ..curator.releasing.alignment_order import AlignmentOrder
 from ..curator.releasing.bins_share import DEFAULT_SHARE
 from ..curator.releasing.release import Released, ReleaseOrder
 from .evaluation.metrics import PRIVATE, kway_errors
