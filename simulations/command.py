@@ -105,6 +105,7 @@ def simulate(
     from ..common.data.domain import Domain
     from ..common.privacy.budget import Budget
     from ..common.privacy.cost import Adjacency
+    from ..curator.certificates.checking import process_for_checks
     from ..curator.certificates.verify import BINS
     from ..curator.mechanisms.catalogue import mechanism_named
     from ..curator.releasing import outputs as files
@@ -126,7 +127,7 @@ def simulate(
         check_coded(loaded)
     binary = Binarisation(loaded) if binarise else None
     files.check_folder(out, ["metrics.json", BINS])
-    with progress_bar(_STDERR) as report:
+    with process_for_checks() as checks, progress_bar(_STDERR) as report:
         result = run(
             binary.encode(table) if binary else table,
             budget=budget,
@@ -150,6 +151,7 @@ def simulate(
             bins_share=bins_share,
             seed=seed,
             report=report,
+            checks=checks,
         )
     if binary:
         result = replace(result, synthetic=binary.decode(result.synthetic))
