@@ -11,9 +11,7 @@ repeat their codes.
 from __future__ import annotations
 
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -37,6 +35,7 @@ from ..pgm.model import MarkovRandomField
 from ..pgm.sampling import generate
 from ..pgm.supplemented import SupplementedModel
 from ..pgm.zeros import zeros_of
+from ..releasing.blocks import made_in_order
 from ..releasing.obedience import Source, breaking, obeying, with_dependents, with_maps
 from .conditions import Condition, Where
 from .decoding import Column, Counts, Decoder
@@ -61,11 +60,8 @@ FEWEST = 20
 _LARGEST_TREE = 2**22
 """Most cells of a junction tree that is made of a network (32 MiB)."""
 
-_WORKERS = 2
-
 _TRIAL = 4096
 """Rows that are drawn at least when others were refused."""
-
 
 @dataclass(frozen=True, eq=False)
 class Block:
@@ -85,7 +81,6 @@ class Block:
         """Its first rows."""
         return Block(self.table.rows(0, rows), _cut([self.values], rows), self.first)
 
-
 def sample(
     published: Published, rows: int, where: Where | None = None, seed: int | None = None
 ) -> pd.DataFrame:
@@ -103,14 +98,12 @@ def sample(
     condition = Condition.of(published.domain, where)
     return pd.concat(list(draw(published, rows, condition, seed)), ignore_index=True)
 
-
 def draw(
     published: Published, rows: int, condition: Condition | None = None, seed: int | None = None
 ) -> Iterator[pd.DataFrame]:
     """Rows of a release in blocks; see `sample`."""
     drawing = Drawing.of(published, rows, condition, seed)
     return (drawing.decoder.frame(block.table, block.values, block.first) for block in drawing.blocks())
-
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
@@ -177,17 +170,7 @@ class Drawing:
         Args:
             make: may be called in several threads.
         """
-        waiting: deque[Future[Made]] = deque()
-        workers = ThreadPoolExecutor(_WORKERS)
-        try:
-            for place in range(-(-self.rows // BLOCK)):
-                waiting.append(workers.submit(partial(self._made, make, place)))
-                if len(waiting) > _WORKERS:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            workers.shutdown(cancel_futures=True)
+        return made_in_order(partial(self._made, make), -(-self.rows // BLOCK))
 
     def _made(self, make: Callable[[Block], Made], place: int) -> Made:
         return make(self._block(place))
@@ -227,7 +210,6 @@ class Drawing:
             kept &= rng.random(table.record_count) < weights[table.column(name)]
         return table.take(np.flatnonzero(kept))
 
-
 @dataclass(frozen=True, eq=False)
 class _Tree:
     """Rows of a junction tree that are not adjusted."""
@@ -236,7 +218,6 @@ class _Tree:
 
     def generate(self, rows: int, rng: np.random.Generator) -> Table:
         return generate(self.model, rows, rng)
-
 
 @dataclass(frozen=True, eq=False)
 class _Chosen:
@@ -251,7 +232,6 @@ class _Chosen:
         times = np.diff(np.floor(ends + rng.random()), prepend=0.0).astype(np.int64)
         places = np.repeat(np.arange(len(times)), times)[:rows]
         return self.table.take(rng.permutation(places))
-
 
 def _given(
     model: ReleasedModel, weights: dict[str, Array], late: frozenset[str]
@@ -297,7 +277,6 @@ def _given(
             raise DataError(_RARE)
     return model, weights
 
-
 def _tree_of(model: ReleasedModel) -> MarkovRandomField | None:
     """The distribution of a network as a junction tree; None if that is too large.
 
@@ -313,7 +292,6 @@ def _tree_of(model: ReleasedModel) -> MarkovRandomField | None:
     shaped = tuple(belief.reshape(shape) for belief, shape in zip(beliefs, tree.shapes, strict=True))
     return MarkovRandomField(model.domain, tree, shaped, float(shaped[0].sum()), {}, 0.0, 0)
 
-
 _WITH_A_TREE = "release with a mechanism whose model is a junction tree (mosaic, mst, aim)"
 _NOTHING = (
     "the condition: expected one that some rows of this release meet, got one that none meets; widen it"
@@ -323,17 +301,14 @@ _RARE = (
     f"widen it, or {_WITH_A_TREE}"
 )
 
-
 def _weights(decoder: Decoder, name: str) -> Array:
     """The share of each code's rows that meets the condition; of related values, whether any."""
     weights = decoder.condition.weights(name, decoder.counts[name])
     return (weights > 0).astype(np.float64) if name in decoder.together else weights
 
-
 def _counts(model: ReleasedModel) -> Counts:
     """Records of each code by the model, for every attribute."""
     return {name: np.rint(model.marginal((name,))).astype(np.int64) for name in model.domain}
-
 
 def _rules(published: Published, stream: RandomStream) -> tuple[Rule, ...]:
     """The rules of the domain; a dependency without a map gets that of the release's rows, or its model's."""
@@ -349,7 +324,6 @@ def _rules(published: Published, stream: RandomStream) -> tuple[Rule, ...]:
         for rule, new in zip(domain.rules, mapped, strict=True)
     )
 
-
 def _as_released(rule: Determines, published: Published) -> Determines:
     """The dependency with the values that the release's rows have."""
     if published.table is None:
@@ -361,7 +335,6 @@ def _as_released(rule: Determines, published: Published) -> Determines:
     places[found] = determined
     return rule.with_map(domain, places)
 
-
 def _late(domain: Domain, rules: Sequence[Rule]) -> frozenset[str]:
     """Columns that follow from others by rules that models do not hold (`zeros`), so rows get them later."""
     held = {clique for clique, _ in zeros_of(domain).masks}
@@ -372,7 +345,6 @@ def _late(domain: Domain, rules: Sequence[Rule]) -> frozenset[str]:
         if not all(domain.canonical(part.columns) in held for part in rule.parts)
         for name in rule.dependent(domain, one)
     )
-
 
 def _cut(parts: Sequence[dict[str, Column]], rows: int) -> dict[str, Column]:
     """The first rows of all parts."""

@@ -55,7 +55,8 @@ def spelled(table: Table, columns: Sequence[str], rng: np.random.Generator) -> p
         rng: draws values inside bins.
     """
     values = _values(table, rng)
-    return pd.DataFrame({name: spelled_column(table.domain, name, values[name]) for name in columns})
+    written = {name: spelled_column(table.domain, name, values[name]) for name in columns}
+    return pd.DataFrame(written, copy=False)
 
 
 def _values(table: Table, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
