@@ -213,20 +213,20 @@ def _write(
     from ..common.crypto.randomness import RandomStream
     from ..curator.certificates.verify import BINS
     from ..curator.releasing import outputs as files
+    from ..curator.releasing.frames import decoded
     from .evaluation.metrics import PRIVATE
     from .evaluation.number_distances import main_figures
 
-    values = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
-    rng = values.generator()
-    columns = _written_columns(source, domain)
-    written = files.write(out, result.synthetic, columns, rng, result.certificate, result.fitted, table_file)
+    stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
+    synthetic, columns = result.synthetic, _written_columns(source, domain)
+    values = decoded(synthetic, stream.generator())
+    written = files.write(out, synthetic, values, columns, result.certificate, result.fitted, table_file)
     files.write_certificate(out, result.certificate.with_outputs(written))
     if result.bins is not None:
-        files.write_choice(out / BINS, result.bins, result.synthetic.domain)
+        files.write_choice(out / BINS, result.bins, synthetic.domain)
     metrics = result.metrics
     if not aligned:
-        made = out / table_file.table_format.file
-        metrics = {**metrics, "values": main_figures(source.path, made, domain)}
+        metrics = {**metrics, "values": main_figures(source.cells, values, domain)}
     files.write_not_for_release(out / "metrics.json", files.json_text(metrics), PRIVATE)
 
 

@@ -63,6 +63,7 @@ _LARGEST_TREE = 2**22
 _TRIAL = 4096
 """Rows that are drawn at least when others were refused."""
 
+
 @dataclass(frozen=True, eq=False)
 class Block:
     """Some of the rows, decoded.
@@ -81,6 +82,7 @@ class Block:
         """Its first rows."""
         return Block(self.table.rows(0, rows), _cut([self.values], rows), self.first)
 
+
 def sample(
     published: Published, rows: int, where: Where | None = None, seed: int | None = None
 ) -> pd.DataFrame:
@@ -98,12 +100,14 @@ def sample(
     condition = Condition.of(published.domain, where)
     return pd.concat(list(draw(published, rows, condition, seed)), ignore_index=True)
 
+
 def draw(
     published: Published, rows: int, condition: Condition | None = None, seed: int | None = None
 ) -> Iterator[pd.DataFrame]:
     """Rows of a release in blocks; see `sample`."""
     drawing = Drawing.of(published, rows, condition, seed)
     return (drawing.decoder.frame(block.table, block.values, block.first) for block in drawing.blocks())
+
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
@@ -210,6 +214,7 @@ class Drawing:
             kept &= rng.random(table.record_count) < weights[table.column(name)]
         return table.take(np.flatnonzero(kept))
 
+
 @dataclass(frozen=True, eq=False)
 class _Tree:
     """Rows of a junction tree that are not adjusted."""
@@ -218,6 +223,7 @@ class _Tree:
 
     def generate(self, rows: int, rng: np.random.Generator) -> Table:
         return generate(self.model, rows, rng)
+
 
 @dataclass(frozen=True, eq=False)
 class _Chosen:
@@ -232,6 +238,7 @@ class _Chosen:
         times = np.diff(np.floor(ends + rng.random()), prepend=0.0).astype(np.int64)
         places = np.repeat(np.arange(len(times)), times)[:rows]
         return self.table.take(rng.permutation(places))
+
 
 def _given(
     model: ReleasedModel, weights: dict[str, Array], late: frozenset[str]
@@ -277,6 +284,7 @@ def _given(
             raise DataError(_RARE)
     return model, weights
 
+
 def _tree_of(model: ReleasedModel) -> MarkovRandomField | None:
     """The distribution of a network as a junction tree; None if that is too large.
 
@@ -292,6 +300,7 @@ def _tree_of(model: ReleasedModel) -> MarkovRandomField | None:
     shaped = tuple(belief.reshape(shape) for belief, shape in zip(beliefs, tree.shapes, strict=True))
     return MarkovRandomField(model.domain, tree, shaped, float(shaped[0].sum()), {}, 0.0, 0)
 
+
 _WITH_A_TREE = "release with a mechanism whose model is a junction tree (mosaic, mst, aim)"
 _NOTHING = (
     "the condition: expected one that some rows of this release meet, got one that none meets; widen it"
@@ -301,14 +310,17 @@ _RARE = (
     f"widen it, or {_WITH_A_TREE}"
 )
 
+
 def _weights(decoder: Decoder, name: str) -> Array:
     """The share of each code's rows that meets the condition; of related values, whether any."""
     weights = decoder.condition.weights(name, decoder.counts[name])
     return (weights > 0).astype(np.float64) if name in decoder.together else weights
 
+
 def _counts(model: ReleasedModel) -> Counts:
     """Records of each code by the model, for every attribute."""
     return {name: np.rint(model.marginal((name,))).astype(np.int64) for name in model.domain}
+
 
 def _rules(published: Published, stream: RandomStream) -> tuple[Rule, ...]:
     """The rules of the domain; a dependency without a map gets that of the release's rows, or its model's."""
@@ -324,6 +336,7 @@ def _rules(published: Published, stream: RandomStream) -> tuple[Rule, ...]:
         for rule, new in zip(domain.rules, mapped, strict=True)
     )
 
+
 def _as_released(rule: Determines, published: Published) -> Determines:
     """The dependency with the values that the release's rows have."""
     if published.table is None:
@@ -335,6 +348,7 @@ def _as_released(rule: Determines, published: Published) -> Determines:
     places[found] = determined
     return rule.with_map(domain, places)
 
+
 def _late(domain: Domain, rules: Sequence[Rule]) -> frozenset[str]:
     """Columns that follow from others by rules that models do not hold (`zeros`), so rows get them later."""
     held = {clique for clique, _ in zeros_of(domain).masks}
@@ -345,6 +359,7 @@ def _late(domain: Domain, rules: Sequence[Rule]) -> frozenset[str]:
         if not all(domain.canonical(part.columns) in held for part in rule.parts)
         for name in rule.dependent(domain, one)
     )
+
 
 def _cut(parts: Sequence[dict[str, Column]], rows: int) -> dict[str, Column]:
     """The first rows of all parts."""
