@@ -144,6 +144,8 @@ class Table:
             Shape (n_r,), in row-major order of the clique as given.
         """
         names = tuple(clique)
+        if not any(groups) and (kept := self._kept.found(names)) is not None:
+            return kept.copy()
         counts = np.zeros(math.prod(grouped_shape(self.domain.shape(names), groups)), dtype=np.int64)
         for start in range(0, self.record_count, ROWS_AT_ONCE):
             cells = self.cell_codes(names, start, start + ROWS_AT_ONCE, groups)

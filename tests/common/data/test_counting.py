@@ -67,6 +67,14 @@ def test_the_same_rows_are_counted_once(monkeypatch, same):
     assert [counts.tolist() for counts in same(rows).marginals(pairs)] == counted
 
 
+def test_a_kept_marginal_is_given_as_a_copy(monkeypatch):
+    rows = table(200)
+    (kept,) = rows.marginals([("a", "b")])
+    monkeypatch.setattr(Table, "cell_codes", None)
+    rows.marginal(("a", "b"))[0] = -1
+    assert rows.marginal(("a", "b")).tolist() == kept.tolist()
+
+
 def test_some_of_the_rows_are_counted_anew():
     rows = table(200)
     rows.marginals([("a", "b")])
