@@ -14,7 +14,7 @@ from ...common.errors import DataError
 from ...common.messages import PROTOCOL_VERSION, Purpose, ReleaseTerms
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency
-from ...common.protocols.alignment.alignment import Population
+from ...common.protocols.alignment.alignment import DEFAULT_RHO, Population
 from ...common.protocols.alignment.match_keys import MatchKey
 from ...common.protocols.alignment.plan import ALIGNMENT, FIRST, HMAC, AlignmentPlan
 from ..parties.federation import Federation
@@ -27,8 +27,6 @@ KEYS: Mapping[str, type | tuple[type, ...]] = {
     "duplicates": str,
     "across_slices": str,
 }
-DEFAULT_RHO = 0.002
-"""What an alignment may cost unless a plan says otherwise, zCDP."""
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -26,7 +26,8 @@ from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.partition import Partition
 from ...common.protocols.registry import Protocol
 from ..certificates.certificate import Certificate
-from ..certificates.issuing import issue, second_opinions
+from ..certificates.checking import Opinions, opinions_beside
+from ..certificates.issuing import issue
 from ..certificates.json_values import to_json_values
 from ..certificates.privacy_loss import prepare_check
 from ..certificates.statements import (
@@ -185,10 +186,11 @@ def make_release(
     cost_factor: int = 1,
     seeded: bool = False,
     report: Report = ignore,
+    checks: Executor | None = None,
 ) -> Released:
     """Makes a release with a measurer.
 
-    The second opinion on epsilon is computed in a thread while the rows are drawn and bounded.
+    The second opinion on epsilon is computed while the rows are drawn and bounded.
 
     Args:
         order: specification of the release.
@@ -198,14 +200,17 @@ def make_release(
         cost_factor: what the parties are charged, as a multiple of the measurer's charges.
         seeded: whether the stream comes from a known seed, which labels the release.
         report: called after every step.
+        checks: where the second opinion is computed; by default in a thread.
     """
     measurer.before = order.before
     with ThreadPoolExecutor(1) as beside, one_thread():
-        if order.budget.delta is not None:
+        if checks is None and order.budget.delta is not None:
             beside.submit(prepare_check)
         fitted = order.mechanism.run(measurer, order.workload, stream.child("mechanism"), report)
         plan = stated_plan(order, layout, fitted.steps)
-        opinions = beside.submit(_opinions, plan, measurer)
+        opinions: Callable[[], Opinions] = dict
+        if measurer.not_private is None:
+            opinions = opinions_beside(checks or beside, plan, measurer.accountant, measurer.observers)
         # A noisy number improves while the mechanism measures.
         records = measurer.record_count
         synthetic = fitted.model.generate(order.rows or records, stream.child("rows").generator())
@@ -220,16 +225,9 @@ def make_release(
         seeded=seeded,
         observers=measurer.observers,
         packages=_packages(order, measurer),
-        opinions=opinions.result(),
+        opinions=opinions(),
     )
     return Released(synthetic, fitted, certificate)
-
-
-def _opinions(plan: StatedPlan, measurer: Measurer) -> Mapping[float, float | None]:
-    """The second opinions on the charges, all of which are made; none where nothing is promised."""
-    if measurer.not_private is not None:
-        return {}
-    return second_opinions(plan, measurer.accountant, measurer.observers)
 
 
 def _packages(order: ReleaseOrder, measurer: Measurer) -> dict[str, str]:

@@ -20,6 +20,7 @@ from ..parties.journal import Journal
 from . import outputs as files
 from .alignment_session import AlignmentSession
 from .bins_session import BinsSession
+from .frames import decoded
 from .over_parties import order_of, release_over_parties
 from .plan import ReleasePlan
 from .release import Released
@@ -129,8 +130,8 @@ class Session:
                 return files.write(
                     self.folder,
                     made.synthetic,
+                    decoded(made.synthetic, values),
                     made.synthetic.domain.columns,
-                    values,
                     made.certificate,
                     made.fitted,
                     self.table_file,

@@ -82,7 +82,9 @@ class QuerySource:
             raise DataError("source query: it gives no rows; an empty table has nothing to release")
         return table
 
-    def _cells(self, connection: duckdb.DuckDBPyConnection, expressions: Sequence[str]) -> list[NDArray[Any]]:
+    def _cells(
+        self, connection: duckdb.DuckDBPyConnection, expressions: Sequence[str]
+    ) -> Iterator[NDArray[Any]]:
         return selected(partial(self.query, connection), expressions)
 
     def _place(self, name: str) -> int:
