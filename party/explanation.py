@@ -10,7 +10,7 @@ from typing import Any
 
 from ..common.canonical.terms import encode_terms
 from ..common.crypto.certificates import shown
-from ..common.errors import BudgetError, PolicyError
+from ..common.errors import BudgetError
 from ..common.messages import ReleaseTerms, alignment_query
 from ..common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
 from ..common.privacy.cost import Adjacency
@@ -20,7 +20,7 @@ from ..common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
 from ..common.protocols.registry import find_protocol
 from .approvals import Request
 from .home import PartyHome
-from .institution import is_signed
+from .institution import caught, is_signed
 from .ledger import Ledger
 from .ledger_rows import OPEN
 from .policy import Policy
@@ -306,14 +306,13 @@ def _refused(terms: ReleaseTerms, policy: Policy, home: PartyHome, reserved: Fra
     own = next((entry for entry in terms.plan.roster if entry.name == home.keyring.name), None)
     if own is None:
         return "the plan does not name this party"
-    try:
-        # Nobody states the number of rows of aligned parties; the party counts them when it accepts.
-        hidden = terms.aligning is not None or terms.plan.alignment is not None
-        policy.check_terms(terms, policy.min_records if hidden else own.record_count, reserved)
-        policy.records.check_plan(terms.plan, own, home.pinned())
-    except PolicyError as refusal:
-        return str(refusal)
-    return None
+    # Nobody states the number of rows of aligned parties; the party counts them when it accepts.
+    hidden = terms.aligning is not None or terms.plan.alignment is not None
+    found = (
+        *policy.refusals(terms, policy.min_records if hidden else own.record_count, reserved),
+        *caught(lambda: policy.records.check_plan(terms.plan, own, home.pinned())),
+    )
+    return ". ".join(map(str, found)) or None
 
 
 def _sizes(attributes: dict[str, int]) -> str:

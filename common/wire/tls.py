@@ -14,6 +14,7 @@ SERVICE = "dpmosaic.v1.Party"
 METHODS = (
     "Describe",
     "Probe",
+    "Review",
     "Accept",
     "Introduce",
     "Open",

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ...common.errors import ProtocolError
 from ...common.frames import MESSAGE_BYTES
-from ...common.wire import alignments, codec, probes, queries, statements, streams
+from ...common.history import Mark
+from ...common.messages import Verdict
+from ...common.wire import alignments, codec, probes, queries, refusals, statements, streams
 from ..role import Role
+from .health import failures
 from .turns import Turns
 
 
@@ -20,10 +24,17 @@ class PartyServicer:
     Args:
         party: the party or dealer.
         clock: returns seconds since 1970 in UTC.
+        checks: name -> check of the daemon, which raises if it cannot answer; part of every review.
     """
 
-    def __init__(self, party: Role[Any], clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        party: Role[Any],
+        clock: Callable[[], float] = time.time,
+        checks: Mapping[str, Callable[[], None]] | None = None,
+    ) -> None:
         self._party = party
+        self._checks = {} if checks is None else checks
         self._clock = clock
         self._turns = Turns(party.counted)
 
@@ -45,6 +56,11 @@ class PartyServicer:
             case "Probe":
                 wanted = probes.decode_asked(requests)
                 yield from probes.encode_replies(self._clock(), wanted)
+            case "Review":
+                terms, signature, seen = codec.decode_signed_terms(_only(requests))
+                yield from self._turns.of("").replies(
+                    lambda: iter([refusals.encode_verdict(self._reviewed(terms, signature, caller, seen))])
+                )
             case "Accept":
                 terms, signature, seen = codec.decode_signed_terms(_only(requests))
 
@@ -97,6 +113,10 @@ class PartyServicer:
                 yield from self._done(abandoned, caller, lambda: party.abandon(abandoned))
             case _:
                 raise ProtocolError(f"a party has no method {method!r}; compare versions")
+
+    def _reviewed(self, terms: bytes, signature: bytes, caller: bytes, seen: Mark) -> Verdict:
+        verdict = self._party.review(terms, signature, caller, seen)
+        return replace(verdict, refusals=(*verdict.refusals, *failures(self._checks)))
 
     def _deliver(self, requests: Iterator[bytes], caller: bytes) -> Iterator[bytes]:
         header = next(requests, b"")
