@@ -23,7 +23,6 @@ from .options import SpreadsheetSafe
 from .parties.home import ATTACHED, CuratorHome
 from .releasing.drafting import draft
 from .releasing.plan import ReleasePlan
-from .releasing.preflight import preflight as run_checks
 from .releasing.table_format import Format, TableFile, TableFormat
 
 if TYPE_CHECKING:
@@ -112,7 +111,10 @@ def plan(
 
 @curator_commands.command()
 def preflight(plan: _PlanFile, home: _Home = None) -> None:
-    """Check everything that could stop a release; charges nothing."""
+    """Check everything that could stop a release, and what all parties say to it; charges nothing."""
+    require_extra("curator")
+    from .releasing.preflight import preflight as run_checks
+
     failed = 0
     for line in run_checks(CuratorHome.open(home or plan.parent), ReleasePlan.load(plan)):
         failed += not line.passed

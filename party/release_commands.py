@@ -16,7 +16,8 @@ from ..common.errors import DataError
 from ..common.printable import printable
 from .approvals import Approvals
 from .decisions import APPROVED, DENIED
-from .explanation import explain, in_words
+from .explained import in_words
+from .explanation import explain
 from .folder import LEDGER
 from .home import PartyHome
 from .ledger import Ledger
@@ -33,13 +34,25 @@ _Reason = Annotated[str, typer.Option("--reason", help="Why; stored and signed w
 
 def releases(folder: _Folder, json_output: _Json = False) -> None:
     """List the releases that curators requested, and the decisions."""
-    with contextlib.closing(PartyHome.open(folder).approvals()) as approvals:
+    home = PartyHome.open(folder)
+    with contextlib.closing(home.approvals()) as approvals:
         requests = approvals.requests()
+    names = {known.curator.identity: known.curator.name for known in home.trusted()}
     rows = [
-        (r.terms.release_id, r.terms.protocol, r.terms.adjacency.value, r.terms.granted_rho, r.state)
+        (
+            r.terms.release_id,
+            r.state,
+            names.get(r.curator, "not pinned"),
+            r.terms.purpose.about.purpose,
+            r.at,
+            r.terms.protocol,
+            r.terms.purpose.budget.epsilon or "",
+            r.terms.granted_rho,
+        )
         for r in requests
     ]
-    print_rows(("release", "protocol", "adjacency", "granted_rho", "decision"), rows, json_output)
+    columns = ("release", "decision", "curator", "purpose", "asked", "protocol", "epsilon", "granted_rho")
+    print_rows(columns, rows, json_output)
 
 
 def show(folder: _Folder, release: _Release, json_output: _Json = False) -> None:

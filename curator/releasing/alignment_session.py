@@ -7,7 +7,8 @@ import hashlib
 import json
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from ...common.card import as_text
@@ -93,7 +94,7 @@ class AlignmentSession:
         """
         with contextlib.closing(self._journal()) as journal, journal.locked():
             made = align_over_parties(
-                AlignmentProposal(journal.release_id, self.order, self.plan.adjacency),
+                self.proposal(journal.release_id),
                 self.plan.domain,
                 links,
                 journal,
@@ -106,6 +107,15 @@ class AlignmentSession:
             write_private(self._file(made.alignment_id), as_text(made.to_json()).encode())
             journal.finish()
         return made
+
+    def proposal(self, release_id: str) -> AlignmentProposal:
+        """The alignment as it is proposed today.
+
+        Args:
+            release_id: id of the release that makes it.
+        """
+        about = replace(self.plan.about, asked=datetime.now(UTC).date().isoformat())
+        return AlignmentProposal(release_id, self.order, self.plan.adjacency, about)
 
     @property
     def unfinished(self) -> Path | None:

@@ -201,6 +201,54 @@ def test_preflight_names_an_unreachable_party(institution):
     assert "FIX  clinic: connection" in output
 
 
+def test_preflight_names_every_limit_of_a_policy_and_neither_charges_nor_asks_an_operator(institution):
+    institution.allow(release=0.1, approval="true")
+    policy = institution.party / "policy.toml"
+    text = policy.read_text()
+    for old, new in (("1000\n", "1000\nmin_records = 1000\n"), ('["zero-out"]', "[]"), ("1.5", "0.2")):
+        assert old in text
+        text = text.replace(old, new)
+    policy.write_text(text)
+    institution.serve()
+    output = institution.dpmosaic("curator", "preflight", institution.plan, fails=True)
+    for limit in ("max_release_rho", "lifetime_rho", "min_records", "adjacency 'zero-out'"):
+        assert limit in output
+    assert output.count("FIX  clinic: the release") == 4
+    assert "ok    plan: mechanism independent" in output
+    for listed in ("ledger", "releases"):
+        assert json.loads(institution.dpmosaic("party", listed, institution.party, "--json")) == []
+
+
+def test_the_reason_of_a_release_is_read_by_the_operator_and_stated_by_the_certificate(institution):
+    institution.allow(approval="true")
+    text = institution.plan.read_text()
+    for old, new in (
+        ('purpose = ""', 'purpose = "waiting times"'),
+        ('contact = ""', 'contact = "data-office@example.org"'),
+        ("# until = 2030-12-31", "until = 2999-12-31"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    institution.plan.write_text(text)
+    institution.serve()
+    assert "ok    clinic: the release: its operator decides" in institution.dpmosaic(
+        "curator", "preflight", institution.plan
+    )
+    institution.release(fails=True)
+    (request,) = json.loads(institution.dpmosaic("party", "releases", institution.party, "--json"))
+    assert request["purpose"] == "waiting times"
+    assert "data-office@example.org" in institution.dpmosaic(
+        "party", "approve", institution.party, request["release"], "--yes"
+    )
+    institution.dpmosaic("curator", "resume", institution.folder / "out")
+    certificate = institution.folder / "out/certificate.json"
+    about = json.loads(certificate.read_text())["plan"]["about"]
+    assert (about["purpose"], about["until"]) == ("waiting times", "2999-12-31")
+    assert "data-office@example.org" in (institution.folder / "out/report.html").read_text()
+    listed = institution.folder / "federation.json"
+    assert "FAILED" not in institution.dpmosaic("curator", "verify", certificate, "--federation", listed)
+
+
 def test_a_revoked_curator_gets_no_answer(institution):
     institution.serve()
     institution.dpmosaic("party", "trust", institution.party, "--revoke", "curator")
@@ -223,7 +271,7 @@ def test_a_party_logs_a_stop_signal_and_ends(institution, number):
 
 
 def test_the_shareable_log_holds_only_codes(institution):
-    institution.allow(release=0.0)
+    institution.allow(approval="true")
     institution.serve()
     institution.release(fails=True)
     lines = (institution.party / "shareable.log").read_text().splitlines()
