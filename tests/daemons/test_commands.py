@@ -122,8 +122,8 @@ def test_files_of_keys_ledger_and_journal_are_private_to_their_owner(institution
         institution.party / "ledger.sqlite",
         institution.party / "ledger.sqlite-wal",
         institution.party / "shareable.log",
-        institution.folder / "out/journal.sqlite",
-        institution.folder / "out/journal.sqlite-wal",
+        institution.folder / "out.private/journal.sqlite",
+        institution.folder / "out.private/journal.sqlite-wal",
     ):
         assert not path.exists() or stat.S_IMODE(path.stat().st_mode) == 0o600, path
 
@@ -164,10 +164,16 @@ def test_a_release_waits_for_approval_and_resumes_after_it(institution):
     (request,) = json.loads(institution.dpmosaic("party", "releases", institution.party, "--json"))
     assert request["decision"] == "pending"
     institution.dpmosaic("party", "approve", institution.party, request["release"][:8], "--yes")
-    with contextlib.closing(Journal(institution.folder / "out/journal.sqlite")) as journal:
+    with contextlib.closing(Journal(institution.folder / "out.private/journal.sqlite")) as journal:
         key = journal.key
     institution.dpmosaic("curator", "resume", institution.folder / "out")
-    assert not any(key in path.read_bytes() for path in (institution.folder / "out").iterdir())
+    for name in ("out", "out.private"):
+        assert not any(key in path.read_bytes() for path in (institution.folder / name).iterdir())
+    assert stat.S_IMODE((institution.folder / "out.private").stat().st_mode) == 0o700
+    published = {path.name for path in (institution.folder / "out").iterdir()}
+    assert published == {
+        "certificate.json", "evidence.npz", "model.npz", "report.html", "synthetic.csv"
+    }  # fmt: skip
     assert (institution.folder / "out/synthetic.csv").exists()
     output = institution.dpmosaic("curator", "resume", institution.folder / "out", fails=True)
     assert "finished" in output
