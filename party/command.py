@@ -8,6 +8,7 @@ from .home import PartyHome
 from .printing import print_rows
 from .release_commands import approve, deny, releases, show
 from .role_commands import Folder, Json, add_commands, ledger_of
+from .sources.checking import PRIVATE
 
 party_commands = typer.Typer(help="One institution: its keys, its policy, its daemon.", no_args_is_help=True)
 
@@ -23,6 +24,25 @@ def ledger(folder: Folder, json_output: Json = False) -> None:
     ]
     columns = ("release", "state", "granted_rho", "spent_rho", "reserved_rho", "queries")
     print_rows(columns, rows, json_output)
+
+
+@party_commands.command()
+def check(folder: Folder, json_output: Json = False) -> None:
+    """Check files, disk and rows of a party: all faults at once, for its operator only; status 1 if any.
+
+    The daemon need not run. Numbers outside the bounds and other values that are changed are told too.
+    """
+    from .checking import check_home
+
+    findings = list(check_home(PartyHome.open(folder)))
+    rows = [(f.where, f.what, f.rows or "", "FIX" if f.refused else "") for f in findings]
+    typer.secho(PRIVATE, err=True, fg=typer.colors.YELLOW)
+    if rows or json_output:
+        print_rows(("where", "finding", "rows", "verdict"), rows, json_output)
+    else:
+        typer.echo("files, disk and rows are as the policy and the domain say")
+    if any(finding.refused for finding in findings):
+        raise typer.Exit(1)
 
 
 add_commands(party_commands, PartyHome, listing="ledger")

@@ -17,7 +17,9 @@ from .sources.query import open_queried
 domain_commands = typer.Typer(help="Domain files: possible values of each attribute.", no_args_is_help=True)
 
 Data = Annotated[Path, typer.Argument(help="A table: .csv, .tsv (perhaps .gz), .parquet; or a query: .sql.")]
-Database = Annotated[Path | None, typer.Option(help="With a query: the DuckDB file that it reads.")]
+Database = Annotated[
+    Path | None, typer.Option(help="With a query: the file of DuckDB or SQLite that it reads.")
+]
 
 
 @domain_commands.callback()

@@ -37,7 +37,7 @@ domain = "domain.json"
 # file = "rows.csv"
 # What DuckDB can read; ORDER BY is needed:
 # query = "SELECT * FROM read_parquet('rows/*.parquet') ORDER BY id"
-# With query, a DuckDB file, opened read-only:
+# With query, a file of DuckDB, or of SQLite with DuckDB's extension, opened read-only:
 # database = "rows.duckdb"
 # A table or a query in an engine that counts where the rows live: "postgres" or "spark" (with the extra of
 # this name), or "adbc:" and a driver such as "adbc:snowflake". The connection is a secret, and stands in an

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ...common.errors import ProtocolError
+from ...common.errors import PartyUnavailable, ProtocolError
 from ...common.frames import MESSAGE_BYTES
 from ...common.history import Mark
 from ...common.messages import Verdict
 from ...common.wire import alignments, codec, probes, queries, refusals, statements, streams
+from ..disk import FULL, is_full
 from ..role import Role
 from .health import failures
 from .turns import Turns
@@ -47,8 +49,16 @@ class PartyServicer:
             caller: identity of the curator that calls, as the transport knows it; empty if it knows none.
 
         Raises:
-            MosaicError: the party refuses; the text contains no private data.
+            MosaicError: the party refuses, or its disk is full; the text contains no private data.
         """
+        try:
+            yield from self._replies(method, requests, caller)
+        except (OSError, sqlite3.Error) as error:
+            if is_full(error):
+                raise PartyUnavailable(FULL) from error
+            raise
+
+    def _replies(self, method: str, requests: Iterator[bytes], caller: bytes) -> Iterator[bytes]:
         party, requests = self._party, _bounded(requests)
         match method:
             case "Describe":
