@@ -66,7 +66,8 @@ class PartyHome(Home):
                 "certificate": self.check_certificate,
             }
             party, lifetime = self.party(settings, ledger, approvals), settings.policy.lifetime_rho
-            yield Opened(party, ledger, settings.listen, settings.metrics, lifetime, checks)
+            serve = settings.serve
+            yield Opened(party, ledger, serve.listen, serve.metrics, lifetime, checks, serve.proxy)
 
     def party(self, settings: Settings, ledger: Ledger, approvals: Approvals) -> Party:
         """The party; reads its rows, or has them encoded where they are."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from ...common.card import DEALER
 from ...common.errors import PolicyError
 from ...common.messages import PROTOCOL_VERSION, ReleaseTerms
-from ..toml_file import LISTEN, SERVE, Keys, check_least, read_toml
+from ..toml_file import SERVE, Keys, Serve, check_least, read_toml
 
 NAME = "dealer.toml"
 
@@ -20,6 +20,7 @@ TEMPLATE = """\
 [serve]
 listen = "127.0.0.1:7443"        # host:port; the curator's machine must reach it
 # metrics = "127.0.0.1:9464"     # for Prometheus; needs pip install 'dpmosaic[metrics]'
+# proxy = "http://proxy:3128"    # with --attach: dials the curator by CONNECT through this HTTP proxy
 
 [policy]
 max_records = 0                  # upper limit of the records of one slice, such as 1000000
@@ -104,13 +105,11 @@ class DealerSettings:
 
     Attributes:
         policy: the limits.
-        listen: host and port.
-        metrics: host and port for Prometheus; None for no metrics.
+        serve: how the daemon is reached.
     """
 
     policy: DealerPolicy
-    listen: str
-    metrics: str | None
+    serve: Serve
 
     @classmethod
     def load(cls, folder: Path) -> DealerSettings:
@@ -123,5 +122,4 @@ class DealerSettings:
         limits: Mapping[str, int] = form.get("policy", {})
         check_least(NAME, limits, _CLOSED, 0)
         check_least(NAME, limits, _RESOURCES, 1)
-        serve = form.get("serve", {})
-        return cls(DealerPolicy(**limits), serve.get("listen", LISTEN), serve.get("metrics"))
+        return cls(DealerPolicy(**limits), Serve.of(NAME, form))

@@ -95,7 +95,10 @@ def _serve(
                 address = attach
                 dialled = home.curator(curator)
                 attachment = Attachment(
-                    servicer, lambda: home.channel_to(dialled.name, address), dialled.identity, log
+                    servicer,
+                    lambda: home.channel_to(dialled.name, address, opened.proxy),
+                    dialled.identity,
+                    log,
                 )
                 checks["link"] = attachment.check_link
                 attachment.start()
