@@ -113,7 +113,7 @@ def plan(
 def preflight(plan: _PlanFile, home: _Home = None) -> None:
     """Check everything that could stop a release, and what all parties say to it; charges nothing."""
     require_extra("curator")
-    from .releasing.preflight import preflight as run_checks
+    from .forecasting.preflight import preflight as run_checks
 
     failed = 0
     for line in run_checks(CuratorHome.open(home or plan.parent), ReleasePlan.load(plan)):

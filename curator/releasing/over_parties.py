@@ -16,7 +16,6 @@ from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.statement import Claim
 from ..certificates.certificate import Certificate
-from ..forecasting.memory import check_memory
 from ..mechanisms.catalogue import mechanism_named
 from ..mechanisms.parts.fitted import Report, ignore
 from ..parties.alignments import Aligned
@@ -27,6 +26,7 @@ from ..parties.journal import Journal
 from ..parties.marks import Marks
 from .agreement import agree
 from .journalled import giving_up, sealing, signatures_of
+from .memory import check_memory
 from .plan import ReleasePlan
 from .release import Layout, Released, ReleaseOrder, make_release
 

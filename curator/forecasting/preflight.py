@@ -13,16 +13,16 @@ from ...common.messages import PROTOCOL_VERSION, PartyDescription, Verdict
 from ...common.protocols.alignment.match_keys import matched_identifiers
 from ...common.protocols.registry import BUILT_IN
 from ...common.version import __version__
-from ..forecasting.forecast import forecast
-from ..forecasting.memory import check_memory
 from ..parties.client import Connection, PartyClient
 from ..parties.connection import RetryPolicy
 from ..parties.federation import connect
 from ..parties.home import CuratorHome
-from .alignment_session import AlignmentSession
-from .over_parties import order_of
-from .plan import ReleasePlan
-from .reviewing import review
+from ..releasing.alignment_session import AlignmentSession
+from ..releasing.memory import check_memory
+from ..releasing.over_parties import order_of
+from ..releasing.plan import ReleasePlan
+from ..releasing.reviewing import review
+from .forecast import forecast
 
 _SOON = timedelta(days=14)
 _QUICK = RetryPolicy(call_s=10.0, tries=2)

@@ -4,8 +4,8 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import ModelError
-from dpmosaic.curator.forecasting.memory import check_memory, machine_bytes, needed_bytes
 from dpmosaic.curator.mechanisms.parts.steps import Asks, Step
+from dpmosaic.curator.releasing.memory import check_memory, machine_bytes, needed_bytes
 
 DOMAIN = Domain.coded({"a": 4, "b": 5, "icd": 90_000, "zip": 100_000})
 ONE_WAY = Step("one-way", "One-way", Asks.MARGINALS, Fraction(1, 2), (("a",), ("b",)))
