@@ -21,6 +21,7 @@ from .certificates.certificate import Certificate
 from .certificates.json_values import to_json_values
 from .options import SpreadsheetSafe
 from .parties.home import ATTACHED, CuratorHome
+from .parties.private_folder import private_folder
 from .releasing.drafting import draft
 from .releasing.plan import ReleasePlan
 from .releasing.table_format import Format, TableFile, TableFormat
@@ -322,7 +323,8 @@ def _run(session: Session, json_output: bool) -> None:
         typer.echo(json.dumps(summary))
     else:
         typer.echo(
-            f"{summary['records']} synthetic rows, {summary['rounds']} rounds; written to {session.folder}"
+            f"{summary['records']} synthetic rows, {summary['rounds']} rounds; written to {session.folder}; "
+            f"do not publish {private_folder(session.folder)}"
         )
         if summary["warning"] is not None:
             typer.secho(f"warning: {summary['warning']}", fg=typer.colors.YELLOW, err=True)
