@@ -175,6 +175,8 @@ class Party(Role[Answerer]):
         chosen = terms.plan.chosen
         choice = None if chosen is None else self._ledger.terms(chosen.release_id)
         aligned = None if stated is None else self._ledger.alignment(stated.alignment_id, self._digest)
+        # Not within the ledger's transaction: an engine may take its time.
+        unready = tuple(caught(lambda: check_ready(institution.table)))
 
         def check(reserved: Fraction) -> Iterator[MosaicError]:
             yield from institution.rules.policy.refusals(terms, institution.table.record_count, reserved)
@@ -195,7 +197,7 @@ class Party(Role[Answerer]):
             yield from caught(lambda: institution.check_keys(terms))
             yield from caught(lambda: check_search(terms, institution))
             yield from caught(lambda: answerer.check_terms(terms, institution))
-            yield from caught(lambda: check_ready(institution.table))
+            yield from unready
 
         return check
 

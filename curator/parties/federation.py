@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
 
 from ...common.data.domain import Clique, Domain
 from ...common.errors import (
-    ApprovalPending,
     DataError,
     MosaicError,
-    PartyUnavailable,
     ProtocolError,
 )
 from ...common.messages import PROTOCOL_VERSION, Acceptance, PartyDescription, ReleaseTerms, Verdict
@@ -23,8 +20,7 @@ from ...common.protocols.partition import Partition, RosterEntry
 from .alignments import Aligned
 from .client import Connection, PartyClient
 from .marks import Marks
-
-_T = TypeVar("_T")
+from .replies import raise_worst, together, tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +174,7 @@ class Federation:
         """
         marks = Marks() if marks is None else marks
         return {
-            name: _tried(partial(client.review, terms, signature, marks.of(identity)))
+            name: tried(partial(client.review, terms, signature, marks.of(identity)))
             for name, identity, client in self._participants(terms)
         }
 
@@ -194,8 +190,8 @@ class Federation:
             if isinstance(said, MosaicError):
                 failed[name] = said
             elif said.refusals:
-                failed[name] = _together([type(r)(f"{name!r}: {r}") for r in said.refusals])
-        _raise_worst(failed)
+                failed[name] = together([type(r)(f"{name!r}: {r}") for r in said.refusals])
+        raise_worst(failed)
 
     def _participants(self, terms: ReleaseTerms) -> list[tuple[str, bytes, PartyClient]]:
         """Name, identity and client of all participants, in the plan's order."""
@@ -205,10 +201,10 @@ class Federation:
     def _accepted(self, terms: ReleaseTerms, signature: bytes, marks: Marks) -> tuple[Acceptance, ...]:
         """The acceptances of all participants, in the plan's order."""
         asked = {
-            name: _tried(partial(_accept, name, identity, client, terms, signature, marks))
+            name: tried(partial(_accept, name, identity, client, terms, signature, marks))
             for name, identity, client in self._participants(terms)
         }
-        _raise_worst({name: said for name, said in asked.items() if isinstance(said, MosaicError)})
+        raise_worst({name: said for name, said in asked.items() if isinstance(said, MosaicError)})
         return tuple(said for said in asked.values() if isinstance(said, Acceptance))
 
 
@@ -301,42 +297,6 @@ def _member(connection: Connection, left_out: Mapping[str, Sequence[str]]) -> Me
             "plan"
         )
     return Member(client, description, kept)
-
-
-def _tried(ask: Callable[[], _T]) -> _T | MosaicError:
-    """A reply, or the error in its place."""
-    try:
-        return ask()
-    except MosaicError as error:
-        return error
-
-
-def _raise_worst(failed: Mapping[str, MosaicError]) -> None:
-    """Raises what stops a release for good before what can pass: silence, then a decision to come.
-
-    Args:
-        failed: by name of the participant.
-    """
-    waiting = {name: error for name, error in failed.items() if isinstance(error, ApprovalPending)}
-    away = [error for error in failed.values() if isinstance(error, PartyUnavailable)]
-    refused = [error for name, error in failed.items() if name not in waiting and error not in away]
-    if refused:
-        raise _together(refused)
-    if away:
-        raise away[0]
-    if len(waiting) == 1:
-        raise next(iter(waiting.values()))
-    if waiting:
-        raise ApprovalPending(
-            f"the release waits for the operators of {', '.join(waiting)}, who approve it by `dpmosaic party "
-            "approve`; resume it when all have decided"
-        )
-
-
-def _together(refused: Sequence[MosaicError]) -> MosaicError:
-    """One error that tells all refusals."""
-    first = refused[0]
-    return first if len(refused) == 1 else type(first)(". ".join(map(str, refused)))
 
 
 def _accept(
