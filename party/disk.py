@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import shutil
 import sqlite3
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..common.errors import DataError
@@ -15,17 +17,38 @@ LEAST_MIB = 64
 
 
 FULL = (
-    "its disk is full; its operator makes room, and the release can be resumed: what was charged is not "
-    "charged again"
+    "its disk is full or fails; its operator makes room, and the release can be resumed: what was charged is "
+    "not charged again"
 )
 """What curators are told; nothing was answered without being written."""
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether an error says that nothing more can be written."""
+    """Whether an error says that nothing more can be written, or that a disk fails as it does then."""
     if isinstance(error, sqlite3.Error):
-        return getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL
+        primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        return primary in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+@contextlib.contextmanager
+def told_if_full(folder: Path) -> Iterator[None]:
+    """Tells an operator that the disk of a folder is full, in place of a traceback.
+
+    Args:
+        folder: folder that is written to.
+
+    Raises:
+        DataError: nothing more can be written.
+    """
+    try:
+        yield
+    except (OSError, sqlite3.Error) as error:
+        if not is_full(error):
+            raise
+        raise DataError(
+            f"expected room on the disk of {folder} and in TMPDIR, found none; make room and try again"
+        ) from error
 
 
 def check_room(folder: Path, least_mib: int = LEAST_MIB) -> None:

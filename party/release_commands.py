@@ -16,6 +16,7 @@ from ..common.errors import DataError
 from ..common.printable import printable
 from .approvals import Approvals
 from .decisions import APPROVED, DENIED
+from .disk import told_if_full
 from .explained import in_words
 from .explanation import explain
 from .folder import LEDGER
@@ -35,7 +36,7 @@ _Reason = Annotated[str, typer.Option("--reason", help="Why; stored and signed w
 def releases(folder: _Folder, json_output: _Json = False) -> None:
     """List the releases that curators requested, and the decisions."""
     home = PartyHome.open(folder)
-    with contextlib.closing(home.approvals()) as approvals:
+    with told_if_full(folder), contextlib.closing(home.approvals()) as approvals:
         requests = approvals.requests()
     names = {known.curator.identity: known.curator.name for known in home.trusted()}
     rows = [
@@ -108,6 +109,7 @@ def _state(ledger: Ledger, release_id: str) -> str | None:
 def _opened(folder: Path) -> Iterator[tuple[PartyHome, Approvals, Ledger]]:
     home = PartyHome.open(folder)
     with (
+        told_if_full(folder),
         contextlib.closing(home.approvals()) as approvals,
         contextlib.closing(Ledger(home.folder / LEDGER)) as ledger,
     ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,7 @@ from ..common.card import Card, FederationList, as_text, read_json
 from ..common.crypto.certificates import shown
 from ..common.errors import DataError
 from ..common.keyring import REQUEST
+from .disk import told_if_full
 from .folder import LEDGER, Home
 from .ledger import Ledger
 from .ledger_rows import CERTIFIED
@@ -35,9 +37,15 @@ def add_commands(commands: typer.Typer, home_type: type[Home], listing: str) -> 
     _add_daemon(commands, home_type, listing)
 
 
-def ledger_of(home: Home) -> contextlib.closing[Ledger]:
-    """The ledger of a folder, closed at the end."""
-    return contextlib.closing(Ledger(home.folder / LEDGER))
+@contextlib.contextmanager
+def ledger_of(home: Home) -> Iterator[Ledger]:
+    """The ledger of a folder, closed at the end.
+
+    Raises:
+        DataError: the disk is full.
+    """
+    with told_if_full(home.folder), contextlib.closing(Ledger(home.folder / LEDGER)) as opened:
+        yield opened
 
 
 def _add_setup(commands: typer.Typer, home_type: type[Home]) -> None:

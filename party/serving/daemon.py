@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import threading
 from functools import partial
 from typing import TextIO
 
-from ...common.errors import DataError
 from ...common.stopping import Stop
-from ..disk import check_room, is_full
+from ..disk import check_room, told_if_full
 from ..folder import SHAREABLE_LOG, Home, Reread
 from .attachment import Attachment
 from .events import Event, EventLog, Log
@@ -51,14 +49,8 @@ def serve(
     stop = Stop().at_signals()
     if until_ends is not None:
         threading.Thread(target=_watch, args=(until_ends, stop), name="starter", daemon=True).start()
-    try:
+    with told_if_full(home.folder):
         _serve(home, log_to, stop, listen=listen, attach=attach, curator=curator, metrics=metrics)
-    except (OSError, sqlite3.Error) as error:
-        if not is_full(error):
-            raise
-        raise DataError(
-            f"expected room on the disk of {home.folder} and in TMPDIR, found none; make room and start again"
-        ) from error
 
 
 def _serve(

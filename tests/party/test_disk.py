@@ -15,7 +15,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PartyUnavailable
 from dpmosaic.common.wire import codec
 from dpmosaic.common.wire.refusals import decode_verdict
-from dpmosaic.party.disk import check_room, is_full
+from dpmosaic.party.disk import check_room, is_full, told_if_full
 from dpmosaic.party.folder import LEDGER
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.serving.events import Event, EventLog
@@ -43,13 +43,21 @@ class FullDisk(io.StringIO):
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
+def of_sqlite(code):
+    error = sqlite3.OperationalError("a sentence of SQLite")
+    error.sqlite_errorcode = code
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "full"),
     [
         (OSError(errno.ENOSPC, ""), True),
         (OSError(errno.EDQUOT, ""), True),
         (OSError(errno.EACCES, ""), False),
-        (sqlite3.OperationalError("locked"), False),
+        (of_sqlite(sqlite3.SQLITE_FULL), True),
+        (of_sqlite(sqlite3.SQLITE_IOERR_SHMSIZE), True),
+        (of_sqlite(sqlite3.SQLITE_BUSY), False),
         (ValueError(), False),
     ],
 )
@@ -63,7 +71,7 @@ def test_a_curator_is_told_that_the_disk_is_full_and_can_resume(ledger):
     party = party_of("north", table, policy_for("indicator"), ledger=ledger)
     link, signed = Link(party), codec.encode_signed_terms(encode_terms(terms_for(party)), b"")
     fill(ledger)
-    with pytest.raises(PartyUnavailable, match="its disk is full; its operator makes room"):
+    with pytest.raises(PartyUnavailable, match="its disk is full or fails; its operator makes room"):
         list(link.call("Accept", [signed]))
     ledger._database.execute("PRAGMA max_page_count = 1073741823")
     assert list(link.call("Accept", [signed]))
@@ -93,3 +101,10 @@ def test_a_disk_with_little_room_fails_the_check_and_every_review(ledger, tmp_pa
     (reply,) = PartyServicer(party, checks=checks).serve("Review", iter([signed]), b"")
     (refusal,) = decode_verdict(reply).refusals
     assert "the disk of its folder has less than 64 MiB left" in str(refusal)
+
+
+def test_an_operator_reads_a_sentence_in_place_of_a_traceback(tmp_path):
+    with pytest.raises(DataError, match="make room and try again"), told_if_full(tmp_path):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    with pytest.raises(PermissionError), told_if_full(tmp_path):
+        raise PermissionError
