@@ -120,10 +120,11 @@ def plan(
 
 @curator_commands.command()
 def preflight(plan: _PlanFile, home: _Home = None) -> None:
-    """Check everything that could stop a release; charges nothing."""
+    """Check everything that could stop a release, and what all parties say to it; charges nothing."""
+    require_extra("curator")
+    from .forecasting.preflight import preflight as run_checks
     from .parties.home import CuratorHome
     from .releasing.plan import ReleasePlan
-    from .releasing.preflight import preflight as run_checks
 
     failed = 0
     for line in run_checks(CuratorHome.open(home or plan.parent), ReleasePlan.load(plan)):
@@ -312,6 +313,7 @@ def _forecast_alignment(plan: ReleasePlan, links: Sequence[Sequence[Connection]]
 def _run(session: Session, json_output: bool) -> None:
     from .certificates.json_values import to_json_values
     from .parties.activity import Activity
+    from .parties.private_folder import private_folder
     from .releasing.outputs import formula_warning
     from .releasing.progress import progress_bar, progress_lines
 
@@ -340,7 +342,8 @@ def _run(session: Session, json_output: bool) -> None:
         typer.echo(json.dumps(summary))
     else:
         typer.echo(
-            f"{summary['records']} synthetic rows, {summary['rounds']} rounds; written to {session.folder}"
+            f"{summary['records']} synthetic rows, {summary['rounds']} rounds; written to {session.folder}; "
+            f"do not publish {private_folder(session.folder)}"
         )
         if summary["warning"] is not None:
             typer.secho(f"warning: {summary['warning']}", fg=typer.colors.YELLOW, err=True)

@@ -29,6 +29,27 @@ def ledger(folder: Folder, json_output: Json = False) -> None:
     print_rows(columns, rows, json_output)
 
 
+@party_commands.command()
+def check(folder: Folder, json_output: Json = False) -> None:
+    """Check files, disk and rows of a party: all faults at once, for its operator only; status 1 if any.
+
+    The daemon need not run. Numbers outside the bounds and other values that are changed are told too.
+    """
+    from .checking import check_home
+    from .home import PartyHome
+    from .sources.checking import PRIVATE
+
+    findings = list(check_home(PartyHome.open(folder)))
+    rows = [(f.where, f.what, f.rows or "", "FIX" if f.refused else "") for f in findings]
+    typer.secho(PRIVATE, err=True, fg=typer.colors.YELLOW)
+    if rows or json_output:
+        print_rows(("where", "finding", "rows", "verdict"), rows, json_output)
+    else:
+        typer.echo("files, disk and rows are as the policy and the domain say")
+    if any(finding.refused for finding in findings):
+        raise typer.Exit(1)
+
+
 def _home() -> type[PartyHome]:
     from .home import PartyHome
 

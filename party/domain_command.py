@@ -13,7 +13,9 @@ from .printing import print_entries, print_rows
 domain_commands = typer.Typer(help="Domain files: possible values of each attribute.", no_args_is_help=True)
 
 Data = Annotated[Path, typer.Argument(help="A table: .csv, .tsv (perhaps .gz), .parquet; or a query: .sql.")]
-Database = Annotated[Path | None, typer.Option(help="With a query: the DuckDB file that it reads.")]
+Database = Annotated[
+    Path | None, typer.Option(help="With a query: the file of DuckDB or SQLite that it reads.")
+]
 
 
 @domain_commands.callback()

@@ -30,20 +30,33 @@ _Reason = Annotated[str, typer.Option("--reason", help="Why; stored and signed w
 
 def releases(folder: _Folder, json_output: _Json = False) -> None:
     """List the releases that curators requested, and the decisions."""
+    from .disk import told_if_full
     from .home import PartyHome
 
-    with contextlib.closing(PartyHome.open(folder).approvals()) as approvals:
+    home = PartyHome.open(folder)
+    with told_if_full(folder), contextlib.closing(home.approvals()) as approvals:
         requests = approvals.requests()
+    names = {known.curator.identity: known.curator.name for known in home.trusted()}
     rows = [
-        (r.terms.release_id, r.terms.protocol, r.terms.adjacency.value, r.terms.granted_rho, r.state)
+        (
+            r.terms.release_id,
+            r.state,
+            names.get(r.curator, "not pinned"),
+            r.terms.purpose.about.purpose,
+            r.at,
+            r.terms.protocol,
+            r.terms.purpose.budget.epsilon or "",
+            r.terms.granted_rho,
+        )
         for r in requests
     ]
-    print_rows(("release", "protocol", "adjacency", "granted_rho", "decision"), rows, json_output)
+    columns = ("release", "decision", "curator", "purpose", "asked", "protocol", "epsilon", "granted_rho")
+    print_rows(columns, rows, json_output)
 
 
 def show(folder: _Folder, release: _Release, json_output: _Json = False) -> None:
     """Show all that a requested release would do, and the decisions on it."""
-    from .explanation import in_words
+    from .explained import in_words
 
     with _opened(folder) as (home, approvals, ledger):
         form = _explained(home, approvals, ledger, release)
@@ -62,7 +75,7 @@ def approve(
 ) -> None:
     """Approve a release, after showing it; its curator can then resume it."""
     from .decisions import APPROVED
-    from .explanation import in_words
+    from .explained import in_words
 
     with _opened(folder) as (home, approvals, ledger):
         form = _explained(home, approvals, ledger, release)
@@ -100,12 +113,14 @@ def _state(ledger: Ledger, release_id: str) -> str | None:
 
 @contextlib.contextmanager
 def _opened(folder: Path) -> Iterator[tuple[PartyHome, Approvals, Ledger]]:
+    from .disk import told_if_full
     from .folder import LEDGER
     from .home import PartyHome
     from .ledger import Ledger
 
     home = PartyHome.open(folder)
     with (
+        told_if_full(folder),
         contextlib.closing(home.approvals()) as approvals,
         contextlib.closing(Ledger(home.folder / LEDGER)) as ledger,
     ):

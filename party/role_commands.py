@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -34,12 +34,19 @@ def add_commands(commands: typer.Typer, home_type: Callable[[], type[Home]], lis
     _add_daemon(commands, home_type, listing)
 
 
-def ledger_of(home: Home) -> contextlib.closing[Ledger]:
-    """The ledger of a folder, closed at the end."""
+@contextlib.contextmanager
+def ledger_of(home: Home) -> Iterator[Ledger]:
+    """The ledger of a folder, closed at the end.
+
+    Raises:
+        DataError: the disk is full.
+    """
+    from .disk import told_if_full
     from .folder import LEDGER
     from .ledger import Ledger
 
-    return contextlib.closing(Ledger(home.folder / LEDGER))
+    with told_if_full(home.folder), contextlib.closing(Ledger(home.folder / LEDGER)) as opened:
+        yield opened
 
 
 def _add_setup(commands: typer.Typer, home_type: Callable[[], type[Home]]) -> None:

@@ -6,9 +6,10 @@ import json
 import math
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
+from ...common.about import About
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Clique, Domain
 from ...common.data.table import Table
@@ -34,6 +35,7 @@ from ..certificates.statements import (
     StatedPlan,
     StatedStep,
     WeightedClique,
+    stated_about,
     stated_alignment,
     stated_bins,
     stated_roles,
@@ -65,6 +67,7 @@ class ReleaseOrder:
         check: check of openings (`MaskedPlan`); empty for none.
         chosen: codes that an earlier release chose, whose cost is a part of the budget; None for none.
         before: noisy one-way marginals from which it chose them.
+        about: the reason of the release, for the people who decide on it.
     """
 
     domain: Domain
@@ -79,6 +82,7 @@ class ReleaseOrder:
     check: str = ""
     chosen: Chosen | None = None
     before: tuple[Measurement, ...] = ()
+    about: About = field(default_factory=About)
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 1:
@@ -127,6 +131,7 @@ class ReleaseOrder:
             self.workload.digest(),
             self.rows_per_person,
             self.labels,
+            self.about,
         )
         return Proposal(
             release_id, self.protocol, self.adjacency, self.granted, purpose, self.collusions, self.check
@@ -264,6 +269,7 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         unreviewed=order.domain.unreviewed,
         bins=stated_bins(order.chosen),
         labels=order.labels,
+        about=stated_about(order.about),
         **stated_roles(layout.masked),
     )
 

@@ -10,6 +10,7 @@ from typing import Any
 from grpc_health.v1 import health_pb2
 from grpc_health.v1.health import HealthServicer
 
+from ...common.errors import DataError, MosaicError
 from ...common.wire.tls import SERVICE
 from .events import Event, Log, silent
 
@@ -46,7 +47,7 @@ class Health:
 
     def check(self) -> bool:
         """Runs every check; returns whether all passed."""
-        failed = [name for name, check in self._checks.items() if not passes(check)]
+        failed = [name for name, check in self._checks.items() if failure(check) is not None]
         if (serving := not failed) is not self._serving:
             self._log(Event("health", code="SERVING" if serving else "NOT_SERVING", reason=", ".join(failed)))
         self._serving = serving
@@ -68,10 +69,22 @@ class Health:
             self.check()
 
 
-def passes(check: Callable[[], None]) -> bool:
-    """Whether a check does not raise."""
+def failure(check: Callable[[], None]) -> Exception | None:
+    """What a check raises; None if it passes."""
     try:
         check()
-    except Exception:
-        return False
-    return True
+    except Exception as error:
+        return error
+    return None
+
+
+def failures(checks: Mapping[str, Callable[[], None]]) -> tuple[MosaicError, ...]:
+    """An error for each check that fails, for curators; only our own errors keep their text."""
+    found = {name: failure(check) for name, check in list(checks.items())}
+    return tuple(
+        error
+        if isinstance(error, MosaicError)
+        else DataError(f"the check of its {name} fails; its operator finds the reason in the log")
+        for name, error in found.items()
+        if error is not None
+    )
