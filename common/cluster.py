@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from distributed import Client
 from distributed.scheduler import KilledWorker
 
 from .errors import DataError, PartyUnavailable
 from .version import __version__
-from .workers import Pool
+from .workers import Pool, check_address
 
 LOST = (KilledWorker, OSError)
 """What a call raises if its worker ended, or the scheduler cannot be reached."""
 
 _CONNECT_S = "30s"
-_HERE = ("127.0.0.1", "::1", "localhost")
-
-
-def check_address(address: str) -> str:
-    """Returns the address of a scheduler if what is sent to it is encrypted, or stays on this machine.
-
-    Raises:
-        DataError: it is neither.
-    """
-    parts = urlsplit(address)
-    if parts.scheme != "tls" and not (parts.scheme == "tcp" and parts.hostname in _HERE):
-        raise DataError(
-            "scheduler: expected an address such as tls://host:8786, since keys and rows are sent to it, got "
-            "another; start the cluster with TLS (tcp:// is for this machine alone)"
-        )
-    return address
 
 
 def connect(address: str) -> Pool:

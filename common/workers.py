@@ -17,13 +17,15 @@ from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExec
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
+from urllib.parse import urlsplit
 
-from .errors import PartyUnavailable
+from .errors import DataError, PartyUnavailable
 from .extras import require_extra
 
 MANY_RECORDS = 1 << 19
 """With fewer records, the calling thread is done before other processes have begun."""
 
+_HERE = ("127.0.0.1", "::1", "localhost")
 _ATTEMPTS = 4
 """So many times the work that is under way is begun."""
 
@@ -102,8 +104,10 @@ class Workers:
             many: see `Workers`.
 
         Raises:
+            DataError: see `check_address`.
             MissingExtraError: Dask is not installed.
         """
+        check_address(address)
         require_extra("cluster")
         from .cluster import LOST, connect
 
@@ -177,6 +181,21 @@ class Workers:
                     self._pool.close()
                 self._pool = self._begin()
             return self._pool
+
+
+def check_address(address: str) -> str:
+    """Returns the address of a scheduler if what is sent to it is encrypted, or stays on this machine.
+
+    Raises:
+        DataError: it is neither.
+    """
+    parts = urlsplit(address)
+    if parts.scheme != "tls" and not (parts.scheme == "tcp" and parts.hostname in _HERE):
+        raise DataError(
+            "scheduler: expected an address such as tls://host:8786, since keys and rows are sent to it, got "
+            "another; start the cluster with TLS (tcp:// is for this machine alone)"
+        )
+    return address
 
 
 NONE = Workers()

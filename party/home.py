@@ -49,6 +49,7 @@ class PartyHome(Home):
         settings = Settings.load(self.folder)
         empty(self.folder / _ROWS)
         with (
+            contextlib.closing(settings.workers),
             contextlib.closing(Ledger(self.folder / LEDGER)) as ledger,
             contextlib.closing(self.approvals(automatic=not settings.approval)) as approvals,
         ):
@@ -73,7 +74,7 @@ class PartyHome(Home):
         else:
             rows = CountedRows.connected(connect, settings.domain, settings.timeout_s, self.folder / _ROWS)
         institution = Institution(self.keyring.name, self.keyring.identity, rows, rules, order, identifiers)
-        return Party(institution, ledger, fresh_key)
+        return Party(institution, ledger, fresh_key, settings.workers)
 
     def approvals(self, *, automatic: bool = False) -> Approvals:
         """Requests and decisions; for `automatic` see `Approvals`."""
