@@ -1,4 +1,4 @@
-"""Work on ranges of rows: on the calling thread, in processes, or on the machines of a Dask cluster.
+"""Work on ranges of rows: on the calling thread, in threads, or on the machines of a Dask cluster.
 
 A piece of work is a function of a module with arguments that can be pickled, and depends on nothing else, so
 that a piece whose worker died is done again by another one, with the same result.
@@ -7,23 +7,23 @@ that a piece whose worker died is done again by another one, with the same resul
 from __future__ import annotations
 
 import itertools
-import multiprocessing
 import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
+
+from threadpoolctl import threadpool_limits
 
 from .errors import DataError, PartyUnavailable
 from .extras import require_extra
 
 MANY_RECORDS = 1 << 19
-"""With fewer records, the calling thread is done before other processes have begun."""
+"""With fewer records, the calling thread is done before others have the work."""
 
 _HERE = ("127.0.0.1", "::1", "localhost")
 _ATTEMPTS = 4
@@ -68,40 +68,37 @@ class Workers:
     Args:
         begin: begins a pool; None to work on the calling thread alone.
         lost: what a call raises if its worker ended.
-        many: with fewer records the calling thread works.
     """
 
     def __init__(
         self,
         begin: Callable[[], Pool] | None = None,
         lost: tuple[type[BaseException], ...] = (),
-        many: int = MANY_RECORDS,
     ) -> None:
         self._begin = begin
         self._lost: tuple[type[BaseException], ...] = (*lost, CancelledError)
-        self._many = many
         self._lock = threading.Lock()
         self._pool: Pool | None = None
 
     @classmethod
-    def processes(cls, count: int | None = None, many: int = MANY_RECORDS) -> Workers:
-        """Processes of this machine, begun when they are first needed.
+    def threads(cls, count: int | None = None) -> Workers:
+        """Threads of this process: it computes in libraries that let other threads run.
+
+        Products of matrices are then computed on one thread each, in the whole process.
 
         Args:
             count: how many; one for each of this process's processors if None. One is the calling thread.
-            many: see `Workers`.
         """
         number = len(os.sched_getaffinity(0)) if count is None else count
-        return cls((lambda: _processes(number)) if number > 1 else None, (BrokenProcessPool,), many)
+        return cls((lambda: _threads(number)) if number > 1 else None)
 
     @classmethod
-    def cluster(cls, address: str, many: int = MANY_RECORDS) -> Workers:
+    def cluster(cls, address: str) -> Workers:
         """The workers of a Dask cluster.
 
         Args:
             address: of its scheduler, such as tls://host:8786; the keys and certificates for TLS are those
                 that Dask's configuration names.
-            many: see `Workers`.
 
         Raises:
             DataError: see `check_address`.
@@ -111,7 +108,7 @@ class Workers:
         require_extra("cluster")
         from .cluster import LOST, connect
 
-        return cls(lambda: connect(address), LOST, many)
+        return cls(lambda: connect(address), LOST)
 
     def map(
         self,
@@ -133,7 +130,7 @@ class Workers:
         Raises:
             PartyUnavailable: workers ended, or could not be reached, again and again.
         """
-        if self._begin is None or records < self._many:
+        if self._begin is None or records < MANY_RECORDS:
             yield from itertools.starmap(function, pieces)
             return
         waiting = iter(pieces)
@@ -150,8 +147,8 @@ class Workers:
                     failures += 1
                     if failures == _ATTEMPTS:
                         raise PartyUnavailable(
-                            "the processes that compute ended again and again, or cannot be reached; look at "
-                            "the machine's memory and at the cluster's workers"
+                            "the workers that compute ended again and again, or cannot be reached; look at "
+                            "the cluster's scheduler and at the memory of its workers"
                         ) from cause
                     pool = self._begun(pool)
                     again = [piece for piece, _ in under_way]
@@ -215,24 +212,7 @@ def _timed(function: Callable[..., Result], arguments: tuple[Any, ...]) -> tuple
     return function(*arguments), time.thread_time() - began
 
 
-def _processes(count: int) -> Pool:
-    # Not forked: this process has threads, of gRPC and of DuckDB.
-    context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(count, mp_context=context, initializer=_begin_process)
-    return Pool(executor, count, lambda: executor.shutdown(wait=True, cancel_futures=True))
-
-
-def _begin_process() -> None:
-    """Run by a new process: it computes on one processor, and ends with the one that began it."""
-    import numpy as np  # noqa: F401 - its BLAS has to be there when its threads are limited
-    from threadpoolctl import threadpool_limits
-
+def _threads(count: int) -> Pool:
     threadpool_limits(1)
-    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None, "it was begun by another process"
-    parent.join()
-    os._exit(1)
+    executor = ThreadPoolExecutor(count, thread_name_prefix="ranges")
+    return Pool(executor, count, lambda: executor.shutdown(wait=True, cancel_futures=True))

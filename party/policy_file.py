@@ -168,7 +168,7 @@ class Settings:
         key: column that names the person of each row; None if there is none.
         identifiers: agreed name -> column of each identifier; empty if the policy allows no alignment.
         timeout_s: seconds that a statement of the source's engine may take.
-        workers: compute beside the party's process.
+        workers: compute beside the threads of its calls.
     """
 
     policy: Policy

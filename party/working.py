@@ -1,4 +1,4 @@
-"""The section [workers] of a party's or dealer's policy: what computes for it beside its own process."""
+"""The section [workers] of the policy of a party or dealer: where it multiplies ranges of rows."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ..common.errors import DataError
 from ..common.workers import Workers
 from .toml_file import check_least
 
-WORKERS: Mapping[str, type] = {"processes": int, "scheduler": str}
+WORKERS: Mapping[str, type] = {"threads": int, "scheduler": str}
 """Keys of the section [workers]."""
 
 TEMPLATE = """\
 [workers]
-# Products of many rows are computed in processes of this machine, one for each of its processors:
-# processes = 2                  # so many; 1 for this process alone
+# Products of many rows are computed by threads, one for each of this machine's processors, or by
+# threads = 2
 # or on a Dask cluster of this institution alone, since its workers see keys and codes of rows:
 # scheduler = "tls://host:8786"  # needs pip install 'dpmosaic[cluster]', here and there
 """
@@ -32,10 +32,10 @@ def workers_of(name: str, entries: Mapping[str, Any]) -> Workers:
         DataError: it names both kinds, or an address without encryption.
         MissingExtraError: Dask is not installed.
     """
-    check_least(name, entries, ("processes",), 1)
+    check_least(name, entries, ("threads",), 1)
     scheduler = entries.get("scheduler")
     if scheduler is None:
-        return Workers.processes(entries.get("processes"))
-    if "processes" in entries:
-        raise DataError(f"{name}: [workers] has processes and scheduler; take one of the two out")
+        return Workers.threads(entries.get("threads"))
+    if "threads" in entries:
+        raise DataError(f"{name}: [workers] has threads and scheduler; take one of the two out")
     return Workers.cluster(scheduler)

@@ -151,7 +151,7 @@ def test_every_module_of_the_wheel_imports_from_the_wheel(wheel, fresh_python):
     assert {"dpmosaic", "dpmosaic.command", "dpmosaic.party.serving.servicer", *OF_GAN} <= set(modules)
     if not all(find_spec(module) for module in ("torch", "opacus")):
         modules = [name for name in modules if name not in OF_GAN]
-    if not all(find_spec(module) for module in ("psycopg", "pyspark", "adbc_driver_manager")):
+    if not all(find_spec(module) for module in ("psycopg", "pyspark", "adbc_driver_manager", "distributed")):
         modules = [name for name in modules if name not in OF_PACKAGES]
     code = f"import importlib\nfor name in {modules}:\n    print(importlib.import_module(name).__file__)"
     # Isolated: PYTHONPATH may name a checkout.

@@ -116,7 +116,7 @@ class DealerSettings:
         policy: the limits.
         listen: host and port.
         metrics: host and port for Prometheus; None for no metrics.
-        workers: compute beside the dealer's process.
+        workers: compute beside the threads of its calls.
     """
 
     policy: DealerPolicy

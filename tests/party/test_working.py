@@ -11,8 +11,8 @@ NAME = "policy.toml"
 @pytest.mark.parametrize(
     ("entries", "reason"),
     [
-        ({"processes": 0}, "policy.toml: processes is at least 1"),
-        ({"processes": 2, "scheduler": "tls://host:8786"}, "has processes and scheduler"),
+        ({"threads": 0}, "policy.toml: threads is at least 1"),
+        ({"threads": 2, "scheduler": "tls://host:8786"}, "has threads and scheduler"),
         ({"scheduler": "tcp://10.0.0.1:8786"}, "expected an address such as tls://host:8786"),
         ({"scheduler": "tcp://localhost.example.org:8786"}, "expected an address such as tls://host:8786"),
         ({"scheduler": "ws://127.0.0.1:8786"}, "expected an address such as tls://host:8786"),
@@ -25,5 +25,5 @@ def test_workers_that_do_not_hold_together_or_would_be_read_on_the_way_are_refus
     assert "10.0.0.1" not in str(refused.value)
 
 
-def test_one_process_begins_no_other():
-    assert list(workers_of(NAME, {"processes": 1}).map(abs, [(-3,)], 1 << 30)) == [3]
+def test_one_thread_begins_no_other():
+    assert list(workers_of(NAME, {"threads": 1}).map(abs, [(-3,)], 1 << 30)) == [3]

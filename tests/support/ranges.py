@@ -58,9 +58,5 @@ def killed_once(path):
     raise AssertionError("unreachable")
 
 
-def always_killed():
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 def refusing():
     raise DataError("expected another range, got this one; fix it")
