@@ -45,7 +45,9 @@ def test_the_ring_holds_three_times_the_records_at_the_finest_noise(granted, rec
     ],
 )
 @pytest.mark.parametrize("adjacency", [Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE])
-def test_the_ring_holds_an_interaction_of_three_attributes_at_a_quarter_of_the_grant(granted, records, adjacency):
+def test_the_ring_holds_an_interaction_of_three_attributes_at_a_quarter_of_the_grant(
+    granted, records, adjacency
+):
     """A record counts once in a difference, and the noise of eight cells does."""
     grid = "2x2" if records > 1 else "1x2"
     plan = release(grid, granted, table=table_of(records=records), adjacency=adjacency)._plan
