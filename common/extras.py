@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from .errors import MissingExtraError
 
 _CURATOR = (
-    *("networkx", "numba", "scipy", "threadpoolctl", "pandas", "pyarrow"),
+    *("networkx", "numba", "scipy", "pandas", "pyarrow"),
     *("dp_accounting", "jinja2"),
 )
 _EVAL = (*_CURATOR, "sklearn")
@@ -17,6 +17,7 @@ _MODULES = {
     "demo": (*_EVAL, "statsmodels"),
     "ddh": ("nacl",),
     "gan": (*_CURATOR, "torch", "opacus"),
+    "cluster": ("distributed",),
     "metrics": ("prometheus_client",),
     "postgres": ("psycopg",),
     "spark": ("pyspark",),

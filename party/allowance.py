@@ -11,11 +11,15 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from ..common.errors import PolicyError
+from ..common.workers import NONE, Workers
 from .policy import Policy
 
 MB = 1 << 20
+
+Result = TypeVar("Result")
 
 
 class Quota:
@@ -76,10 +80,17 @@ class Processors:
     Args:
         limit_s: largest number of seconds.
         clock: returns the seconds that the current thread has computed.
+        workers: compute beside the current thread.
     """
 
-    def __init__(self, limit_s: float, clock: Callable[[], float] = time.thread_time) -> None:
+    def __init__(
+        self,
+        limit_s: float,
+        clock: Callable[[], float] = time.thread_time,
+        workers: Workers = NONE,
+    ) -> None:
         self._limit_s = limit_s
+        self._workers = workers
         self._clock = clock
         self._lock = threading.Lock()
         self._used_s = 0.0
@@ -92,9 +103,25 @@ class Processors:
         try:
             yield
         finally:
-            with self._lock:
-                self._used_s += self._clock() - self._running.began
+            self._add(self._clock() - self._running.began)
             del self._running.began
+
+    def map(
+        self, function: Callable[..., Result], pieces: Iterable[tuple[Any, ...]], records: int
+    ) -> Iterator[Result]:
+        """See `RangeMap`: on the workers, whose seconds count.
+
+        Raises:
+            PolicyError: see `check`.
+            PartyUnavailable: see `Workers.map`.
+        """
+        for result in self._workers.map(function, pieces, records, self._add):
+            yield result
+            self.check()
+
+    def _add(self, seconds: float) -> None:
+        with self._lock:
+            self._used_s += seconds
 
     def check(self) -> None:
         """Refuses to go on after the limit; called before every step, and within the long ones.

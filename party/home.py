@@ -15,6 +15,7 @@ from . import policy_file
 from .approvals import Approvals
 from .counting.catalogue import engine_of
 from .counting.rows import CountedRows
+from .counting.spool import empty
 from .folder import LEDGER, Home, Opened
 from .held import HeldRows
 from .identifiers import Identifiers
@@ -26,6 +27,9 @@ from .records import read_records
 from .sources.catalogue import stamp_of
 
 REQUESTS = "requests.sqlite"
+
+_ROWS = "rows"
+"""Folder of the codes of single rows, while a release reads them."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,9 @@ class PartyHome(Home):
     def opened(self) -> Iterator[Opened]:
         """The party, after its rows are read."""
         settings = Settings.load(self.folder)
+        empty(self.folder / _ROWS)
         with (
+            contextlib.closing(settings.workers),
             contextlib.closing(Ledger(self.folder / LEDGER)) as ledger,
             contextlib.closing(self.approvals(automatic=not settings.approval)) as approvals,
         ):
@@ -80,9 +86,9 @@ class PartyHome(Home):
         if connect is None or settings.key is not None or named:
             rows, order, identifiers = read_records(source, settings.domain, settings.key, most, named)
         else:
-            rows = CountedRows.connected(connect, settings.domain, settings.timeout_s)
+            rows = CountedRows.connected(connect, settings.domain, settings.timeout_s, self.folder / _ROWS)
         institution = Institution(self.keyring.name, self.keyring.identity, rows, rules, order, identifiers)
-        return Party(institution, ledger, fresh_key)
+        return Party(institution, ledger, fresh_key, settings.workers)
 
     def approvals(self, *, automatic: bool = False) -> Approvals:
         """Requests and decisions; for `automatic` see `Approvals`."""

@@ -27,6 +27,7 @@ from ..common.messages import (
 )
 from ..common.protocols.chosen import Chosen
 from ..common.version import __version__
+from ..common.workers import NONE, Workers
 from .account import Account
 from .allowance import Allowance
 from .answerers.answerer import Answerer
@@ -47,10 +48,14 @@ class Party(Role[Answerer]):
         institution: rows, identity and rules of the institution.
         ledger: ledger of the party.
         keys: source of noise keys and salts; `fresh_key` in every release.
+        workers: compute beside the current thread.
     """
 
-    def __init__(self, institution: Institution, ledger: Ledger, keys: FreshKeys) -> None:
-        super().__init__(institution.identity, institution.rules, ledger, keys, institution.digest())
+    def __init__(
+        self, institution: Institution, ledger: Ledger, keys: FreshKeys, workers: Workers = NONE
+    ) -> None:
+        digest = institution.digest()
+        super().__init__(institution.identity, institution.rules, ledger, keys, digest, workers)
         self._institution = institution
 
     def describe(self) -> PartyDescription:

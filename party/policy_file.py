@@ -13,10 +13,13 @@ from ..common.data.domain import Domain
 from ..common.errors import DataError
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.alignment.match_keys import check_identifier
+from ..common.workers import Workers
 from .policy import Policy, Records
 from .sources.catalogue import source_of
 from .sources.source import Source
 from .toml_file import SERVE, Keys, Serve, check_least, read_toml
+from .working import TEMPLATE as WORKERS_TEMPLATE
+from .working import WORKERS, workers_of
 
 NAME = "policy.toml"
 _GUARANTEED = "guaranteed"
@@ -24,7 +27,7 @@ _GUARANTEED = "guaranteed"
 _TIMEOUT_S = 3600.0
 """Seconds that a statement of the source's engine may take, unless the policy says otherwise."""
 
-TEMPLATE = """\
+_ROWS_TEMPLATE = """\
 # What this institution allows. Everything is closed until somebody opens it here.
 # The party reads this file when it starts.
 
@@ -70,6 +73,8 @@ listen = "127.0.0.1:7443"        # host:port; the curator's machine must reach i
 # metrics = "127.0.0.1:9464"     # for Prometheus; needs pip install 'dpmosaic[metrics]'
 # proxy = "http://proxy:3128"    # with --attach: dials the curator by CONNECT through this HTTP proxy
 
+"""
+_LIMITS_TEMPLATE = """
 [policy]
 protocols = []                   # "masked"; "indicator", "trusted": see the README before you add one
 adjacencies = []                 # "zero-out", "replace-one"; over aligned rows also "add-remove"
@@ -98,6 +103,7 @@ max_active_releases = 8          # so many times memory and disk of one; deliver
 # allow_unreviewed = true        # entries of the domain that were read from the rows: for trials only
 approval = true                  # a person approves every release: dpmosaic party approve
 """
+TEMPLATE = _ROWS_TEMPLATE + WORKERS_TEMPLATE + _LIMITS_TEMPLATE
 
 _KEYS: Keys = {
     "source": {
@@ -117,6 +123,7 @@ _KEYS: Keys = {
     },
     "records": {"same_as": list, "together": bool, "order": str},
     "serve": SERVE,
+    "workers": WORKERS,
     "policy": {
         "protocols": list,
         "adjacencies": list,
@@ -161,6 +168,7 @@ class Settings:
         key: column that names the person of each row; None if there is none.
         identifiers: agreed name -> column of each identifier; empty if the policy allows no alignment.
         timeout_s: seconds that a statement of the source's engine may take.
+        workers: compute beside the threads of its calls.
     """
 
     policy: Policy
@@ -170,6 +178,7 @@ class Settings:
     key: str | None
     identifiers: Mapping[str, str]
     timeout_s: float
+    workers: Workers
     _source: Mapping[str, Any]
     _folder: Path
 
@@ -201,6 +210,7 @@ class Settings:
             key,
             identifiers if limits.max_alignment_rho else {},
             float(source.get("timeout_s", _TIMEOUT_S)),
+            workers_of(NAME, form.get("workers", {})),
             source,
             home,
         )

@@ -28,6 +28,7 @@ from ..common.messages import (
     Verdict,
 )
 from ..common.statement import Claim, Statement, state
+from ..common.workers import NONE, Workers
 from .allowance import Processors
 from .institution import Rules, caught
 from .ledger import Ledger
@@ -46,6 +47,7 @@ class Role(ABC, Generic[Active]):
         ledger: its ledger.
         keys: source of keys and salts; `fresh_key` in every release.
         data_digest: digest of the data that releases are accepted for; empty without data.
+        workers: compute beside the current thread.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Role(ABC, Generic[Active]):
         ledger: Ledger,
         keys: FreshKeys,
         data_digest: str,
+        workers: Workers = NONE,
     ) -> None:
         self._identity = identity
         self._rules = rules
@@ -63,6 +66,7 @@ class Role(ABC, Generic[Active]):
         self._digest = data_digest
         most = rules.policy.max_active_releases
         self._releases = Releases(ledger, self._begin, self._check_running, most)
+        self._workers = workers
         self._processors: dict[str, Processors] = {}
 
     @abstractmethod
@@ -237,7 +241,8 @@ class Role(ABC, Generic[Active]):
 
     def _processors_of(self, release_id: str) -> Processors:
         """The seconds computed for a release, from its first message on."""
-        return self._processors.setdefault(release_id, Processors(self._rules.policy.max_cpu_seconds))
+        limit = self._rules.policy.max_cpu_seconds
+        return self._processors.setdefault(release_id, Processors(limit, workers=self._workers))
 
     def _no_part(self, what: str) -> ProtocolError:
         kind = type(self).__name__.lower()

@@ -21,6 +21,7 @@ ROOT_FILES = ("__init__.py", "command.py", "py.typed", "testing.py")
 OPTIONAL_MODULES = {
     "dp-accounting": "dp_accounting",
     "jinja2": "jinja2",
+    "distributed": "distributed",
     "adbc-driver-manager": "adbc_driver_manager",
     "psycopg[binary]": "psycopg",
     "pyspark": "pyspark",
@@ -33,15 +34,17 @@ OPTIONAL_MODULES = {
     "scikit-learn": "sklearn",
     "scipy": "scipy",
     "statsmodels": "statsmodels",
-    "threadpoolctl": "threadpoolctl",
     "torch": "torch",
     "prometheus-client": "prometheus_client",
 }
 
-EXTRAS = ("curator", "eval", "demo", "gan", "metrics", "ddh", "postgres", "spark", "adbc")
+EXTRAS = ("curator", "eval", "demo", "gan", "metrics", "ddh", "postgres", "spark", "adbc", "cluster")
 
-OF_ENGINES = {f"dpmosaic.party.counting.{name}" for name in ("postgres", "spark", "adbc")}
-"""Modules that need the extra of their engine."""
+OF_PACKAGES = {
+    *(f"dpmosaic.party.counting.{name}" for name in ("postgres", "spark", "adbc")),
+    "dpmosaic.common.cluster",
+}
+"""Modules that need the extra of an engine, or of a cluster."""
 
 OF_GAN = {
     f"dpmosaic.curator.mechanisms.dp_gan.{name}"
@@ -148,8 +151,8 @@ def test_every_module_of_the_wheel_imports_from_the_wheel(wheel, fresh_python):
     assert {"dpmosaic", "dpmosaic.command", "dpmosaic.party.serving.servicer", *OF_GAN} <= set(modules)
     if not all(find_spec(module) for module in ("torch", "opacus")):
         modules = [name for name in modules if name not in OF_GAN]
-    if not all(find_spec(module) for module in ("psycopg", "pyspark", "adbc_driver_manager")):
-        modules = [name for name in modules if name not in OF_ENGINES]
+    if not all(find_spec(module) for module in ("psycopg", "pyspark", "adbc_driver_manager", "distributed")):
+        modules = [name for name in modules if name not in OF_PACKAGES]
     code = f"import importlib\nfor name in {modules}:\n    print(importlib.import_module(name).__file__)"
     # Isolated: PYTHONPATH may name a checkout.
     origins = run(fresh_python, "-I", "-c", code, cwd=fresh_python.parent).split("\n")[:-1]
@@ -174,7 +177,7 @@ def test_the_tests_hide_every_optional_dependency():
 
 def test_a_party_and_the_command_import_without_the_extras(tmp_path):
     everyone = modules_of({file for file in shipped_files() if file.startswith(("common/", "party/"))})
-    everyone = [name for name in everyone if name not in OF_ENGINES]
+    everyone = [name for name in everyone if name not in OF_PACKAGES]
     code = f"import importlib\nfor name in {['dpmosaic', 'dpmosaic.command', *everyone]}:\n"
     run(
         sys.executable,

@@ -32,14 +32,20 @@ class RandomStream:
     Without the key it cannot be distinguished from uniform words. Two streams with one key yield the same
     words, so a repeated query gets the byte-identical answer. Threads may share a stream; no two of them get
     the same words.
+
+    Args:
+        key: 32 bytes.
+        start: number of bytes of the stream that are left out.
     """
 
-    def __init__(self, key: bytes) -> None:
+    def __init__(self, key: bytes, start: int = 0) -> None:
         if len(key) != KEY_BYTES:
             raise ValueError(f"the key of a stream must have {KEY_BYTES} bytes, not {len(key)}")
         self._key = key
         self._lock = threading.Lock()
-        self._cipher = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+        counter = (start // _BLOCK_BYTES).to_bytes(_BLOCK_BYTES, "big")
+        self._cipher = Cipher(algorithms.AES(key), modes.CTR(counter)).encryptor()
+        self._cipher.update(_ZEROS[: start % _BLOCK_BYTES])
 
     @classmethod
     def from_os(cls) -> RandomStream:

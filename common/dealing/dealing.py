@@ -29,8 +29,10 @@ from ..protocols.masked.dealers import dealt_terms, knowing_positions, known_com
 from ..protocols.masked.masks import Mask, Masks, proof_stream, release_masks
 from ..protocols.masked.one_hot import Challenge, attest
 from ..protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, products_of, rectangles
+from ..protocols.masked.ranges import dealt_range, sum_of
 from ..protocols.masked.ring import Words
 from ..protocols.masked.sacrifice import CHECK_MASK, CHECK_PAD, WIDE, inner, repetitions
+from ..workers import RangeMap, inline
 from .evaluator import Resharing, ScoreEvaluator
 from .peers import Peers
 
@@ -46,6 +48,7 @@ class Dealing:
         secret: 32 bytes of the dealer for this release only.
         acceptances: acceptances of all participants, in the plan's order; verified here.
         salts: source of salts.
+        ranges: multiplies ranges of rows.
 
     Raises:
         ProtocolError: an acceptance is missing, or not signed by the participant in the plan.
@@ -58,11 +61,13 @@ class Dealing:
         secret: bytes,
         acceptances: Sequence[Acceptance],
         salts: FreshKeys,
+        ranges: RangeMap = inline,
     ) -> None:
         if terms.masked is None:
             raise ProtocolError(f"a release by the protocol {terms.protocol!r} has no dealers")
         self._plan: MaskedPlan = terms.masked
         self._place = place
+        self._ranges = ranges
         self._secret = RandomStream(secret)
         self._peers = Peers(terms, place, secret, acceptances, salts)
         self._streams = self._peers.streams()
@@ -172,11 +177,11 @@ class Dealing:
         pad = self._pad(owner, "row-wise share", chain)
         mask = self._mask(owner, left)
         right_mask = self._mask(plan.holders(chain, number)[-1], right)
-        for size in self._blocks(number, 8 * plan.cells(chain)):
+        for start, size in self._blocks(number, 8 * plan.cells(chain)):
             product = self._product(
                 products.row_products,
-                [mask.wide_components(ring, size, plan.cells(left))],
-                right_mask.wide_components(ring, size, plan.cells(right)),
+                mask.wide_components(ring, start, size, plan.cells(left)),
+                right_mask.wide_components(ring, start, size, plan.cells(right)),
                 number,
             )
             yield products.dealt_share(product, WIDE.uniform(pad, size, plan.cells(chain)))
@@ -188,11 +193,11 @@ class Dealing:
         mask = self._masks(owner).child(CHECK_MASK, *labels(chain))
         right_mask = self._mask(plan.holders(chain, number)[-1], right)
         total = np.zeros(times, dtype=np.uint64)
-        for size in self._blocks(number, 8 * times * cells):
+        for start, size in self._blocks(number, 8 * times * cells):
             total += self._product(
                 inner,
-                [mask.components(WIDE, size, times * cells)],
-                right_mask.wide_components(ring, size, cells),
+                mask.components(WIDE, start, size, times * cells),
+                right_mask.wide_components(ring, start, size, cells),
                 number,
             )
         pad = self._pad(owner, CHECK_PAD, chain)
@@ -209,35 +214,32 @@ class Dealing:
             right_widths = [plan.cells((right,)) for right in rights]
             masks = [[self._mask(i, c) for i in plan.openers((*c, rights[0]), number)] for c in lefts]
             right_masks = [self._mask(plan.holders((r,), number)[0], (r,)) for r in rights]
+            left, right = (
+                list(zip(masks, widths, strict=True)),
+                list(zip(right_masks, right_widths, strict=True)),
+            )
+            pieces = (
+                (ring, self._terms(number), left, right, start, size)
+                for start, size in self._blocks(number, sum(widths) + sum(right_widths))
+            )
             total = np.zeros((sum(widths), sum(right_widths)), dtype=ring.dtype)
-            for size in self._blocks(number, sum(widths) + sum(right_widths)):
-                lefts_known = [
-                    _added([mask.components(ring, size, width) for mask in owned])
-                    for owned, width in zip(masks, widths, strict=True)
-                ]
-                rights_known = [
-                    mask.components(ring, size, width)
-                    for mask, width in zip(right_masks, right_widths, strict=True)
-                ]
-                total += self._product(
-                    ring.transposed_product, [_beside(lefts_known)], _beside(rights_known), number
-                )
+            for product in self._ranges(dealt_range, pieces, plan.records(number)):
+                total += product
             for chain, product in products_of(plan, lefts, rights, total):
                 pads = [self._pad(i, "product share", chain) for i in plan.openers(chain, number)]
-                hidden = _sum([ring.uniform(s, 1, product.size)[0] for s in pads])
+                hidden = sum_of([ring.uniform(s, 1, product.size)[0] for s in pads])
                 dealt[chain] = products.dealt_share(product, hidden)
         return dealt
 
     def _product(
         self,
         multiply: Callable[[Words, Words], Words],
-        lefts: Sequence[dict[int, Words]],
+        left: dict[int, Words],
         right: dict[int, Words],
         number: int,
     ) -> Words:
-        """This dealer's terms of a product of a sum of left masks and a right one, given by components."""
-        left = _added(lefts)
-        return _sum([multiply(left[x], _sum([right[y] for y in ys])) for x, ys in self._terms(number)])
+        """This dealer's terms of a product of a left mask and a right one, given by components."""
+        return sum_of([multiply(left[x], sum_of([right[y] for y in ys])) for x, ys in self._terms(number)])
 
     def _attestation(self, request: DealRequest, number: int) -> Iterator[bytes]:
         """Its message to the receiver of an opening, once the receiver has the owner's proof (`one_hot`)."""
@@ -251,7 +253,7 @@ class Dealing:
         plan.check_chain(chain, number)
         cells = plan.cells(chain)
         mask = self._mask(owner, chain)
-        blocks = (mask.uniform(plan.ring, size, cells) for size in self._blocks(number, 4 * cells))
+        blocks = (mask.uniform(plan.ring, *at, cells) for at in self._blocks(number, 4 * cells))
         challenge = Challenge.from_coins(request.coins, plan.records(number), cells)
         source = self._masks(owner).source
         proof = proof_stream(source, request.recipient, request.coins, chain)
@@ -263,11 +265,11 @@ class Dealing:
         """What only this dealer and another holder of a product know, and the recipient does not."""
         return pad_stream(self._streams[owner], kind, chain)
 
-    def _blocks(self, number: int, cells: int) -> Iterator[int]:
-        """Number of rows of each block of a slice."""
+    def _blocks(self, number: int, cells: int) -> Iterator[tuple[int, int]]:
+        """First row and number of rows of each block of a slice."""
         records, at_once = self._plan.records(number), block_rows(self._plan.ring, cells)
         for start in range(0, records, at_once):
-            yield min(at_once, records - start)
+            yield start, min(at_once, records - start)
 
 
 def pad_stream(pair: RandomStream, kind: str, chain: Chain) -> RandomStream:
@@ -287,17 +289,3 @@ def dealt_labels(
     """Labels of a sealed message of a dealer."""
     named = [text for chain in chains for text in (str(len(chain)), *labels(chain))]
     return ["dealt", kind.name, str(owner), coins.hex(), *named]
-
-
-def _sum(blocks: Sequence[Words]) -> Words:
-    return sum(blocks[1:], start=blocks[0])
-
-
-def _added(known: Sequence[dict[int, Words]]) -> dict[int, Words]:
-    """The sums of masks, component by component."""
-    return {number: _sum([words[number] for words in known]) for number in known[0]}
-
-
-def _beside(known: Sequence[dict[int, Words]]) -> dict[int, Words]:
-    """Masks one beside the other, component by component."""
-    return {number: np.hstack([words[number] for words in known]) for number in known[0]}

@@ -162,6 +162,11 @@ def grid_of(sigma: float) -> int:
     return 1 << max(0, math.ceil(math.log2(_MIN_GRID_SIGMA / sigma)))
 
 
+def coarser_sigma(sigma: float) -> float:
+    """The least scale of noise with a coarser grid than noise of this scale; that grid is not 1."""
+    return 2 * _MIN_GRID_SIGMA / grid_of(sigma)
+
+
 def gaussian_cost(sigma: float, adjacency: Neighbours, interaction: Sequence[int] = ()) -> Fraction:
     """The zCDP cost of one marginal with discrete Gaussian noise of scale sigma, rounded up to 2^-64.
 

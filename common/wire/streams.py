@@ -160,19 +160,30 @@ def row_blocks(
     Raises:
         ProtocolError: the number of words is not the expected one.
     """
-    pending = bytearray()
-    left = rows
+    left, filled, block = rows, 0, _block(rows, block_rows, cells, dtype)
     for chunk in chunks:
-        pending += chunk
-        while left and len(pending) >= (size := min(block_rows, left) * cells * dtype.itemsize):
-            block = np.frombuffer(bytes(pending[:size]), dtype=dtype)
-            del pending[:size]
-            yield block.reshape(-1, cells)
-            left -= block.size // cells
-        if pending and not left:
-            break
-    if left or pending:
-        raise ProtocolError("a message has more or fewer integers than expected; ask again")
+        rest = memoryview(chunk)
+        while left and len(rest):
+            room = block.data.cast("B")[filled:]
+            taken = min(len(room), len(rest))
+            room[:taken] = rest[:taken]
+            filled, rest = filled + taken, rest[taken:]
+            if taken == len(room):
+                yield block
+                left -= len(block)
+                filled, block = 0, _block(left, block_rows, cells, dtype)
+        if len(rest):
+            raise _other_length()
+    if left:
+        raise _other_length()
+
+
+def _block(left: int, block_rows: int, cells: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    return np.empty((min(block_rows, left), cells), dtype=dtype)
+
+
+def _other_length() -> ProtocolError:
+    return ProtocolError("a message has more or fewer integers than expected; ask again")
 
 
 def _answered(frames: Iterable[bytes]) -> tuple[int, Iterator[bytes]]:

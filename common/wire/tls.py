@@ -37,7 +37,7 @@ OPTIONS = (
     ("grpc.keepalive_time_ms", _PING_MS),
     ("grpc.keepalive_timeout_ms", _PONG_MS),
     ("grpc.http2.max_pings_without_data", 0),
-    ("grpc.http2.min_recv_ping_interval_without_data_ms", _PING_MS // 2),
+    ("grpc.http2.min_ping_interval_without_data_ms", _PING_MS // 2),
     # Finds a restarted party within seconds.
     ("grpc.initial_reconnect_backoff_ms", 200),
     ("grpc.min_reconnect_backoff_ms", 200),

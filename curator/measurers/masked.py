@@ -33,7 +33,14 @@ from ...common.messages import (
     ReleaseTerms,
 )
 from ...common.privacy.budget import Charge
-from ...common.privacy.cost import Neighbours, PrivacyUnit, gaussian_cost, gaussian_sigma, grid_of
+from ...common.privacy.cost import (
+    Neighbours,
+    PrivacyUnit,
+    coarser_sigma,
+    gaussian_cost,
+    gaussian_sigma,
+    grid_of,
+)
 from ...common.privacy.distributed import DistributedNoise
 from ...common.protocols.masked.bounds import marginal_bounds
 from ...common.protocols.masked.dealers import DealerEntry
@@ -60,7 +67,10 @@ _MOST_NAMED = 1 << 19
 """Largest number of bytes of the columns that one message names, unless it names a single chain."""
 
 _INTERACTION = 3
-"""The ring has room for interactions of at most this many attributes."""
+"""The ring has room for interactions of at most this many attributes, each with at most ..."""
+
+_INTERACTION_SHARE = Fraction(1, 4)
+"""... this share of the budget; an interaction that it has no room for gets more noise, and costs less."""
 
 
 def masked_plan(
@@ -87,7 +97,8 @@ def masked_plan(
     records = sum(federation.record_counts)
     grid = grid_of(sigma)
     # A record changes an interaction by at least 2^(-k/2), so its grid may be finer by this factor.
-    differences = (grid << math.ceil(_INTERACTION / 2)) * records + (noise << _INTERACTION)
+    coarser = grid_of(gaussian_sigma(granted * _INTERACTION_SHARE, adjacency))
+    differences = (coarser << math.ceil(_INTERACTION / 2)) * records + (noise << _INTERACTION)
     ring = Ring.holding(max(grid * _LARGEST * records + noise, differences))
     # Two colluding evaluators would see the values that they evaluate.
     evaluators = _evaluators(len(roster)) if len(roster) > 1 and tolerated <= 1 else ()
@@ -134,7 +145,14 @@ def masked_sigma(
     if not plan.feasible(clique, groups):
         return math.inf
     shape = grouped_shape(plan.domain.shape(clique), groups) if interaction else ()
-    return plan.noise.total_sigma(gaussian_sigma(zcdp_rho, adjacency, shape))
+    return plan.noise.total_sigma(_scale(plan, gaussian_sigma(zcdp_rho, adjacency, shape), shape))
+
+
+def _scale(plan: MaskedPlan, sigma: float, shape: tuple[int, ...]) -> float:
+    """A scale of noise; for an interaction the least one from `sigma` on that the ring has room for."""
+    while shape and not plan.ring.holds(plan.largest(sigma, interaction=shape)) and grid_of(sigma) > 1:
+        sigma = coarser_sigma(sigma)
+    return sigma
 
 
 class MaskedMeasurer(ScoringMeasurer):
@@ -241,7 +259,7 @@ class MaskedMeasurer(ScoringMeasurer):
         self._check_feasible(query.clique, query.groups)
         sizes = self._plan.domain.shape(query.clique)
         shape = grouped_shape(sizes, query.groups) if query.interaction else ()
-        sigma = gaussian_sigma(query.zcdp_rho, self._unit, shape)
+        sigma = _scale(self._plan, gaussian_sigma(query.zcdp_rho, self._unit, shape), shape)
         self._check_noise(self._plan.largest(sigma, interaction=shape))
         # One noise variable hides a record, in any slice.
         sigmas = ((sigma,),) * self._plan.slice_count

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,7 @@ from .encoding import Encoding, encoding_of, label_text
 from .engine import Engine
 from .kinds import Kind, NotExact
 from .names import PLACE, code_of, other_of, text_of
+from .spool import Spool
 from .trees import whole
 
 _TABLE = "dpmosaic_codes"
@@ -87,29 +90,45 @@ class Codes:
         Raises:
             DataError: the rows have no order.
         """
+        others = {name: other_of(place) for place, name in enumerate(self.columns)}
+        batches = list(self._ranges(others.values()))
+        columns = {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
+        codes, texts = [], {}
+        for place, attribute in enumerate(self.domain.attributes):
+            codes.append(columns[code_of(place)])
+            if has_open_categories(attribute):
+                texts[attribute.name] = TextColumn.read(attribute.name, columns[text_of(code_of(place))])
+        table = Table(self.domain, tuple(codes), texts)
+        return table, {name: columns[column].tolist() for name, column in others.items()}
+
+    def spooled(self, folder: Path | None) -> Spool:
+        """The codes and texts of all rows in order, on disk.
+
+        Args:
+            folder: see `Spool`.
+
+        Raises:
+            DataError: the rows have no order, or cannot be written.
+        """
+        return Spool(folder, self.domain, self._ranges(()))
+
+    def _ranges(self, others: Iterable[str]) -> Iterator[dict[str, NDArray[Any]]]:
+        """By name, columns of codes and texts of some rows after the other.
+
+        Args:
+            others: names of further columns of the table.
+        """
         if self.engine.place() is None:
             raise DataError(
                 f"{self.engine.name}: the release needs the rows in one order, and they have none; name the "
                 "column that orders them in order_by of [source], or plan the party without others that hold "
                 "other columns"
             )
-        others = {name: other_of(place) for place, name in enumerate(self.columns)}
-        names = _columns(self.domain) + list(map(exp.column, others.values()))
-        batches = list(self.engine.batches(exp.select(*names).from_(self.table)))
-        columns = dict(
-            zip(
-                (one.name for one in names),
-                (np.concatenate(parts) for parts in zip(*batches, strict=True)),
-                strict=True,
-            )
-        )
-        codes, texts = [], {}
-        for place, attribute in enumerate(self.domain.attributes):
-            codes.append(columns[code_of(place)].astype(code_dtype(attribute.size)))
-            if has_open_categories(attribute):
-                texts[attribute.name] = TextColumn.read(attribute.name, columns[text_of(code_of(place))])
-        table = Table(self.domain, tuple(codes), texts)
-        return table, {name: columns[column].tolist() for name, column in others.items()}
+        names = [column.name for column in _columns(self.domain)] + list(others)
+        types = {code_of(i): code_dtype(one.size) for i, one in enumerate(self.domain.attributes)}
+        for batch in self.engine.batches(exp.select(*map(exp.column, names)).from_(self.table)):
+            columns = dict(zip(names, batch, strict=True))
+            yield {name: cells.astype(types.get(name, cells.dtype)) for name, cells in columns.items()}
 
 
 def changed(engine: Engine) -> DataError:

@@ -1,12 +1,14 @@
-"""A party's rows where they live: counted by an engine, loaded only if a release needs single rows."""
+"""A party's rows where they live: an engine counts them, and codes are on disk if a release reads rows."""
 
 from __future__ import annotations
 
 import math
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -24,6 +26,7 @@ from .codes import Codes, changed, keep_codes
 from .engine import Check, Engine, Lost, run
 from .names import code_of, text_of
 from .pieces import pieces_of_codes
+from .spool import Spool, SpooledRows
 from .trees import code_of_number, code_of_text, whole
 
 Result = TypeVar("Result")
@@ -40,19 +43,29 @@ class Connection:
         connect: connects to the engine.
         domain: the columns, and meaning of the codes.
         timeout_s: seconds that a statement may take.
+        folder: where codes of single rows are written; see `Spool`.
 
     Raises:
         DataError: see `keep_codes`; or the engine cannot be reached.
     """
 
-    def __init__(self, connect: Callable[[], Engine], domain: Domain, timeout_s: float) -> None:
+    def __init__(
+        self,
+        connect: Callable[[], Engine],
+        domain: Domain,
+        timeout_s: float,
+        folder: Path | None = None,
+    ) -> None:
         self._connect = connect
         self.domain = domain
         """The columns, and meaning of the codes."""
         self._timeout_s = timeout_s
+        self._folder = folder
         self._lock = threading.Lock()
         self._codes: Codes | None = None
         self._table: Table | None = None
+        self._spooling = threading.Lock()
+        self._spool: Callable[[], Spool | None] = lambda: None
         self.digest = ""
         """Of the codes, as of the party's start; see `Codes`."""
         first = self._kept(_wanted)
@@ -81,6 +94,15 @@ class Connection:
         if self._table is None:
             self._table = self.ask(Codes.loaded, check)
         return self._table
+
+    def spooled(self, check: Check) -> Spool:
+        """The codes of all rows on disk, which releases share while any of them reads rows."""
+        with self._spooling:
+            spool = self._spool()
+            if spool is None:
+                spool = self.ask(lambda codes: codes.spooled(self._folder), check)
+                self._spool = weakref.ref(spool)
+            return spool
 
     def _answer(self, question: Callable[[Codes], Result], check: Check) -> Result:
         codes = self._kept(check)
@@ -136,9 +158,11 @@ class CountedRows:
     _labels: dict[str, tuple[list[str], NDArray[np.int64]]] = field(default_factory=dict)
 
     @classmethod
-    def connected(cls, connect: Callable[[], Engine], domain: Domain, timeout_s: float) -> CountedRows:
+    def connected(
+        cls, connect: Callable[[], Engine], domain: Domain, timeout_s: float, folder: Path | None = None
+    ) -> CountedRows:
         """All columns of a domain; see `Connection`."""
-        return cls(Connection(connect, domain, timeout_s), domain)
+        return cls(Connection(connect, domain, timeout_s, folder), domain)
 
     @property
     def record_count(self) -> int:
@@ -186,8 +210,14 @@ class CountedRows:
     def cell_codes(
         self, clique: Iterable[str], start: int, stop: int, groups: Groups = ()
     ) -> NDArray[np.int64]:
-        """The cell of each of the rows start to stop - 1; loads all rows. See `Table.cell_codes`."""
-        return self.loaded().cell_codes(clique, start, stop, groups)
+        """The cell of each of the rows start to stop - 1; see `Table.cell_codes`.
+
+        The codes of all rows are written to disk first, and are there as long as these rows.
+
+        Raises:
+            DataError: the source does not say in which order they come; or see `Connection.ask`.
+        """
+        return self._spooled.cell_codes(clique, start, stop, groups)
 
     def unlisted(self, name: str) -> tuple[list[str], NDArray[np.int64]]:
         """Texts of open categories that could become labels, and the rows of each; see `texts.unlisted`."""
@@ -207,6 +237,10 @@ class CountedRows:
     def _table(self) -> Table:
         table = self.connection.loaded(self.check).project(self.domain.names)
         return table if self.coding is None else self.coding.table(table)
+
+    @cached_property
+    def _spooled(self) -> SpooledRows:
+        return SpooledRows(self.connection.spooled(self.check), self.domain.names, self.coding)
 
     def close(self) -> None:
         """Ends the connection to the engine."""

@@ -21,6 +21,7 @@ from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.registry import MASKED
 from ...common.version import __version__
+from ...common.workers import NONE, Workers
 from ..accepted import AcceptedRelease
 from ..institution import Rules, caught
 from ..ledger import Ledger
@@ -42,12 +43,19 @@ class Dealer(Role[DealtRelease]):
         rules: limits, and who is trusted.
         ledger: ledger of the dealer.
         keys: source of secrets and salts; `fresh_key` in every release.
+        workers: compute beside the current thread.
     """
 
     def __init__(
-        self, name: str, identity: Identity, rules: Rules[DealerPolicy], ledger: Ledger, keys: FreshKeys
+        self,
+        name: str,
+        identity: Identity,
+        rules: Rules[DealerPolicy],
+        ledger: Ledger,
+        keys: FreshKeys,
+        workers: Workers = NONE,
     ) -> None:
-        super().__init__(identity, rules, ledger, keys, _NO_DATA)
+        super().__init__(identity, rules, ledger, keys, _NO_DATA, workers)
         self._name = name
 
     def describe(self) -> PartyDescription:

@@ -29,7 +29,10 @@ class DealerHome(Home):
     def opened(self) -> Iterator[Opened]:
         """The dealer; it is charged nothing."""
         settings = DealerSettings.load(self.folder)
-        with contextlib.closing(Ledger(self.folder / LEDGER)) as ledger:
+        with (
+            contextlib.closing(settings.workers),
+            contextlib.closing(Ledger(self.folder / LEDGER)) as ledger,
+        ):
             checks = {"ledger": ledger.check_writable, "certificate": self.check_certificate}
             dealer = self.dealer(settings, ledger)
             serve = settings.serve
@@ -39,4 +42,4 @@ class DealerHome(Home):
         """The dealer."""
         curators = [known.curator.identity for known in self.trusted()]
         rules = Rules(settings.policy, self.pinned(), curators)
-        return Dealer(self.keyring.name, self.keyring.identity, rules, ledger, fresh_key)
+        return Dealer(self.keyring.name, self.keyring.identity, rules, ledger, fresh_key, settings.workers)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...common.card import DEALER
 from ...common.errors import PolicyError
 from ...common.messages import PROTOCOL_VERSION, ReleaseTerms
+from ...common.workers import NONE, Workers
 from ..toml_file import SERVE, Keys, Serve, check_least, read_toml
+from ..working import TEMPLATE as WORKERS_TEMPLATE
+from ..working import WORKERS, workers_of
 
 NAME = "dealer.toml"
 
-TEMPLATE = """\
+_SERVE_TEMPLATE = """\
 # What this dealer deals. It deals nothing until somebody sets the limits here.
 # The dealer reads this file when it starts. Whom it deals for: the members pinned by `dpmosaic dealer trust`.
 
@@ -22,6 +25,8 @@ listen = "127.0.0.1:7443"        # host:port; the curator's machine must reach i
 # metrics = "127.0.0.1:9464"     # for Prometheus; needs pip install 'dpmosaic[metrics]'
 # proxy = "http://proxy:3128"    # with --attach: dials the curator by CONNECT through this HTTP proxy
 
+"""
+_LIMITS_TEMPLATE = """
 [policy]
 max_records = 0                  # upper limit of the records of one slice, such as 1000000
 max_cells = 0                    # upper limit of the cells of one marginal, such as 1000000
@@ -29,12 +34,14 @@ max_memory_mb = 2048             # of one release: products; a call needs up to 
 max_cpu_seconds = 36000          # of one release: time to compute
 max_active_releases = 8          # so many releases that are neither certified nor abandoned
 """
+TEMPLATE = _SERVE_TEMPLATE + WORKERS_TEMPLATE + _LIMITS_TEMPLATE
 
 _CLOSED = ("max_records", "max_cells")
 _RESOURCES = ("max_memory_mb", "max_cpu_seconds", "max_active_releases")
 
 _KEYS: Keys = {
     "serve": SERVE,
+    "workers": WORKERS,
     "policy": dict.fromkeys((*_CLOSED, *_RESOURCES), int),
 }
 
@@ -106,10 +113,12 @@ class DealerSettings:
     Attributes:
         policy: the limits.
         serve: how the daemon is reached.
+        workers: compute beside the threads of its calls.
     """
 
     policy: DealerPolicy
     serve: Serve
+    workers: Workers = field(default=NONE, compare=False)
 
     @classmethod
     def load(cls, folder: Path) -> DealerSettings:
@@ -122,4 +131,4 @@ class DealerSettings:
         limits: Mapping[str, int] = form.get("policy", {})
         check_least(NAME, limits, _CLOSED, 0)
         check_least(NAME, limits, _RESOURCES, 1)
-        return cls(DealerPolicy(**limits), Serve.of(NAME, form))
+        return cls(DealerPolicy(**limits), Serve.of(NAME, form), workers_of(NAME, form.get("workers", {})))

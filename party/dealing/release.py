@@ -114,4 +114,5 @@ class DealtRelease:
                 "the release was accepted under another name of this dealer; start a new release"
             )
         place = names.index(self._name)
-        return Dealing(release.terms, place, release.secret(), introduction.acceptances, release.keys)
+        ranges = self._processors.map
+        return Dealing(release.terms, place, release.secret(), introduction.acceptances, release.keys, ranges)

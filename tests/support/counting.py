@@ -156,6 +156,8 @@ class CountingContract:
             rows.marginal(("age", "job"), groups).tolist() == table.marginal(("age", "job"), groups).tolist()
         )
         assert all(map(np.array_equal, rows.loaded().columns, table.columns))
+        asked = (("age", "job"), 17, 40, groups)
+        assert rows.cell_codes(*asked).tolist() == table.cell_codes(*asked).tolist()
 
     def test_labels_are_found_among_the_texts(self):
         written = people()

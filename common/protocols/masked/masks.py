@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -36,7 +37,7 @@ class Masks:
 
     def child(self, *labels: str) -> Mask:
         """The mask with these labels."""
-        return Mask({number: source.child(*labels) for number, source in self._components.items()})
+        return Mask(tuple((n, source.child_key(*labels)) for n, source in self._components.items()))
 
     @property
     def source(self) -> RandomStream:
@@ -45,35 +46,36 @@ class Masks:
         return source
 
 
+@dataclass(frozen=True)
 class Mask:
-    """One mask, read from its start in blocks of rows.
+    """One mask, of which any rows can be read.
 
-    Args:
-        streams: stream of each known component, by its number.
+    Attributes:
+        keys: number and key of each known component.
     """
 
-    def __init__(self, streams: Mapping[int, RandomStream]) -> None:
-        self._streams = streams
+    keys: tuple[tuple[int, bytes], ...] = field(repr=False)
 
-    def components(self, ring: Ring, rows: int, cells: int) -> dict[int, Words]:
-        """The next rows of every known component, each of shape (rows, cells)."""
-        return {number: ring.uniform(stream, rows, cells) for number, stream in self._streams.items()}
+    def components(self, ring: Ring, start: int, rows: int, cells: int) -> dict[int, Words]:
+        """The rows from `start` on of every known component, each of shape (rows, cells)."""
+        position = start * cells * ring.word_bytes
+        return {number: ring.uniform(RandomStream(key, position), rows, cells) for number, key in self.keys}
 
-    def uniform(self, ring: Ring, rows: int, cells: int) -> Words:
-        """The next rows of the sum of the known components, shape (rows, cells)."""
-        first, *others = self.components(ring, rows, cells).values()
+    def uniform(self, ring: Ring, start: int, rows: int, cells: int) -> Words:
+        """The rows from `start` on of the sum of the known components, shape (rows, cells)."""
+        first, *others = self.components(ring, start, rows, cells).values()
         for words in others:
             np.add(first, words, out=first)
         return first
 
-    def wide_components(self, ring: Ring, rows: int, cells: int) -> dict[int, Words]:
-        """The next rows of every known component as integers, uint64; see `sacrifice`."""
-        known = self.components(ring, rows, cells)
+    def wide_components(self, ring: Ring, start: int, rows: int, cells: int) -> dict[int, Words]:
+        """The rows from `start` on of every known component as integers, uint64; see `sacrifice`."""
+        known = self.components(ring, start, rows, cells)
         return {number: words.astype(np.uint64, copy=False) for number, words in known.items()}
 
-    def wide(self, ring: Ring, rows: int, cells: int) -> Words:
-        """The next rows of the sum of the known components modulo 2^64; its low bits are `uniform`."""
-        first, *others = self.wide_components(ring, rows, cells).values()
+    def wide(self, ring: Ring, start: int, rows: int, cells: int) -> Words:
+        """The rows from `start` on of the sum of the components modulo 2^64; its low bits are `uniform`."""
+        first, *others = self.wide_components(ring, start, rows, cells).values()
         for words in others:
             np.add(first, words, out=first)
         return first

@@ -323,7 +323,7 @@ def block_rows(ring: Ring, cells: int) -> int:
     """Rows multiplied at a time, for matrices with so many columns in total; bounds every role's memory."""
     # A word and its float64 limbs.
     row_bytes = cells * (ring.word_bytes + ring.bits // 2)
-    return max(1, min(_BLOCK_BYTES // row_bytes, _MAX_BLOCK_ROWS, ring.exact_rows))
+    return max(1, min(_BLOCK_BYTES // row_bytes, _MAX_BLOCK_ROWS))
 
 
 def rectangles(plan: MaskedPlan, chains: Iterable[Chain]) -> list[tuple[list[Chain], list[Clique]]]:

@@ -19,6 +19,7 @@ All functions work on a block of rows; sums over blocks wrap around in the ring.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,9 @@ from numpy.typing import NDArray
 from .ring import Ring, Words
 
 Codes = NDArray[np.integer[Any]]
+
+_MANY_ROWS = 16
+"""With so many rows of a code, adding them up alone is faster than `reduceat`."""
 
 
 def indicators(ring: Ring, codes: Codes, cells: int) -> Words:
@@ -54,14 +58,17 @@ def left_product(ring: Ring, mask: Words, right_opening: Words) -> Words:
 
 def right_product(left_opening: Words, codes: Codes, cells: int) -> Words:
     """Run by the right party: E^T V of a block, shape (m, n); their sum plus C_right is its share."""
-    columns = left_opening.shape[1]
-    sums = np.zeros(cells * columns, dtype=left_opening.dtype)
-    rows = codes >= 0
-    if not rows.all():
-        codes, left_opening = codes[rows], left_opening[rows]
-    places = codes.astype(np.int64)[:, None] * columns + np.arange(columns)
-    np.add.at(sums, places.ravel(), left_opening.ravel())
-    return sums.reshape(cells, columns).T
+    present = np.flatnonzero(codes >= 0)
+    order = present[np.argsort(codes[present], kind="stable")]
+    ordered, rows = codes[order], left_opening[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    sums = np.zeros((cells, left_opening.shape[1]), dtype=left_opening.dtype)
+    if starts.size * _MANY_ROWS > ordered.size:
+        sums[ordered[starts]] = np.add.reduceat(rows, starts, axis=0) if starts.size else 0
+    else:
+        for start, stop in itertools.pairwise([*starts.tolist(), ordered.size]):
+            sums[ordered[start]] = rows[start:stop].sum(axis=0, dtype=rows.dtype)
+    return sums.T
 
 
 def row_products(left: Words, right: Words) -> Words:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,15 @@ from ...errors import BudgetError
 Words = NDArray[np.unsignedinteger[Any]]
 """An array of ring elements, uint32 or uint64."""
 
-_LIMB_BITS = {32: 16, 64: 22}
-"""The products of two limbs, summed over `exact_rows` rows, stay below 2^53 and are exact in float64."""
+_Limb = NDArray[np.float64]
+"""Some bits of each word."""
+
+_LIMB_BITS = 22
+"""Size of the limbs of the 64-bit ring."""
+
+_EXACT_ROWS = {32: 1 << 7, 64: 1 << 9}
+"""Summed over so many rows, products of limbs are at most 2^53 and exact in float64: of a signed limb of 16
+bits and a signed word of 32, or of two limbs of 22 bits."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +37,7 @@ class Ring:
     bits: int
 
     def __post_init__(self) -> None:
-        if self.bits not in _LIMB_BITS:
+        if self.bits not in _EXACT_ROWS:
             raise ValueError(f"a ring must have 32 or 64 bits, not {self.bits}")
 
     @classmethod
@@ -39,7 +47,7 @@ class Ring:
         Raises:
             BudgetError: 64 bits do not suffice.
         """
-        for bits in sorted(_LIMB_BITS):
+        for bits in sorted(_EXACT_ROWS):
             if largest < 1 << (bits - 1):
                 return cls(bits)
         raise BudgetError(
@@ -55,11 +63,6 @@ class Ring:
     def word_bytes(self) -> int:
         """Bytes of one word."""
         return self.bits // 8
-
-    @property
-    def exact_rows(self) -> int:
-        """Largest number of rows for which `transposed_product` is exact."""
-        return 1 << (53 - 2 * _LIMB_BITS[self.bits])
 
     def holds(self, largest: int) -> bool:
         """Whether no integer up to this absolute value overflows."""
@@ -82,27 +85,41 @@ class Ring:
         """left^T right, computed exactly by float64 matrix products of limbs.
 
         Args:
-            left: shape (rows, m), at most `exact_rows` rows.
+            left: shape (rows, m).
             right: shape (rows, n).
 
         Returns:
             Shape (m, n).
         """
-        if len(left) > self.exact_rows:
-            raise ValueError(f"at most {self.exact_rows} rows at a time, not {len(left)}")
-        total = np.zeros((left.shape[1], right.shape[1]), dtype=np.uint64)
-        left_limbs, right_limbs = self._limbs(left), self._limbs(right)
-        for i, low in enumerate(left_limbs):
-            # Products of limbs that are multiples of 2^bits are skipped.
-            for j, high in enumerate(right_limbs[: len(right_limbs) - i]):
-                product = (low.T @ high).astype(np.int64).view(np.uint64)
-                total += product << np.uint64((i + j) * _LIMB_BITS[self.bits])
+        total = np.zeros((left.shape[1], right.shape[1]), dtype=np.int64)
+        at_once = _EXACT_ROWS[self.bits]
+        # Few rows at a time, so that their limbs stay in the processor's cache.
+        for start in range(0, len(left), at_once):
+            rows = slice(start, start + at_once)
+            for one, other, shift in self._limb_pairs(left[rows], right[rows]):
+                total += (one.T @ other).astype(np.int64) << shift
         return total.astype(self.dtype)
 
-    def _limbs(self, words: Words) -> list[NDArray[np.float64]]:
-        size = _LIMB_BITS[self.bits]
-        mask = words.dtype.type((1 << size) - 1)
-        return [
-            ((words >> words.dtype.type(shift)) & mask).astype(np.float64)
-            for shift in range(0, self.bits, size)
-        ]
+    def _limb_pairs(self, left: Words, right: Words) -> Iterator[tuple[_Limb, _Limb, int]]:
+        """Limbs whose products, each times two to its shift, add up to that of the words.
+
+        Products that are multiples of 2^bits are left out.
+        """
+        if self.bits == 64:
+            lefts, rights = _limbs(left), _limbs(right)
+            for i, one in enumerate(lefts):
+                for j, other in enumerate(rights[: len(rights) - i]):
+                    yield one, other, (i + j) * _LIMB_BITS
+            return
+        # The whole right word meets the low half of the left one; its own low half, the high half.
+        low = left.astype(np.int16)
+        high = ((left - low.astype(left.dtype)) >> left.dtype.type(16)).astype(np.int16)
+        yield low.astype(np.float64), right.view(np.int32).astype(np.float64), 0
+        yield high.astype(np.float64), right.astype(np.int16).astype(np.float64), 16
+
+
+def _limbs(words: Words) -> list[_Limb]:
+    """The limbs of words of the 64-bit ring, the lowest first."""
+    mask = words.dtype.type((1 << _LIMB_BITS) - 1)
+    shifts = range(0, 64, _LIMB_BITS)
+    return [((words >> words.dtype.type(shift)) & mask).astype(np.float64) for shift in shifts]

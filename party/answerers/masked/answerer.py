@@ -91,7 +91,14 @@ class MaskedAnswerer(Answerer):
         if self._dealing is None:
             account = self.account
             acceptances = account.introduction().acceptances
-            self._dealing = Dealing(account.terms, self._place(), account.secret(), acceptances, account.keys)
+            self._dealing = Dealing(
+                account.terms,
+                self._place(),
+                account.secret(),
+                acceptances,
+                account.keys,
+                account.allowance.processors.map,
+            )
         # The products, and the same words as bytes.
         size = 2 * plan.ring.word_bytes * sum(map(plan.cells, request.chains))
         return self._dealt(self._dealing, request, size)

@@ -11,12 +11,9 @@ from collections.abc import Hashable, Iterable, Iterator
 
 import numpy as np
 
-from ....common.errors import DeliveriesLost
+from ....common.errors import DeliveriesLost, ProtocolError
 from ....common.protocols.masked.ring import Ring, Words
-from ....common.wire.streams import row_blocks
 from ...allowance import Quota
-
-_WRITE_BYTES = 1 << 22
 
 
 class _Matrix:
@@ -61,11 +58,15 @@ class Openings:
             ProtocolError: the number of words is not the expected one.
             PolicyError: there is no room for it; nothing was read or written.
         """
-        row_bytes = cells * self._ring.word_bytes
-        matrix = _Matrix(rows, cells, self._disk, rows * row_bytes)
-        at_once = max(1, _WRITE_BYTES // row_bytes)
-        for block in row_blocks(chunks, self._ring.dtype, rows, cells, at_once):
-            matrix.file.write(block.data)
+        size = rows * cells * self._ring.word_bytes
+        matrix, written = _Matrix(rows, cells, self._disk, size), 0
+        for chunk in chunks:
+            written += len(chunk)
+            if written > size:
+                break
+            matrix.file.write(chunk)
+        if written != size:
+            raise ProtocolError("a message has more or fewer integers than expected; ask again")
         matrix.file.flush()
         self._matrices[key] = matrix
 

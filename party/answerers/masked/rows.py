@@ -99,10 +99,10 @@ class DealtRows:
         hidden = self._mask(CHECK_MASK, chain)
         pads, check_pads = self._pads("row-wise share", chain), self._pads(CHECK_PAD, chain)
         sums = np.zeros((1, times * columns), dtype=np.uint64)
-        for size in self._sizes(chain):
-            wide = mask.wide(ring, size, plan.cells(left))
+        for start, size in self._blocks(chain):
+            wide = mask.wide(ring, start, size, plan.cells(left))
             shares = _sum([WIDE.uniform(pad, size, cells) for pad in pads])
-            sent = hidden.uniform(WIDE, size, times * columns)
+            sent = hidden.uniform(WIDE, start, size, times * columns)
             for k, weight in enumerate(weights(ring, stream, size, cells)):
                 sent[:, k * columns : (k + 1) * columns] += combined(weight, wide)
                 sums[0, k] += weighted(weight, shares)
@@ -135,16 +135,16 @@ class DealtRows:
         dealt = self._owned(owner, chain, at_once)
         mask, stream = self._mask("mask", chain[-1:]), self._weights(chain, owner)
         zero = _sum([self._words[owner, chain, dealer] for dealer in self._dealers])
-        left = self._records
+        start = 0
         for block in received:
-            size = min(left, len(block))
-            left -= size
+            size = min(self._records - start, len(block))
             if size:
-                zero = zero - inner(block[:size], mask.wide(ring, size, columns))
+                zero = zero - inner(block[:size], mask.wide(ring, start, size, columns))
                 words = next(dealt)
                 zero += np.array([weighted(w, words) for w in weights(ring, stream, size, cells)])
             if size < len(block):
                 zero += block[-1, :times]
+            start += size
         if self._current.get((owner, chain)) is not checked:
             raise DeliveriesLost(
                 "a row-wise product was dealt again during its check; deliver the check again"
@@ -211,10 +211,11 @@ class DealtRows:
     def _at_once(self, chain: Chain) -> int:
         return block_rows(WIDE, 4 * self._plan.cells(chain))
 
-    def _sizes(self, chain: Chain) -> Iterator[int]:
+    def _blocks(self, chain: Chain) -> Iterator[tuple[int, int]]:
+        """First row and number of rows of each block."""
         at_once = self._at_once(chain)
         for start in range(0, self._records, at_once):
-            yield min(at_once, self._records - start)
+            yield start, min(at_once, self._records - start)
 
     def _mask(self, label: str, chain: Chain) -> Mask:
         return self._seeds.masks.child(label, *labels(chain))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
@@ -31,6 +32,7 @@ from ....common.protocols.masked.plan import (
     spans,
 )
 from ....common.protocols.masked.presence import columns_in
+from ....common.protocols.masked.ranges import left_range, right_range
 from ....common.protocols.masked.ring import Words
 from ....common.wire.streams import row_blocks
 from ...allowance import Allowance
@@ -366,8 +368,8 @@ class MaskedSession:
     def _masked(self, chain: Chain, rows: int) -> Iterator[tuple[Words, Words]]:
         """The mask and the matrix of this party, block by block."""
         mask, cells = self._seeds.masks.child("mask", *labels(chain)), self.plan.cells(chain)
-        for block in self._matrix(chain, rows):
-            yield mask.uniform(self.plan.ring, len(block), cells), block
+        for start, block in zip(itertools.count(0, rows), self._matrix(chain, rows), strict=False):
+            yield mask.uniform(self.plan.ring, start, len(block), cells), block
 
     def _matrix(self, chain: Chain, rows: int) -> Iterator[Words]:
         """This party's matrix: indicators of its own part, or its share of a row-wise product."""
@@ -385,8 +387,8 @@ class MaskedSession:
             masks = self._seeds.masks.child("mask", *labels(chain[:-1]))
             sizes = (min(rows, records.stop - start) for start in records)
             shares = self._row_products.owner_blocks(chain, sizes)
-            for opened, share in zip(self._opened((last,), rows), shares, strict=True):
-                mask = masks.uniform(ring, len(opened), self.plan.cells(chain[:-1]))
+            for start, opened, share in zip(records, self._opened((last,), rows), shares, strict=True):
+                mask = masks.uniform(ring, start, len(opened), self.plan.cells(chain[:-1]))
                 yield products.left_rows(mask, opened, share)
 
     def _pads(self, kind: str, chain: Chain) -> list[RandomStream]:
@@ -399,11 +401,14 @@ class MaskedSession:
         ring, plan = self.plan.ring, self.plan
         widths, right_widths = [plan.cells(c) for c in lefts], [plan.cells((r,)) for r in rights]
         rows = block_rows(ring, sum(widths) + sum(right_widths))
-        masks = [self._seeds.masks.child("mask", *labels(chain)) for chain in lefts]
+        masks = [(self._seeds.masks.child("mask", *labels(c)), w) for c, w in zip(lefts, widths, strict=True)]
+        opened = zip(*(self._opened((right,), rows) for right in rights), strict=True)
+        pieces = (
+            (ring, masks, start, at) for start, at in zip(itertools.count(0, rows), opened, strict=False)
+        )
         total = np.zeros((sum(widths), sum(right_widths)), dtype=ring.dtype)
-        for blocks in zip(*(self._opened((right,), rows) for right in rights), strict=True):
-            mask = [m.uniform(ring, len(blocks[0]), w) for m, w in zip(masks, widths, strict=True)]
-            total += products.left_product(ring, np.hstack(mask), np.hstack(blocks))
+        for product in self.processors.map(left_range, pieces, self._rows.record_count):
+            total += product
         for chain, product in products_of(plan, lefts, rights, total):
             shares = [ring.uniform(pad, 1, product.size)[0] for pad in self._pads("product share", chain)]
             self._products[chain] = sum(shares, start=product)
@@ -419,11 +424,14 @@ class MaskedSession:
         cells = [plan.cells((right,)) for right in rights]
         rows = block_rows(plan.ring, sum(widths))
         totals = [np.zeros((sum(widths), n), dtype=plan.ring.dtype) for n in cells]
-        matrices = zip(*(self._opened(left, rows) for left in lefts), strict=True)
-        for start, blocks in zip(range(0, self._rows.record_count, rows), matrices, strict=True):
-            opened = np.hstack(blocks)
-            for total, right, n in zip(totals, rights, cells, strict=True):
-                total += products.right_product(opened, self._codes(right, start, rows), n)
+        opened = zip(*(self._opened(left, rows) for left in lefts), strict=True)
+        pieces = (
+            (at, [(self._codes(right, start, rows), n) for right, n in zip(rights, cells, strict=True)])
+            for start, at in zip(itertools.count(0, rows), opened, strict=False)
+        )
+        for found in self.processors.map(right_range, pieces, self._rows.record_count):
+            for total, product in zip(totals, found, strict=True):
+                total += product
         for right, total in zip(rights, totals, strict=True):
             for chain, product in products_of(plan, lefts, [right], total):
                 self._products[chain] = product + self._dealt.pop(chain).words

@@ -38,6 +38,15 @@ def test_bytes_are_the_same_however_they_are_cut(cuts):
     assert b"".join(part.tobytes() for part in parts) == key_stream(sum(cuts))
 
 
+@given(st.integers(0, 100) | st.integers(AT_ONCE - 20, AT_ONCE + 20), st.integers(0, 50))
+@example(5 * 2**40 + 3, 40)
+def test_a_stream_begins_at_any_of_its_bytes(start, count):
+    found = RandomStream(KEY, start).bytes(count).tobytes()
+    counter = (start // 16).to_bytes(16, "big")
+    encryptor = Cipher(algorithms.AES(KEY), modes.CTR(counter)).encryptor()
+    assert found == encryptor.update(bytes(start % 16 + count))[start % 16 :]
+
+
 def test_words_and_bytes_are_read_from_one_stream():
     stream = RandomStream(KEY)
     parts = [stream.bytes(3), stream.words(2), stream.bytes(21)]

@@ -45,14 +45,28 @@ def test_the_ring_holds_three_times_the_records_at_the_finest_noise(granted, rec
     ],
 )
 @pytest.mark.parametrize("adjacency", [Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE])
-def test_the_ring_holds_an_interaction_of_three_attributes_at_the_whole_grant(granted, records, adjacency):
+def test_the_ring_holds_an_interaction_of_three_attributes_at_a_quarter_of_the_grant(
+    granted, records, adjacency
+):
     """A record counts once in a difference, and the noise of eight cells does."""
     grid = "2x2" if records > 1 else "1x2"
     plan = release(grid, granted, table=table_of(records=records), adjacency=adjacency)._plan
     for shape in [(2,), (2, 2), (2, 2, 2), (3, 2, 4), (4, 4, 4), (100, 100, 100)]:
-        sigma = gaussian_sigma(granted, adjacency, shape)
+        sigma = gaussian_sigma(granted / 4, adjacency, shape)
         noise = 2 ** len(shape) * plan.noise.largest(sigma)
         assert plan.ring.holds(grid_of(sigma) * records + noise)
+
+
+def test_an_interaction_that_the_ring_has_no_room_for_gets_more_noise_and_costs_less():
+    """On a grid of 2^21 three times the records fit 32 bits, on one four times as fine the records do not."""
+    granted, clique = Fraction(2**41, 300**2), ("a", "b", "c")
+    measurer = release("1x2", granted, table=table_of(records=300))
+    (measured,) = measurer.measure([Query(clique, granted, "test", interaction=True)])
+    wanted = gaussian_sigma(granted, Adjacency.ZERO_OUT, DOMAIN.shape(clique))
+    noise = measurer._plan.noise
+    assert noise.total_sigma(wanted) < measured.sigma <= noise.total_sigma(2 * wanted)
+    assert measured.sigma == measurer.expected_sigma(clique, granted, interaction=True)
+    assert granted / 4 <= measurer.accountant.spent < granted
 
 
 def test_room_for_interactions_does_not_widen_the_ring_of_a_typical_release():

@@ -102,7 +102,7 @@ def test_every_limit_of_a_dealer_is_read(home):
     ("text", "reason"),
     [
         ("[policy]\nmax_record = 1\n", r"\[policy\] has no key 'max_record'"),
-        ("[source]\n", "expected the sections serve, policy, got 'source'"),
+        ("[source]\n", "expected the sections serve, workers, policy, got 'source'"),
         ("[policy]\nmax_cells = -1\n", "max_cells is a finite number and not negative"),
         ("[policy]\nmax_cpu_seconds = 0\n", "max_cpu_seconds is at least 1"),
         ("[policy]\nmax_records = 1.5\n", "max_records in .* has a value of another type"),

@@ -36,6 +36,6 @@ def test_a_mask_is_the_sum_of_its_components_however_it_is_cut_into_rows(bits):
     ring, masks = Ring(bits), Masks(sources)
     drawn = [ring.uniform(source.child("mask", "a"), 7, 3).astype(object) for source in sources.values()]
     cut = masks.child("mask", "a")
-    words = np.vstack([cut.uniform(ring, rows, 3) for rows in (2, 4, 1)])
+    words = np.vstack([cut.uniform(ring, start, rows, 3) for start, rows in ((0, 2), (2, 4), (6, 1))])
     assert words.tolist() == (sum(drawn) % 2**bits).tolist()
-    assert masks.child("mask", "a").wide(ring, 7, 3).tolist() == (sum(drawn) % 2**64).tolist()
+    assert masks.child("mask", "a").wide(ring, 0, 7, 3).tolist() == (sum(drawn) % 2**64).tolist()

@@ -215,6 +215,16 @@ def test_blocks_of_records_add_up_to_the_product_of_all(table, seed, rows):
     assert total.ravel().tolist() == counted(sizes, codes)
 
 
+@pytest.mark.parametrize("bits", [32, 64])
+@pytest.mark.parametrize("codes", [(-1,), (0, 2), (-1, 0, 3), tuple(range(400))], ids=str)
+def test_sums_by_groups_are_products_whether_a_code_has_few_rows_or_many(bits, codes):
+    ring = Ring(bits)
+    drawn = np.random.default_rng(4).choice(codes, 900)
+    opened = ring.uniform(RandomStream.from_seed(5), 900, 3)
+    expected = ring.transposed_product(opened, products.indicators(ring, drawn, 400))
+    assert np.array_equal(products.right_product(opened, drawn, 400), expected)
+
+
 @given(tables(parts=1), SEEDS, st.integers(1, 4))
 def test_the_right_partys_sums_by_groups_are_products_with_its_indicators(table, seed, columns):
     ring, (size,), (codes,) = table

@@ -28,9 +28,9 @@ def masks_of(label):
 def dealt_and_sent(ring):
     """One product: B, what is dealt, the dealt words of the check, and the owner's words and sums."""
     times = repetitions(ring)
-    left = masks_of("left").child("mask").wide(ring, ROWS, LEFT)
-    right = masks_of("right").child("mask").wide(ring, ROWS, RIGHT)
-    hidden = masks_of("left").child("check").uniform(WIDE, ROWS, times * RIGHT)
+    left = masks_of("left").child("mask").wide(ring, 0, ROWS, LEFT)
+    right = masks_of("right").child("mask").wide(ring, 0, ROWS, RIGHT)
+    hidden = masks_of("left").child("check").uniform(WIDE, 0, ROWS, times * RIGHT)
     pads = WIDE.uniform(RandomStream.from_seed(3), ROWS, LEFT * RIGHT)
     product = [
         [int(a) * int(b) % 2**64 for a, b in itertools.product(*factors)]
@@ -94,9 +94,9 @@ def test_one_value_of_a_weight_at_most_hides_an_error_of_its_word(values, modulu
 @pytest.mark.parametrize("bits", [32, 64])
 def test_the_low_bits_of_a_wide_mask_are_the_mask(bits):
     ring = Ring(bits)
-    narrow = masks_of("left").child("mask").uniform(ring, ROWS, LEFT)
-    wide = masks_of("left").child("mask").wide(ring, ROWS, LEFT)
-    parts = masks_of("left").child("mask").components(ring, ROWS, LEFT).values()
+    narrow = masks_of("left").child("mask").uniform(ring, 0, ROWS, LEFT)
+    wide = masks_of("left").child("mask").wide(ring, 0, ROWS, LEFT)
+    parts = masks_of("left").child("mask").components(ring, 0, ROWS, LEFT).values()
     assert wide.astype(ring.dtype).tolist() == narrow.tolist()
     assert wide.ravel().tolist() == [
         sum(map(int, words)) % 2**64 for words in zip(*map(np.ravel, parts), strict=True)

@@ -1,0 +1,46 @@
+"""A Dask cluster as a pool of workers."""
+
+from __future__ import annotations
+
+from distributed import Client
+from distributed.scheduler import KilledWorker
+
+from .errors import DataError, PartyUnavailable
+from .version import __version__
+from .workers import Pool, check_address
+
+LOST = (KilledWorker, OSError)
+"""What a call raises if its worker ended, or the scheduler cannot be reached."""
+
+_CONNECT_S = "30s"
+
+
+def connect(address: str) -> Pool:
+    """The workers of a scheduler.
+
+    Raises:
+        DataError: see `check_address`; or a worker has another version of dpmosaic, or there is none.
+        PartyUnavailable: the scheduler does not answer.
+    """
+    try:
+        client = Client(check_address(address), timeout=_CONNECT_S, set_as_default=False, name="dpmosaic")
+    except (OSError, TimeoutError) as cause:
+        raise PartyUnavailable(
+            "the scheduler of the cluster does not answer; start it, or fix its address"
+        ) from cause
+    try:
+        versions = client.run(_version)
+        if not versions or set(versions.values()) != {__version__}:
+            raise DataError(
+                f"expected workers of the cluster with dpmosaic {__version__}, found none or others; install "
+                "it on all of them"
+            )
+    except BaseException:
+        client.close()
+        raise
+    threads = sum(client.nthreads().values())
+    return Pool(client.get_executor(), threads, client.close)
+
+
+def _version() -> str:
+    return __version__

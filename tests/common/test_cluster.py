@@ -1,0 +1,70 @@
+"""Work on ranges by a Dask cluster of two workers on this machine; skipped without the extra `cluster`."""
+
+import os
+
+import pytest
+
+from dpmosaic.common import workers as workers_module
+from dpmosaic.common.errors import DataError, PartyUnavailable
+from dpmosaic.common.workers import MANY_RECORDS, Workers
+from support.ranges import check_the_same, killed_once, refusing
+
+distributed = pytest.importorskip("distributed")
+
+from dpmosaic.common import cluster as cluster_module  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def address():
+    """The address of a scheduler with two processes."""
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.fixture
+def workers(address):
+    made = Workers.cluster(address)
+    yield made
+    made.close()
+
+
+def test_a_cluster_gives_the_same_words_as_the_calling_thread(workers):
+    check_the_same(workers)
+    assert os.getpid() not in set(workers.map(os.getpid, [()] * 4, MANY_RECORDS))
+    assert list(workers.map(os.getpid, [()], MANY_RECORDS - 1)) == [os.getpid()]
+
+
+def test_work_of_a_worker_that_was_killed_is_done_by_another(workers, tmp_path):
+    found = list(workers.map(killed_once, [(tmp_path / "killed",)] * 6, MANY_RECORDS))
+    assert len(found) == 6
+    check_the_same(workers)
+
+
+def test_an_error_of_the_work_is_not_repeated(workers):
+    with pytest.raises(DataError, match="expected another range"):
+        list(workers.map(refusing, [()], MANY_RECORDS))
+
+
+def test_workers_of_another_version_are_refused(address, monkeypatch):
+    monkeypatch.setattr(cluster_module, "__version__", "0.0.0")
+    made = Workers.cluster(address)
+    with pytest.raises(DataError, match=r"expected workers of the cluster with dpmosaic 0\.0\.0"):
+        list(made.map(abs, [(1,)], MANY_RECORDS))
+
+
+def test_a_scheduler_that_does_not_answer_is_not_available(monkeypatch):
+    monkeypatch.setattr(cluster_module, "_CONNECT_S", "1s")
+    made = Workers.cluster("tcp://127.0.0.1:1")
+    with pytest.raises(PartyUnavailable, match="the scheduler of the cluster does not answer"):
+        list(made.map(abs, [(1,)], MANY_RECORDS))
+
+
+def test_without_the_extra_a_sentence_names_it(monkeypatch):
+    def missing(extra):
+        raise LookupError(extra)
+
+    monkeypatch.setattr(workers_module, "require_extra", missing)
+    with pytest.raises(LookupError, match="cluster"):
+        Workers.cluster("tls://host:8786")
