@@ -15,6 +15,13 @@ from ...common.wire.tls import SERVICE
 from .events import Event, Log, silent
 
 CHECK_SECONDS = 5.0
+_ITS_LOG = "its operator finds the reason by `check`, and in the log"
+_TOLD = {
+    "source": "its rows cannot be read, or were replaced since it was started; its operator restarts it",
+    "ledger": f"its ledger cannot be written; {_ITS_LOG}",
+    "disk": "its disk is nearly full; its operator makes room",
+    "certificate": "its certificate is not valid; its operator issues another one and a new card",
+}
 
 
 class Health:
@@ -79,12 +86,6 @@ def failure(check: Callable[[], None]) -> Exception | None:
 
 
 def failures(checks: Mapping[str, Callable[[], None]]) -> tuple[MosaicError, ...]:
-    """An error for each check that fails, for curators; only our own errors keep their text."""
-    found = {name: failure(check) for name, check in list(checks.items())}
-    return tuple(
-        error
-        if isinstance(error, MosaicError)
-        else DataError(f"the check of its {name} fails; its operator finds the reason in the log")
-        for name, error in found.items()
-        if error is not None
-    )
+    """An error for each check that fails, for curators: without its text, which may name files of the party."""
+    failed = [name for name, check in list(checks.items()) if failure(check) is not None]
+    return tuple(DataError(_TOLD.get(name, f"the check of its {name} fails; {_ITS_LOG}")) for name in failed)
