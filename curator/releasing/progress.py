@@ -93,7 +93,7 @@ def progress_lines(
         every_s: seconds between two lines without a step.
     """
     latest = Done("starting", (), 0, 0.0)
-    lock, stopped = threading.Lock(), threading.Event()
+    lock = threading.Lock()
 
     def write_line() -> None:
         doing = [asdict(one) for one in activity.snapshot()]
@@ -105,39 +105,45 @@ def progress_lines(
             latest = done
             write_line()
 
-    def write_regularly() -> None:
-        while not stopped.wait(every_s):
-            with lock:
-                write_line()
+    def write_anyway() -> None:
+        with lock:
+            write_line()
 
-    thread = threading.Thread(target=write_regularly, name="progress", daemon=True)
-    thread.start()
-    try:
+    with _regularly(write_anyway, every_s):
         yield report
-    finally:
-        stopped.set()
-        thread.join()
 
 
 @contextlib.contextmanager
 def _rare_lines(console: Console, every_s: float) -> Iterator[Report]:
     """Writes one sentence every so many seconds, also while a step takes long."""
-    latest, began, stopped = Done("starting", (), 0, 0.0), time.monotonic(), threading.Event()
+    latest, began = Done("starting", (), 0, 0.0), time.monotonic()
 
     def report(done: Done) -> None:
         nonlocal latest
         latest = done
 
-    def write_rarely() -> None:
-        while not stopped.wait(every_s):
-            passed, spent = time.monotonic() - began, 100 * latest.spent
-            line = f"{passed:.0f} s: {_in_words(latest)}, {spent:.0f} % of the budget"
-            console.print(line, markup=False, highlight=False)
+    def write_line() -> None:
+        passed, spent = time.monotonic() - began, 100 * latest.spent
+        line = f"{passed:.0f} s: {_in_words(latest)}, {spent:.0f} % of the budget"
+        console.print(line, markup=False, highlight=False)
 
-    thread = threading.Thread(target=write_rarely, name="progress", daemon=True)
+    with _regularly(write_line, every_s):
+        yield report
+
+
+@contextlib.contextmanager
+def _regularly(write: Callable[[], None], every_s: float) -> Iterator[None]:
+    """Calls a function every so many seconds, in a thread of its own."""
+    stopped = threading.Event()
+
+    def run() -> None:
+        while not stopped.wait(every_s):
+            write()
+
+    thread = threading.Thread(target=run, name="progress", daemon=True)
     thread.start()
     try:
-        yield report
+        yield
     finally:
         stopped.set()
         thread.join()

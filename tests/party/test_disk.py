@@ -100,7 +100,7 @@ def test_a_disk_with_little_room_fails_the_check_and_every_review(ledger, tmp_pa
     signed = codec.encode_signed_terms(encode_terms(terms_for(party)), b"")
     (reply,) = PartyServicer(party, checks=checks).serve("Review", iter([signed]), b"")
     (refusal,) = decode_verdict(reply).refusals
-    assert "the disk of its folder has less than 64 MiB left" in str(refusal)
+    assert str(refusal) == "its disk is nearly full; its operator makes room"
 
 
 def test_an_operator_reads_a_sentence_in_place_of_a_traceback(tmp_path):
@@ -108,3 +108,17 @@ def test_an_operator_reads_a_sentence_in_place_of_a_traceback(tmp_path):
         raise OSError(errno.ENOSPC, "No space left on device")
     with pytest.raises(PermissionError), told_if_full(tmp_path):
         raise PermissionError
+
+
+def test_a_review_tells_nothing_of_the_partys_files(ledger):
+    def missing():
+        raise DataError("expected a file at /srv/clinic/rows.csv, found none; fix the path")
+
+    party = party_of("north", random_table(Domain.coded({"a": 2}), 9), policy_for("indicator"), ledger=ledger)
+    signed = codec.encode_signed_terms(encode_terms(terms_for(party)), b"")
+    servicer = PartyServicer(party, checks={"source": missing, "reload": missing})
+    (reply,) = servicer.serve("Review", iter([signed]), b"")
+    told = [str(refusal) for refusal in decode_verdict(reply).refusals]
+    assert told[0].startswith("its rows cannot be read, or were replaced")
+    assert told[1].startswith("the check of its reload fails")
+    assert "clinic" not in "".join(told)
