@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...common.errors import DataError
 from .blocks import made_in_order
 
-_CELLS_AT_ONCE = 2**21
+_CELLS_AT_ONCE = 2**19
 """Number of cells of a block of rows; it bounds temporary memory."""
 
 _QUOTED = r'[,"\r\n]'

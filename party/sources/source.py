@@ -27,7 +27,7 @@ SUFFIXES = (*DELIMITERS, ".parquet")
 _HELD_BYTES = 1 << 24
 """Size of a CSV up to which DuckDB holds its texts in memory."""
 
-_MEMORY = "384MB"
+_MEMORY = "192MB"
 """What DuckDB may hold in memory of a larger CSV; cells beyond are on disk until they are encoded."""
 
 Select = Callable[[Sequence[str]], Iterator[NDArray[Any]]]
