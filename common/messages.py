@@ -22,7 +22,7 @@ from .protocols.masked.plan import Chain, MaskedPlan
 from .protocols.partition import Partition
 from .protocols.registry import MASKED
 
-PROTOCOL_VERSION = 10
+PROTOCOL_VERSION = 11
 """Incremented with every change that an older party or curator would misread."""
 
 MAX_QUERY_ID = 256
@@ -217,7 +217,8 @@ class OpeningRequest:
         recipient: place of the other participant in the plan.
         kind: kind of the message.
         query_id: id of the score query, of one of its steps.
-        step: of a score query, the number of the step; of points to align rows, the place of their owner.
+        step: of a score query, the number of the step; of points to align rows, the place of their owner;
+            of an opening, the number of its range of rows.
         coins: 32 random bytes, of the proof that an opening is one-hot.
     """
 
