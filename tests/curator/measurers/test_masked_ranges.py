@@ -1,17 +1,24 @@
 """Openings by ranges of rows: the same answers, and after a lost connection only the range that was lost."""
 
+import contextlib
 from collections import Counter
 from typing import ClassVar
 
 import pytest
+from threadpoolctl import threadpool_limits
 
+from dpmosaic.common import workers as workers_module
 from dpmosaic.common.errors import PartyUnavailable
 from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.protocols.masked import plan as plans
+from dpmosaic.common.protocols.masked.ranges import dealt_range, left_range, right_range
 from dpmosaic.common.wire.queries import decode_opening_request
+from dpmosaic.common.workers import Workers
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.asking import Asking
-from support.grids import CLIQUES, EXACT, RECORDS, assert_exact, release, table_of
+from dpmosaic.party.allowance import Processors
+from dpmosaic.party.role import Role
+from support.grids import CLIQUES, EXACT, GRIDS, RECORDS, assert_exact, release, table_of
 
 AT_ONCE = 13
 RANGES = -(-RECORDS // AT_ONCE)
@@ -70,6 +77,26 @@ def test_answers_are_exact_whatever_ranges_are_opened(tapped):
     assert RANGES == 5
     assert set(opened.values()) == {1}
     assert {place for _, place in opened} == set(range(RANGES))
+
+
+@pytest.mark.parametrize(("grid", "dealers"), [("1x2", 1), ("2x2", 3), ("1x4", 1)])
+def test_answers_are_the_same_bytes_whoever_multiplies(monkeypatch, grid, dealers):
+    """Also over parties that multiply row by row first."""
+    done = []
+    timed = workers_module._timed
+    monkeypatch.setattr(workers_module, "MANY_RECORDS", 1)
+    monkeypatch.setattr(workers_module, "_timed", lambda *asked: done.append(asked[0]) or timed(*asked))
+
+    def answers(workers):
+        monkeypatch.setattr(Role, "_processors_of", lambda role, _: Processors(1e9, workers=workers))
+        measurer = release(GRIDS[grid], EXACT * len(CLIQUES), dealers=dealers)
+        return [one.values.tolist() for one in measurer.measure([Query(c, EXACT, "test") for c in CLIQUES])]
+
+    expected = answers(Workers())
+    assert done == []
+    with contextlib.closing(Workers.threads(2)) as threads, threadpool_limits(None):
+        assert answers(threads) == expected
+    assert set(done) == {left_range, right_range, dealt_range}
 
 
 def test_a_release_goes_on_at_the_range_that_was_lost(tapped):
