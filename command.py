@@ -4,51 +4,121 @@ from __future__ import annotations
 
 import gc
 import sys
-from typing import Annotated
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from .common.errors import MosaicError
 from .common.version import __version__
-from .curator.analysis.copies_command import copies
-from .curator.analysis.generate_command import generate
-from .curator.analysis.query_command import query
-from .curator.command import curator_commands
-from .curator.mechanisms.command import mechanisms
-from .party.command import party_commands
-from .party.dealing.command import dealer_commands
-from .party.domain_command import domain_commands
-from .simulations.command import demo, simulate
-from .simulations.datasets.command import datasets_commands
-from .simulations.evaluation.command import evaluate
-from .simulations.experiments.command import experiment_commands
-from .simulations.network_command import local_network
-from .simulations.synthesize_command import synthesize
 
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
 """Python's default of 700 spends a twentieth of a release on looking for cycles, of which there are few."""
 
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "synthesize": (
+        "simulations.synthesize_command:synthesize",
+        "Release a synthetic table from one file, with differential privacy.",
+    ),
+    "simulate": (
+        "simulations.command:simulate",
+        "Partition a table over K x S parties, release a synthetic table from them, and compare the two.",
+    ),
+    "demo": (
+        "simulations.command:demo",
+        "Release a bundled health insurance table from two insurers and two clinics, with each protocol.",
+    ),
+    "evaluate": (
+        "simulations.evaluation.command:evaluate",
+        "Compare a synthetic table with the real one. The result depends on real rows: not for publication.",
+    ),
+    "local-network": (
+        "simulations.network_command:local_network",
+        "Partition a table and run parties and dealers as processes on this machine, with mutual TLS.",
+    ),
+    "mechanisms": (
+        "curator.mechanisms.command:mechanisms",
+        "List the mechanisms: what each does, when to use it, over which protocols, what `--set` changes.",
+    ),
+    "query": (
+        "curator.analysis.query_command:query",
+        "Ask a release in SQL: counts, shares, means, sums and quantiles, with intervals. Costs no budget.",
+    ),
+    "generate": (
+        "curator.analysis.generate_command:generate",
+        "Draw rows from a finished release, any number, perhaps under a condition; costs no budget.",
+    ),
+    "copies": (
+        "curator.analysis.copies_command:copies",
+        "Write synthetic tables that differ as the real table may differ from a release; costs no budget.",
+    ),
+    "domain": (
+        "party.domain_command:domain_commands",
+        "Domain files: possible values of each attribute.",
+    ),
+    "party": (
+        "party.command:party_commands",
+        "One institution: its keys, its policy, its daemon.",
+    ),
+    "dealer": (
+        "party.dealing.command:dealer_commands",
+        "A dealer of randomness, which holds no rows: its keys, its policy, its daemon.",
+    ),
+    "curator": (
+        "curator.command:curator_commands",
+        "Coordinates a release over daemons.",
+    ),
+    "datasets": (
+        "simulations.datasets.command:datasets_commands",
+        "Public tables for trying out releases.",
+    ),
+    "experiment": (
+        "simulations.experiments.command:experiment_commands",
+        "The experiments of the papers.",
+    ),
+}
+"""For each command its home, MODULE:NAME, and the first line of its help."""
+
+
+class _Unloaded(TyperCommand):
+    """Stands for a command in the list of commands; whoever calls the command loads its module first."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, help=COMMANDS[name][1])
+
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        """The context of the command itself, which parses the arguments."""
+        assert self.name is not None
+        return loaded(self.name).make_context(*args, **extra)
+
+
+class _Commands(TyperGroup):
+    """The commands, none of them loaded."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{**settings, "commands": {name: _Unloaded(name) for name in COMMANDS}})
+
+
+def loaded(name: str) -> Any:
+    """A command with its options, after its module is imported."""
+    module, _, attribute = COMMANDS[name][0].partition(":")
+    found = getattr(import_module(f".{module}", __package__), attribute)
+    if isinstance(found, typer.Typer):
+        return typer.main.get_group(found)
+    alone = typer.Typer(add_completion=False)
+    alone.command(name)(found)
+    return typer.main.get_command(alone)
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Differentially private synthetic tables from tables partitioned across institutions.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.add_typer(domain_commands, name="domain")
-app.add_typer(party_commands, name="party")
-app.add_typer(dealer_commands, name="dealer")
-app.add_typer(curator_commands, name="curator")
-app.add_typer(datasets_commands, name="datasets")
-app.add_typer(experiment_commands, name="experiment")
-app.command()(synthesize)
-app.command()(simulate)
-app.command()(demo)
-app.command()(evaluate)
-app.command()(local_network)
-app.command()(mechanisms)
-app.command()(query)
-app.command()(generate)
-app.command()(copies)
 
 
 def _version(wanted: bool) -> None:

@@ -6,13 +6,15 @@ import enum
 import hashlib
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
+from .about import About
 from .crypto.randomness import KEY_BYTES
 from .data.boxes import Box
 from .data.domain import Clique, Domain
 from .data.grouping import Groups, grouped_shape
+from .errors import MosaicError
 from .history import Mark
 from .labels import LabelSearch
 from .privacy.budget import Budget
@@ -45,6 +47,7 @@ class PartyDescription:
         identity: long-term Ed25519 public key, 32 bytes.
         alignments: ids of the alignments of its current rows.
         identifiers: agreed names of the identifiers by which its rows can be aligned, sorted.
+        max_cells: upper limit of the cells of a marginal; None if it states none.
     """
 
     name: str
@@ -56,6 +59,20 @@ class PartyDescription:
     identity: bytes
     alignments: tuple[str, ...] = ()
     identifiers: tuple[str, ...] = ()
+    max_cells: int | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a party or dealer would say to terms, without a charge or a reservation.
+
+    Attributes:
+        refusals: every reason for which it would refuse them; empty if it would accept them.
+        by_hand: whether a person there decides on every release.
+    """
+
+    refusals: tuple[MosaicError, ...] = ()
+    by_hand: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,6 +87,8 @@ class Purpose:
         workload_digest: SHA-256 of these marginals and their weights, as hexadecimal digits.
         rows_per_person: number of rows of one person in one slice that the promise covers.
         labels: open categories whose labels the release looks for; None for none.
+        about: the reason of the release, in words.
+        max_cells: the release measures no marginal with more cells; None if it does not say.
     """
 
     budget: Budget
@@ -79,10 +98,18 @@ class Purpose:
     workload_digest: str
     rows_per_person: int = 1
     labels: LabelSearch | None = None
+    about: About = field(default_factory=About)
+    max_cells: int | None = None
 
     def __post_init__(self) -> None:
         if self.rows_per_person < 1:
             raise ValueError("a promise must cover at least one row of each person")
+        if self.max_cells is not None and self.max_cells < 0:
+            raise ValueError("a marginal cannot have fewer than no cells")
+
+    def measures(self, cells: int) -> bool:
+        """Whether the release may measure a marginal of so many cells."""
+        return self.max_cells is None or cells <= self.max_cells
 
 
 @dataclass(frozen=True)

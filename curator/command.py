@@ -11,23 +11,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from ..common.card import Card, FederationList, as_text, read_json
-from ..common.crypto.certificates import shown
 from ..common.errors import DataError, MosaicError, PartyUnavailable, PolicyError
 from ..common.extras import require_extra
-from ..common.keyring import REQUEST
 from ..common.printable import printable
-from .certificates.certificate import Certificate
-from .certificates.json_values import to_json_values
 from .options import SpreadsheetSafe
-from .parties.home import ATTACHED, CuratorHome
-from .releasing.drafting import draft
-from .releasing.plan import ReleasePlan
-from .releasing.preflight import preflight as run_checks
 from .releasing.table_format import Format, TableFile, TableFormat
 
 if TYPE_CHECKING:
     from .parties.client import Connection
+    from .parties.home import CuratorHome
+    from .releasing.plan import ReleasePlan
     from .releasing.session import Session
 
 curator_commands = typer.Typer(help="Coordinates a release over daemons.", no_args_is_help=True)
@@ -53,6 +46,10 @@ def init(
     ] = False,
 ) -> None:
     """Make keys."""
+    from ..common.crypto.certificates import shown
+    from ..common.keyring import REQUEST
+    from .parties.home import CuratorHome
+
     home = CuratorHome.create(folder, name, request=csr)
     typer.echo(f"identity of {name}: {shown(home.keyring.identity.public.hex())}")
     if csr:
@@ -67,6 +64,10 @@ def enroll(
     attached: Annotated[bool, typer.Option("--attached", help="It dials this curator.")] = False,
 ) -> None:
     """Enroll a party or a dealer; compare its identity out of band."""
+    from ..common.card import Card, read_json
+    from ..common.crypto.certificates import shown
+    from .parties.home import ATTACHED, CuratorHome
+
     if (address is None) != attached:
         raise DataError("expected either --address or --attached; give one of them")
     read = Card.from_json(read_json(card))
@@ -81,6 +82,9 @@ def federation(
     out: Annotated[Path | None, typer.Option(help="File to write; standard output by default.")] = None,
 ) -> None:
     """Write all cards into one file, which every party and dealer then trusts."""
+    from ..common.card import as_text
+    from .parties.home import CuratorHome
+
     text = as_text(CuratorHome.open(folder).federation().to_json())
     if out is None:
         typer.echo(text, nl=False)
@@ -98,6 +102,10 @@ def plan(
     out: Annotated[str, typer.Option(help="Name of the plan's file in the folder.")] = "plan.toml",
 ) -> None:
     """Draft a plan and the domain of the whole table from the cards."""
+    from ..common.card import as_text
+    from .parties.home import CuratorHome
+    from .releasing.drafting import draft
+
     home = CuratorHome.open(folder)
     domain_file = f"{Path(out).stem}.domain.json"
     for path in (folder / out, folder / domain_file):
@@ -112,7 +120,12 @@ def plan(
 
 @curator_commands.command()
 def preflight(plan: _PlanFile, home: _Home = None) -> None:
-    """Check everything that could stop a release; charges nothing."""
+    """Check everything that could stop a release, and what all parties say to it; charges nothing."""
+    require_extra("curator")
+    from .forecasting.preflight import preflight as run_checks
+    from .parties.home import CuratorHome
+    from .releasing.plan import ReleasePlan
+
     failed = 0
     for line in run_checks(CuratorHome.open(home or plan.parent), ReleasePlan.load(plan)):
         failed += not line.passed
@@ -136,7 +149,9 @@ def align(
 ) -> None:
     """Align the rows of the parties of a plan, unless all still hold an alignment; charged once."""
     require_extra("curator")
+    from .parties.home import CuratorHome
     from .releasing.alignment_session import AlignmentSession
+    from .releasing.plan import ReleasePlan
     from .releasing.session import AWAY_S
 
     read = ReleasePlan.load(plan)
@@ -183,6 +198,8 @@ def release(
 ) -> None:
     """Make a release over the parties' daemons."""
     require_extra("curator")
+    from .parties.home import CuratorHome
+
     table_file = TableFile(table_format, spreadsheet_safe)
     opened = CuratorHome.open(home or plan.parent)
     if dry_run:
@@ -244,6 +261,8 @@ def verify(
 ) -> None:
     """Verify a certificate and the published files beside it, offline, by the identities of the cards."""
     require_extra("curator")
+    from ..common.card import FederationList, read_json
+    from .certificates.certificate import Certificate
     from .certificates.verify import verify_certificate
 
     failed = 0
@@ -262,6 +281,7 @@ def _forecast(plan_file: Path, home: CuratorHome, link_mib_s: float, json_output
     from .forecasting.display import print_forecast
     from .forecasting.forecast import forecast
     from .releasing.alignment_session import AlignmentSession
+    from .releasing.plan import ReleasePlan
 
     plan = ReleasePlan.load(plan_file)
     with home.links(plan.participants, plan.listen, plan.retry_policy) as links:
@@ -291,7 +311,9 @@ def _forecast_alignment(plan: ReleasePlan, links: Sequence[Sequence[Connection]]
 
 
 def _run(session: Session, json_output: bool) -> None:
+    from .certificates.json_values import to_json_values
     from .parties.activity import Activity
+    from .parties.private_folder import private_folder
     from .releasing.outputs import formula_warning
     from .releasing.progress import progress_bar, progress_lines
 
@@ -320,7 +342,8 @@ def _run(session: Session, json_output: bool) -> None:
         typer.echo(json.dumps(summary))
     else:
         typer.echo(
-            f"{summary['records']} synthetic rows, {summary['rounds']} rounds; written to {session.folder}"
+            f"{summary['records']} synthetic rows, {summary['rounds']} rounds; written to {session.folder}; "
+            f"do not publish {private_folder(session.folder)}"
         )
         if summary["warning"] is not None:
             typer.secho(f"warning: {summary['warning']}", fg=typer.colors.YELLOW, err=True)

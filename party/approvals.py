@@ -89,7 +89,8 @@ class Approvals:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._identity = identity
-        self._automatic = automatic
+        self.automatic = automatic
+        """Whether every new request is approved in the name of the policy."""
         self._clock = clock
         self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._lock = threading.Lock()
@@ -235,7 +236,7 @@ class Approvals:
                 request.at,
             ),
         )
-        if self._automatic:
+        if self.automatic:
             return self._decided(request, APPROVED, "policy.toml", "approval = false")
         return request
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 
-from .home import PartyHome
 from .printing import print_rows
 from .release_commands import approve, deny, releases, show
 from .role_commands import Folder, Json, add_commands, ledger_of
+
+if TYPE_CHECKING:
+    from .home import PartyHome
 
 party_commands = typer.Typer(help="One institution: its keys, its policy, its daemon.", no_args_is_help=True)
 
@@ -15,7 +19,7 @@ party_commands = typer.Typer(help="One institution: its keys, its policy, its da
 @party_commands.command()
 def ledger(folder: Folder, json_output: Json = False) -> None:
     """Print the grant and the cost so far of each release, and what is reserved of the lifetime budget."""
-    with ledger_of(PartyHome.open(folder)) as opened:
+    with ledger_of(_home().open(folder)) as opened:
         entries = opened.summaries()
     rows = [
         (e.release_id, e.state, float(e.granted), float(e.spent), float(e.reserved), e.queries)
@@ -25,6 +29,33 @@ def ledger(folder: Folder, json_output: Json = False) -> None:
     print_rows(columns, rows, json_output)
 
 
-add_commands(party_commands, PartyHome, listing="ledger")
+@party_commands.command()
+def check(folder: Folder, json_output: Json = False) -> None:
+    """Check files, disk and rows of a party: all faults at once, for its operator only; status 1 if any.
+
+    The daemon need not run. Numbers outside the bounds and other values that are changed are told too.
+    """
+    from .checking import check_home
+    from .home import PartyHome
+    from .sources.checking import PRIVATE
+
+    findings = list(check_home(PartyHome.open(folder)))
+    rows = [(f.where, f.what, f.rows or "", "FIX" if f.refused else "") for f in findings]
+    typer.secho(PRIVATE, err=True, fg=typer.colors.YELLOW)
+    if rows or json_output:
+        print_rows(("where", "finding", "rows", "verdict"), rows, json_output)
+    else:
+        typer.echo("files, disk and rows are as the policy and the domain say")
+    if any(finding.refused for finding in findings):
+        raise typer.Exit(1)
+
+
+def _home() -> type[PartyHome]:
+    from .home import PartyHome
+
+    return PartyHome
+
+
+add_commands(party_commands, _home, listing="ledger")
 for _command in (releases, show, approve, deny):
     party_commands.command()(_command)

@@ -8,16 +8,14 @@ from typing import Annotated
 
 import typer
 
-from ..common.data.domain import Domain
 from .printing import print_entries, print_rows
-from .sources.checking import PRIVATE, check_rows
-from .sources.inference import NOT_PRIVATE, infer_domain
-from .sources.query import open_queried
 
 domain_commands = typer.Typer(help="Domain files: possible values of each attribute.", no_args_is_help=True)
 
 Data = Annotated[Path, typer.Argument(help="A table: .csv, .tsv (perhaps .gz), .parquet; or a query: .sql.")]
-Database = Annotated[Path | None, typer.Option(help="With a query: the DuckDB file that it reads.")]
+Database = Annotated[
+    Path | None, typer.Option(help="With a query: the file of DuckDB or SQLite that it reads.")
+]
 
 
 @domain_commands.callback()
@@ -35,6 +33,8 @@ def infer(
     database: Database = None,
 ) -> None:
     """Draft a domain file from a table. Not private: review it against public knowledge."""
+    from .sources.inference import NOT_PRIVATE, infer_domain
+
     draft = infer_domain(data, na or (), database)
     text = json.dumps(draft.to_json(), indent=2, ensure_ascii=False)
     typer.secho(NOT_PRIVATE, err=True, fg=typer.colors.YELLOW)
@@ -55,6 +55,10 @@ def check(
     ] = False,
 ) -> None:
     """Compare a table with a domain file, for its owner only. Exit status 1: the table cannot be encoded."""
+    from ..common.data.domain import Domain
+    from .sources.checking import PRIVATE, check_rows
+    from .sources.query import open_queried
+
     findings = list(check_rows(open_queried(data, database), Domain.load(domain)))
     rows = [(f.where, f.what, f.rows, "refused" if f.refused else "") for f in findings]
     typer.secho(PRIVATE, err=True, fg=typer.colors.YELLOW)

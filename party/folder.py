@@ -47,6 +47,7 @@ class Opened:
         metrics: host and port for Prometheus; None for no metrics.
         lifetime: upper limit of the budget of all releases, zCDP; None if nothing is charged.
         checks: name -> check, which raises if the daemon cannot answer.
+        proxy: URL of the proxy through which it dials a curator; None for none.
     """
 
     role: Role[Any]
@@ -55,6 +56,7 @@ class Opened:
     metrics: str | None
     lifetime: Fraction | None
     checks: dict[str, Callable[[], None]]
+    proxy: str | None = None
 
 
 @dataclass(frozen=True)
@@ -212,9 +214,9 @@ class Home(ABC):
             )
         return found[0]
 
-    def channel_to(self, name: str | None, address: str) -> grpc.Channel:
-        """A channel to a pinned curator, from the current files."""
-        return secure_channel(address, self.side(), self.curator(name).certificate)
+    def channel_to(self, name: str | None, address: str, proxy: str | None = None) -> grpc.Channel:
+        """A channel to a pinned curator, from the current files; for `proxy` see `secure_channel`."""
+        return secure_channel(address, self.side(), self.curator(name).certificate, proxy)
 
     def side(self) -> TlsSide:
         """The owner's side of TLS connections, from the current files."""

@@ -10,6 +10,7 @@ from typing import ClassVar
 from ..common.card import PARTY
 from ..common.crypto.randomness import fresh_key
 from ..common.data.domain import Domain
+from ..common.errors import DataError
 from . import policy_file
 from .approvals import Approvals
 from .counting.catalogue import engine_of
@@ -23,6 +24,7 @@ from .ledger import Ledger
 from .party import Party
 from .policy_file import Settings
 from .records import read_records
+from .sources.catalogue import stamp_of
 
 REQUESTS = "requests.sqlite"
 
@@ -53,13 +55,25 @@ class PartyHome(Home):
             contextlib.closing(Ledger(self.folder / LEDGER)) as ledger,
             contextlib.closing(self.approvals(automatic=not settings.approval)) as approvals,
         ):
+            before = stamp_of(settings.source())
+
+            def check_source() -> None:
+                source = settings.source()
+                source.columns()
+                if stamp_of(source) != before:
+                    raise DataError(
+                        "the file of its rows was replaced since the party was started; its operator "
+                        "restarts it"
+                    )
+
             checks = {
                 "ledger": ledger.check_writable,
-                "source": lambda: _read_header(settings),
+                "source": check_source,
                 "certificate": self.check_certificate,
             }
             party, lifetime = self.party(settings, ledger, approvals), settings.policy.lifetime_rho
-            yield Opened(party, ledger, settings.listen, settings.metrics, lifetime, checks)
+            serve = settings.serve
+            yield Opened(party, ledger, serve.listen, serve.metrics, lifetime, checks, serve.proxy)
 
     def party(self, settings: Settings, ledger: Ledger, approvals: Approvals) -> Party:
         """The party; reads its rows, or has them encoded where they are."""
@@ -79,7 +93,3 @@ class PartyHome(Home):
     def approvals(self, *, automatic: bool = False) -> Approvals:
         """Requests and decisions; for `automatic` see `Approvals`."""
         return Approvals(self.file(REQUESTS), self.keyring.identity, automatic=automatic)
-
-
-def _read_header(settings: Settings) -> None:
-    settings.source().columns()

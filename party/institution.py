@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
 from typing import Generic, Protocol, TypeVar
 
 from ..common.canonical.terms import decode_terms
 from ..common.crypto.identity import Identity, verify
-from ..common.errors import DataError, PolicyError, ProtocolError
+from ..common.errors import DataError, MosaicError, PolicyError, ProtocolError
 from ..common.messages import ReleaseTerms
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.alignment.alignment import Population
@@ -48,12 +49,19 @@ class Rules(Generic[Limits]):
         known: names and public keys of the pinned parties and dealers; for protocols between them.
         curators: identities of the pinned curators; None to accept any (simulations).
         approvals: decisions of the institution's operator; None if there is no operator (simulations).
+        today: returns the day in UTC.
     """
 
     policy: Limits
     known: Mapping[str, bytes] = field(default_factory=dict)
     curators: Collection[bytes] | None = None
     approvals: Approvals | None = None
+    today: Callable[[], date] = lambda: datetime.now(UTC).date()
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether a person decides on every release."""
+        return self.approvals is not None and not self.approvals.automatic
 
     def signer(self, terms: bytes, signature: bytes) -> bytes:
         """Identity of the pinned curator that signed these terms; empty if any curator is accepted.
@@ -71,6 +79,18 @@ class Rules(Generic[Limits]):
             if is_signed(curator, terms, signature):
                 return curator
         raise PolicyError("the terms are not signed by a pinned curator; pin the curator with its card")
+
+    def check_date(self, terms: ReleaseTerms) -> None:
+        """Refuses a new release after the last day on which it may be accepted.
+
+        Raises:
+            PolicyError: that day has passed.
+        """
+        if terms.purpose.about.has_ended(self.today()):
+            raise PolicyError(
+                f"the release could be accepted until {terms.purpose.about.until}; begin a new one with a "
+                "later day"
+            )
 
     def check_approved(self, terms: ReleaseTerms, curator: bytes, signature: bytes) -> None:
         """Refuses a new release that the operator did not approve.
@@ -282,6 +302,14 @@ class Institution:
                 "the plan joins rows of several parties, and this party has no key column to compare their "
                 "order; its owner names one, or states that the order is guaranteed"
             )
+
+
+def caught(check: Callable[[], None]) -> Iterator[MosaicError]:
+    """What a check refuses; nothing if it passes."""
+    try:
+        check()
+    except MosaicError as refusal:
+        yield refusal
 
 
 def is_signed(curator: bytes, terms: bytes, signature: bytes) -> bool:

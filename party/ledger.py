@@ -24,6 +24,7 @@ from .ledger_rows import (
     ABANDONED,
     CERTIFIED,
     OPEN,
+    VERSION,
     KeptAlignment,
     LedgerEntry,
     LedgerRelease,
@@ -420,10 +421,10 @@ class Ledger:
         return [LedgerSummary(i, Fraction(g), Fraction(spent), n, state) for i, g, spent, n, state in rows]
 
     def check_writable(self) -> None:
-        """Returns only if an entry can be written now."""
-        with self._lock:
+        """Returns only if something can be written now: the format's number, as it is."""
+        with self._lock, self._database:
             self._database.execute("BEGIN IMMEDIATE")
-            self._database.execute("ROLLBACK")
+            self._database.execute(f"PRAGMA user_version = {VERSION}")
 
     def spent(self, release_id: str) -> Fraction:
         """Cost of a release so far, zCDP."""

@@ -11,7 +11,7 @@ from ..common.crypto.randomness import FreshKeys
 from ..common.data.boxes import box_labels
 from ..common.data.domain import Clique
 from ..common.data.grouping import Groups, check_groups, grouped_shape
-from ..common.errors import ProtocolError
+from ..common.errors import MosaicError, ProtocolError
 from ..common.messages import (
     PROTOCOL_VERSION,
     AnswerForm,
@@ -34,7 +34,7 @@ from .answerers.answerer import Answerer
 from .answerers.catalogue import answerer_of
 from .answerers.labels import LabelAnswers, check_search
 from .held import check_ready
-from .institution import Institution
+from .institution import Institution, caught
 from .ledger import Ledger
 from .role import Role
 
@@ -72,6 +72,7 @@ class Party(Role[Answerer]):
             identity=institution.identity.public,
             alignments=self._ledger.placements(self._digest),
             identifiers=institution.identifiers.names,
+            max_cells=policy.max_cells,
         )
 
     def open(self, request: OpeningRequest) -> Iterator[bytes]:
@@ -173,26 +174,35 @@ class Party(Role[Answerer]):
         """The frames of noisy scores, or of a masked share of them, after all deliveries."""
         return self._releases.of(query.release_id).scores.answer(query)
 
-    def _admission(self, terms: ReleaseTerms, curator: bytes) -> Callable[[Fraction], None]:
+    def _admission(self, terms: ReleaseTerms, curator: bytes) -> Callable[[Fraction], Iterator[MosaicError]]:
         institution = self._institution.recoded(terms.plan)
         answerer, stated = answerer_of(terms.protocol), terms.plan.alignment
         chosen = terms.plan.chosen
         choice = None if chosen is None else self._ledger.terms(chosen.release_id)
         aligned = None if stated is None else self._ledger.alignment(stated.alignment_id, self._digest)
+        # Not within the ledger's transaction: an engine may take its time.
+        unready = tuple(caught(lambda: check_ready(institution.table)))
 
-        def check(reserved: Fraction) -> None:
-            institution.rules.policy.check_terms(terms, institution.table.record_count, reserved)
+        def check(reserved: Fraction) -> Iterator[MosaicError]:
+            yield from institution.rules.policy.refusals(terms, institution.table.record_count, reserved)
             if terms.aligning is None:
-                # First, since the refusal of another number of rows would show the number, which is private.
-                institution.check_alignment(terms, aligned)
-            institution.check_partition(terms.plan, aligned)
+                for refusal in caught(lambda: institution.check_alignment(terms, aligned)):
+                    yield refusal
+                    # The refusal of another number of rows would show the number, which is private.
+                    return
+            for refusal in caught(lambda: institution.check_partition(terms.plan, aligned)):
+                yield refusal
+                # What follows is about this party's place in the plan.
+                return
             if chosen is not None:
-                _check_choice(chosen, choice)
+                yield from caught(lambda: _check_choice(chosen, choice))
             if terms.masked is not None:
-                institution.check_dealers(terms.masked, curator)
-            institution.check_keys(terms)
-            check_search(terms, institution)
-            answerer.check_terms(terms, institution)
+                masked = terms.masked
+                yield from caught(lambda: institution.check_dealers(masked, curator))
+            yield from caught(lambda: institution.check_keys(terms))
+            yield from caught(lambda: check_search(terms, institution))
+            yield from caught(lambda: answerer.check_terms(terms, institution))
+            yield from unready
 
         return check
 

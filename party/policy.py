@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -136,117 +136,119 @@ class Policy:
     max_queries: int = 10_000
     max_active_releases: int = 8
 
-    def check_terms(self, terms: ReleaseTerms, record_count: int, reserved: Fraction) -> None:
-        """Refuses a release that the policy does not allow.
+    def refusals(self, terms: ReleaseTerms, record_count: int, reserved: Fraction) -> Iterator[PolicyError]:
+        """Every reason for which the policy does not allow a release; none if it does.
 
         Args:
             terms: terms of the release.
             record_count: number of rows of the party.
             reserved: total budget of the releases accepted so far.
-
-        Raises:
-            PolicyError: a limit is exceeded; the message names it.
         """
         granted = Fraction(terms.granted_rho)
         if terms.protocol_version != PROTOCOL_VERSION:
-            raise PolicyError(
+            yield PolicyError(
                 f"this party uses protocol version {PROTOCOL_VERSION}, the curator version "
                 f"{terms.protocol_version}; install the same version of the software on both sides"
             )
         if terms.aligning is not None:
-            self._check_alignment(terms)
+            yield from self._of_alignment(terms)
         elif terms.protocol not in self.protocols:
-            raise PolicyError(
+            yield PolicyError(
                 f"the policy does not allow the protocol {terms.protocol!r}; its owner can add it"
             )
         if terms.adjacency not in self.adjacencies:
-            raise PolicyError(
+            yield PolicyError(
                 f"the policy does not allow the adjacency {terms.adjacency.value!r}; its owner can add it"
             )
         if record_count < self.min_records:
-            raise PolicyError(
+            yield PolicyError(
                 "the party has fewer records than its policy requires; its owner can lower min_records"
             )
-        self._check_people(terms)
+        yield from self._of_people(terms)
         if terms.masked is not None:
-            self._check_masked(terms.masked)
-        self._check_labels(terms)
+            yield from self._of_masked(terms.masked)
+        yield from self._of_labels(terms)
+        if terms.purpose.max_cells is not None and terms.purpose.max_cells > self.max_cells:
+            yield PolicyError(
+                "the release may measure marginals with more cells than max_cells of the policy; start a new "
+                "one, which asks for the limit"
+            )
         if not _keeps_promise(terms, granted):
-            raise PolicyError(
+            yield PolicyError(
                 "the release states a smaller epsilon, delta or rho than it requests; correct its promise"
             )
         if terms.aligning is None and granted > self.max_release_rho:
-            raise PolicyError("the release requests more than max_release_rho; lower its epsilon")
+            yield PolicyError("the release requests more than max_release_rho; lower its epsilon")
         if reserved + granted > self.lifetime_rho:
-            raise PolicyError("the release requests more than is left of lifetime_rho; lower its epsilon")
+            yield PolicyError("the release requests more than is left of lifetime_rho; lower its epsilon")
 
-    def _check_labels(self, terms: ReleaseTerms) -> None:
+    def _of_labels(self, terms: ReleaseTerms) -> Iterator[PolicyError]:
         search = terms.purpose.labels
         if search is None:
             return
         if not self.max_labels_delta:
-            raise PolicyError(
+            yield PolicyError(
                 "the release looks for labels of open categories, and the policy states none; its owner can "
                 "set max_labels_delta, or list all categories"
             )
-        if search.delta > self.max_labels_delta:
-            raise PolicyError(
+        elif search.delta > self.max_labels_delta:
+            yield PolicyError(
                 "the release looks for labels with more than max_labels_delta of the policy; plan it with a "
                 "smaller delta"
             )
 
-    def _check_alignment(self, terms: ReleaseTerms) -> None:
+    def _of_alignment(self, terms: ReleaseTerms) -> Iterator[PolicyError]:
         if not self.max_alignment_rho:
-            raise PolicyError(
+            yield PolicyError(
                 "the policy does not allow rows to be aligned; its owner can set max_alignment_rho"
             )
-        if Fraction(terms.granted_rho) > self.max_alignment_rho:
-            raise PolicyError(
+        elif Fraction(terms.granted_rho) > self.max_alignment_rho:
+            yield PolicyError(
                 "the alignment requests more than max_alignment_rho; lower rho in [alignment] of its plan"
             )
         if terms.aligning is not None and len(terms.aligning.match) > self.max_match_keys:
-            raise PolicyError(
+            yield PolicyError(
                 "the alignment has more match keys than max_match_keys of the policy; plan fewer, or its "
                 "owner raises the limit"
             )
         if terms.purpose.rows_per_person != 1:
-            raise PolicyError(
+            yield PolicyError(
                 "an alignment uses one row of each person, and these terms cover several; plan it with "
                 "rows_per_person = 1"
             )
 
-    def _check_people(self, terms: ReleaseTerms) -> None:
+    def _of_people(self, terms: ReleaseTerms) -> Iterator[PolicyError]:
         if len({entry.identity for entry in terms.plan.roster}) < self.min_parties:
-            raise PolicyError(
+            yield PolicyError(
                 "the release has fewer parties than min_parties of the policy; plan it with more parties"
             )
         if terms.purpose.rows_per_person < self.max_rows_per_person:
-            raise PolicyError(
+            yield PolicyError(
                 "the release covers fewer rows of a person than max_rows_per_person of the policy; plan it "
                 f"with rows_per_person = {self.max_rows_per_person}"
             )
 
-    def _check_masked(self, plan: MaskedPlan) -> None:
+    def _of_masked(self, plan: MaskedPlan) -> Iterator[PolicyError]:
         if plan.tolerated < min(self.min_tolerated, len(plan.roster) - 1):
-            raise PolicyError(
+            yield PolicyError(
                 "the release tolerates fewer collusions than min_tolerated of the policy; raise its "
                 "number of tolerated collusions"
             )
         if self.require_check and len(plan.roster) > 1 and not plan.check:
-            raise PolicyError(
+            yield PolicyError(
                 "the release checks no openings, and require_check of the policy demands it; add "
                 'check = "one-hot" to its plan'
             )
         refused = [dealer.name for dealer in plan.dealers if dealer.name not in self.dealers]
         if refused:
-            raise PolicyError(f"the policy does not allow the dealer {refused[0]!r}; its owner can add it")
+            yield PolicyError(f"the policy does not allow the dealer {refused[0]!r}; its owner can add it")
         if plan.dealers and len(plan.dealers) < self.min_dealers:
-            raise PolicyError(
+            yield PolicyError(
                 "the release has fewer dealers than min_dealers of the policy; name more of them in its plan"
             )
         vetoed = sorted(set(plan.evaluator_names) & self.veto_evaluators)
         if vetoed:
-            raise PolicyError(
+            yield PolicyError(
                 f"the policy vetoes {vetoed[0]!r} as evaluator of scores; order the parties of the plan so "
                 "that others are the first, the last and the one in the middle"
             )

@@ -17,7 +17,7 @@ from ..common.workers import Workers
 from .policy import Policy, Records
 from .sources.catalogue import source_of
 from .sources.source import Source
-from .toml_file import LISTEN, SERVE, Keys, check_least, read_toml
+from .toml_file import SERVE, Keys, Serve, check_least, read_toml
 from .working import TEMPLATE as WORKERS_TEMPLATE
 from .working import WORKERS, workers_of
 
@@ -40,7 +40,7 @@ domain = "domain.json"
 # file = "rows.csv"
 # What DuckDB can read; ORDER BY is needed:
 # query = "SELECT * FROM read_parquet('rows/*.parquet') ORDER BY id"
-# With query, a DuckDB file, opened read-only:
+# With query, a file of DuckDB, or of SQLite with DuckDB's extension, opened read-only:
 # database = "rows.duckdb"
 # A table or a query in an engine that counts where the rows live: "postgres" or "spark" (with the extra of
 # this name), or "adbc:" and a driver such as "adbc:snowflake". The connection is a secret, and stands in an
@@ -71,6 +71,7 @@ together = false                 # only if all of them take part, so that every 
 [serve]
 listen = "127.0.0.1:7443"        # host:port; the curator's machine must reach it
 # metrics = "127.0.0.1:9464"     # for Prometheus; needs pip install 'dpmosaic[metrics]'
+# proxy = "http://proxy:3128"    # with --attach: dials the curator by CONNECT through this HTTP proxy
 
 """
 _LIMITS_TEMPLATE = """
@@ -162,8 +163,7 @@ class Settings:
     Attributes:
         policy: the limits.
         approval: whether a person approves every release.
-        listen: host and port.
-        metrics: host and port for Prometheus; None for no metrics.
+        serve: how the daemon is reached.
         domain: of the party's attributes.
         key: column that names the person of each row; None if there is none.
         identifiers: agreed name -> column of each identifier; empty if the policy allows no alignment.
@@ -173,8 +173,7 @@ class Settings:
 
     policy: Policy
     approval: bool
-    listen: str
-    metrics: str | None
+    serve: Serve
     domain: Domain
     key: str | None
     identifiers: Mapping[str, str]
@@ -206,8 +205,7 @@ class Settings:
         return cls(
             limits,
             policy.get("approval", True),
-            form.get("serve", {}).get("listen", LISTEN),
-            form.get("serve", {}).get("metrics"),
+            Serve.of(NAME, form),
             domain,
             key,
             identifiers if limits.max_alignment_rho else {},

@@ -8,21 +8,18 @@ import os
 import pwd
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..common.errors import DataError
 from ..common.printable import printable
-from .approvals import Approvals
-from .decisions import APPROVED, DENIED
-from .explanation import explain, in_words
-from .folder import LEDGER
-from .home import PartyHome
-from .ledger import Ledger
-from .ledger_rows import CERTIFIED
-from .policy_file import Settings
 from .printing import print_entries, print_rows
+
+if TYPE_CHECKING:
+    from .approvals import Approvals
+    from .home import PartyHome
+    from .ledger import Ledger
 
 _Folder = Annotated[Path, typer.Argument(help="The party's folder.")]
 _Release = Annotated[str, typer.Argument(help="Release id, or a unique prefix.")]
@@ -33,17 +30,34 @@ _Reason = Annotated[str, typer.Option("--reason", help="Why; stored and signed w
 
 def releases(folder: _Folder, json_output: _Json = False) -> None:
     """List the releases that curators requested, and the decisions."""
-    with contextlib.closing(PartyHome.open(folder).approvals()) as approvals:
+    from .disk import told_if_full
+    from .home import PartyHome
+
+    home = PartyHome.open(folder)
+    with told_if_full(folder), contextlib.closing(home.approvals()) as approvals:
         requests = approvals.requests()
+    names = {known.curator.identity: known.curator.name for known in home.trusted()}
     rows = [
-        (r.terms.release_id, r.terms.protocol, r.terms.adjacency.value, r.terms.granted_rho, r.state)
+        (
+            r.terms.release_id,
+            r.state,
+            names.get(r.curator, "not pinned"),
+            r.terms.purpose.about.purpose,
+            r.at,
+            r.terms.protocol,
+            r.terms.purpose.budget.epsilon or "",
+            r.terms.granted_rho,
+        )
         for r in requests
     ]
-    print_rows(("release", "protocol", "adjacency", "granted_rho", "decision"), rows, json_output)
+    columns = ("release", "decision", "curator", "purpose", "asked", "protocol", "epsilon", "granted_rho")
+    print_rows(columns, rows, json_output)
 
 
 def show(folder: _Folder, release: _Release, json_output: _Json = False) -> None:
     """Show all that a requested release would do, and the decisions on it."""
+    from .explained import in_words
+
     with _opened(folder) as (home, approvals, ledger):
         form = _explained(home, approvals, ledger, release)
     if json_output:
@@ -60,6 +74,9 @@ def approve(
     yes: Annotated[bool, typer.Option("--yes", help="The release was reviewed already.")] = False,
 ) -> None:
     """Approve a release, after showing it; its curator can then resume it."""
+    from .decisions import APPROVED
+    from .explained import in_words
+
     with _opened(folder) as (home, approvals, ledger):
         form = _explained(home, approvals, ledger, release)
         print_entries(in_words(form))
@@ -72,6 +89,9 @@ def approve(
 
 def deny(folder: _Folder, release: _Release, by: _By = None, reason: _Reason = "") -> None:
     """Deny a release. If it is running, this stops it; if it is certified already, this comes too late."""
+    from .decisions import DENIED
+    from .ledger_rows import CERTIFIED
+
     with _opened(folder) as (_, approvals, ledger):
         release_id = approvals.request(release).terms.release_id
         accepted = _state(ledger, release_id) is not None
@@ -93,8 +113,14 @@ def _state(ledger: Ledger, release_id: str) -> str | None:
 
 @contextlib.contextmanager
 def _opened(folder: Path) -> Iterator[tuple[PartyHome, Approvals, Ledger]]:
+    from .disk import told_if_full
+    from .folder import LEDGER
+    from .home import PartyHome
+    from .ledger import Ledger
+
     home = PartyHome.open(folder)
     with (
+        told_if_full(folder),
         contextlib.closing(home.approvals()) as approvals,
         contextlib.closing(Ledger(home.folder / LEDGER)) as ledger,
     ):
@@ -102,6 +128,9 @@ def _opened(folder: Path) -> Iterator[tuple[PartyHome, Approvals, Ledger]]:
 
 
 def _explained(home: PartyHome, approvals: Approvals, ledger: Ledger, release: str) -> dict[str, Any]:
+    from .explanation import explain
+    from .policy_file import Settings
+
     policy = Settings.load(home.folder).policy
     return explain(approvals.request(release), home, policy, ledger)
 

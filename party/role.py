@@ -12,7 +12,7 @@ from ..common.acceptance import accept
 from ..common.canonical.terms import decode_terms, terms_digest
 from ..common.crypto.identity import Identity
 from ..common.crypto.randomness import FreshKeys
-from ..common.errors import PolicyError, ProtocolError
+from ..common.errors import MosaicError, PolicyError, ProtocolError
 from ..common.history import START, Mark
 from ..common.messages import (
     Acceptance,
@@ -25,11 +25,12 @@ from ..common.messages import (
     PartyDescription,
     ReleaseTerms,
     ScoreQuery,
+    Verdict,
 )
 from ..common.statement import Claim, Statement, state
 from ..common.workers import NONE, Workers
 from .allowance import Processors
-from .institution import Rules
+from .institution import Rules, caught
 from .ledger import Ledger
 from .releases import Active, Releases
 
@@ -73,7 +74,7 @@ class Role(ABC, Generic[Active]):
         """What answers in an accepted release."""
 
     @abstractmethod
-    def _admission(self, terms: ReleaseTerms, curator: bytes) -> Callable[[Fraction], None]:
+    def _admission(self, terms: ReleaseTerms, curator: bytes) -> Callable[[Fraction], Iterator[MosaicError]]:
         """Looks up what a decision on new terms needs.
 
         Args:
@@ -81,8 +82,8 @@ class Role(ABC, Generic[Active]):
             curator: identity of the curator that signed them; empty if any is accepted.
 
         Returns:
-            Raises to refuse the terms, given the budget reserved by all earlier releases; called within a
-            transaction of the ledger.
+            Yields every reason to refuse the terms, given the budget reserved by all earlier releases; called
+            within a transaction of the ledger.
         """
 
     @abstractmethod
@@ -106,25 +107,43 @@ class Role(ABC, Generic[Active]):
             PolicyError: the caller is not a pinned curator, did not sign them, or the policy does not allow
                 them.
         """
-        if len(encoded) > MAX_TERMS_BYTES:
-            raise ProtocolError("expected terms of at most 1 MiB, got more; plan fewer parties or attributes")
-        rules = self._rules
-        curator = rules.signer(encoded, signature)
-        if curator not in (b"", caller):
-            raise _not_the_curator()
-        self._ledger.check_contains(seen)
-        terms = decode_terms(encoded)
-        rules.check_running(terms.release_id)
+        terms, curator = self._signed_terms(encoded, signature, caller, seen)
         check = self._admission(terms, curator)
 
         def admit(reserved: Fraction) -> None:
-            check(reserved)
-            rules.check_approved(terms, curator, signature)
+            for refusal in check(reserved):
+                raise refusal
+            self._rules.check_date(terms)
+            self._rules.check_approved(terms, curator, signature)
 
         fresh = self._keys() if self._ledger.curator(terms.release_id) is None else b""
         release = self._ledger.reserve(terms, self._digest, fresh, admit, signature, curator)
         self._releases.add(terms)
         return accept(terms_digest(terms), self._identity, release.secret, self._ledger.mark())
+
+    def review(
+        self, encoded: bytes, signature: bytes = b"", caller: bytes = b"", seen: Mark = START
+    ) -> Verdict:
+        """What `accept` would say to these terms, with every reason to refuse them; changes nothing.
+
+        A release that was accepted already is not refused for its own reservation. Nobody is asked to decide.
+
+        Args:
+            encoded: see `accept`.
+            signature: see `accept`.
+            caller: see `accept`.
+            seen: see `accept`.
+
+        Raises:
+            ProtocolError: see `accept`.
+            PolicyError: the caller is not a pinned curator or did not sign the terms, or they were denied.
+        """
+        terms, curator = self._signed_terms(encoded, signature, caller, seen)
+        refusals: tuple[MosaicError, ...] = ()
+        if self._ledger.curator(terms.release_id) is None:
+            check = self._admission(terms, curator)
+            refusals = (*check(self._ledger.reserved()), *caught(lambda: self._rules.check_date(terms)))
+        return Verdict(refusals, self._rules.by_hand)
 
     def check_caller(self, release_id: str, caller: bytes) -> None:
         """Refuses a call of a release from another curator than the one that signed its terms.
@@ -199,6 +218,20 @@ class Role(ABC, Generic[Active]):
         """Counts what the current thread computes meanwhile for an accepted release."""
         known = self._processors.get(release_id)
         return nullcontext() if known is None else known.counted()
+
+    def _signed_terms(
+        self, encoded: bytes, signature: bytes, caller: bytes, seen: Mark
+    ) -> tuple[ReleaseTerms, bytes]:
+        """Terms that a pinned curator signed and sent, and its identity; see `accept`."""
+        if len(encoded) > MAX_TERMS_BYTES:
+            raise ProtocolError("expected terms of at most 1 MiB, got more; plan fewer parties or attributes")
+        curator = self._rules.signer(encoded, signature)
+        if curator not in (b"", caller):
+            raise _not_the_curator()
+        self._ledger.check_contains(seen)
+        terms = decode_terms(encoded)
+        self._rules.check_running(terms.release_id)
+        return terms, curator
 
     def _check_running(self, release_id: str) -> None:
         """Refuses every message of a release that was denied, or that used up its time to compute."""

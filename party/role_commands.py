@@ -4,43 +4,52 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..common.card import Card, FederationList, as_text, read_json
-from ..common.crypto.certificates import shown
 from ..common.errors import DataError
-from ..common.keyring import REQUEST
-from .folder import LEDGER, Home
-from .ledger import Ledger
-from .ledger_rows import CERTIFIED
-from .serving.daemon import serve as serve_home
+
+if TYPE_CHECKING:
+    from ..common.card import Card
+    from .folder import Home
+    from .ledger import Ledger
 
 Folder = Annotated[Path, typer.Argument(help="The folder of keys, policy and ledger.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 
-def add_commands(commands: typer.Typer, home_type: type[Home], listing: str) -> None:
+def add_commands(commands: typer.Typer, home_type: Callable[[], type[Home]], listing: str) -> None:
     """Adds the commands of a role.
 
     Args:
         commands: commands of the role.
-        home_type: folder of the role.
+        home_type: gives the class of the role's folder; called when a command runs, so that help is quick.
         listing: name of the command that lists accepted releases.
     """
     _add_setup(commands, home_type)
     _add_daemon(commands, home_type, listing)
 
 
-def ledger_of(home: Home) -> contextlib.closing[Ledger]:
-    """The ledger of a folder, closed at the end."""
-    return contextlib.closing(Ledger(home.folder / LEDGER))
+@contextlib.contextmanager
+def ledger_of(home: Home) -> Iterator[Ledger]:
+    """The ledger of a folder, closed at the end.
+
+    Raises:
+        DataError: the disk is full.
+    """
+    from .disk import told_if_full
+    from .folder import LEDGER
+    from .ledger import Ledger
+
+    with told_if_full(home.folder), contextlib.closing(Ledger(home.folder / LEDGER)) as opened:
+        yield opened
 
 
-def _add_setup(commands: typer.Typer, home_type: type[Home]) -> None:
+def _add_setup(commands: typer.Typer, home_type: Callable[[], type[Home]]) -> None:
     @commands.command()
     def init(
         folder: Folder,
@@ -52,7 +61,10 @@ def _add_setup(commands: typer.Typer, home_type: type[Home]) -> None:
         ] = False,
     ) -> None:
         """Create keys and a policy that allows nothing yet."""
-        home = home_type.create(folder, name, request=csr)
+        from ..common.crypto.certificates import shown
+        from ..common.keyring import REQUEST
+
+        home = home_type().create(folder, name, request=csr)
         typer.echo(f"identity of {name}: {shown(home.keyring.identity.public.hex())}")
         if csr:
             typer.echo(f"let your authority sign {home.keyring.folder / REQUEST}, and put tls.crt next to it")
@@ -64,7 +76,9 @@ def _add_setup(commands: typer.Typer, home_type: type[Home]) -> None:
         out: Annotated[Path | None, typer.Option(help="Output file; default: standard output.")] = None,
     ) -> None:
         """Print the public card, to be sent to the curator."""
-        text = as_text(home_type.open(folder).card().to_json())
+        from ..common.card import as_text
+
+        text = as_text(home_type().open(folder).card().to_json())
         if out is None:
             typer.echo(text, nl=False)
         else:
@@ -78,7 +92,9 @@ def _add_setup(commands: typer.Typer, home_type: type[Home]) -> None:
         revoke: Annotated[str | None, typer.Option(help="Name of a curator to trust no longer.")] = None,
     ) -> None:
         """Pin a curator and the other members, after comparing fingerprints out of band."""
-        home = home_type.open(folder)
+        from ..common.card import FederationList, read_json
+
+        home = home_type().open(folder)
         if (federation is None) == (revoke is None):
             raise DataError("expected either a federation file or --revoke NAME; give one of them")
         if revoke is not None:
@@ -95,7 +111,7 @@ def _add_setup(commands: typer.Typer, home_type: type[Home]) -> None:
         home.trust(listed)
 
 
-def _add_daemon(commands: typer.Typer, home_type: type[Home], listing: str) -> None:
+def _add_daemon(commands: typer.Typer, home_type: Callable[[], type[Home]], listing: str) -> None:
     @commands.command()
     def serve(
         folder: Folder,
@@ -117,8 +133,10 @@ def _add_daemon(commands: typer.Typer, home_type: type[Home], listing: str) -> N
         """Answer the pinned curators until stopped (Ctrl-C, SIGTERM)."""
         if listen is not None and attach is not None:
             raise DataError("expected --listen or --attach, got both; give one of them")
+        from .serving.daemon import serve as serve_home
+
         serve_home(
-            home_type.open(folder),
+            home_type().open(folder),
             sys.stderr,
             listen=listen,
             attach=attach,
@@ -132,7 +150,9 @@ def _add_daemon(commands: typer.Typer, home_type: type[Home], listing: str) -> N
         folder: Folder, release: Annotated[str, typer.Argument(help="Release id, or a unique prefix.")]
     ) -> None:
         """End a release for good: erase its keys, and give back what it did not spend; also while serving."""
-        home = home_type.open(folder)
+        from .ledger_rows import CERTIFIED
+
+        home = home_type().open(folder)
         with ledger_of(home) as opened:
             matches = [entry for entry in opened.summaries() if entry.release_id.startswith(release)]
             if len(matches) != 1 or not release:
@@ -149,6 +169,8 @@ def _add_daemon(commands: typer.Typer, home_type: type[Home], listing: str) -> N
 
 
 def _show(member: Card) -> None:
+    from ..common.crypto.certificates import shown
+
     typer.echo(f"{member.role} {member.name}")
     typer.echo(f"  identity     {shown(member.identity.hex())}")
     typer.echo(f"  certificate  {shown(member.certificate.fingerprint)}")

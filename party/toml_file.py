@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,46 @@ from ..common.errors import DataError
 Keys = Mapping[str, Mapping[str, type | tuple[type, ...]]]
 """Section -> key -> type of its value."""
 
-SERVE: Mapping[str, type] = {"listen": str, "metrics": str}
+SERVE: Mapping[str, type] = {"listen": str, "metrics": str, "proxy": str}
 """Keys of the section [serve]."""
 
-LISTEN = "127.0.0.1:7443"
-"""Where a daemon listens unless its policy names another address."""
+_LISTEN = "127.0.0.1:7443"
+_PROXY = re.compile(r"http://[^@/\s]+:[0-9]{1,5}")
+
+
+@dataclass(frozen=True)
+class Serve:
+    """The section [serve] of a policy.
+
+    Attributes:
+        listen: host and port.
+        metrics: host and port for Prometheus; None for no metrics.
+        proxy: URL of the HTTP proxy through which the daemon dials a curator; None for none.
+    """
+
+    listen: str
+    metrics: str | None
+    proxy: str | None
+
+    @classmethod
+    def of(cls, name: str, form: Mapping[str, Any]) -> Serve:
+        """The section of a policy's file.
+
+        Args:
+            name: name of the file.
+            form: its sections.
+
+        Raises:
+            DataError: the proxy is no URL of a host and a port.
+        """
+        section = form.get("serve", {})
+        proxy = section.get("proxy")
+        if proxy is not None and not _PROXY.fullmatch(proxy):
+            raise DataError(
+                f"{name}: expected proxy in [serve] as http://HOST:PORT, without a password, got another "
+                "value; fix it"
+            )
+        return cls(section.get("listen", _LISTEN), section.get("metrics"), proxy)
 
 
 def read_toml(path: Path, keys: Keys, role: str) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from ..common.data.domain import Domain
 from ..common.privacy.cost import Adjacency
 from ..curator.parties.alignments import Aligned
 from ..curator.parties.client import Connection, PartyClient
-from ..curator.parties.journal import NAME, Journal
+from ..curator.parties.journal import Journal
+from ..curator.parties.private_folder import JOURNAL
 from ..curator.releasing.align_over_parties import align_over_parties
 from ..curator.releasing.alignment_order import AlignmentOrder, AlignmentProposal
 
@@ -38,7 +39,7 @@ def align(
     signer = Identity.from_seed(keys.child_key("identity"))
     with (
         tempfile.TemporaryDirectory() as folder,
-        contextlib.closing(Journal.create(Path(folder) / NAME, "", keys.child_key("matching"))) as journal,
+        contextlib.closing(Journal.create(Path(folder) / JOURNAL, "", keys.child_key("matching"))) as journal,
     ):
         certificate = align_over_parties(
             AlignmentProposal(journal.release_id, order, adjacency),

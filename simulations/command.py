@@ -12,22 +12,17 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
-from ..common.data.binarise import Binarisation
-from ..common.data.domain import Domain
 from ..common.errors import DataError
 from ..common.extras import require_extra
-from ..common.privacy.budget import Budget
-from ..common.privacy.cost import Adjacency
-from ..common.protocols.alignment.alignment import Population
+from ..common.protocols.alignment.alignment import DEFAULT_RHO, Population
 from ..common.protocols.registry import BUILT_IN, MASKED
 from ..curator.options import JsonOutput, MechanismName, Rows, Seed, SpreadsheetSafe
-from ..curator.releasing.alignment_order import DEFAULT_RHO
 from ..curator.releasing.bins_share import DEFAULT_SHARE, check_coded
 from ..curator.releasing.table_format import Format, TableFile, TableFormat
-from ..party.sources.source import FileSource
-from .people import Overlap, read_people
 
 if TYPE_CHECKING:
+    from ..common.data.domain import Domain
+    from ..party.sources.source import FileSource
     from .simulate import Simulation
 
 _STDERR = Console(stderr=True)
@@ -106,10 +101,17 @@ def simulate(
 ) -> None:
     """Partition a table over K x S parties, release a synthetic table from them, and compare the two."""
     require_extra("curator")
+    from ..common.data.binarise import Binarisation
+    from ..common.data.domain import Domain
+    from ..common.privacy.budget import Budget
+    from ..common.privacy.cost import Adjacency
+    from ..curator.certificates.checking import process_for_checks
     from ..curator.certificates.verify import BINS
     from ..curator.mechanisms.catalogue import mechanism_named
     from ..curator.releasing import outputs as files
     from ..curator.releasing.progress import progress_bar
+    from ..party.sources.source import FileSource
+    from .people import Overlap, read_people
     from .simulate import simulate as run
 
     table_file = TableFile(table_format, spreadsheet_safe)
@@ -125,7 +127,7 @@ def simulate(
         check_coded(loaded)
     binary = Binarisation(loaded) if binarise else None
     files.check_folder(out, ["metrics.json", BINS])
-    with progress_bar(_STDERR) as report:
+    with process_for_checks() as checks, progress_bar(_STDERR) as report:
         result = run(
             binary.encode(table) if binary else table,
             budget=budget,
@@ -149,6 +151,7 @@ def simulate(
             bins_share=bins_share,
             seed=seed,
             report=report,
+            checks=checks,
         )
     if binary:
         result = replace(result, synthetic=binary.decode(result.synthetic))
@@ -210,20 +213,20 @@ def _write(
     from ..common.crypto.randomness import RandomStream
     from ..curator.certificates.verify import BINS
     from ..curator.releasing import outputs as files
+    from ..curator.releasing.frames import decoded
     from .evaluation.metrics import PRIVATE
     from .evaluation.number_distances import main_figures
 
-    values = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
-    rng = values.generator()
-    columns = _written_columns(source, domain)
-    written = files.write(out, result.synthetic, columns, rng, result.certificate, result.fitted, table_file)
+    stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
+    synthetic, columns = result.synthetic, _written_columns(source, domain)
+    values = decoded(synthetic, stream.generator())
+    written = files.write(out, synthetic, values, columns, result.certificate, result.fitted, table_file)
     files.write_certificate(out, result.certificate.with_outputs(written))
     if result.bins is not None:
-        files.write_choice(out / BINS, result.bins, result.synthetic.domain)
+        files.write_choice(out / BINS, result.bins, synthetic.domain)
     metrics = result.metrics
     if not aligned:
-        made = out / table_file.table_format.file
-        metrics = {**metrics, "values": main_figures(source.path, made, domain)}
+        metrics = {**metrics, "values": main_figures(source.cells, values, domain)}
     files.write_not_for_release(out / "metrics.json", files.json_text(metrics), PRIVATE)
 
 

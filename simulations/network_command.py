@@ -7,11 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..common.data.domain import Domain
 from ..common.errors import DataError, PartyUnavailable
-from ..common.stopping import Stop
-from .local_network import LocalNetwork
-from .people import Overlap
 
 
 def local_network(
@@ -46,6 +42,11 @@ def local_network(
     They run until this command is stopped. With --key, --overlap, --shuffle or --typos, the parties of a
     slice align their rows.
     """
+    from ..common.data.domain import Domain
+    from ..common.stopping import Stop
+    from .local_network import LocalNetwork
+    from .people import Overlap
+
     if (data is None) != (domain is None):
         raise DataError("expected both --data and --domain, or neither to restart a network; got one of them")
     stop = Stop().at_signals()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
 from ..common.crypto.randomness import RandomStream
@@ -39,6 +40,7 @@ def release_among(
     seeded: bool,
     report: Report,
     target: str | None = None,
+    checks: Executor | None = None,
 ) -> Made:
     """Makes a release, and before it one that chooses bins if the domain leaves some open.
 
@@ -51,25 +53,42 @@ def release_among(
         report: called after every step.
         target: attribute that chose the order's workload, and chooses it again for chosen bins; None if the
             workload was given.
+        checks: where second opinions on epsilon are computed; by default in a thread.
     """
     bins = None
     if among.domain.open:
-        order, bins = _after_choice(order, among, bins_share, stream.child("bins"), seeded, report)
+        order, bins = _after_choice(order, among, bins_share, stream.child("bins"), seeded, report, checks)
         if target is not None:
             order = replace(order, workload=Workload.for_target(order.domain, target))
     begun = among.start(order, secrets.token_hex(16), stream.child("noise").generator())
-    released = make_release(order, begun.layout, begun.measurer, stream, begun.cost_factor, seeded, report)
+    released = make_release(
+        order, begun.layout, begun.measurer, stream, begun.cost_factor, seeded, report, checks
+    )
     return Made(order, released, bins)
 
 
 def _after_choice(
-    order: ReleaseOrder, among: Participants, share: float, stream: RandomStream, seeded: bool, report: Report
+    order: ReleaseOrder,
+    among: Participants,
+    share: float,
+    stream: RandomStream,
+    seeded: bool,
+    report: Report,
+    checks: Executor | None,
 ) -> tuple[ReleaseOrder, Certificate]:
     """The order of a release with bins that a release before it chooses, and the certificate of that one."""
     choosing = bins_order(order, check_share(share))
     release_id = secrets.token_hex(16)
     started = among.start(choosing, release_id, stream.child("noise").generator())
-    made = make_release(choosing, started.layout, started.measurer, stream, seeded=seeded, report=report)
+    made = make_release(
+        choosing,
+        started.layout,
+        started.measurer,
+        stream,
+        seeded=seeded,
+        report=report,
+        checks=checks,
+    )
     choice = choice_of(made, release_id, choosing, order, among.domain)
     domain = among.coded(choice.chosen)
     return replace(order, domain=domain, chosen=choice.chosen, before=choice.before), made.certificate

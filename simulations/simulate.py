@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,13 +14,13 @@ from ..common.data.workload import Workload
 from ..common.errors import DataError
 from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
-from ..common.protocols.alignment.alignment import Population
+from ..common.protocols.alignment.alignment import DEFAULT_RHO, Population
 from ..common.protocols.registry import INDICATOR, MASKED, Protocol, protocol_named
 from ..curator.certificates.certificate import Certificate
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.mechanisms.parts.fitted import Report, ignore
-from ..curator.releasing.alignment_order import DEFAULT_RHO, AlignmentOrder
+from ..curator.releasing.alignment_order import AlignmentOrder
 from ..curator.releasing.bins_share import DEFAULT_SHARE
 from ..curator.releasing.release import Released, ReleaseOrder
 from .evaluation.metrics import PRIVATE, kway_errors
@@ -69,6 +70,7 @@ def simulate(
     bins_share: float = DEFAULT_SHARE,
     seed: int | None = None,
     report: Report = ignore,
+    checks: Executor | None = None,
 ) -> Simulation:
     """Releases a synthetic table from K x S parties in this process, and measures its errors.
 
@@ -109,6 +111,7 @@ def simulate(
             domain has none.
         seed: makes the run reproducible and not for release; the result is labelled so.
         report: called after every step.
+        checks: where the second opinion on epsilon is computed; by default in a thread.
 
     Raises:
         DataError: an argument does not fit the table or the others; nothing has been measured.
@@ -151,7 +154,7 @@ def simulate(
     else:
         people = Linkage(row_numbers(table) if identifiers is None else identifiers, shared)
         among = Participants.aligning(table, order, grid, stream, people, aligning, dealers)
-    made = release_among(among, order, bins_share, stream, seed is not None, report, target)
+    made = release_among(among, order, bins_share, stream, seed is not None, report, target, checks)
     result = made.released
     metrics = _metrics(made.order, result, among, time.perf_counter() - started)
     return Simulation(result.synthetic, result.fitted, result.certificate, metrics, made.bins)

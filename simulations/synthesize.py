@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
@@ -51,6 +52,7 @@ def synthesize(
     rows: int | None = None,
     seed: int | None = None,
     progress: bool | None = None,
+    checks: Executor | None = None,
 ) -> Release:
     """Releases a synthetic table with (epsilon, delta)-differential privacy; the table is in one place.
 
@@ -73,6 +75,7 @@ def synthesize(
         rows: number of synthetic rows; by default as many as the table has.
         seed: makes the release reproducible and not for release; it is labelled so.
         progress: whether to show progress; by default in a terminal and in a notebook.
+        checks: where the second opinion on epsilon is computed; by default in a thread.
 
     Returns:
         The release, in memory; nothing is written.
@@ -102,7 +105,7 @@ def synthesize(
     grid = Grid.even(table.domain, table.record_count, 1, 1)
     among = Participants.in_order(table, order, grid, stream, dealers=0, record_wise=False)
     with progress_bar(console_for(progress)) as report:
-        made = release_among(among, order, DEFAULT_SHARE, stream, seed is not None, report, target)
+        made = release_among(among, order, DEFAULT_SHARE, stream, seed is not None, report, target, checks)
     drawn = Drawn(made.released, loaded.columns, stream.child("values"), made.bins)
     return Release.of(drawn, loaded.types)
 

@@ -51,6 +51,7 @@ def synthesize(
     """Release a synthetic table from one file, with differential privacy."""
     require_extra("curator")
     from ..curator.analysis.copies import check_count, check_new, write_copies
+    from ..curator.certificates.checking import process_for_checks
     from ..curator.certificates.verify import BINS
     from ..curator.releasing import outputs as files
     from .schemas import DomainWarning
@@ -61,7 +62,7 @@ def synthesize(
     if copies is not None:
         check_count(copies)
         check_new(out / COPIES)
-    with warnings.catch_warnings(record=True) as advice:
+    with process_for_checks() as checks, warnings.catch_warnings(record=True) as advice:
         warnings.simplefilter("always", DomainWarning)
         release = run(
             data,
@@ -73,6 +74,7 @@ def synthesize(
             workload=workload,
             rows=rows,
             seed=seed,
+            checks=checks,
         )
     release.save(out, table_file)
     if copies is not None:

@@ -90,17 +90,19 @@ class Reader:
     Args:
         data: the whole record.
         kind: expected kind.
-        version: expected version of its form.
+        versions: versions of its form that are read.
 
     Raises:
         ProtocolError: the bytes have another form; raised by all methods too.
     """
 
-    def __init__(self, data: bytes, kind: str, version: int) -> None:
+    def __init__(self, data: bytes, kind: str, *versions: int) -> None:
         self._data = data
         self._at = 0
-        self._expected = f"expected {kind} in the canonical form of version {version}"
-        if self.text() != kind or self.integer() != version:
+        known = " or ".join(map(str, versions))
+        self._expected = f"expected {kind} in the canonical form of version {known}"
+        named, self.version = self.text(), self.integer()
+        if named != kind or self.version not in versions:
             raise self._refused("another kind or version")
 
     def text(self) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TypeVar
 
+from ..about import About
 from ..data.coding import Coding
 from ..data.domain import Domain
 from ..errors import MosaicError, ProtocolError
@@ -24,7 +26,8 @@ from ..protocols.masked.ring import Ring
 from ..protocols.partition import Partition, RosterEntry
 from .form import Reader, integer, items, octets, real, record, text
 
-KIND, VERSION = "dpmosaic release terms", 6
+KIND, VERSION, REASONED_VERSION = "dpmosaic release terms", 6, 7
+"""Terms that state neither a reason nor a largest marginal keep the bytes of the older version."""
 
 _T = TypeVar("_T")
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
@@ -44,6 +47,8 @@ def encode_terms(terms: ReleaseTerms) -> bytes:
         items([_encoded_matching(terms.aligning)] if terms.aligning is not None else []),
         _encoded_purpose(terms.purpose),
     )
+    if _is_reasoned(terms.purpose):
+        return record(KIND, REASONED_VERSION, (*fields, _encoded_reason(terms.purpose)))
     return record(KIND, VERSION, fields)
 
 
@@ -53,7 +58,7 @@ def decode_terms(data: bytes) -> ReleaseTerms:
     Raises:
         ProtocolError: they are not the canonical bytes of terms, or the terms are inconsistent.
     """
-    reader = Reader(data, KIND, VERSION)
+    reader = Reader(data, KIND, VERSION, REASONED_VERSION)
     release_id, version, protocol = reader.text(), reader.integer(), reader.text()
     adjacency, granted = reader.text(), reader.real()
     try:
@@ -62,6 +67,8 @@ def decode_terms(data: bytes) -> ReleaseTerms:
         aligning = reader.items(lambda: _decoded_matching(reader, plan))
         plans = (*masked, *aligning)
         purpose = _decoded_purpose(reader)
+        if reader.version == REASONED_VERSION:
+            purpose = _with_decoded_reason(purpose, reader)
         reader.end()
         if len(plans) > 1:
             raise ProtocolError("expected at most one plan")
@@ -231,6 +238,25 @@ def _decoded_purpose(reader: Reader) -> Purpose:
     if len(labels) > 1:
         raise ProtocolError("expected at most one search for labels")
     return Purpose(budget, *words, rows_per_person, labels[0] if labels else None)
+
+
+def _is_reasoned(purpose: Purpose) -> bool:
+    return purpose.about != About() or purpose.max_cells is not None
+
+
+def _encoded_reason(purpose: Purpose) -> bytes:
+    about, cells = purpose.about, purpose.max_cells
+    words = map(text, (about.purpose, about.contact, about.asked, about.until))
+    return b"".join((*words, items([] if cells is None else [integer(cells)])))
+
+
+def _with_decoded_reason(purpose: Purpose, reader: Reader) -> Purpose:
+    about = About(reader.text(), reader.text(), reader.text(), reader.text())
+    cells = reader.items(reader.integer)
+    reasoned = replace(purpose, about=about, max_cells=cells[0] if cells else None)
+    if len(cells) > 1 or not _is_reasoned(reasoned):
+        raise ProtocolError("expected a reason of the release, and at most one number of cells")
+    return reasoned
 
 
 def _encoded_labels(search: LabelSearch) -> bytes:

@@ -182,6 +182,10 @@ class Kept:
 
     _counts: dict[Clique, Counts] = field(default_factory=dict)
 
+    def found(self, clique: Clique) -> Counts | None:
+        """The counts of a clique, if they are kept."""
+        return self._counts.get(clique)
+
     def counted(
         self, cliques: Iterable[Clique], count: Callable[[Sequence[Clique]], Mapping[Clique, Counts]]
     ) -> list[Counts]:

@@ -18,6 +18,9 @@ _STEPS = 32
 _STEEPEST = np.log(20.0)
 """The density at an end of a bin is at most this far, in logarithms, from its mean."""
 
+_PARTS = 256
+"""Parts of a bin whose first steps are looked up."""
+
 _NEWTON_STEPS = 12
 
 _MOST_BINS = 2**14
@@ -154,7 +157,7 @@ class Spread:
         if not 0 < len(used) <= _MOST_BINS:
             return ranks
         below, steps = self._tables(counts, used)
-        return np.interp(position + ranks, below.ravel(), steps.ravel()) - position
+        return _interpolated(position, ranks, below, steps) - position
 
     def _ranked(
         self, bins: NDArray[np.int64], counts: NDArray[np.float64], places: NDArray[np.float64]
@@ -210,6 +213,37 @@ def _multiples(lattice: Lattice, low: float, high: float) -> tuple[float, float]
     first, beyond = lattice.first_from(np.array([low, np.nextafter(high, np.inf)]))
     found = lattice.values(np.array([first, beyond - 1]))
     return float(found[0]), float(found[1])
+
+
+def _interpolated(
+    position: NDArray[np.int64],
+    ranks: NDArray[np.float64],
+    below: NDArray[np.float64],
+    steps: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """The steps at position + rank, by linear interpolation: to the bit what `np.interp` gives.
+
+    Of many ranks, the steps are not searched for, but looked up where a part of a bin begins; few are left
+    to go from there.
+
+    Args:
+        position: rows of the tables, shape (N,).
+        ranks: from 0 to 1, shape (N,).
+        below: where the steps are, shape (n, s): from k to k + 1 in row k, increasing.
+        steps: the values there, shape (n, s).
+    """
+    known, values, wanted = below.ravel(), steps.ravel(), position + ranks
+    if len(ranks) < _PARTS * len(below):
+        return np.interp(wanted, known, values)
+    last = len(known) - 1
+    starts = np.searchsorted(known, np.arange(_PARTS * len(below)) / _PARTS, side="right") - 1
+    at = starts[np.minimum((ranks * _PARTS).astype(np.int64), _PARTS - 1) + position * _PARTS]
+    beyond = np.append(known[1:], np.inf)
+    for _ in range(int(np.diff(starts, append=last).max())):
+        at += beyond[at] <= wanted
+    widths = np.diff(known, append=np.inf)
+    slopes = np.divide(np.diff(values, append=0), widths, out=np.zeros(len(known)), where=widths > 0)
+    return slopes[at] * (wanted - known[at]) + values[at]
 
 
 def _far(near: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -106,15 +106,27 @@ class Table:
         return self.columns[self.domain.position(name)]
 
     def project(self, attributes: Iterable[str]) -> Table:
-        """Only these attributes, in domain order, without copying."""
+        """Only these attributes, in domain order, without copying; kept counts are shared."""
         domain = self.domain.project(attributes)
         texts = {name: column for name, column in self.texts.items() if name in domain.names}
-        return Table(domain, tuple(self.column(name) for name in domain), texts)
+        return self._of_same_rows(domain, tuple(self.column(name) for name in domain), texts)
 
     def rows(self, start: int, stop: int) -> Table:
-        """Rows start to stop - 1, without copying."""
+        """Rows start to stop - 1, without copying; of all rows, kept counts are shared."""
+        if start == 0 and stop >= self.record_count:
+            return self._of_same_rows(self.domain, self.columns, self.texts)
         texts = {name: column.take(slice(start, stop)) for name, column in self.texts.items()}
         return Table(self.domain, tuple(column[start:stop] for column in self.columns), texts)
+
+    def _of_same_rows(
+        self,
+        domain: Domain,
+        columns: tuple[NDArray[np.unsignedinteger[Any]], ...],
+        texts: Mapping[str, TextColumn],
+    ) -> Table:
+        table = Table(domain, columns, texts)
+        object.__setattr__(table, "_kept", self._kept)
+        return table
 
     def take(self, indices: NDArray[np.integer[Any]]) -> Table:
         """The rows at these indices, in this order."""
@@ -132,6 +144,8 @@ class Table:
             Shape (n_r,), in row-major order of the clique as given.
         """
         names = tuple(clique)
+        if not any(groups) and (kept := self._kept.found(names)) is not None:
+            return kept.copy()
         counts = np.zeros(math.prod(grouped_shape(self.domain.shape(names), groups)), dtype=np.int64)
         for start in range(0, self.record_count, ROWS_AT_ONCE):
             cells = self.cell_codes(names, start, start + ROWS_AT_ONCE, groups)

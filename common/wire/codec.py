@@ -24,6 +24,7 @@ def encode_description(description: PartyDescription) -> bytes:
         identity=description.identity,
         alignments=description.alignments,
         identifiers=description.identifiers,
+        max_cells=description.max_cells,
     )
     return message.SerializeToString()
 
@@ -48,6 +49,7 @@ def decode_description(data: bytes) -> PartyDescription:
         identity=message.identity,
         alignments=tuple(message.alignments),
         identifiers=tuple(message.identifiers),
+        max_cells=message.max_cells if message.HasField("max_cells") else None,
     )
 
 

@@ -58,7 +58,7 @@ class DescribeRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class PartyDescription(_message.Message):
-    __slots__ = ("name", "protocol_version", "software_version", "domain_json", "record_count", "protocols", "identity", "alignments", "identifiers")
+    __slots__ = ("name", "protocol_version", "software_version", "domain_json", "record_count", "protocols", "identity", "alignments", "identifiers", "max_cells")
     NAME_FIELD_NUMBER: _ClassVar[int]
     PROTOCOL_VERSION_FIELD_NUMBER: _ClassVar[int]
     SOFTWARE_VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -68,6 +68,7 @@ class PartyDescription(_message.Message):
     IDENTITY_FIELD_NUMBER: _ClassVar[int]
     ALIGNMENTS_FIELD_NUMBER: _ClassVar[int]
     IDENTIFIERS_FIELD_NUMBER: _ClassVar[int]
+    MAX_CELLS_FIELD_NUMBER: _ClassVar[int]
     name: str
     protocol_version: int
     software_version: str
@@ -77,7 +78,16 @@ class PartyDescription(_message.Message):
     identity: bytes
     alignments: _containers.RepeatedScalarFieldContainer[str]
     identifiers: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., protocol_version: _Optional[int] = ..., software_version: _Optional[str] = ..., domain_json: _Optional[str] = ..., record_count: _Optional[int] = ..., protocols: _Optional[_Iterable[str]] = ..., identity: _Optional[bytes] = ..., alignments: _Optional[_Iterable[str]] = ..., identifiers: _Optional[_Iterable[str]] = ...) -> None: ...
+    max_cells: int
+    def __init__(self, name: _Optional[str] = ..., protocol_version: _Optional[int] = ..., software_version: _Optional[str] = ..., domain_json: _Optional[str] = ..., record_count: _Optional[int] = ..., protocols: _Optional[_Iterable[str]] = ..., identity: _Optional[bytes] = ..., alignments: _Optional[_Iterable[str]] = ..., identifiers: _Optional[_Iterable[str]] = ..., max_cells: _Optional[int] = ...) -> None: ...
+
+class Verdict(_message.Message):
+    __slots__ = ("refusals", "by_hand")
+    REFUSALS_FIELD_NUMBER: _ClassVar[int]
+    BY_HAND_FIELD_NUMBER: _ClassVar[int]
+    refusals: _containers.RepeatedCompositeFieldContainer[Refusal]
+    by_hand: bool
+    def __init__(self, refusals: _Optional[_Iterable[_Union[Refusal, _Mapping]]] = ..., by_hand: _Optional[bool] = ...) -> None: ...
 
 class ProbeFrame(_message.Message):
     __slots__ = ("wanted", "clock_us", "payload")

@@ -14,6 +14,7 @@ SERVICE = "dpmosaic.v1.Party"
 METHODS = (
     "Describe",
     "Probe",
+    "Review",
     "Accept",
     "Introduce",
     "Open",
@@ -44,9 +45,9 @@ OPTIONS = (
     # A frame holds 1 MiB. gRPC's own limit of 4 MiB on a message stays.
     ("grpc.so_reuseport", 0),
     ("grpc.use_local_subchannel_pool", 1),
-    # No proxy between two sides that pinned each other.
-    ("grpc.enable_http_proxy", 0),
 )
+_NO_PROXY = (("grpc.enable_http_proxy", 0),)
+"""Variables of the environment do not choose a way that nobody of the two sides named."""
 
 
 @dataclass(frozen=True)
@@ -86,16 +87,19 @@ def certificate_configuration(side: TlsSide) -> grpc.ServerCertificateConfigurat
     return grpc.ssl_server_certificate_configuration([pair], roots)
 
 
-def secure_channel(address: str, own: TlsSide, peer: Certificate) -> grpc.Channel:
-    """A channel only to the holder of one certificate.
+def secure_channel(address: str, own: TlsSide, peer: Certificate, proxy: str | None = None) -> grpc.Channel:
+    """A channel only to the holder of one certificate; also through a proxy, which sees encrypted bytes.
 
     Args:
         address: host and port.
         own: this side.
         peer: pinned certificate of the other side; the name in it replaces the host's.
+        proxy: URL of an HTTP proxy that passes connections on by CONNECT; None for none.
     """
+    way = _NO_PROXY if proxy is None else (("grpc.http_proxy", proxy),)
     credentials = grpc.ssl_channel_credentials(peer.leaf_pem, own.key, own.certificate.pem)
-    return grpc.secure_channel(address, credentials, (*OPTIONS, ("grpc.ssl_target_name_override", peer.host)))
+    named = ("grpc.ssl_target_name_override", peer.host)
+    return grpc.secure_channel(address, credentials, (*OPTIONS, *way, named))
 
 
 def fingerprint_of(context: grpc.ServicerContext) -> str | None:

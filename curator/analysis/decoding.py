@@ -27,6 +27,7 @@ from ...common.data.rules.plain import numbers as as_numbers
 from ...common.data.rules.values import drawn_together
 from ...common.data.table import Table
 from ...common.data.unmodelled import Identifier
+from ..releasing.csv_writing import cells, joined
 from ..releasing.frames import spelled_column, typed_column
 from ..releasing.spreadsheets import with_apostrophes
 from .conditions import Condition
@@ -37,9 +38,6 @@ Column = NDArray[Any]
 
 _MOST_COMBINED = 2**14
 """Most combinations of codes whose joined texts are kept."""
-
-_QUOTED = r'[,"\r\n]'
-"""A cell of a CSV file with one of these is quoted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,10 +125,7 @@ class Decoder:
     ) -> memoryview:
         """The same rows as lines of a CSV file."""
         parts = [self._text(part, table, values, first, spreadsheet_safe) for part in self._runs]
-        empty = '""' if len(self.domain.columns) == 1 else ""
-        filled = {"null_handling": "replace", "null_replacement": empty}
-        last = pc.binary_join_element_wise(parts.pop(), "", "\n", **filled)
-        return _bytes_of(pc.binary_join_element_wise(*parts, last, ",", **filled) if parts else last)
+        return joined(parts, alone=len(self.domain.columns) == 1)
 
     def header(self, spreadsheet_safe: bool) -> str:
         """The first line of a CSV file."""
@@ -256,32 +251,6 @@ def _looked_up(known: pa.Array, codes: NDArray[Any]) -> pa.Array:
 
 def _cells(values: Column, spreadsheet_safe: bool) -> pa.Array:
     """Cells of a CSV file, quoted where they need it; null for a missing value."""
-    frame = pd.DataFrame({"": values})
-    rows = (with_apostrophes(frame) if spreadsheet_safe else frame)[""]
-    try:
-        found = pa.Array.from_pandas(rows)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        # Categories of several types.
-        found = pa.array([None if value is None else str(value) for value in rows.tolist()], pa.string())
-    if pa.types.is_boolean(found.type):
-        return pc.if_else(found, "True", "False")
-    texts = found.cast(pa.string())
-    if pa.types.is_integer(found.type):
-        return texts
-    if pa.types.is_floating(found.type):
-        # As Python writes them: 5.0, not 5.
-        return pc.replace_substring_regex(texts, r"^(-?\d+)$", r"\1.0")
-    special = pc.match_substring_regex(texts, _QUOTED)
-    if not pc.any(special).as_py():
-        return texts
-    doubled = pc.replace_substring(texts, '"', '""')
-    return pc.if_else(special, pc.binary_join_element_wise('"', doubled, '"', ""), texts)
-
-
-def _bytes_of(texts: pa.Array) -> memoryview:
-    """All texts, one after the other."""
-    _, offsets, data = texts.buffers()
-    if data is None:
-        return memoryview(b"")
-    ends = np.frombuffer(offsets, dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    return memoryview(data)[ends[0] : ends[-1]]
+    if spreadsheet_safe:
+        values = with_apostrophes(pd.DataFrame({"": values}))[""].to_numpy()
+    return cells(values)

@@ -11,9 +11,7 @@ repeat their codes.
 from __future__ import annotations
 
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -37,6 +35,7 @@ from ..pgm.model import MarkovRandomField
 from ..pgm.sampling import generate
 from ..pgm.supplemented import SupplementedModel
 from ..pgm.zeros import zeros_of
+from ..releasing.blocks import made_in_order
 from ..releasing.obedience import Source, breaking, obeying, with_dependents, with_maps
 from .conditions import Condition, Where
 from .decoding import Column, Counts, Decoder
@@ -60,8 +59,6 @@ FEWEST = 20
 
 _LARGEST_TREE = 2**22
 """Most cells of a junction tree that is made of a network (32 MiB)."""
-
-_WORKERS = 2
 
 _TRIAL = 4096
 """Rows that are drawn at least when others were refused."""
@@ -177,17 +174,7 @@ class Drawing:
         Args:
             make: may be called in several threads.
         """
-        waiting: deque[Future[Made]] = deque()
-        workers = ThreadPoolExecutor(_WORKERS)
-        try:
-            for place in range(-(-self.rows // BLOCK)):
-                waiting.append(workers.submit(partial(self._made, make, place)))
-                if len(waiting) > _WORKERS:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            workers.shutdown(cancel_futures=True)
+        return made_in_order(partial(self._made, make), -(-self.rows // BLOCK))
 
     def _made(self, make: Callable[[Block], Made], place: int) -> Made:
         return make(self._block(place))

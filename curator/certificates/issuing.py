@@ -12,12 +12,11 @@ from importlib.metadata import version
 from ...common.data.grouping import group_counts
 from ...common.privacy.budget import Accountant
 from ...common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
-from ...common.privacy.cost import Adjacency
 from ...common.version import __version__
 from ..measurers.measurer import Observer
 from ..mechanisms.parts.fitted import FittedModel
 from .certificate import Certificate
-from .privacy_loss import checked_epsilon
+from .checking import second_opinions
 from .statements import (
     Observed,
     Promise,
@@ -187,25 +186,6 @@ def promised(
         with_bins,
         epsilon_with_bins,
     )
-
-
-def second_opinions(
-    plan: StatedPlan, accountant: Accountant, observers: Sequence[Observer]
-) -> Mapping[float, float | None]:
-    """Epsilon by the privacy loss distribution for each factor of noise; empty without a delta.
-
-    Args:
-        plan: what was asked for.
-        accountant: what was charged, in full.
-        observers: see `issue`.
-    """
-    delta = plan.noise_budget.delta
-    if delta is None:
-        return {}
-    # A privacy loss distribution takes seconds: one for each factor.
-    factors = {1.0, *(observer.noise_factor for observer in observers)}
-    adjacency, rows = Adjacency.named(plan.adjacency), plan.rows_per_person
-    return {factor: checked_epsilon(accountant, delta, adjacency, factor, rows) for factor in factors}
 
 
 def _rho_seen(accountant: Accountant, noise_factor: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Collection
 from fractions import Fraction
 from functools import reduce
 from importlib import import_module
@@ -100,8 +101,21 @@ def checked_epsilon(
     return min(found, gaussian_epsilon(mu, delta)) if found <= within else float(found)
 
 
+def checked_epsilons(
+    accountant: Accountant,
+    delta: float,
+    adjacency: Adjacency,
+    factors: Collection[float],
+    rows_per_person: int,
+) -> dict[float, float | None]:
+    """`checked_epsilon` for each of some factors of noise."""
+    return {
+        factor: checked_epsilon(accountant, delta, adjacency, factor, rows_per_person) for factor in factors
+    }
+
+
 def prepare_check() -> None:
-    """Imports dp-accounting, for a thread that has time before `checked_epsilon` is called."""
+    """Imports dp-accounting, for a thread or process that has time before `checked_epsilon` is called."""
     import_module("dp_accounting.pld.privacy_loss_distribution")
 
 

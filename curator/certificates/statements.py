@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
+from ...common.about import About
 from ...common.data.domain import Clique
 from ...common.history import Mark
 from ...common.labels import LabelSearch
@@ -121,6 +122,11 @@ class StatedBins:
     labels_delta: float = field(default=0.0, metadata=OPTIONAL)
 
 
+def stated_about(about: About) -> About | None:
+    """What a certificate states of the reason of a release; None of none."""
+    return None if about == About() else about
+
+
 def stated_bins(chosen: Chosen | None) -> StatedBins | None:
     """What a certificate states of the chosen codes of a plan; None of none."""
     if chosen is None:
@@ -157,6 +163,7 @@ class StatedPlan:
             reviewed; such a release is not private as stated.
         bins: the release that chose codes before; None if the domain says all codes.
         labels: open categories whose labels the release looked for; None for none.
+        about: the reason of the release, as the parties read it; None if none was stated.
     """
 
     attributes: Mapping[str, int]
@@ -181,6 +188,7 @@ class StatedPlan:
     unreviewed: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
     bins: StatedBins | None = field(default=None, metadata=OPTIONAL)
     labels: LabelSearch | None = field(default=None, metadata=OPTIONAL)
+    about: About | None = field(default=None, metadata=OPTIONAL)
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism.get("name"), str):

@@ -14,7 +14,7 @@ from ...common.privacy.conversion import gaussian_epsilon
 from ...common.protocols.partition import Partition
 from .certificate import Certificate
 from .check import Check
-from .statements import stated_alignment, stated_bins, stated_roles
+from .statements import stated_about, stated_alignment, stated_bins, stated_roles
 
 
 def check_terms(certificate: Certificate, terms: ReleaseTerms, spent: Fraction) -> Iterator[Check]:
@@ -125,9 +125,10 @@ def _check_purpose(certificate: Certificate, terms: ReleaseTerms) -> Check:
         and json.dumps(plan.mechanism, sort_keys=True) == signed.mechanism
         and (workload.in_words, workload.digest()) == (signed.workload, signed.workload_digest)
         and plan.labels == signed.labels
+        and plan.about == stated_about(signed.about)
     )
     if not same:
-        return Check("purpose", False, "another domain, mechanism, workload or labels than signed")
+        return Check("purpose", False, "another domain, mechanism, workload, labels or reason than signed")
     return Check("purpose", True, f"{plan.mechanism['name']} for {signed.workload}, as signed")
 
 

@@ -20,6 +20,7 @@ from ...common.privacy.cost import score_sigma
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.registry import BUILT_IN
 from ..measurers.federation import FederationMeasurer
+from ..measurers.limits import is_too_large
 from ..measurers.masked import masked_sigma
 from ..parties.alignments import Aligned
 from ..parties.client import Connection, PartyClient
@@ -167,6 +168,8 @@ class _Planned:
     def expected_sigma(
         self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False, groups: Groups = ()
     ) -> float:
+        if is_too_large(self._terms, self.domain, clique, groups):
+            return math.inf
         if self._terms.masked is None:
             return self._plain.expected_sigma(clique, zcdp_rho, interaction, groups)
         return masked_sigma(self._terms.masked, self._terms.unit, clique, zcdp_rho, interaction, groups)

@@ -23,6 +23,7 @@ from ...common.protocols import indicator, registry
 from ..parties.asking import Asking
 from ..parties.federation import Federation, Member
 from .labels import LabelFinder
+from .limits import is_too_large
 from .measurer import Query
 from .scores import Batch, ScoringMeasurer, local_scores, score_charge
 
@@ -63,6 +64,7 @@ class FederationMeasurer(ScoringMeasurer):
         super().__init__(federation.domain, federation.record_count, granted)
         self._federation = federation
         self._protocol = registry.protocol_named(terms.protocol)
+        self._terms = terms
         self._release_id = terms.release_id
         self._unit = terms.unit
         self._record_wise = record_wise
@@ -74,7 +76,12 @@ class FederationMeasurer(ScoringMeasurer):
     def expected_sigma(
         self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False, groups: Groups = ()
     ) -> float:
-        """Root mean square of the standard deviations of the clique's cells, from public facts only."""
+        """Root mean square of the standard deviations of the clique's cells, from public facts only.
+
+        Infinite if the terms exclude a marginal of this size.
+        """
+        if is_too_large(self._terms, self.domain, clique, groups):
+            return math.inf
         query = Query(clique, zcdp_rho, "", interaction=interaction, groups=groups)
         if self._record_wise or any(len(members) > 1 for members in self._federation.slices):
             return self._sigma_of(query)

@@ -52,6 +52,7 @@ from ...common.protocols.scores.query import Integers
 from ..parties.asking import Asking
 from ..parties.federation import Federation
 from .labels import LabelFinder
+from .limits import is_too_large
 from .measurer import Observer, Query
 from .scores import Batch, ScoringMeasurer, local_scores, score_charge, shared_scores, without_absent
 from .size import NoisySize
@@ -177,6 +178,7 @@ class MaskedMeasurer(ScoringMeasurer):
         super().__init__(federation.domain, federation.record_count, granted)
         if terms.masked is None:
             raise ValueError("the terms of a masked release have a masked plan")
+        self._terms = terms
         self._plan = terms.masked
         self._clients = [member.client for member in federation.members]
         self._release_id = terms.release_id
@@ -198,7 +200,9 @@ class MaskedMeasurer(ScoringMeasurer):
     def expected_sigma(
         self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False, groups: Groups = ()
     ) -> float:
-        """Standard deviation of every cell; infinite if the clique's openings exceed their limit."""
+        """Standard deviation of every cell; infinite if openings exceed their limit, or terms exclude it."""
+        if is_too_large(self._terms, self.domain, clique, groups):
+            return math.inf
         return masked_sigma(self._plan, self._unit, clique, zcdp_rho, interaction, groups)
 
     def measurable_groups(self, groups: Groups) -> Groups:

@@ -28,9 +28,10 @@ from ...common.messages import (
     PartyDescription,
     ReleaseTerms,
     ScoreQuery,
+    Verdict,
 )
 from ...common.statement import Claim, Statement
-from ...common.wire import alignments, codec, probes, queries, statements, streams
+from ...common.wire import alignments, codec, probes, queries, refusals, statements, streams
 
 
 class Connection(Protocol):
@@ -104,6 +105,11 @@ class PartyClient:
         """
         signed = codec.encode_signed_terms(encode_terms(terms), signature, seen)
         return codec.decode_acceptance(self._single("Accept", [signed]))
+
+    def review(self, terms: ReleaseTerms, signature: bytes = b"", seen: Mark = START) -> Verdict:
+        """Asks the party what it would say to these terms; nothing is reserved; arguments as of `accept`."""
+        signed = codec.encode_signed_terms(encode_terms(terms), signature, seen)
+        return refusals.decode_verdict(self._single("Review", [signed]))
 
     def introduce(self, introduction: Introduction) -> None:
         """Introduces the other participants to the party."""

@@ -11,10 +11,10 @@ from ...common.crypto.randomness import RandomStream
 from ...common.dealing.dealing import Dealing
 from ...common.errors import ProtocolError
 from ...common.history import START
-from ...common.messages import PROTOCOL_VERSION, PartyDescription, ReleaseTerms
+from ...common.messages import PROTOCOL_VERSION, PartyDescription, ReleaseTerms, Verdict
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.version import __version__
-from ...common.wire import codec, queries, streams
+from ...common.wire import codec, queries, refusals, streams
 
 
 class CuratorDealer:
@@ -38,6 +38,8 @@ class CuratorDealer:
         match method:
             case "Describe":
                 yield codec.encode_description(self._describe())
+            case "Review":
+                yield refusals.encode_verdict(Verdict())
             case "Accept":
                 terms, _, _ = codec.decode_signed_terms(*requests)
                 self._terms = decode_terms(terms)

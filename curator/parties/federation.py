@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ...common.data.domain import Clique, Domain
-from ...common.errors import DataError, PolicyError, ProtocolError
-from ...common.messages import PROTOCOL_VERSION, Acceptance, PartyDescription, ReleaseTerms
+from ...common.errors import (
+    DataError,
+    MosaicError,
+    ProtocolError,
+)
+from ...common.messages import PROTOCOL_VERSION, Acceptance, PartyDescription, ReleaseTerms, Verdict
 from ...common.protocols.alignment.alignment import Population
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS, DealerEntry
@@ -15,6 +20,7 @@ from ...common.protocols.partition import Partition, RosterEntry
 from .alignments import Aligned
 from .client import Connection, PartyClient
 from .marks import Marks
+from .replies import raise_worst, together, tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +52,13 @@ class DealerMember:
         client: client of the dealer.
         entry: name and identity.
         party: whether it is a party of the release too.
+        max_cells: see `PartyDescription`.
     """
 
     client: PartyClient
     entry: DealerEntry
     party: bool
+    max_cells: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +100,13 @@ class Federation:
         return sum(map(self.aligned.alignment.record_count, range(len(self.slices))))
 
     @property
+    def max_cells(self) -> int | None:
+        """The largest number of cells that all parties and dealers allow a marginal; None for any."""
+        stated = [member.description.max_cells for member in self.members]
+        stated += [dealer.max_cells for dealer in self.dealers]
+        return min((limit for limit in stated if limit is not None), default=None)
+
+    @property
     def partition(self) -> Partition:
         """Which party holds what, with the attributes' sizes only."""
         roster = tuple(
@@ -112,7 +127,7 @@ class Federation:
     def accept(
         self, terms: ReleaseTerms, signature: bytes = b"", marks: Marks | None = None
     ) -> tuple[Acceptance, ...]:
-        """Asks every party to reserve the release's budget; stops at the first refusal.
+        """Asks every party and dealer to reserve the release's budget, also after one of them did not.
 
         Args:
             terms: terms of the release.
@@ -123,16 +138,12 @@ class Federation:
             The signed acceptance of each participant, in the plan's order.
 
         Raises:
-            PolicyError: a party's policy does not allow the release; names the party.
+            PolicyError: a party's policy does not allow the release; names every party that refuses.
             ProtocolError: a party's ledger was restored from an old copy; names the party.
+            PartyUnavailable: none refuses, and a party does not answer.
+            ApprovalPending: none refuses, all answer, and some wait for their operators; names all of these.
         """
         marks = Marks() if marks is None else marks
-        for member in self.members:
-            if terms.aligning is None and terms.protocol not in member.description.protocols:
-                raise PolicyError(
-                    f"party {member.description.name!r} does not allow the protocol {terms.protocol!r}; "
-                    "choose another protocol or ask its owner to allow it"
-                )
         accepted = self._accepted(terms, signature, marks)
         if (terms.masked or terms.aligning) is not None and len(self.members) > 1:
             # Parties compare the marks of the others with those that they had seen when they accepted the
@@ -153,13 +164,48 @@ class Federation:
         dealers.pop(CURATOR_DEALS, None)
         return parties | dealers
 
+    def review(
+        self, terms: ReleaseTerms, signature: bytes = b"", marks: Marks | None = None
+    ) -> dict[str, Verdict | MosaicError]:
+        """What every participant would say to terms; reserves and charges nothing; see `accept`.
+
+        Returns:
+            By name, its verdict, or the error by which it refused to look at them.
+        """
+        marks = Marks() if marks is None else marks
+        return {
+            name: tried(partial(client.review, terms, signature, marks.of(identity)))
+            for name, identity, client in self._participants(terms)
+        }
+
+    def check_allowed(self, terms: ReleaseTerms, signature: bytes, marks: Marks | None = None) -> None:
+        """Returns only if every participant would accept terms, or leave the decision to a person.
+
+        Raises:
+            PolicyError: one would not; names all of these and all of their reasons.
+            PartyUnavailable: none refuses, and a party does not answer.
+        """
+        failed: dict[str, MosaicError] = {}
+        for name, said in self.review(terms, signature, marks).items():
+            if isinstance(said, MosaicError):
+                failed[name] = said
+            elif said.refusals:
+                failed[name] = together([type(r)(f"{name!r}: {r}") for r in said.refusals])
+        raise_worst(failed)
+
+    def _participants(self, terms: ReleaseTerms) -> list[tuple[str, bytes, PartyClient]]:
+        """Name, identity and client of all participants, in the plan's order."""
+        named = [(m.description.name, m.description.identity, m.client) for m in self.members]
+        return named + [(d.entry.name, d.entry.identity, d.client) for d in self.dealers_of(terms)]
+
     def _accepted(self, terms: ReleaseTerms, signature: bytes, marks: Marks) -> tuple[Acceptance, ...]:
         """The acceptances of all participants, in the plan's order."""
-        named = [(m.description.name, m.description.identity, m.client) for m in self.members]
-        named += [(d.entry.name, d.entry.identity, d.client) for d in self.dealers_of(terms)]
-        return tuple(
-            _accept(name, identity, client, terms, signature, marks) for name, identity, client in named
-        )
+        asked = {
+            name: tried(partial(_accept, name, identity, client, terms, signature, marks))
+            for name, identity, client in self._participants(terms)
+        }
+        raise_worst({name: said for name, said in asked.items() if isinstance(said, MosaicError)})
+        return tuple(said for said in asked.values() if isinstance(said, Acceptance))
 
 
 def connect(
@@ -222,7 +268,8 @@ def _dealer(dealer: str | Connection, slices: Sequence[Sequence[Member]]) -> Dea
             f"{description.name!r} is a party of no slice, and parties deal only for releases in which they "
             "take part; name other dealers in the plan"
         )
-    return DealerMember(client, DealerEntry(description.name, description.identity), party=False)
+    entry = DealerEntry(description.name, description.identity)
+    return DealerMember(client, entry, party=False, max_cells=description.max_cells)
 
 
 def _described(client: PartyClient) -> PartyDescription:

@@ -19,7 +19,6 @@ from ...common.crypto.randomness import KEY_BYTES
 from ...common.errors import DataError, ProtocolError
 from ...common.keyring import check_database
 
-NAME = "journal.sqlite"
 _DONE = "done"
 _FINISHED, _ABANDONED = b"finished", b"abandoned"
 _ERASE = "PRAGMA secure_delete = ON"

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -109,21 +110,26 @@ class SupplementedModel:
         return self.model.generate(rows, rng, self.pairs, self.larger, grouped, sweeps)
 
     def marginal(self, clique: Iterable[str]) -> Array:
-        """The expected counts of a clique's cells, from the pairs or else from the model.
+        """The expected counts of a clique's cells: as rows are adjusted to them, or else from the model.
 
         Raises:
             DataError: an attribute is unknown or named twice.
             ModelError: the computation needs too large a table.
         """
         named = self.domain.canonical(clique)
-        return self.pairs[named].copy() if named in self.pairs else self.model.marginal(named)
+        return self._held[named].copy() if named in self._held else self.model.marginal(named)
 
     def marginals_within_limits(self, cliques: Iterable[Clique]) -> list[Array | None]:
         """Several marginals, with None for each clique whose computation needs too large a table."""
         asked = [self.domain.canonical(clique) for clique in cliques]
-        others = [clique for clique in asked if clique not in self.pairs]
+        others = [clique for clique in asked if clique not in self._held]
         found = dict(zip(others, self.model.marginals_within_limits(others), strict=True))
-        return [self.pairs[clique].copy() if clique in self.pairs else found[clique] for clique in asked]
+        return [self._held[clique].copy() if clique in self._held else found[clique] for clique in asked]
+
+    @cached_property
+    def _held(self) -> dict[Clique, Array]:
+        """Pairs and larger marginals of single codes."""
+        return {**{one.clique: one.counts for one in self.grouped if not any(one.groups)}, **self.pairs}
 
     def save(self, path: str | Path) -> None:
         """Write model and pairs to one file in numpy's .npz format, without pickled objects."""

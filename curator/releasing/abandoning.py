@@ -11,11 +11,11 @@ from ...common.canonical.terms import decode_terms
 from ...common.errors import DataError, MosaicError
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ..certificates.verify import BINS
-from ..parties import journal as journals
 from ..parties.client import PartyClient
 from ..parties.connection import RetryPolicy
 from ..parties.home import CuratorHome
 from ..parties.journal import Journal
+from ..parties.private_folder import JOURNAL, journal_of
 
 _RETRIES = RetryPolicy(call_s=60.0, tries=3)
 
@@ -44,21 +44,25 @@ def abandon(journal: Journal, clients: Mapping[str, PartyClient]) -> dict[str, s
 
 
 def abandon_folder(folder: Path) -> dict[str, str]:
-    """Ends the release in a folder; see `abandon`.
+    """Ends the release whose results would be in a folder; see `abandon`.
+
+    Args:
+        folder: folder of the results.
 
     Raises:
         DataError: there is no release, it is finished, or it is running.
     """
-    choice = folder / BINS / journals.NAME
+    path = journal_of(folder)
+    choice = path.parent / BINS / JOURNAL
     before = {}
     if choice.exists():
         with contextlib.suppress(DataError):
-            before = _abandoned(choice.parent)
-    return before | _abandoned(folder)
+            before = _abandoned(choice)
+    return before | _abandoned(path)
 
 
-def _abandoned(folder: Path) -> dict[str, str]:
-    with contextlib.closing(Journal(folder / journals.NAME, abandoned=True)) as journal, journal.locked():
+def _abandoned(path: Path) -> dict[str, str]:
+    with contextlib.closing(Journal(path, abandoned=True)) as journal, journal.locked():
         terms = journal.note("terms")
         # Without terms, nobody was asked to accept any.
         named = () if terms is None else decode_terms(terms).plan.participants

@@ -81,7 +81,8 @@ class Proposal:
                 f"adjacency: {adjacency.value!r} hides the number of records, which is public unless the "
                 "parties are aligned; add [alignment], or choose 'zero-out'"
             )
-        unit = PrivacyUnit(adjacency, self.purpose.rows_per_person)
+        unit, most = PrivacyUnit(adjacency, self.purpose.rows_per_person), federation.max_cells
+        _check_singles(federation.domain, most)
         plan = measuring(name).plan(federation, self.granted, unit, self.collusions)
         if isinstance(plan, MaskedPlan):
             plan = replace(plan, check=self.check)
@@ -92,9 +93,11 @@ class Proposal:
             self.adjacency,
             self.charged_rho,
             plan,
-            self.purpose
-            if self.copies == 1
-            else replace(self.purpose, budget=Budget(zcdp_rho=self.charged_rho)),
+            replace(
+                self.purpose,
+                max_cells=most,
+                budget=self.purpose.budget if self.copies == 1 else Budget(zcdp_rho=self.charged_rho),
+            ),
         )
 
 
@@ -164,6 +167,8 @@ def agree(
 ) -> Agreement:
     """Asks all parties to identify themselves and to accept the terms; each reserves the budget.
 
+    Nobody reserves anything before all have said that they allow the release.
+
     Args:
         domain: domain of the whole table.
         links: connections to the parties, slice by slice.
@@ -196,6 +201,7 @@ def agree(
     acceptances: tuple[Acceptance, ...] = ()
     if not recalled:
         try:
+            asking.persist(lambda: federation.check_allowed(terms, signature, marks), nothing_delivered)
             acceptances = asking.persist(
                 lambda: federation.accept(terms, signature, marks), nothing_delivered
             )
@@ -215,6 +221,16 @@ def _check_identities(federation: Federation, identities: Mapping[str, bytes]) -
             raise PolicyError(
                 f"{name!r}: expected the identity of its enrolled card, got another; enroll its card"
             )
+
+
+def _check_singles(domain: Domain, most: int | None) -> None:
+    """Refuses attributes whose own marginal is larger than a party or dealer allows."""
+    large = [name for name in domain if most is not None and domain[name].size > most]
+    if large:
+        raise DataError(
+            f"the parties and dealers allow marginals of at most {most} cells, and {', '.join(large)} has "
+            "more values; declare fewer, or ask their owners to raise max_cells"
+        )
 
 
 def nothing_delivered() -> None:

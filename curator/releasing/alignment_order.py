@@ -6,15 +6,16 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from ...common.about import About
 from ...common.errors import DataError
 from ...common.messages import PROTOCOL_VERSION, Purpose, ReleaseTerms
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency
-from ...common.protocols.alignment.alignment import Population
+from ...common.protocols.alignment.alignment import DEFAULT_RHO, Population
 from ...common.protocols.alignment.match_keys import MatchKey
 from ...common.protocols.alignment.plan import ALIGNMENT, FIRST, HMAC, AlignmentPlan
 from ..parties.federation import Federation
@@ -27,8 +28,6 @@ KEYS: Mapping[str, type | tuple[type, ...]] = {
     "duplicates": str,
     "across_slices": str,
 }
-DEFAULT_RHO = 0.002
-"""What an alignment may cost unless a plan says otherwise, zCDP."""
 
 
 @dataclass(frozen=True)
@@ -105,11 +104,13 @@ class AlignmentProposal:
         release_id: unique identifier of the release that makes it.
         order: how rows are aligned.
         adjacency: which tables are neighbours.
+        about: the reason, for the people who decide on it.
     """
 
     release_id: str
     order: AlignmentOrder
     adjacency: Adjacency
+    about: About = field(default_factory=About)
 
     @property
     def granted(self) -> Fraction:
@@ -125,6 +126,7 @@ class AlignmentProposal:
             json.dumps({"name": ALIGNMENT}),
             "no marginal",
             nothing,
+            about=self.about,
         )
         return ReleaseTerms(
             self.release_id,

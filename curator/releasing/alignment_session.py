@@ -7,7 +7,8 @@ import hashlib
 import json
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from ...common.card import as_text
@@ -15,12 +16,12 @@ from ...common.errors import DataError
 from ...common.keyring import write_private
 from ...common.protocols.alignment.plan import AlignmentPlan
 from ..certificates.alignment import AlignmentCertificate
-from ..parties import journal as journals
 from ..parties.asking import Asking
 from ..parties.client import Connection
 from ..parties.federation import Federation, connect
 from ..parties.home import CuratorHome
 from ..parties.journal import Journal
+from ..parties.private_folder import JOURNAL, journal_of, make_private, results_beside
 from .agreement import nothing_delivered
 from .align_over_parties import align_over_parties
 from .alignment_order import AlignmentOrder, AlignmentProposal
@@ -33,8 +34,8 @@ _FOLDER, _ORDER = "alignments", "order"
 class AlignmentSession:
     """The alignments of one curator for one plan.
 
-    A journal of an unfinished one is in a folder of its own, in which `dpmosaic curator abandon` finds it; a
-    finished one is a file.
+    A journal of an unfinished one is in a folder of its own, as that of a release is, so that `dpmosaic
+    curator abandon` finds it; a finished one is a file.
 
     Attributes:
         home: folder of the curator.
@@ -93,7 +94,7 @@ class AlignmentSession:
         """
         with contextlib.closing(self._journal()) as journal, journal.locked():
             made = align_over_parties(
-                AlignmentProposal(journal.release_id, self.order, self.plan.adjacency),
+                self.proposal(journal.release_id),
                 self.plan.domain,
                 links,
                 journal,
@@ -107,16 +108,25 @@ class AlignmentSession:
             journal.finish()
         return made
 
+    def proposal(self, release_id: str) -> AlignmentProposal:
+        """The alignment as it is proposed today.
+
+        Args:
+            release_id: id of the release that makes it.
+        """
+        about = replace(self.plan.about, asked=datetime.now(UTC).date().isoformat())
+        return AlignmentProposal(release_id, self.order, self.plan.adjacency, about)
+
     @property
     def unfinished(self) -> Path | None:
-        """The folder of an unfinished alignment of the same plan; None if there is none."""
-        for path in sorted(self._folder.glob(f"*/{journals.NAME}")):
+        """The name of an unfinished alignment of the same plan for `dpmosaic curator abandon`, if any."""
+        for path in sorted(self._folder.glob(f"*/{JOURNAL}")):
             with contextlib.suppress(DataError), contextlib.closing(Journal(path)) as journal:
                 if self._file(journal.release_id).exists():
                     # The curator died before it noted that this one is finished.
                     journal.finish()
                 elif journal.note(_ORDER) == self._digest():
-                    return path.parent
+                    return results_beside(path.parent)
         return None
 
     @property
@@ -129,10 +139,10 @@ class AlignmentSession:
     def _journal(self) -> Journal:
         folder = self.unfinished
         if folder is not None:
-            return Journal(folder / journals.NAME)
-        folder = self._folder / secrets.token_hex(8)
-        folder.mkdir(parents=True, mode=0o700)
-        journal = Journal.create(folder / journals.NAME, self.plan.text)
+            return Journal(journal_of(folder))
+        path = journal_of(self._folder / secrets.token_hex(8))
+        make_private(path.parent)
+        journal = Journal.create(path, self.plan.text)
         journal.note_once("home", str(self.home.folder.resolve()).encode())
         journal.note_once(_ORDER, self._digest())
         return journal

@@ -1,4 +1,4 @@
-"""The release that chooses bins before another one: in a folder of its own beside the other's results."""
+"""The release that chooses bins before another one: in a folder of its own in the other's results."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ...common.measurement import Measurement
 from ...common.protocols.chosen import Chosen
 from ..certificates.verify import sha256_of
 from ..mechanisms.parts.fitted import Report, ignore
-from ..parties import journal as journals
 from ..parties.alignments import Aligned
 from ..parties.client import Connection
 from ..parties.home import CuratorHome
 from ..parties.journal import Journal
+from ..parties.private_folder import JOURNAL, make_private
 from . import outputs as files
 from .bins_order import bins_order
 from .choosing import Choice, choice_of, chosen_by
@@ -38,12 +38,14 @@ class BinsSession:
 
     Attributes:
         folder: folder of its results.
+        private: folder of its secret files.
         home: folder of the curator.
         plan: plan of the release that uses the bins.
         journal: journal of that release, which notes the choice.
     """
 
     folder: Path
+    private: Path
     home: CuratorHome
     plan: ReleasePlan
     journal: Journal
@@ -129,9 +131,9 @@ class BinsSession:
         return choice
 
     def _journal(self) -> Journal:
-        path = self.folder / journals.NAME
+        path = self.private / JOURNAL
         if not path.exists():
-            self.folder.mkdir(mode=0o700, exist_ok=True)
+            make_private(self.private)
             created = Journal.create(path, self.plan.text)
             created.note_once("home", str(self.home.folder.resolve()).encode())
             return created

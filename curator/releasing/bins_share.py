@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from ...common.data.domain import Domain
+from typing import TYPE_CHECKING
+
 from ...common.errors import DataError
+
+if TYPE_CHECKING:
+    from ...common.data.domain import Domain
 
 DEFAULT_SHARE = 0.1
 """Share of a budget by which bins are chosen."""

@@ -17,6 +17,11 @@ from .bins_share import DEFAULT_SHARE
 _TEMPLATE = """\
 # A release, drafted from the cards of the enrolled parties. Review every line.
 
+[about]                         # every party reads this before it decides, and the certificate states it
+purpose = ""                    # what the synthetic table is for
+contact = ""                    # who answers questions about it
+# until = 2030-12-31            # the last day on which a party may accept the release
+
 [release]
 domain = {domain}        # domain of the whole table
 # The promise is for one record, which is one row of one slice. A person with several rows, or with rows in

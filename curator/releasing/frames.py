@@ -32,7 +32,7 @@ def typed(table: Table, columns: Sequence[str], rng: np.random.Generator) -> pd.
         columns: names of the columns, in order.
         rng: draws values inside bins.
     """
-    return typed_values(table.domain, _values(table, rng), columns)
+    return typed_values(table.domain, decoded(table, rng), columns)
 
 
 def typed_values(domain: Domain, values: Mapping[str, NDArray[Any]], columns: Sequence[str]) -> pd.DataFrame:
@@ -46,20 +46,27 @@ def typed_values(domain: Domain, values: Mapping[str, NDArray[Any]], columns: Se
     return pd.DataFrame({name: typed_column(domain, name, values[name]) for name in columns})
 
 
-def spelled(table: Table, columns: Sequence[str], rng: np.random.Generator) -> pd.DataFrame:
-    """A synthetic table as a file of text holds it: dates and booleans as its domain writes them.
+def spelled_values(
+    domain: Domain, values: Mapping[str, NDArray[Any]], columns: Sequence[str]
+) -> pd.DataFrame:
+    """Decoded values as a file of text holds them: dates and booleans as their domain writes them.
+
+    Args:
+        domain: domain of the table.
+        values: of each column, shape (N,).
+        columns: names of the columns, in order.
+    """
+    written = {name: spelled_column(domain, name, values[name]) for name in columns}
+    return pd.DataFrame(written, copy=False)
+
+
+def decoded(table: Table, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+    """The values of each column, and new identifiers, shape (N,) each.
 
     Args:
         table: the table, coded.
-        columns: names of the columns, in order.
         rng: draws values inside bins.
     """
-    values = _values(table, rng)
-    return pd.DataFrame({name: spelled_column(table.domain, name, values[name]) for name in columns})
-
-
-def _values(table: Table, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-    """The values of each column, and new identifiers."""
     identifiers = [column for column in table.domain.unmodelled if isinstance(column, Identifier)]
     drawn = {column.name: column.drawn(table.record_count) for column in identifiers}
     return drawn | decode_table(table, rng)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from numpy.typing import NDArray
 
 from ...common.data.domain import Domain
 from ...common.data.table import Table
@@ -18,7 +18,7 @@ from ..mechanisms.parts.fitted import FittedModel
 from ..report.page import release_report
 from .csv_writing import write_csv
 from .evidence import EVIDENCE, Evidence
-from .frames import spelled, typed
+from .frames import spelled_values, typed_values
 from .spreadsheets import attributes_like_formulas, with_apostrophes
 from .table_format import TableFile, TableFormat
 
@@ -55,8 +55,8 @@ def check_folder(folder: Path, more: Sequence[str] = ()) -> None:
 def write(
     folder: Path,
     synthetic: Table,
+    values: Mapping[str, NDArray[Any]],
     columns: Sequence[str],
-    rng: np.random.Generator,
     certificate: Certificate,
     fitted: FittedModel,
     table_file: TableFile,
@@ -66,8 +66,8 @@ def write(
     Args:
         folder: checked by `check_folder`.
         synthetic: the synthetic table, coded.
+        values: its values, `decoded`.
         columns: column names in the order to write.
-        rng: draws values inside numeric bins.
         certificate: certificate of the release.
         fitted: model from which the rows were drawn, and its measurements.
         table_file: how the synthetic table is written.
@@ -77,7 +77,7 @@ def write(
     """
     if certificate.labels:
         write_text(folder / WARNING, "\n".join(certificate.labels) + "\n")
-    write_table(folder / table_file.table_format.file, synthetic, columns, rng, table_file)
+    write_table(folder / table_file.table_format.file, synthetic.domain, values, columns, table_file)
     fitted.model.save(folder / MODEL)
     Evidence.of(fitted, certificate.records).save(folder / EVIDENCE)
     write_text(folder / _REPORT, release_report(certificate, synthetic))
@@ -86,13 +86,17 @@ def write(
 
 
 def write_table(
-    path: Path, table: Table, columns: Sequence[str], rng: np.random.Generator, table_file: TableFile
+    path: Path,
+    domain: Domain,
+    values: Mapping[str, NDArray[Any]],
+    columns: Sequence[str],
+    table_file: TableFile,
 ) -> None:
     """Writes a synthetic table; arguments as of `write`."""
     if table_file.table_format is TableFormat.PARQUET:
-        typed(table, columns, rng).to_parquet(path, engine="pyarrow", index=False)
+        typed_values(domain, values, columns).to_parquet(path, engine="pyarrow", index=False)
     else:
-        rows = spelled(table, columns, rng)
+        rows = spelled_values(domain, values, columns)
         write_csv(path, with_apostrophes(rows) if table_file.spreadsheet_safe else rows)
 
 

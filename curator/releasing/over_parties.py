@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, date, datetime
 
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
@@ -25,6 +26,7 @@ from ..parties.journal import Journal
 from ..parties.marks import Marks
 from .agreement import agree
 from .journalled import giving_up, sealing, signatures_of
+from .memory import check_memory
 from .plan import ReleasePlan
 from .release import Layout, Released, ReleaseOrder, make_release
 
@@ -43,6 +45,7 @@ def release_over_parties(
     publish: Callable[[Released], Mapping[str, str]] = lambda made: {},
     away_s: float = 0.0,
     report: Report = ignore,
+    today: date | None = None,
 ) -> Released:
     """Makes or resumes a release; queries that were answered are not asked again.
 
@@ -59,14 +62,19 @@ def release_over_parties(
         publish: writes the files of the release; returns the SHA-256 of each by name, for the certificate.
         away_s: seconds to wait for an unavailable party.
         report: called after every step.
+        today: the day in UTC on which new terms are drawn up; None for the clock's.
 
     Raises:
         DataError: plan and parties do not fit each other; nothing has been measured.
+        ModelError: the marginals do not fit into the memory; nothing has been measured.
         PolicyError: a party does not allow the release. It is abandoned unless it waits for an operator.
         PartyUnavailable: a party stayed unavailable; the journal holds all answers so far.
     """
     order, keys, asking = order or order_of(plan), RandomStream(journal.key), Asking(journal, away_s)
-    proposal = order.proposal(journal.release_id)
+    asked = today or datetime.now(UTC).date()
+    proposal = replace(order, about=replace(order.about, asked=asked.isoformat())).proposal(
+        journal.release_id
+    )
     agreement = agree(
         plan.domain,
         links,
@@ -82,7 +90,10 @@ def release_over_parties(
         refused=giving_up(journal),
         recalled=journal.note("certificate") is not None,
     )
+    # The reason as the parties signed it, also when the release is resumed on a later day.
+    order = replace(order, about=agreement.terms.purpose.about)
     measurer = agreement.measurer(asking)
+    check_memory(order.domain, order.mechanism.steps(measurer, order.workload))
     made = make_release(order, Layout.of(agreement.terms.plan), measurer, keys, report=report)
     # A resumed release writes the same files, also those that state when its certificate was made, and gives
     # the parties the same certificate to sign.
@@ -147,4 +158,5 @@ def order_of(plan: ReleasePlan, chosen: Chosen | None = None) -> ReleaseOrder:
         plan.rows_per_person,
         plan.check,
         chosen,
+        about=plan.about,
     )

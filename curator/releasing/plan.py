@@ -6,9 +6,11 @@ import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+from ...common.about import About
 from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...common.privacy.budget import Budget
@@ -40,6 +42,7 @@ _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
     },
     "alignment": KEYS,
     "bins": {"share": float},
+    "about": {"purpose": str, "contact": str, "until": (date, str)},
     "network": {"call_seconds": (int, float), "tries": int, "listen": str},
     "slice": {"parties": list, "leaves_out": dict},
 }
@@ -74,6 +77,7 @@ class ReleasePlan:
         alignment: how the parties' rows are aligned; None if the parties of a slice hold the same records.
         bins_share: share of the budget by which a release of its own chooses the codes of open attributes;
             None if the domain has none.
+        about: the reason of the release, for the people who decide on it.
     """
 
     text: str
@@ -98,6 +102,7 @@ class ReleasePlan:
     listen: str | None
     alignment: AlignmentOrder | None
     bins_share: float | None
+    about: About
 
     @classmethod
     def load(cls, path: Path) -> ReleasePlan:
@@ -171,6 +176,7 @@ class ReleasePlan:
             network.get("listen"),
             _alignment(form.get("alignment"), protocol, release),
             _bins_share(form.get("bins"), domain),
+            _about(form.get("about", {})),
         )
 
     @property
@@ -248,6 +254,16 @@ def _bins_share(section: Mapping[str, Any] | None, domain: Domain) -> float | No
     return check_share(section.get("share", DEFAULT_SHARE))
 
 
+def _about(section: Mapping[str, Any]) -> About:
+    """The reason of the release."""
+    until = section.get("until", "")
+    try:
+        last = until.isoformat() if isinstance(until, date) else until
+        return About(section.get("purpose", ""), section.get("contact", ""), until=last)
+    except ValueError as cause:
+        raise DataError(f"plan: [about]: {cause}; fix it") from None
+
+
 def _as_text(value: object) -> str:
     """A TOML value as text on a command line."""
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -272,10 +288,10 @@ def _check(form: Mapping[str, Any]) -> None:
     slices = form.get("slice")
     if unknown or "release" not in form or not isinstance(slices, list) or not slices:
         raise DataError(
-            "plan: expected only [release], at least one [[slice]] and optionally [alignment], [bins] and "
-            "[network]; fix the sections"
+            "plan: expected only [release], at least one [[slice]] and optionally [about], [alignment], "
+            "[bins] and [network]; fix the sections"
         )
-    sections = [(name, form.get(name, {})) for name in ("release", "alignment", "bins", "network")]
+    sections = [(name, form.get(name, {})) for name in ("release", "about", "alignment", "bins", "network")]
     for section, entries in [*sections, *(("slice", piece) for piece in slices)]:
         if not isinstance(entries, dict):
             raise DataError(f"plan: expected keys and values in [{section}]; fix it")

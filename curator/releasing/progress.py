@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -21,21 +22,33 @@ from ..mechanisms.parts.fitted import Report, ignore
 from ..parties.activity import AWAY, IDLE, Activity
 
 _EVERY_S = 5.0
+_RARELY_S = 20.0
+"""Seconds between two lines where there is no terminal; a short release writes none."""
+
+_WAITS = "waits for the curator"
+"""What a terminal says of a party that is asked nothing, such as while the curator fits a model."""
 
 
 @contextlib.contextmanager
-def progress_bar(console: Console, activity: Activity | None = None) -> Iterator[Report]:
-    """Shows progress and the activity of each party in a terminal or notebook; silent elsewhere.
+def progress_bar(
+    console: Console, activity: Activity | None = None, rarely_s: float = _RARELY_S
+) -> Iterator[Report]:
+    """Shows progress and the activity of each party in a terminal or notebook; elsewhere a line now and then.
 
     Rich draws in a notebook with the package ipywidgets only; without it nothing is shown.
 
     Args:
         console: console of the error stream.
         activity: activity of the parties; None if there are no daemons.
+        rarely_s: seconds between two lines where there is neither.
     """
     notebook = console.is_jupyter and find_spec("ipywidgets") is not None
-    if console.quiet or not (console.is_terminal or notebook):
+    if console.quiet or (console.is_jupyter and not notebook):
         yield ignore
+        return
+    if not (console.is_terminal or notebook):
+        with _rare_lines(console, rarely_s) as told:
+            yield told
         return
     bar = Progress(
         TextColumn("{task.description}", markup=False),
@@ -47,9 +60,7 @@ def progress_bar(console: Console, activity: Activity | None = None) -> Iterator
     task = bar.add_task("starting", total=1.0)
 
     def report(done: Done) -> None:
-        where = f"round {done.round}: " if done.round else ""
-        what = " x ".join(done.clique) if done.clique else done.step
-        bar.update(task, completed=done.spent, description=printable(where + what))
+        bar.update(task, completed=done.spent, description=_in_words(done))
 
     def rendered() -> RenderableType:
         return bar if activity is None else Group(bar, parties(activity))
@@ -63,7 +74,8 @@ def parties(activity: Activity) -> Table:
     table = Table("party", "doing", "sent, MiB", "received, MiB", "last heard", box=None)
     for one in activity.snapshot():
         colour = {IDLE: "dim", AWAY: "red"}.get(one.doing, "green")
-        doing = Text.assemble((one.doing, colour), f" {one.seconds:.0f} s")
+        said = _WAITS if one.doing == IDLE else one.doing
+        doing = Text.assemble((said, colour), f" {one.seconds:.0f} s")
         mib = (f"{size / 2**20:.1f}" for size in (one.sent, one.received))
         table.add_row(Text(one.party), doing, *mib, f"{one.silent_s:.0f} s ago")
     return table
@@ -81,7 +93,7 @@ def progress_lines(
         every_s: seconds between two lines without a step.
     """
     latest = Done("starting", (), 0, 0.0)
-    lock, stopped = threading.Lock(), threading.Event()
+    lock = threading.Lock()
 
     def write_line() -> None:
         doing = [asdict(one) for one in activity.snapshot()]
@@ -93,15 +105,50 @@ def progress_lines(
             latest = done
             write_line()
 
-    def write_regularly() -> None:
-        while not stopped.wait(every_s):
-            with lock:
-                write_line()
+    def write_anyway() -> None:
+        with lock:
+            write_line()
 
-    thread = threading.Thread(target=write_regularly, name="progress", daemon=True)
+    with _regularly(write_anyway, every_s):
+        yield report
+
+
+@contextlib.contextmanager
+def _rare_lines(console: Console, every_s: float) -> Iterator[Report]:
+    """Writes one sentence every so many seconds, also while a step takes long."""
+    latest, began = Done("starting", (), 0, 0.0), time.monotonic()
+
+    def report(done: Done) -> None:
+        nonlocal latest
+        latest = done
+
+    def write_line() -> None:
+        passed, spent = time.monotonic() - began, 100 * latest.spent
+        line = f"{passed:.0f} s: {_in_words(latest)}, {spent:.0f} % of the budget"
+        console.print(line, markup=False, highlight=False)
+
+    with _regularly(write_line, every_s):
+        yield report
+
+
+@contextlib.contextmanager
+def _regularly(write: Callable[[], None], every_s: float) -> Iterator[None]:
+    """Calls a function every so many seconds, in a thread of its own."""
+    stopped = threading.Event()
+
+    def run() -> None:
+        while not stopped.wait(every_s):
+            write()
+
+    thread = threading.Thread(target=run, name="progress", daemon=True)
     thread.start()
     try:
-        yield report
+        yield
     finally:
         stopped.set()
         thread.join()
+
+
+def _in_words(done: Done) -> str:
+    where = f"round {done.round}: " if done.round else ""
+    return printable(where + (" x ".join(done.clique) if done.clique else done.step))

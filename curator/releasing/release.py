@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from fractions import Fraction
 
+from ...common.about import About
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Clique, Domain
 from ...common.data.table import Table
@@ -26,13 +27,15 @@ from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.partition import Partition
 from ...common.protocols.registry import Protocol
 from ..certificates.certificate import Certificate
-from ..certificates.issuing import issue, second_opinions
+from ..certificates.checking import Opinions, opinions_beside
+from ..certificates.issuing import issue
 from ..certificates.json_values import to_json_values
 from ..certificates.privacy_loss import prepare_check
 from ..certificates.statements import (
     StatedPlan,
     StatedStep,
     WeightedClique,
+    stated_about,
     stated_alignment,
     stated_bins,
     stated_roles,
@@ -64,6 +67,7 @@ class ReleaseOrder:
         check: check of openings (`MaskedPlan`); empty for none.
         chosen: codes that an earlier release chose, whose cost is a part of the budget; None for none.
         before: noisy one-way marginals from which it chose them.
+        about: the reason of the release, for the people who decide on it.
     """
 
     domain: Domain
@@ -78,6 +82,7 @@ class ReleaseOrder:
     check: str = ""
     chosen: Chosen | None = None
     before: tuple[Measurement, ...] = ()
+    about: About = field(default_factory=About)
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 1:
@@ -126,6 +131,7 @@ class ReleaseOrder:
             self.workload.digest(),
             self.rows_per_person,
             self.labels,
+            self.about,
         )
         return Proposal(
             release_id, self.protocol, self.adjacency, self.granted, purpose, self.collusions, self.check
@@ -185,10 +191,11 @@ def make_release(
     cost_factor: int = 1,
     seeded: bool = False,
     report: Report = ignore,
+    checks: Executor | None = None,
 ) -> Released:
     """Makes a release with a measurer.
 
-    The second opinion on epsilon is computed in a thread while the rows are drawn and bounded.
+    The second opinion on epsilon is computed while the rows are drawn and bounded.
 
     Args:
         order: specification of the release.
@@ -198,14 +205,17 @@ def make_release(
         cost_factor: what the parties are charged, as a multiple of the measurer's charges.
         seeded: whether the stream comes from a known seed, which labels the release.
         report: called after every step.
+        checks: where the second opinion is computed; by default in a thread.
     """
     measurer.before = order.before
     with ThreadPoolExecutor(1) as beside, one_thread():
-        if order.budget.delta is not None:
+        if checks is None and order.budget.delta is not None:
             beside.submit(prepare_check)
         fitted = order.mechanism.run(measurer, order.workload, stream.child("mechanism"), report)
         plan = stated_plan(order, layout, fitted.steps)
-        opinions = beside.submit(_opinions, plan, measurer)
+        opinions: Callable[[], Opinions] = dict
+        if measurer.not_private is None:
+            opinions = opinions_beside(checks or beside, plan, measurer.accountant, measurer.observers)
         # A noisy number improves while the mechanism measures.
         records = measurer.record_count
         synthetic = fitted.model.generate(order.rows or records, stream.child("rows").generator())
@@ -220,16 +230,9 @@ def make_release(
         seeded=seeded,
         observers=measurer.observers,
         packages=_packages(order, measurer),
-        opinions=opinions.result(),
+        opinions=opinions(),
     )
     return Released(synthetic, fitted, certificate)
-
-
-def _opinions(plan: StatedPlan, measurer: Measurer) -> Mapping[float, float | None]:
-    """The second opinions on the charges, all of which are made; none where nothing is promised."""
-    if measurer.not_private is not None:
-        return {}
-    return second_opinions(plan, measurer.accountant, measurer.observers)
 
 
 def _packages(order: ReleaseOrder, measurer: Measurer) -> dict[str, str]:
@@ -266,6 +269,7 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         unreviewed=order.domain.unreviewed,
         bins=stated_bins(order.chosen),
         labels=order.labels,
+        about=stated_about(order.about),
         **stated_roles(layout.masked),
     )
 

@@ -11,15 +11,16 @@ from ...common.crypto.randomness import RandomStream
 from ...common.errors import DataError
 from ..certificates.verify import BINS
 from ..mechanisms.parts.fitted import Report, ignore
-from ..parties import journal as journals
 from ..parties.activity import Activity
 from ..parties.alignments import Aligned
 from ..parties.client import Connection
 from ..parties.home import CuratorHome
 from ..parties.journal import Journal
+from ..parties.private_folder import JOURNAL, journal_of, make_private, private_folder
 from . import outputs as files
 from .alignment_session import AlignmentSession
 from .bins_session import BinsSession
+from .frames import decoded
 from .over_parties import order_of, release_over_parties
 from .plan import ReleasePlan
 from .release import Released
@@ -35,7 +36,7 @@ class Session:
     """One release in one folder.
 
     Attributes:
-        folder: folder of the results.
+        folder: folder of the results; its secret files are beside it (`private_folder`).
         home: folder of the curator.
         plan: plan of the release.
         journal: journal of the release.
@@ -62,8 +63,15 @@ class Session:
             DataError: the plan is invalid, or the folder holds an earlier release.
         """
         plan = ReleasePlan.load(plan_file)
-        files.check_folder(folder, [journals.NAME, BINS])
-        kept = Journal.create(folder / journals.NAME, plan.text)
+        files.check_folder(folder, [JOURNAL, BINS])
+        path = journal_of(folder)
+        if path.exists():
+            raise DataError(
+                f"{path.parent} holds the journal of a release into {folder}; resume it, or choose another "
+                "folder"
+            )
+        make_private(path.parent)
+        kept = Journal.create(path, plan.text)
         kept.note_once("plan_file", str(plan_file.resolve()).encode())
         kept.note_once("home", str(home.folder.resolve()).encode())
         kept.note_once("domain", plan.domain.digest().encode())
@@ -86,7 +94,7 @@ class Session:
             DataError: there is no release, it is finished, its plan changed, or format and spreadsheet_safe
                 do not fit.
         """
-        kept = Journal(folder / journals.NAME)
+        kept = Journal(journal_of(folder))
         with contextlib.ExitStack() as stack:
             stack.enter_context(contextlib.closing(kept))
             if table_format is None:
@@ -121,7 +129,8 @@ class Session:
             aligned = self._aligned(slices)
             order = order_of(plan)
             if plan.bins_share is not None:
-                choosing = BinsSession(self.folder / BINS, self.home, plan, self.journal)
+                secret = private_folder(self.folder) / BINS
+                choosing = BinsSession(self.folder / BINS, secret, self.home, plan, self.journal)
                 choice = choosing.choose(slices, watching, aligned, AWAY_S, report)
                 order = replace(order_of(plan, choice.chosen), before=choice.before)
 
@@ -129,8 +138,8 @@ class Session:
                 return files.write(
                     self.folder,
                     made.synthetic,
+                    decoded(made.synthetic, values),
                     made.synthetic.domain.columns,
-                    values,
                     made.certificate,
                     made.fitted,
                     self.table_file,

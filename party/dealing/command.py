@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 
 from ..printing import print_rows
 from ..role_commands import Folder, Json, add_commands, ledger_of
-from .home import DealerHome
+
+if TYPE_CHECKING:
+    from .home import DealerHome
 
 dealer_commands = typer.Typer(
     help="A dealer of randomness, which holds no rows: its keys, its policy, its daemon.",
@@ -17,9 +21,15 @@ dealer_commands = typer.Typer(
 @dealer_commands.command()
 def releases(folder: Folder, json_output: Json = False) -> None:
     """List the accepted releases."""
-    with ledger_of(DealerHome.open(folder)) as opened:
+    with ledger_of(_home().open(folder)) as opened:
         rows = [(entry.release_id, entry.state) for entry in opened.summaries()]
     print_rows(("release", "state"), rows, json_output)
 
 
-add_commands(dealer_commands, DealerHome, listing="releases")
+def _home() -> type[DealerHome]:
+    from .home import DealerHome
+
+    return DealerHome
+
+
+add_commands(dealer_commands, _home, listing="releases")

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import FreshKeys
-from ...common.errors import PolicyError, ProtocolError
+from ...common.errors import MosaicError, PolicyError, ProtocolError
 from ...common.messages import (
     PROTOCOL_VERSION,
     DealRequest,
@@ -23,7 +23,7 @@ from ...common.protocols.registry import MASKED
 from ...common.version import __version__
 from ...common.workers import NONE, Workers
 from ..accepted import AcceptedRelease
-from ..institution import Rules
+from ..institution import Rules, caught
 from ..ledger import Ledger
 from ..role import Role
 from .policy import DealerPolicy
@@ -68,6 +68,7 @@ class Dealer(Role[DealtRelease]):
             record_count=None,
             protocols=(MASKED.name,),
             identity=self._identity.public,
+            max_cells=self._rules.policy.max_cells,
         )
 
     def deal(self, request: DealRequest) -> Iterator[bytes]:
@@ -86,11 +87,14 @@ class Dealer(Role[DealtRelease]):
         """Stores what an evaluator of scores receives."""
         self._releases.of(delivery.release_id).deliver(delivery, chunks)
 
-    def _admission(self, terms: ReleaseTerms, curator: bytes) -> Callable[[Fraction], None]:
+    def _admission(self, terms: ReleaseTerms, curator: bytes) -> Callable[[Fraction], Iterator[MosaicError]]:
         active = len(self._ledger.open_releases())
 
-        def check(reserved: Fraction) -> None:
-            self._check_plan(self._rules.policy.check_terms(terms, active), curator)
+        def check(reserved: Fraction) -> Iterator[MosaicError]:
+            yield from self._rules.policy.refusals(terms, active)
+            if terms.masked is not None:
+                plan = terms.masked
+                yield from caught(lambda: self._check_plan(plan, curator))
 
         return check
 

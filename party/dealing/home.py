@@ -35,7 +35,8 @@ class DealerHome(Home):
         ):
             checks = {"ledger": ledger.check_writable, "certificate": self.check_certificate}
             dealer = self.dealer(settings, ledger)
-            yield Opened(dealer, ledger, settings.listen, settings.metrics, None, checks)
+            serve = settings.serve
+            yield Opened(dealer, ledger, serve.listen, serve.metrics, None, checks, serve.proxy)
 
     def dealer(self, settings: DealerSettings, ledger: Ledger) -> Dealer:
         """The dealer."""

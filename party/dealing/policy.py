@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...common.card import DEALER
 from ...common.errors import PolicyError
 from ...common.messages import PROTOCOL_VERSION, ReleaseTerms
-from ...common.protocols.masked.plan import MaskedPlan
 from ...common.workers import NONE, Workers
-from ..toml_file import LISTEN, SERVE, Keys, check_least, read_toml
+from ..toml_file import SERVE, Keys, Serve, check_least, read_toml
 from ..working import TEMPLATE as WORKERS_TEMPLATE
 from ..working import WORKERS, workers_of
 
@@ -24,6 +23,7 @@ _SERVE_TEMPLATE = """\
 [serve]
 listen = "127.0.0.1:7443"        # host:port; the curator's machine must reach it
 # metrics = "127.0.0.1:9464"     # for Prometheus; needs pip install 'dpmosaic[metrics]'
+# proxy = "http://proxy:3128"    # with --attach: dials the curator by CONNECT through this HTTP proxy
 
 """
 _LIMITS_TEMPLATE = """
@@ -64,40 +64,38 @@ class DealerPolicy:
     max_cpu_seconds: int = 36_000
     max_active_releases: int = 8
 
-    def check_terms(self, terms: ReleaseTerms, active: int) -> MaskedPlan:
-        """Refuses a release that the policy does not allow.
+    def refusals(self, terms: ReleaseTerms, active: int) -> Iterator[PolicyError]:
+        """Every reason for which the policy does not allow a release; none if it does.
 
         Args:
             terms: terms of the release.
             active: number of other releases that are open.
-
-        Returns:
-            The plan of the release.
-
-        Raises:
-            PolicyError: it is not a masked release, or a limit is exceeded; the message names it.
         """
         if terms.protocol_version != PROTOCOL_VERSION:
-            raise PolicyError(
+            yield PolicyError(
                 f"this dealer uses protocol version {PROTOCOL_VERSION}, the curator version "
                 f"{terms.protocol_version}; install the same version of the software on both sides"
             )
-        if terms.masked is None:
-            raise PolicyError(
+        plan = terms.masked
+        if plan is None:
+            yield PolicyError(
                 f"a dealer takes part only in masked releases, got the protocol {terms.protocol!r}; plan the "
                 "release without dealers"
             )
-        plan = terms.masked
-        if max(map(plan.records, range(plan.slice_count))) > self.max_records:
-            raise PolicyError(
+        elif max(map(plan.records, range(plan.slice_count))) > self.max_records:
+            yield PolicyError(
                 "a slice has more records than max_records of the dealer's policy; its operator can raise it"
             )
+        if terms.purpose.max_cells is not None and terms.purpose.max_cells > self.max_cells:
+            yield PolicyError(
+                "the release may measure marginals with more cells than max_cells of the dealer's policy; "
+                "start a new one, which asks for the limit"
+            )
         if active >= self.max_active_releases:
-            raise PolicyError(
+            yield PolicyError(
                 "the dealer has max_active_releases of its policy open; finish or abandon one of them, or "
                 "its operator raises the limit"
             )
-        return plan
 
     def check_cells(self, cells: int) -> None:
         """Refuses a product that is too large."""
@@ -114,14 +112,12 @@ class DealerSettings:
 
     Attributes:
         policy: the limits.
-        listen: host and port.
-        metrics: host and port for Prometheus; None for no metrics.
+        serve: how the daemon is reached.
         workers: compute beside the threads of its calls.
     """
 
     policy: DealerPolicy
-    listen: str
-    metrics: str | None
+    serve: Serve
     workers: Workers = field(default=NONE, compare=False)
 
     @classmethod
@@ -135,6 +131,4 @@ class DealerSettings:
         limits: Mapping[str, int] = form.get("policy", {})
         check_least(NAME, limits, _CLOSED, 0)
         check_least(NAME, limits, _RESOURCES, 1)
-        serve = form.get("serve", {})
-        workers = workers_of(NAME, form.get("workers", {}))
-        return cls(DealerPolicy(**limits), serve.get("listen", LISTEN), serve.get("metrics"), workers)
+        return cls(DealerPolicy(**limits), Serve.of(NAME, form), workers_of(NAME, form.get("workers", {})))

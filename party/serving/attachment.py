@@ -10,7 +10,7 @@ import grpc
 
 from ...common.errors import MosaicError, PartyUnavailable, ProtocolError
 from ...common.wire import attached
-from ...common.wire.status import status_of
+from ...common.wire.status import error_of, status_of
 from .calls import Call, reason
 from .events import Event, Log, silent
 from .servicer import PartyServicer
@@ -46,6 +46,7 @@ class Attachment:
         self._lock = threading.Lock()
         self._calls: set[grpc.Call] = set()
         self._open = 0
+        self._told = ""
         self._threads = [
             threading.Thread(target=self._keep_open, name=f"stream-{number}", daemon=True)
             for number in range(STREAMS)
@@ -105,6 +106,8 @@ class Attachment:
                 self._count(taken)
                 ended.wait()
                 self._count(-taken)
+                if not taken:
+                    self._tell(_why(call))
             finally:
                 with self._lock:
                     self._calls.discard(call)
@@ -114,8 +117,18 @@ class Attachment:
         with self._lock:
             before, self._open = self._open, self._open + change
             after = self._open
+            self._told = "" if after else self._told
         if bool(before) != bool(after):
             self._log(Event("link", code="SERVING" if after else "DIALLING"))
+
+    def _tell(self, why: str) -> None:
+        """Logs why the curator took no stream, once until the reason changes or a stream was open."""
+        if self._stopped.is_set():
+            return
+        with self._lock:
+            told, self._told = self._told, why
+        if told != why:
+            self._log(Event("link", code="DIALLING", reason=why))
 
     def _replies(self, frames: _Incoming) -> Iterator[bytes]:
         """The party's frames over one stream, call after call."""
@@ -145,6 +158,16 @@ class Attachment:
         else:
             call.end("OK")
             yield attached.encode_end()
+
+
+def _why(call: grpc.RpcError) -> str:
+    """Why a stream was not taken, in plain words."""
+    if isinstance(error_of(call, "curator"), ProtocolError):
+        return (
+            "the TLS handshake with the curator failed: expected that each side shows the certificate that "
+            "the other pinned; compare fingerprints and expiry, exchange cards again and trust them"
+        )
+    return "the curator does not listen: it does so only during a release, or it cannot be reached"
 
 
 def _read_to_end(requests: Iterator[bytes]) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
+from functools import partial
 from typing import TextIO
 
 from ...common.stopping import Stop
+from ..disk import check_room, told_if_full
 from ..folder import SHAREABLE_LOG, Home, Reread
 from .attachment import Attachment
 from .events import Event, EventLog, Log
@@ -16,6 +18,8 @@ from .server import PartyServer
 from .servicer import PartyServicer
 
 _GRACE_S = 20.0
+_LAST_S = 30.0
+"""Seconds after a stop request after which the process ends even if a call still computes."""
 
 
 def serve(
@@ -40,16 +44,32 @@ def serve(
         until_ends: file descriptor of a pipe; the daemon also stops at its end, as when the writer dies.
 
     Raises:
-        DataError: the folder is inconsistent, or the address is in use.
+        DataError: the folder is inconsistent, the address is in use, or the disk is full.
     """
     stop = Stop().at_signals()
     if until_ends is not None:
         threading.Thread(target=_watch, args=(until_ends, stop), name="starter", daemon=True).start()
+    with told_if_full(home.folder):
+        _serve(home, log_to, stop, listen=listen, attach=attach, curator=curator, metrics=metrics)
+
+
+def _serve(
+    home: Home,
+    log_to: TextIO,
+    stop: Stop,
+    *,
+    listen: str | None,
+    attach: str | None,
+    curator: str | None,
+    metrics: str | None,
+) -> None:
     with home.claimed(), home.file(SHAREABLE_LOG).open("a", encoding="utf-8") as shareable:
         home.check_files()
         with home.opened() as opened:
             log: Log = EventLog(log_to, shareable)
-            checks, servicer = opened.checks, PartyServicer(opened.role)
+            checks = opened.checks
+            checks["disk"] = partial(check_room, home.folder)
+            servicer = PartyServicer(opened.role, checks=checks)
             counting: Metrics | None = None
             if (metrics_at := metrics or opened.metrics) is not None:
                 counting = Metrics(opened.ledger, opened.lifetime, checks, home.role)
@@ -61,19 +81,41 @@ def serve(
                 checks["reload"] = server.certificates.check_current
                 server.start()
                 stop.wait()
+                end_in_time(log)
                 server.stop(_GRACE_S)
             else:
                 address = attach
                 dialled = home.curator(curator)
                 attachment = Attachment(
-                    servicer, lambda: home.channel_to(dialled.name, address), dialled.identity, log
+                    servicer,
+                    lambda: home.channel_to(dialled.name, address, opened.proxy),
+                    dialled.identity,
+                    log,
                 )
                 checks["link"] = attachment.check_link
                 attachment.start()
                 stop.wait()
+                end_in_time(log)
                 attachment.stop()
             if counting is not None:
                 counting.stop()
+
+
+def end_in_time(log: Log, seconds: float = _LAST_S) -> None:
+    """Ends the process after some seconds, whatever still computes; every process may be killed at any time.
+
+    Args:
+        log: receives an event before the process is ended.
+        seconds: that it has to end by itself.
+    """
+
+    def end() -> None:
+        log(Event("stopped", code="DEADLINE_EXCEEDED", reason="a call still computed; it can be repeated"))
+        os._exit(0)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
 
 
 def _watch(descriptor: int, stop: Stop) -> None:

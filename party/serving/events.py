@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections.abc import Callable
@@ -78,5 +79,7 @@ class EventLog:
 
     @staticmethod
     def _write(stream: TextIO, entry: dict[str, object]) -> None:
-        stream.write(json.dumps(entry) + "\n")
-        stream.flush()
+        # A full disk must not end the call that is logged; the line is written when there is room again.
+        with contextlib.suppress(OSError):
+            stream.write(json.dumps(entry) + "\n")
+            stream.flush()

@@ -10,10 +10,19 @@ from typing import Any
 from grpc_health.v1 import health_pb2
 from grpc_health.v1.health import HealthServicer
 
+from ...common.errors import DataError, MosaicError
 from ...common.wire.tls import SERVICE
+from .calls import reason
 from .events import Event, Log, silent
 
 CHECK_SECONDS = 5.0
+_ITS_LOG = "its operator finds the reason in the log"
+_TOLD = {
+    "source": "its rows cannot be read, or were replaced since it was started; its operator restarts it",
+    "ledger": f"its ledger cannot be written; {_ITS_LOG}",
+    "disk": "its disk is nearly full; its operator makes room",
+    "certificate": "its certificate is not valid; its operator issues another one and a new card",
+}
 
 
 class Health:
@@ -46,9 +55,11 @@ class Health:
 
     def check(self) -> bool:
         """Runs every check; returns whether all passed."""
-        failed = [name for name, check in self._checks.items() if not passes(check)]
+        found = {name: failure(check) for name, check in self._checks.items()}
+        failed = {name: error for name, error in found.items() if error is not None}
         if (serving := not failed) is not self._serving:
-            self._log(Event("health", code="SERVING" if serving else "NOT_SERVING", reason=", ".join(failed)))
+            why = "; ".join(f"{name}: {reason(error)}" for name, error in failed.items())
+            self._log(Event("health", code="SERVING" if serving else "NOT_SERVING", reason=why))
         self._serving = serving
         state = health_pb2.HealthCheckResponse
         for service in ("", SERVICE):
@@ -68,10 +79,16 @@ class Health:
             self.check()
 
 
-def passes(check: Callable[[], None]) -> bool:
-    """Whether a check does not raise."""
+def failure(check: Callable[[], None]) -> Exception | None:
+    """What a check raises; None if it passes."""
     try:
         check()
-    except Exception:
-        return False
-    return True
+    except Exception as error:
+        return error
+    return None
+
+
+def failures(checks: Mapping[str, Callable[[], None]]) -> tuple[MosaicError, ...]:
+    """An error for each check that fails, for curators; without its text, which may name files."""
+    failed = [name for name, check in list(checks.items()) if failure(check) is not None]
+    return tuple(DataError(_TOLD.get(name, f"the check of its {name} fails; {_ITS_LOG}")) for name in failed)

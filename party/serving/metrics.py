@@ -13,7 +13,7 @@ from ...common.extras import require_extra
 from ...common.wire.tls import METHODS
 from ..ledger import Ledger
 from .events import Event, Log
-from .health import passes
+from .health import failure
 
 if TYPE_CHECKING:
     from prometheus_client.core import GaugeMetricFamily
@@ -141,7 +141,7 @@ class _State:
         prefix = f"dpmosaic_{self._role}"
         healthy = GaugeMetricFamily(f"{prefix}_healthy", "1 if the check passes.", labels=["what"])
         for name, check in self._checks.items():
-            healthy.add_metric([name], float(passes(check)))
+            healthy.add_metric([name], float(failure(check) is None))
         yield healthy
         entries = self._ledger.summaries()
         yield GaugeMetricFamily(f"{prefix}_releases", "Releases accepted so far.", value=len(entries))

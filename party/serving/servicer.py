@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from ...common.errors import ProtocolError
+from ...common.errors import PartyUnavailable, ProtocolError
 from ...common.frames import MESSAGE_BYTES
-from ...common.wire import alignments, codec, probes, queries, statements, streams
+from ...common.history import Mark
+from ...common.messages import Verdict
+from ...common.wire import alignments, codec, probes, queries, refusals, statements, streams
+from ..disk import FULL, is_full
 from ..role import Role
+from .health import failures
 from .turns import Turns
 
 
@@ -20,10 +26,17 @@ class PartyServicer:
     Args:
         party: the party or dealer.
         clock: returns seconds since 1970 in UTC.
+        checks: name -> check of the daemon, which raises if it cannot answer; part of every review.
     """
 
-    def __init__(self, party: Role[Any], clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        party: Role[Any],
+        clock: Callable[[], float] = time.time,
+        checks: Mapping[str, Callable[[], None]] | None = None,
+    ) -> None:
         self._party = party
+        self._checks = {} if checks is None else checks
         self._clock = clock
         self._turns = Turns(party.counted)
 
@@ -36,8 +49,16 @@ class PartyServicer:
             caller: identity of the curator that calls, as the transport knows it; empty if it knows none.
 
         Raises:
-            MosaicError: the party refuses; the text contains no private data.
+            MosaicError: the party refuses, or its disk is full; the text contains no private data.
         """
+        try:
+            yield from self._replies(method, requests, caller)
+        except (OSError, sqlite3.Error) as error:
+            if is_full(error):
+                raise PartyUnavailable(FULL) from error
+            raise
+
+    def _replies(self, method: str, requests: Iterator[bytes], caller: bytes) -> Iterator[bytes]:
         party, requests = self._party, _bounded(requests)
         match method:
             case "Describe":
@@ -45,6 +66,11 @@ class PartyServicer:
             case "Probe":
                 wanted = probes.decode_asked(requests)
                 yield from probes.encode_replies(self._clock(), wanted)
+            case "Review":
+                terms, signature, seen = codec.decode_signed_terms(_only(requests))
+                yield from self._turns.of("").replies(
+                    lambda: iter([refusals.encode_verdict(self._reviewed(terms, signature, caller, seen))])
+                )
             case "Accept":
                 terms, signature, seen = codec.decode_signed_terms(_only(requests))
 
@@ -97,6 +123,10 @@ class PartyServicer:
                 yield from self._done(abandoned, caller, lambda: party.abandon(abandoned))
             case _:
                 raise ProtocolError(f"a party has no method {method!r}; compare versions")
+
+    def _reviewed(self, terms: bytes, signature: bytes, caller: bytes, seen: Mark) -> Verdict:
+        verdict = self._party.review(terms, signature, caller, seen)
+        return replace(verdict, refusals=(*verdict.refusals, *failures(self._checks)))
 
     def _deliver(self, requests: Iterator[bytes], caller: bytes) -> Iterator[bytes]:
         header = next(requests, b"")

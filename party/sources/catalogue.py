@@ -56,6 +56,28 @@ def source_of(keys: Mapping[str, Any], folder: Path) -> Source:
             return _extended(keys["kind"])(keys.get("options") or {}, folder)
 
 
+def stamp_of(source: Source) -> tuple[int, ...]:
+    """Changes whenever the file of a source is replaced or written to; empty for other sources.
+
+    Raises:
+        DataError: the file cannot be read.
+    """
+    match source:
+        case FileSource():
+            path: Path | None = source.path
+        case QuerySource():
+            path = source.database
+        case _:
+            path = None
+    if path is None:
+        return ()
+    try:
+        state = path.stat()
+    except OSError as cause:
+        raise DataError(f"cannot read {path.name}: {cause.strerror}; its operator restores it") from cause
+    return state.st_mtime_ns, state.st_size, state.st_ino
+
+
 def _in_engine(keys: Mapping[str, Any], named: str, folder: Path) -> Source:
     if named not in ("query", "table") or keys.get("database") is not None:
         raise DataError("policy.toml: engine in [source] goes with table or query alone; take the others out")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,18 +38,19 @@ class Finding:
     refused: bool
 
 
-def check_rows(source: Queried, domain: Domain) -> Iterator[Finding]:
+def check_rows(source: Queried, domain: Domain, used: Collection[str] = ()) -> Iterator[Finding]:
     """All faults of rows against a domain, what its policies change, and how often its rules are broken.
 
     Args:
         source: the rows.
         domain: what the rows should hold.
+        used: columns that are used for something else, such as a key.
 
     Raises:
         DataError: the file cannot be read.
     """
     held = set(source.columns())
-    unknown = held.difference(domain.names, (column.name for column in domain.unmodelled))
+    unknown = held.difference(domain.names, used, (column.name for column in domain.unmodelled))
     if unknown:
         names = ", ".join(name for name in source.columns() if name in unknown)
         yield Finding(names, "columns that the domain does not name; they are left out", 0, False)

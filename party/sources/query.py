@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
+from .extensions import SQLITE, is_sqlite, load_extension, missing_extension
 from .source import CONFIG, FileSource, Queried, encoded_columns, quoted, raw_columns, selected, texts_of
 
 
@@ -25,7 +26,7 @@ class QuerySource:
     Attributes:
         sql: the query; relative paths in it start at `folder`.
         folder: where the query's files lie.
-        database: a DuckDB file that the query reads, opened read-only; None for a query over files.
+        database: a DuckDB or SQLite file that the query reads, opened read-only; None for a query over files.
     """
 
     sql: str
@@ -39,7 +40,7 @@ class QuerySource:
                 "the record's id"
             )
         if self.database is not None and not self.database.is_file():
-            raise DataError(f"expected a DuckDB database at {self.database}, found none; fix the path")
+            raise DataError(f"expected a database at {self.database}, found none; fix the path")
 
     @property
     def name(self) -> str:
@@ -82,7 +83,9 @@ class QuerySource:
             raise DataError("source query: it gives no rows; an empty table has nothing to release")
         return table
 
-    def _cells(self, connection: duckdb.DuckDBPyConnection, expressions: Sequence[str]) -> list[NDArray[Any]]:
+    def _cells(
+        self, connection: duckdb.DuckDBPyConnection, expressions: Sequence[str]
+    ) -> Iterator[NDArray[Any]]:
         return selected(partial(self.query, connection), expressions)
 
     def _place(self, name: str) -> int:
@@ -103,12 +106,16 @@ class QuerySource:
         connection = duckdb.connect(config=CONFIG | {"file_search_path": str(self.folder)})
         if self.database is not None:
             name = '"' + self.database.stem.replace('"', '""') + '"'
+            sqlite = is_sqlite(self.database)
+            if sqlite:
+                load_extension(connection, SQLITE)
+            kind = "TYPE sqlite, READ_ONLY" if sqlite else "READ_ONLY"
             try:
-                connection.execute(f"ATTACH {quoted(str(self.database))} AS {name} (READ_ONLY)")
+                connection.execute(f"ATTACH {quoted(str(self.database))} AS {name} ({kind})")
                 connection.execute(f"USE {name}")
             except duckdb.Error:
                 raise DataError(
-                    f"cannot read the DuckDB database {self.database}; fix or replace it"
+                    f"cannot read the database {self.database}; expected a file of DuckDB or SQLite"
                 ) from None
         return connection
 
@@ -127,10 +134,16 @@ class QuerySource:
 
     def query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, NDArray[Any]]:
         """Runs a query; each column of the answer is an array. See `Queried`."""
-        try:
-            return connection.execute(sql).fetchnumpy()
-        except duckdb.Error as error:
-            kind = type(error).__name__
+        loaded: set[str] = set()
+        while True:
+            try:
+                return connection.execute(sql).fetchnumpy()
+            except duckdb.Error as error:
+                kind, extension = type(error).__name__, missing_extension(error)
+            if extension is None or extension in loaded:
+                break
+            load_extension(connection, extension)
+            loaded.add(extension)
         raise DataError(
             f"source query: DuckDB cannot run it ({kind}); try it in DuckDB's own shell and fix it"
         )

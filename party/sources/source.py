@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -24,13 +25,13 @@ DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 SUFFIXES = (*DELIMITERS, ".parquet")
 
 _HELD_BYTES = 1 << 24
-"""Size of a CSV up to which DuckDB reads it once and holds its cells, not for each column."""
+"""Size of a CSV up to which DuckDB holds its texts in memory."""
 
-_COLUMNS_AT_ONCE = 16
-"""Number of columns that are read in one pass over a file; their cells are in memory together."""
+_MEMORY = "384MB"
+"""What DuckDB may hold in memory of a larger CSV; cells beyond are on disk until they are encoded."""
 
-Select = Callable[[Sequence[str]], list[NDArray[Any]]]
-"""The values of each of some expressions, in row order."""
+Select = Callable[[Sequence[str]], Iterator[NDArray[Any]]]
+"""The values of each of some expressions, in row order, one after the other."""
 
 CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -102,8 +103,8 @@ class FileSource:
     """A CSV (.csv, .tsv, with a header row, perhaps .gz) or Parquet file, read by DuckDB.
 
     Encoding and separator of a CSV are found (`find_dialect`). Every cell is read as the text it is; the
-    empty cell is a missing value. Columns are encoded one after the other, in the order of the file's rows.
-    A Parquet file or a large CSV is also read so, and memory holds one raw column; a small CSV is read once.
+    empty cell is a missing value. A file is read once. Columns are encoded one after the other, in the order
+    of the file's rows: of a large file, memory holds one raw column, and the others are in TMPDIR.
     """
 
     path: Path
@@ -157,8 +158,21 @@ class FileSource:
             raise DataError(f"{self.path.name} has no rows; an empty table has nothing to release")
         return table
 
-    def _cells(self, connection: duckdb.DuckDBPyConnection, expressions: Sequence[str]) -> list[NDArray[Any]]:
-        return selected(partial(self.query, connection), expressions)
+    def _cells(
+        self, connection: duckdb.DuckDBPyConnection, expressions: Sequence[str]
+    ) -> Iterator[NDArray[Any]]:
+        query = partial(self.query, connection)
+        if self._held or self._suffix not in DELIMITERS or len(expressions) == 1:
+            yield from selected(query, expressions)
+            return
+        with tempfile.TemporaryDirectory(prefix="dpmosaic-") as folder:
+            query(f"SET temp_directory = {quoted(folder)}")
+            query(f"SET memory_limit = '{_MEMORY}'")
+            named = ", ".join(f"{expression} AS cell{place}" for place, expression in enumerate(expressions))
+            query(f"CREATE TEMP TABLE cells AS SELECT {named} FROM file")
+            for place in range(len(expressions)):
+                yield query(f"SELECT cell{place} AS cell FROM cells")["cell"]
+            query("DROP TABLE cells")
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """A database in memory with the file as `file`, its columns c0, c1, ... in order.
@@ -167,8 +181,7 @@ class FileSource:
             DataError: as for `query`.
         """
         connection = self.scan()
-        held = self._suffix in DELIMITERS and self.path.stat().st_size <= _HELD_BYTES
-        self.query(connection, f"CREATE {'TABLE' if held else 'VIEW'} file AS SELECT * FROM scan")
+        self.query(connection, f"CREATE {'TABLE' if self._held else 'VIEW'} file AS SELECT * FROM scan")
         return connection
 
     def scan(self) -> duckdb.DuckDBPyConnection:
@@ -192,6 +205,9 @@ class FileSource:
             ) from None
         except duckdb.Error as error:
             line = re.search(r"CSV Error on Line: (\d+)", str(error))
+            full = "No space left" in str(error)
+        if full:
+            raise DataError(f"{self.path.name}: no space left for its cells in TMPDIR; free some")
         where = f"{self.path.name}, line {line[1]}" if line else self.path.name
         if self._suffix not in DELIMITERS:
             raise DataError(
@@ -201,6 +217,11 @@ class FileSource:
             f"{where}: expected {len(self._names)} cells in {self._dialect.in_words}, quotes in pairs, all "
             "line ends alike, found otherwise; fix the line"
         )
+
+    @property
+    def _held(self) -> bool:
+        """Whether DuckDB holds all texts of the file in memory."""
+        return self._suffix in DELIMITERS and self.path.stat().st_size <= _HELD_BYTES
 
     @property
     def _suffix(self) -> str:
@@ -247,15 +268,13 @@ class FileSource:
 
 def selected(
     query: Callable[[str], dict[str, NDArray[Any]]], expressions: Sequence[str]
-) -> list[NDArray[Any]]:
-    """The values of expressions of the rows of `file`, in one pass."""
-    named = ", ".join(f"{expression} AS cell{place}" for place, expression in enumerate(expressions))
-    found = query(f"SELECT {named} FROM file")
-    return [found[f"cell{place}"] for place in range(len(expressions))]
+) -> Iterator[NDArray[Any]]:
+    """The values of each of some expressions of the rows of `file`, one after the other."""
+    return (query(f"SELECT {expression} AS cell FROM file")["cell"] for expression in expressions)
 
 
 def encoded_columns(domain: Domain, places: Sequence[int], kinds: NDArray[Any], select: Select) -> Table:
-    """Columns named c0, c1, ... read and encoded, a few at a time.
+    """Columns named c0, c1, ... read and encoded, one after the other.
 
     Args:
         domain: what is wanted.
@@ -274,22 +293,19 @@ def encoded_columns(domain: Domain, places: Sequence[int], kinds: NDArray[Any], 
 def raw_columns(
     domain: Domain, places: Sequence[int], kinds: NDArray[Any], select: Select
 ) -> Iterator[NDArray[Any]]:
-    """Columns named c0, c1, ... read a few at a time, for encoding; see `encoded_columns`.
+    """Columns named c0, c1, ... one after the other, for encoding; see `encoded_columns`.
 
     DuckDB reads plain numbers in text, which costs a tenth of what Python does; a column with any other text
     is read again as text.
     """
     wanted = list(zip(domain.attributes, places, strict=True))
-    for start in range(0, len(wanted), _COLUMNS_AT_ONCE):
-        some = wanted[start : start + _COLUMNS_AT_ONCE]
-        texts = [cells_for(attribute, f"c{place}", kinds[place]) for attribute, place in some]
-        numbers = [numbers_for(attribute, f"c{place}", kinds[place]) for attribute, place in some]
-        read = select([number or text for number, text in zip(numbers, texts, strict=True)])
-        for (attribute, place), text, number in zip(some, texts, numbers, strict=True):
-            cells = read.pop(0)
-            if number and np.isnan(np.ma.filled(cells, 0.0)).any():
-                cells = select([text])[0]
-            yield in_local_time(attribute, cells) if kinds[place] == ZONED else cells
+    texts = [cells_for(attribute, f"c{place}", kinds[place]) for attribute, place in wanted]
+    numbers = [numbers_for(attribute, f"c{place}", kinds[place]) for attribute, place in wanted]
+    read = select([number or text for number, text in zip(numbers, texts, strict=True)])
+    for (attribute, place), text, number, cells in zip(wanted, texts, numbers, read, strict=True):
+        if number and np.isnan(np.ma.filled(cells, 0.0)).any():
+            (cells,) = select([text])
+        yield in_local_time(attribute, cells) if kinds[place] == ZONED else cells
 
 
 def texts_of(places: Mapping[str, int], select: Select) -> dict[str, list[str]]:
@@ -300,7 +316,8 @@ def texts_of(places: Mapping[str, int], select: Select) -> dict[str, list[str]]:
         select: the cells of each of some expressions.
     """
     return {
-        name: np.ma.filled(select([f"c{place}::VARCHAR"])[0], "").tolist() for name, place in places.items()
+        name: np.ma.filled(next(select([f"c{place}::VARCHAR"])), "").tolist()
+        for name, place in places.items()
     }
 
 

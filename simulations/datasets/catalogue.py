@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...common.extras import require_extra
 from . import adult, randhie
@@ -17,6 +16,8 @@ from .download import download
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ...common.data.domain import Domain
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,8 @@ def load_dataset(name: str) -> tuple[pd.DataFrame, Domain]:
         MissingExtraError: the package that bundles the table is not installed.
     """
     import pandas as pd
+
+    from ...common.data.domain import Domain
 
     with tempfile.TemporaryDirectory() as folder:
         table, domain = get(name, Path(folder))

@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from ...curator.options import JsonOutput
-from .catalogue import DATASETS, ELSEWHERE, get
 
 datasets_commands = typer.Typer(help="Public tables for trying out releases.", invoke_without_command=True)
 
@@ -24,6 +23,8 @@ def show(
     """List public tables and where to get them."""
     if context.invoked_subcommand is not None:
         return
+    from .catalogue import DATASETS, ELSEWHERE
+
     if json_output:
         built_in = {
             name: {"what": d.what, "records": d.records, "terms": d.terms, "origin": d.origin}
@@ -53,5 +54,7 @@ def fetch(
     folder: Annotated[Path, typer.Argument(help="Where to write NAME.csv and NAME.domain.json.")],
 ) -> None:
     """Write a public table and its domain file into a folder; downloads are checked by checksum."""
+    from .catalogue import DATASETS, get
+
     table, domain = get(name, folder)
     typer.echo(f"{DATASETS[name].records:,} records ({DATASETS[name].terms}) in {table}, domain in {domain}")

@@ -7,9 +7,12 @@ a clinic the person's health.
 
 from __future__ import annotations
 
-from ...common.data.domain import Domain
-from ...common.data.table import Table, encode_table
+from typing import TYPE_CHECKING
+
 from ...common.extras import require_extra
+
+if TYPE_CHECKING:
+    from ...common.data.table import Table
 
 INSURER = ("lncoins", "idp", "lpi", "fmde")
 CLINIC = ("mdvis", "physlm", "disea", "hlthg", "hlthf", "hlthp")
@@ -37,6 +40,9 @@ def load() -> Table:
     """
     require_extra("demo")
     from statsmodels.datasets import randhie
+
+    from ...common.data.domain import Domain
+    from ...common.data.table import encode_table
 
     data = randhie.load_pandas().data
     return encode_table(Domain.from_json(DOMAIN), {name: data[name].to_numpy() for name in DOMAIN})

@@ -12,14 +12,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
-from ...common.data.binarise import Binarisation
-from ...common.data.domain import Domain
-from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.extras import require_extra
 from ...curator.options import JsonOutput
 
 if TYPE_CHECKING:
+    from ...common.data.domain import Domain
     from ...curator.certificates.certificate import Certificate
     from .evaluation import Evaluation
 
@@ -61,6 +59,8 @@ def evaluate(
     if certificate is not None and report is None:
         raise DataError("--certificate is for the report; give --report too, or leave it out")
     require_extra("curator" if label is None else "eval")
+    from ...common.data.domain import Domain
+    from ...common.data.workload import Workload
     from ...curator.releasing import outputs as files
     from ...curator.report.page import evaluation_report
     from .evaluation import evaluate as run
@@ -114,6 +114,7 @@ def _show(console: Console, found: Evaluation) -> None:
 
 def _certificate_of(path: Path, domain: Domain) -> Certificate:
     """The certificate of a release of this domain, or of its binary digits."""
+    from ...common.data.binarise import Binarisation
     from ...curator.certificates.certificate import Certificate
 
     certificate = Certificate.load(path)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from ...common.data.attribute import Attribute
 from ...common.data.dates import bins_of
 from ...common.data.domain import Domain
-from ...party.sources.source import open_source
+from ...common.data.values import RawColumn
 from .values import Array, Values
 
 QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.99)
@@ -80,38 +80,33 @@ def number_distances(real: Values, synthetic: Values) -> list[NumberDistance]:
     return _furthest_first(real.table.domain, real.numbers, synthetic.numbers)
 
 
-def main_figures(real: str | Path, synthetic: str | Path, domain: Domain) -> dict[str, Any]:
+def main_figures(
+    real: Callable[[Domain], Iterable[RawColumn]], synthetic: Mapping[str, RawColumn], domain: Domain
+) -> dict[str, Any]:
     """The most telling figures of every attribute that holds numbers, as JSON values.
 
     Args:
-        real: file of the real table.
-        synthetic: file of the synthetic table.
+        real: domain -> the real columns in its order, before encoding; each is held no longer than needed.
+        synthetic: the values of the synthetic table.
         domain: of both; every value has a code in it.
 
     Raises:
-        DataError: a file cannot be read.
+        DataError: the real table cannot be read.
     """
     names = [one.name for one in domain.attributes if one.within(np.empty(0)) is not None]
     if not names:
         return {}
     held = domain.project(names)
-    columns = zip(_numbers(real, held), _numbers(synthetic, held), strict=True)
-    figures: dict[str, dict[str, Any]] = {
-        name: {
-            "kolmogorov": distribution_gaps(*numbers)[0],
+    figures: dict[str, dict[str, Any]] = {}
+    for attribute, cells in zip(held.attributes, real(held), strict=True):
+        both = [attribute.within(column) for column in (cells, synthetic[attribute.name])]
+        numbers = [one for one in both if one is not None]
+        figures[attribute.name] = {
+            "kolmogorov": kolmogorov_distance(*numbers),
             "zeros": _of_both([float(np.mean(one == 0)) for one in numbers]),
             "mean": _of_both([_mean(one) for one in numbers]),
         }
-        for name, numbers in zip(held, columns, strict=True)
-    }
     return dict(sorted(figures.items(), key=lambda item: -item[1]["kolmogorov"]))
-
-
-def _numbers(path: str | Path, domain: Domain) -> Iterator[Array]:
-    """The numbers in a file, attribute after attribute, all of which hold numbers."""
-    read = zip(domain.attributes, open_source(path).cells(domain), strict=True)
-    found = (attribute.within(cells) for attribute, cells in read)
-    return (numbers for numbers in found if numbers is not None)
 
 
 def _of_both(values: Sequence[float | None]) -> dict[str, float | None]:
@@ -135,12 +130,34 @@ def _furthest_first(
     return sorted(found, key=lambda distance: -distance.kolmogorov)
 
 
+def kolmogorov_distance(real: Array, synthetic: Array) -> float:
+    """The Kolmogorov distance of the values that are not missing, as by `distribution_gaps`; on two cores."""
+    with ThreadPoolExecutor(2) as threads:
+        left, right = threads.map(_sorted, (real, synthetic))
+        if not (len(left) and len(right)):
+            return float(len(left) != len(right))
+        return max(threads.map(_largest_gap, (left, right), (right, left)))
+
+
+def _largest_gap(numbers: Array, others: Array) -> float:
+    """The largest gap at one of these numbers; both are sorted."""
+    last = np.append(numbers[1:] != numbers[:-1], True)
+    below = (np.flatnonzero(last) + 1) / len(numbers)
+    others_below = np.searchsorted(others, numbers[last], side="right") / len(others)
+    return float(np.abs(below - others_below).max())
+
+
+def _sorted(numbers: Array) -> Array:
+    """The numbers that are not missing, sorted."""
+    return np.sort(numbers[~np.isnan(numbers)])
+
+
 def distribution_gaps(real: Array, synthetic: Array) -> tuple[float, float | None]:
     """The Kolmogorov and the Wasserstein distance of the values that are not missing.
 
     Without any value in one table the former is 1, in both 0, and the latter None.
     """
-    left, right = (np.sort(numbers[~np.isnan(numbers)]) for numbers in (real, synthetic))
+    left, right = _sorted(real), _sorted(synthetic)
     if not (len(left) and len(right)):
         return float(len(left) != len(right)), None
     # Two sorted runs: a stable sort merges them.

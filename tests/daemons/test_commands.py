@@ -122,8 +122,8 @@ def test_files_of_keys_ledger_and_journal_are_private_to_their_owner(institution
         institution.party / "ledger.sqlite",
         institution.party / "ledger.sqlite-wal",
         institution.party / "shareable.log",
-        institution.folder / "out/journal.sqlite",
-        institution.folder / "out/journal.sqlite-wal",
+        institution.folder / "out.private/journal.sqlite",
+        institution.folder / "out.private/journal.sqlite-wal",
     ):
         assert not path.exists() or stat.S_IMODE(path.stat().st_mode) == 0o600, path
 
@@ -164,10 +164,16 @@ def test_a_release_waits_for_approval_and_resumes_after_it(institution):
     (request,) = json.loads(institution.dpmosaic("party", "releases", institution.party, "--json"))
     assert request["decision"] == "pending"
     institution.dpmosaic("party", "approve", institution.party, request["release"][:8], "--yes")
-    with contextlib.closing(Journal(institution.folder / "out/journal.sqlite")) as journal:
+    with contextlib.closing(Journal(institution.folder / "out.private/journal.sqlite")) as journal:
         key = journal.key
     institution.dpmosaic("curator", "resume", institution.folder / "out")
-    assert not any(key in path.read_bytes() for path in (institution.folder / "out").iterdir())
+    for name in ("out", "out.private"):
+        assert not any(key in path.read_bytes() for path in (institution.folder / name).iterdir())
+    assert stat.S_IMODE((institution.folder / "out.private").stat().st_mode) == 0o700
+    published = {path.name for path in (institution.folder / "out").iterdir()}
+    assert published == {
+        "certificate.json", "evidence.npz", "model.npz", "report.html", "synthetic.csv"
+    }  # fmt: skip
     assert (institution.folder / "out/synthetic.csv").exists()
     output = institution.dpmosaic("curator", "resume", institution.folder / "out", fails=True)
     assert "finished" in output
@@ -201,6 +207,54 @@ def test_preflight_names_an_unreachable_party(institution):
     assert "FIX  clinic: connection" in output
 
 
+def test_preflight_names_every_limit_of_a_policy_and_neither_charges_nor_asks_an_operator(institution):
+    institution.allow(release=0.1, approval="true")
+    policy = institution.party / "policy.toml"
+    text = policy.read_text()
+    for old, new in (("1000\n", "1000\nmin_records = 1000\n"), ('["zero-out"]', "[]"), ("1.5", "0.2")):
+        assert old in text
+        text = text.replace(old, new)
+    policy.write_text(text)
+    institution.serve()
+    output = institution.dpmosaic("curator", "preflight", institution.plan, fails=True)
+    for limit in ("max_release_rho", "lifetime_rho", "min_records", "adjacency 'zero-out'"):
+        assert limit in output
+    assert output.count("FIX  clinic: the release") == 4
+    assert "ok    plan: mechanism independent" in output
+    for listed in ("ledger", "releases"):
+        assert json.loads(institution.dpmosaic("party", listed, institution.party, "--json")) == []
+
+
+def test_the_reason_of_a_release_is_read_by_the_operator_and_stated_by_the_certificate(institution):
+    institution.allow(approval="true")
+    text = institution.plan.read_text()
+    for old, new in (
+        ('purpose = ""', 'purpose = "waiting times"'),
+        ('contact = ""', 'contact = "data-office@example.org"'),
+        ("# until = 2030-12-31", "until = 2999-12-31"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    institution.plan.write_text(text)
+    institution.serve()
+    assert "ok    clinic: the release: its operator decides" in institution.dpmosaic(
+        "curator", "preflight", institution.plan
+    )
+    institution.release(fails=True)
+    (request,) = json.loads(institution.dpmosaic("party", "releases", institution.party, "--json"))
+    assert request["purpose"] == "waiting times"
+    assert "data-office@example.org" in institution.dpmosaic(
+        "party", "approve", institution.party, request["release"], "--yes"
+    )
+    institution.dpmosaic("curator", "resume", institution.folder / "out")
+    certificate = institution.folder / "out/certificate.json"
+    about = json.loads(certificate.read_text())["plan"]["about"]
+    assert (about["purpose"], about["until"]) == ("waiting times", "2999-12-31")
+    assert "data-office@example.org" in (institution.folder / "out/report.html").read_text()
+    listed = institution.folder / "federation.json"
+    assert "FAILED" not in institution.dpmosaic("curator", "verify", certificate, "--federation", listed)
+
+
 def test_a_revoked_curator_gets_no_answer(institution):
     institution.serve()
     institution.dpmosaic("party", "trust", institution.party, "--revoke", "curator")
@@ -223,7 +277,7 @@ def test_a_party_logs_a_stop_signal_and_ends(institution, number):
 
 
 def test_the_shareable_log_holds_only_codes(institution):
-    institution.allow(release=0.0)
+    institution.allow(approval="true")
     institution.serve()
     institution.release(fails=True)
     lines = (institution.party / "shareable.log").read_text().splitlines()

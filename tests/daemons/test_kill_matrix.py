@@ -328,7 +328,9 @@ def test_the_command_resumes_the_release_of_a_killed_curator_process(network, co
 def _answers(out):
     """Number of answers in the journal of a running release, plus one once its terms are noted."""
     try:
-        with contextlib.closing(sqlite3.connect(f"file:{out}/journal.sqlite?mode=ro", uri=True)) as database:
+        with contextlib.closing(
+            sqlite3.connect(f"file:{out}.private/journal.sqlite?mode=ro", uri=True)
+        ) as database:
             (terms,) = database.execute("SELECT count(*) FROM header WHERE name = 'terms'").fetchone()
             (count,) = database.execute("SELECT count(*) FROM answer").fetchone()
             return terms + count

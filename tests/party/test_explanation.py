@@ -6,15 +6,17 @@ from dataclasses import replace
 
 import pytest
 
+from dpmosaic.common.about import About
 from dpmosaic.common.crypto.certificates import shown
 from dpmosaic.common.data.coding import Coding
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.errors import PolicyError, ProtocolError
+from dpmosaic.common.errors import ApprovalPending, PolicyError, ProtocolError
 from dpmosaic.common.labels import LabelSearch
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.protocols.alignment.plan import ALIGNMENT, AlignmentPlan
 from dpmosaic.common.protocols.chosen import Chosen
-from dpmosaic.party.explanation import _bins, _bins_in_words
+from dpmosaic.party.explained import _bins_in_words
+from dpmosaic.party.explanation import _bins
 from support.operators import CURATOR_IDENTITY, proposed
 from support.terms import RELEASE_ID, id_of
 
@@ -107,10 +109,43 @@ def test_an_explanation_is_also_in_plain_sentences(operator):
         "dealers the curator, trusted to deal as written and not to collude with a party; for trials",
         "evaluators curator, clinic, other, of whom any two together could see every scored marginal; this "
         "party is one of them",
-        "left rho 1.98 of lifetime_rho 2 after this release",
+        "purpose NOT STATED; ask the curator what the release is for",
+        "contact not stated",
+        "dates asked on a day that is not stated",
+        "left rho 1.98 of lifetime_rho 2 after this release, 99%",
         "policy allows it",
     ):
         assert sentence in lines
+
+
+def test_an_operator_reads_why_who_answers_until_when_and_how_much_at_once(operator):
+    about = About("waiting times", "data-office@example.org", "2026-05-01", "2999-12-31")
+    terms = operator.terms()
+    terms = replace(terms, purpose=replace(terms.purpose, about=about, max_cells=100))
+    with operator.serving() as (party, _), pytest.raises(ApprovalPending):
+        proposed(party, terms)
+    lines = [" ".join(line.split()) for line in operator.run("show", RELEASE_ID).splitlines()]
+    for sentence in (
+        "purpose waiting times",
+        "contact data-office@example.org",
+        "dates asked on 2026-05-01; it can be accepted until 2999-12-31",
+        "largest no marginal of more than 100 cells is measured",
+    ):
+        assert sentence in lines
+    (listed,) = json.loads(operator.run("releases", "--json"))
+    assert (listed["purpose"], listed["curator"], listed["decision"]) == ("waiting times", "cur", "pending")
+
+
+def test_a_release_is_refused_after_its_last_day_and_on_a_larger_limit_of_cells(operator):
+    terms = operator.terms()
+    late = replace(terms, purpose=replace(terms.purpose, about=About(until="2026-01-01")))
+    large = replace(terms, purpose=replace(terms.purpose, max_cells=101))
+    with operator.serving() as (party, _):
+        with pytest.raises(PolicyError, match="could be accepted until 2026-01-01"):
+            proposed(party, late)
+        with pytest.raises(PolicyError, match="more cells than max_cells"):
+            proposed(party, large)
+    assert json.loads(operator.run("releases", "--json")) == []
 
 
 def test_what_is_left_counts_every_accepted_release(operator):

@@ -28,8 +28,9 @@ from support.terms import RELEASE_ID, id_of, terms_for
 
 def test_a_party_describes_itself_without_values(party):
     assert party.describe() == PartyDescription(
-        "north", PROTOCOL_VERSION, __version__, DOMAIN, 700, ("indicator", "trusted"), IDENTITY.public
-    )
+        "north", PROTOCOL_VERSION, __version__, DOMAIN, 700, ("indicator", "trusted"), IDENTITY.public,
+        max_cells=POLICY.max_cells,
+    )  # fmt: skip
 
 
 def test_a_party_signs_what_it_accepts(party):

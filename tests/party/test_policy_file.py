@@ -81,7 +81,7 @@ listen = "0.0.0.0:1"
         frozenset({"curator", "dealer"}), 3, True, Fraction(1, 4), 3, 1e-10, True, 5, 6, 9, 10, 11,
     )  # fmt: skip
     assert (made.key, made.identifiers) == ("id", {"key": "id"})
-    assert (made.approval, made.listen) == (False, "0.0.0.0:1")
+    assert (made.approval, made.serve.listen) == (False, "0.0.0.0:1")
 
 
 @pytest.mark.parametrize(

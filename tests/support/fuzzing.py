@@ -33,6 +33,7 @@ TABLE = random_table(DOMAIN, 12)
 MESSAGES = {
     "Describe": pb.DescribeRequest,
     "Probe": pb.ProbeFrame,
+    "Review": pb.SignedTerms,
     "Accept": pb.SignedTerms,
     "Introduce": pb.Introduction,
     "Open": pb.OpeningRequest,

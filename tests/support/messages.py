@@ -1,10 +1,12 @@
 """Messages between a curator and a party for tests: one example of each kind, and strategies for any."""
 
 from dataclasses import replace
+from datetime import date
 from fractions import Fraction
 
 from hypothesis import strategies as st
 
+from dpmosaic.common.about import About
 from dpmosaic.common.data.categorical import CategoricalAttribute, CodedAttribute
 from dpmosaic.common.data.coding import Coding
 from dpmosaic.common.data.domain import Domain
@@ -164,11 +166,23 @@ DESCRIPTIONS = st.builds(
     identity=st.binary(max_size=33),
     alignments=st.lists(TEXTS, max_size=3).map(tuple),
     identifiers=st.lists(TEXTS, max_size=3).map(tuple),
+    max_cells=st.none() | st.integers(0, 2**64 - 1),
 )
 BUDGETS = st.builds(Budget, zcdp_rho=POSITIVE, delta=st.none() | st.floats(1e-300, 0.99)) | st.builds(
     Budget, epsilon=POSITIVE, delta=st.floats(1e-300, 0.99)
 )
-PURPOSES = st.builds(Purpose, BUDGETS, TEXTS, TEXTS, TEXTS, TEXTS, labels=st.none() | SEARCHES)
+DAYS = st.just("") | st.dates().map(date.isoformat)
+PURPOSES = st.builds(
+    Purpose,
+    BUDGETS,
+    TEXTS,
+    TEXTS,
+    TEXTS,
+    TEXTS,
+    labels=st.none() | SEARCHES,
+    about=st.just(About()) | st.builds(About, TEXTS, TEXTS, DAYS, DAYS),
+    max_cells=st.none() | st.integers(0, 2**64 - 1),
+)
 UNMASKED_TERMS = st.builds(
     ReleaseTerms,
     RELEASE_IDS,

@@ -288,10 +288,10 @@ def test_health_follows_the_real_state(loopback):
     broken.clear()
     assert wait_for(lambda: status() == state.SERVING)
     channel.close()
-    assert [event.code for event in party.events if event.event == "health"] == [
-        "SERVING",
-        "NOT_SERVING",
-        "SERVING",
+    assert [(event.code, event.reason) for event in party.events if event.event == "health"] == [
+        ("SERVING", ""),
+        ("NOT_SERVING", "data: the file is gone"),
+        ("SERVING", ""),
     ]
 
 

@@ -167,6 +167,18 @@ def test_a_party_does_not_attach_to_another_curator_than_it_pinned(arrival):
         PartyClient(party.dial(SOON)).describe()
     with pytest.raises(errors.PartyUnavailable, match="no stream"):
         party.attachment.check_link()
+    told = [event.reason for event in party.events if event.event == "link"]
+    assert len(told) == len(set(told))
+    assert any("the TLS handshake with the curator failed" in reason for reason in told)
+
+
+def test_a_party_whose_curator_does_not_listen_says_so_once(arrival):
+    party = arrival()
+    party.attachments.close()
+    told = threading.Event()
+    party.attachment._log = lambda event: event.reason and (party.events.append(event), told.set())
+    assert told.wait(30)
+    assert "only during a release" in party.events[-1].reason
 
 
 def test_a_party_reports_whether_its_link_is_up(arrival):

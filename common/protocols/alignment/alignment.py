@@ -10,6 +10,9 @@ from fractions import Fraction
 from ...errors import DataError
 from ...privacy.cost import Neighbours, counting_sigma
 
+DEFAULT_RHO = 0.002
+"""What an alignment may cost unless a plan says otherwise, zCDP."""
+
 
 class Population(enum.Enum):
     """Whose records a release over aligned parties is about; the value is its name in plans."""

@@ -49,8 +49,12 @@ _TESTED = Fraction(1, 50)
 _LEFT = 0.8
 """A measurement tells much if it takes the predicted error below this share of the interaction's size."""
 
-_MOST_CHOSEN = 100
-"""Most interactions that are selected at once; each takes rows longer to adjust."""
+_ADJUSTING = 0.2
+"""Share of a release's time for adjusting rows to selected interactions."""
+
+_S_PER_VALUE = 6e-8
+"""Processor seconds of one core, as measured: for each row and each attribute of a selected clique, over all
+sweeps."""
 
 _ROWS = 1 << 14, 1 << 17
 """Fewest and most rows of an unfinished model."""
@@ -104,17 +108,26 @@ def candidates_within(
 
 
 def worth_measuring(
-    measurer: Measurer, larger: Larger, scored: Sequence[Clique], gains: NDArray[np.float64]
+    measurer: Measurer, larger: Larger, scored: Sequence[Clique], gains: NDArray[np.float64], seconds: float
 ) -> list[Clique]:
     """The scored interactions that a measurement would tell much about, those with the largest gains first.
 
     Of four and more attributes only large ones are worth it, since no marginal of triples needs them.
+
+    Args:
+        measurer: measurer of the run.
+        larger: larger interactions so far.
+        scored: cliques of one order.
+        gains: of each of them.
+        seconds: time limit of the release; rows must be adjusted in time.
     """
     least = 0.0 if len(scored[0]) == 3 else LARGE * measurer.record_count
     rho = measurer.granted * _TESTED
     ranked = (scored[place] for place in np.argsort(-gains, kind="stable").tolist())
     worth = (c for c in ranked if larger.size(c) >= least and tells_much(measurer, larger, c, rho))
-    return list(itertools.islice(worth, _MOST_CHOSEN))
+    values = _ADJUSTING * seconds / (_S_PER_VALUE * rows_drawn(measurer.record_count))
+    left = values - sum(map(len, larger.chosen))
+    return list(itertools.islice(worth, max(0, int(left / len(scored[0])))))
 
 
 def tells_much(measurer: Measurer, larger: Larger, clique: Clique, rho: Fraction) -> bool:

@@ -46,9 +46,8 @@ class Larger:
 
     Attributes:
         groups: groups of every candidate's attributes.
-        effects: interactions of groups that were scored, without those in the model.
-        outside: selected interactions that rows are adjusted to, small cliques first.
-        inside: selected interactions in the model; `known` has their measurements.
+        effects: interactions of groups that were scored.
+        chosen: selected interactions, to which rows are adjusted, small cliques first.
     """
 
     def __init__(self, known: Knowledge) -> None:
@@ -57,16 +56,10 @@ class Larger:
         self._records = known.records
         self.groups: dict[Clique, Groups] = {}
         self.effects: dict[Clique, Effect] = {}
-        self.outside: list[Clique] = []
-        self.inside: list[Clique] = []
+        self.chosen: list[Clique] = []
         self._shares: dict[str, Array] = {}
         self._profiles: dict[str, Array] = {}
         self._groupings: dict[tuple[str, int], Grouping] = {}
-
-    @property
-    def chosen(self) -> list[Clique]:
-        """All selected interactions."""
-        return [*self.inside, *self.outside]
 
     def shape(self, clique: Clique) -> tuple[int, ...]:
         """The number of groups of each attribute."""
@@ -138,12 +131,6 @@ class Larger:
         for clique in cliques:
             self.effects[clique] = self.effects[clique].with_typical(typical)
 
-    def move_inside(self, clique: Clique, reference: Array) -> None:
-        """Makes a scored interaction one of the model, whose marginal is the reference."""
-        self._known.effects[clique] = replace(self.effects.pop(clique), reference=reference)
-        self._known.chosen.append(clique)
-        self.inside.append(clique)
-
     def measure(self, found: Sequence[Measurement]) -> None:
         """Adds measured interactions of groups; each is averaged with earlier measurements of it."""
         for measurement in found:
@@ -183,7 +170,7 @@ class Larger:
     def _unions(self, order: int) -> list[Clique]:
         """Unions of two large interactions that differ in one attribute, in the order of their sizes."""
         smaller = [clique for clique in {**self.effects, **self._known.effects} if len(clique) == order - 1]
-        inside = {*self._known.chosen, *self.outside}
+        inside = {*self._known.chosen, *self.chosen}
         sizes = {clique: self.size(clique) for clique in smaller if clique in inside}
         large = [clique for clique, size in sizes.items() if size >= LARGE * self._records]
         promise: dict[Clique, float] = {}

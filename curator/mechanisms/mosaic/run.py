@@ -31,7 +31,7 @@ from ..parts.steps import Step, by_name, measurable_as_interaction
 from .averages import unbiased_averages
 from .growth import ORDERS, candidates_within, drawn_rows, tells_much, worth_measuring
 from .knowledge import Knowledge
-from .larger import LARGE, Larger
+from .larger import Larger
 from .outside import pairs_outside, supplemented
 from .splitting import Splitting
 
@@ -111,7 +111,7 @@ class Run:
             averages=unbiased_averages(self._known, self._workload.cliques, self._used),
             scored=scored,
             rounds=self._rounds,
-            selected=[*self._known.chosen, *self._larger.outside],
+            selected=[*self._known.chosen, *self._larger.chosen],
             selection=selection,
         )
 
@@ -248,15 +248,11 @@ class Run:
             chosen = self._select_larger(wanted)
             if not chosen:
                 break
-            self._place(chosen, model)
+            larger.chosen += chosen
             sizes = [math.prod(larger.shape(clique)) for clique in chosen]
             self._measure(chosen, allocate(self._budget(step.name), sizes), step.name)
             self._report_progress(step.name, number)
-            outside = [clique for clique in chosen if clique in larger.outside]
-            grouped = (*model.grouped, *larger.marginals(outside, rows))
-            if len(outside) < len(chosen):
-                model = self._released(model.model, DRAFT)
-            model = replace(model, grouped=grouped)
+            model = replace(model, grouped=(*model.grouped, *larger.marginals(chosen, rows)))
         return model
 
     def _select_larger(self, scored: Sequence[Clique]) -> list[Clique]:
@@ -264,7 +260,7 @@ class Run:
         cliques, total = self._of_workload(), float(self._measurer.accountant.remaining)
         before = self._larger.chosen
         gains = self._splitting.gains(cliques, total, [*before, *scored])[-len(scored) :]
-        worth = worth_measuring(self._measurer, self._larger, scored, gains)
+        worth = worth_measuring(self._measurer, self._larger, scored, gains, self._seconds)
         while worth:
             parts, tolerated = self._splitting.split(cliques, total, [*before, *worth])
             if not tolerated:
@@ -277,22 +273,11 @@ class Run:
             worth = kept
         return worth
 
-    def _place(self, chosen: Sequence[Clique], model: ReleasedModel) -> None:
-        """Takes large interactions of single codes into the model while it stays small, and no others."""
-        known, larger = self._known, self._larger
-        for clique in chosen:
-            growth = TreeGrowth(self._domain, [*known.ones, *known.chosen])
-            large = not larger.groups[clique] and larger.size(clique) >= LARGE * known.records
-            if large and growth.first_within([clique], self._schedule.max_model_mb) is not None:
-                larger.move_inside(clique, model.marginal(clique))
-            else:
-                larger.outside.append(clique)
-
     def _with_larger(self, model: SupplementedModel) -> SupplementedModel:
         """The model with marginals of larger interactions, each made from rows adjusted to smaller ones."""
         larger = self._larger
         for order in ORDERS:
-            cliques = [clique for clique in larger.outside if len(clique) == order]
+            cliques = [clique for clique in larger.chosen if len(clique) == order]
             if cliques:
                 grouped = larger.marginals(cliques, self._draw(model))
                 model = replace(model, grouped=(*model.grouped, *grouped))
@@ -303,9 +288,8 @@ class Run:
         return drawn_rows(model, self._measurer.record_count, self._stream)
 
     def _of_workload(self) -> list[Clique]:
-        """Interactions in the model and pairs outside it, without larger ones."""
-        known, inside = self._known, {*self._larger.inside}
-        return [*known.ones, *(c for c in known.chosen if c not in inside), *pairs_outside(known)]
+        """Interactions in the model and pairs outside it."""
+        return [*self._known.ones, *self._known.chosen, *pairs_outside(self._known)]
 
     def _last_scores(self, model: ReleasedModel) -> dict[Clique, ScoredDistance]:
         """Scores of the released model on the workload, with the rest of the budget."""

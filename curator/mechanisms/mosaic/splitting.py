@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +12,7 @@ from ....common.data.domain import Clique
 from ....common.data.interactions import freedom
 from ....common.data.workload import Workload
 from ...measurers.measurer import Measurer
+from ..parts.allocation import EXPECTED_L1
 from ..parts.steps import measurable_as_interaction
 from .budget_split import SplitProblem, interactions_of
 from .knowledge import Knowledge, parts_of
@@ -27,6 +29,9 @@ TOLERATED = 0.01
 _DOMINANT, _FOR_DOMINANT = 0.25, 0.15
 """or the second of these times what the largest one exceeds the first by, as a share of the records: what a
 table mostly consists of is worth more."""
+
+_OF_SAMPLING = 0.025
+"""This share of the sampling error of as many records is tolerated in any case."""
 
 _WEIGHTS = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03)
 """Weights of a larger interaction beside the workload's marginals; the first that is tolerated counts."""
@@ -71,12 +76,19 @@ class Splitting:
         largest = max((self._larger.size(clique) for clique in more), default=0.0)
         exceeds = largest / self._measurer.record_count - _DOMINANT
         tolerated = max(TOLERATED, _FOR_DOMINANT * exceeds)
-        limit = (1 + tolerated) * alone.error(parts)
+        error = alone.error(parts)
+        limit = max((1 + tolerated) * error, error + _OF_SAMPLING * self._sampling())
         for weight in _WEIGHTS if more else ():
             both, _ = self._problem(cliques, more, weight).split(total)
             if alone.error(both[: len(cliques)]) <= limit:
                 return both, True
         return np.append(parts, np.zeros(len(more))), False
+
+    def _sampling(self) -> float:
+        """Expected sampling error of the workload, as `SplitProblem.error` counts errors."""
+        pairs = zip(self._workload.cliques, self._workload.weights, strict=True)
+        cells = sum(weight * math.sqrt(self._known.domain.cells(clique)) for clique, weight in pairs)
+        return EXPECTED_L1 * math.sqrt(self._measurer.record_count) * cells
 
     def _problem(
         self, cliques: Sequence[Clique], more: Sequence[Clique] = (), weight: float = 0.0

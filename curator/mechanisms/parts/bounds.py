@@ -86,12 +86,14 @@ def weighted_average(
     domain: Domain, clique: Clique, measurements: Sequence[Measurement]
 ) -> WeightedAverage | None:
     """The estimate of Theorem 5.2; None if no measurement of single cells contains the clique."""
-    average = WeightedAverage(np.zeros(domain.cells(clique)), math.inf, True)
+    average = None
     for measurement in measurements:
         coarse = measurement.boxes or measurement.groups or measurement.interaction
         if set(clique) <= set(measurement.clique) and not coarse:
+            # Only now: a marginal that nobody measured may be too large for the memory.
+            average = average or WeightedAverage(np.zeros(domain.cells(clique)), math.inf, True)
             average = average.with_measurement(domain, clique, measurement)
-    return average if average.sigma < math.inf else None
+    return average
 
 
 def noise_bound(cells: int, sigma: float, gaussian: bool, failure: float) -> float:

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpmosaic.common.canonical.form import integer, items, octets, real, record, text
-from dpmosaic.common.canonical.terms import KIND, VERSION, decode_terms
+from dpmosaic.common.canonical.terms import KIND, REASONED_VERSION, VERSION, decode_terms
 from dpmosaic.common.errors import ProtocolError
 from support.terms import RELEASE_ID
 
@@ -71,9 +71,14 @@ def purpose(numbers=((), (), (1.0,)), words=("d" * 64, "{}", "", "w" * 64), rows
     return b"".join((*promise, *map(text, words), integer(rows), items(labels)))
 
 
+def reason(purpose="research", contact="ethics@example.org", asked="2026-05-01", until="", cells=()):
+    """Why, who answers for it, when it was asked for and until when, and the largest marginals."""
+    return b"".join((*map(text, (purpose, contact, asked, until)), items(map(integer, cells))))
+
+
 def terms(
     plans=(), kind=KIND, version=VERSION, *, release_id=RELEASE_ID, protocol="masked", adjacency="zero-out",
-    rho=None, plan=None, made_for=None, aligning=(),
+    rho=None, plan=None, made_for=None, aligning=(), why=b"",
 ):  # fmt: skip
     """Encoded terms, consistent or not."""
     fields = (
@@ -86,6 +91,7 @@ def terms(
         items(plans),
         items(aligning),
         purpose() if made_for is None else made_for,
+        why,
     )
     return record(kind, version, fields)
 
@@ -129,7 +135,8 @@ def test_a_float_without_a_canonical_form_is_refused(value):
     [
         {"kind": "dpmosaic introduction"},
         {"kind": KIND + " "},
-        {"version": VERSION + 1},
+        {"version": VERSION - 1},
+        {"version": REASONED_VERSION + 1},
         {"version": 0},
     ],
 )
@@ -357,3 +364,30 @@ def test_a_length_past_the_end_is_refused_without_memory_for_it(tag, length):
     at = whole.index(text(RELEASE_ID)) if tag == b"\x01" else whole.index(items([]))
     stated = whole[:at] + tag + length.to_bytes(4, "big") + whole[at + 5 :]
     assert peak_of_refusing(stated, "a length beyond its end") < 2**20
+
+
+REASONS = [
+    reason("", "", ""),
+    reason(cells=(1, 2)),
+    reason(asked="2026-02-30"),
+    reason(asked="1 May 2026"),
+    reason(until="2026-5-1"),
+    reason("x" * 2001),
+    reason()[:-1],
+    reason() + reason(),
+]
+
+
+@pytest.mark.parametrize("why", REASONS)
+def test_a_malformed_or_empty_reason_is_refused(why):
+    with pytest.raises(ProtocolError):
+        decode_terms(terms(protocol="p", version=REASONED_VERSION, why=why))
+
+
+def test_a_reason_goes_with_its_version_only():
+    with pytest.raises(ProtocolError):
+        decode_terms(terms(protocol="p", why=reason()))
+    with pytest.raises(ProtocolError):
+        decode_terms(terms(protocol="p", version=REASONED_VERSION))
+    read = decode_terms(terms(protocol="p", version=REASONED_VERSION, why=reason(cells=(7,)))).purpose
+    assert (read.about.contact, read.about.until, read.max_cells) == ("ethics@example.org", "", 7)

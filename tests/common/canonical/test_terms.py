@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpmosaic.common.about import About
 from dpmosaic.common.canonical.terms import decode_terms, encode_terms, terms_digest
 from dpmosaic.common.data.coding import Coding
 from dpmosaic.common.data.domain import Domain
@@ -100,7 +101,14 @@ def stated(terms):
         "rows_per_person": purpose.rows_per_person,
         "labels": purpose.labels
         and {"attributes": list(purpose.labels.attributes), "delta": purpose.labels.delta},
-    }
+    } | stated_reason(purpose)
+
+
+def stated_reason(purpose):
+    """What only terms of the later version state."""
+    if purpose == replace(purpose, about=About(), max_cells=None):
+        return {}
+    return {"about": asdict(purpose.about), "max_cells": purpose.max_cells}
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["name"])
@@ -175,6 +183,11 @@ def test_only_equal_terms_have_equal_bytes(one, other):
         {"purpose": replace(PURPOSE, domain_digest="e" * 64)},
         {"purpose": replace(PURPOSE, mechanism='{"name": "aim"}')},
         {"purpose": replace(PURPOSE, workload="2 marginals")},
+        {"purpose": replace(PURPOSE, max_cells=0)},
+        {"purpose": replace(PURPOSE, about=About(purpose="research"))},
+        {"purpose": replace(PURPOSE, about=About(contact="research"))},
+        {"purpose": replace(PURPOSE, about=About(asked="2026-01-01"))},
+        {"purpose": replace(PURPOSE, about=About(until="2026-01-01"))},
         {"purpose": replace(PURPOSE, workload_digest="x" * 64)},
         {"plan": replace(PLAN, tolerated=0)},
         {"plan": replace(PLAN, ring=Ring(64))},

@@ -56,6 +56,32 @@ def test_several_marginals_of_a_table_are_those_one_by_one():
             assert counts.tolist() == rows.marginal(clique).tolist()
 
 
+@pytest.mark.parametrize(
+    "same", [lambda rows: rows.project(("a", "b", "c")), lambda rows: rows.rows(0, rows.record_count)]
+)
+def test_the_same_rows_are_counted_once(monkeypatch, same):
+    rows = table(200)
+    pairs = [("a", "b"), ("b", "c")]
+    counted = [counts.tolist() for counts in rows.marginals(pairs)]
+    monkeypatch.setattr(Table, "_counted", lambda _, cliques: dict.fromkeys(cliques))
+    assert [counts.tolist() for counts in same(rows).marginals(pairs)] == counted
+
+
+def test_a_kept_marginal_is_given_as_a_copy(monkeypatch):
+    rows = table(200)
+    (kept,) = rows.marginals([("a", "b")])
+    monkeypatch.setattr(Table, "cell_codes", None)
+    rows.marginal(("a", "b"))[0] = -1
+    assert rows.marginal(("a", "b")).tolist() == kept.tolist()
+
+
+def test_some_of_the_rows_are_counted_anew():
+    rows = table(200)
+    rows.marginals([("a", "b")])
+    (counts,) = rows.rows(0, 150).marginals([("a", "b")])
+    assert counts.sum() == 150
+
+
 def test_kept_counts_cannot_be_changed():
     (counts,) = table().marginals([("a", "b")])
     with pytest.raises(ValueError, match="read-only"):

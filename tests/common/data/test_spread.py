@@ -142,3 +142,19 @@ def test_a_range_between_two_multiples_has_no_numbers():
     found = Spread(np.array([[0.0, 10.0], [10.0, 20.0]]), Scale.LINEAR, Lattice(5.0))
     first, last = found.ranks(np.array([1, 1]), 6, 9)
     assert np.array_equal(first, last)
+
+
+@pytest.mark.parametrize("bins", [1, 2, 40])
+def test_steps_that_are_looked_up_are_those_of_linear_interpolation_to_the_bit(bins):
+    rng = np.random.default_rng(bins)
+    places = np.linspace(0, 1, 33)
+    before = np.arange(bins)[:, None]
+    steps = places + before
+    below = spread._cumulative(*rng.uniform(-3, 3, (2, bins)), places) + before
+    position, ranks = rng.integers(0, bins, 20_000), rng.random(20_000)
+    ranks[:300] = np.repeat([0.0, 1.0, 1 - 2**-53], 100)
+    ranks[300:600] = np.clip(below[position[300:600], rng.integers(0, 33, 300)] - position[300:600], 0, 1)
+    expected = np.interp(position + ranks, below.ravel(), steps.ravel())
+    for some in (slice(None), slice(0, 5)):
+        found = spread._interpolated(position[some], ranks[some], below, steps)
+        assert np.array_equal(found, expected[some])

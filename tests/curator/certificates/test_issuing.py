@@ -15,6 +15,7 @@ from dpmosaic.common.privacy.conversion import gaussian_epsilon
 from dpmosaic.common.privacy.cost import Adjacency, exponential_cost, gaussian_cost, grid_of, score_cost
 from dpmosaic.common.protocols.registry import TRUSTED
 from dpmosaic.curator.certificates import issuing as module
+from dpmosaic.curator.certificates import privacy_loss
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.issuing import issue, unreviewed_label
 from dpmosaic.curator.measurers.measurer import Observer
@@ -63,13 +64,13 @@ def issued(*charges, budget=None, more=(), domain=DOMAIN, **options):
 def factors(monkeypatch):
     """Noise factors for which a privacy loss distribution was computed."""
     computed = []
-    original = module.checked_epsilon
+    original = privacy_loss.checked_epsilon
 
     def watched(accountant, delta, adjacency, noise_factor, rows_per_person):
         computed.append(noise_factor)
         return original(accountant, delta, adjacency, noise_factor, rows_per_person)
 
-    monkeypatch.setattr(module, "checked_epsilon", watched)
+    monkeypatch.setattr(privacy_loss, "checked_epsilon", watched)
     return computed
 
 

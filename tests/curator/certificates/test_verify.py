@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+from dpmosaic.common.about import About
 from dpmosaic.common.card import CURATOR, DEALER, PARTY, Card, FederationList
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
@@ -68,6 +69,7 @@ def certified(dealers, mechanism):
         mechanism,
         Workload.parse(DOMAIN, "2way"),
         Budget(epsilon=1.0, delta=1e-9),
+        about=About("waiting times", "data-office@example.org", "2026-05-01"),
     )
     trial = replace(TRIAL, granted=order.granted, dealers=dealers)
     links = trial.parties(TABLE)
@@ -211,6 +213,10 @@ FALSE_STATEMENTS = [
     (("plan", "domain_digest"), "0" * 64, {"purpose"}),
     (("plan", "mechanism", "name"), "aim", {"purpose"}),
     (("plan", "workload", 0, "weight"), 2.0, {"purpose"}),
+    (("plan", "about", "purpose"), "marketing", {"purpose"}),
+    (("plan", "about", "contact"), "somebody@example.org", {"purpose"}),
+    (("plan", "about", "asked"), "2026-05-02", {"purpose"}),
+    (("plan", "about"), None, {"purpose"}),
     (("plan", "protocol"), "trusted", {"trust"}),
     (("plan", "adjacency"), "replace-one", {"trust", "recomputed"}),
     (("plan", "rows_per_person"), 2, {"record", "recomputed"}),

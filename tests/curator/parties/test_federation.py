@@ -10,7 +10,13 @@ from dpmosaic.common.crypto.identity import verify
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
-from dpmosaic.common.errors import DataError, PolicyError, ProtocolError
+from dpmosaic.common.errors import (
+    ApprovalPending,
+    DataError,
+    PartyUnavailable,
+    PolicyError,
+    ProtocolError,
+)
 from dpmosaic.common.history import START
 from dpmosaic.common.messages import (
     PROTOCOL_VERSION,
@@ -18,15 +24,16 @@ from dpmosaic.common.messages import (
     AnswerForm,
     MarginalQuery,
     PartyDescription,
+    Verdict,
 )
-from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.wire.codec import decode_signed_terms, encode_acceptance, encode_description
+from dpmosaic.common.wire.refusals import encode_verdict
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.federation import connect
 from dpmosaic.party.ledger import Ledger
-from dpmosaic.party.policy import Policy, Records
+from dpmosaic.party.policy import Records
 from support.parties import Link, cut, party_of, policy_for, started
-from support.terms import RELEASE_ID, terms_of
+from support.terms import RELEASE_ID, id_of, terms_of
 
 DOMAIN = Domain.from_json({"a": 2, "b": ["x", "y"], "c": {"type": "numeric", "min": 0, "max": 3, "bins": 4}})
 TERMS = terms_of()
@@ -38,9 +45,11 @@ OWN = Records(same_as=frozenset())
 class FakeConnection:
     """A party with a given description, which signs everything with its name and records the terms."""
 
-    def __init__(self, name, domain, records=10, version=PROTOCOL_VERSION, protocols=("indicator",)):
+    def __init__(self, name, domain, records=10, version=PROTOCOL_VERSION, max_cells=None):
         identity = name.encode().ljust(32)
-        self.description = PartyDescription(name, version, "0", domain, records, protocols, identity)
+        self.description = PartyDescription(
+            name, version, "0", domain, records, ("indicator",), identity, max_cells=max_cells
+        )
         self.acceptance = Acceptance(identity, name.encode() * 64, START)
         self.accepted = []
 
@@ -184,14 +193,6 @@ def test_refuses_a_party_of_another_protocol_version_by_name(version):
         connect(DOMAIN, [[holding("p", "a"), holding("q", "b", "c", version=version)]])
 
 
-def test_refuses_a_protocol_that_a_policy_lacks_before_asking_any_party():
-    parties = [holding("p", "a"), holding("q", "b", "c", protocols=("trusted",))]
-    federation = connect(DOMAIN, [parties])
-    with pytest.raises(PolicyError, match="party 'q' does not allow the protocol 'indicator'"):
-        federation.accept(TERMS)
-    assert [party.accepted for party in parties] == [[], []]
-
-
 def test_every_party_is_asked_for_the_same_terms():
     parties = [holding("p", "a"), holding("q", "b", "c")]
     acceptances = connect(DOMAIN, [parties]).accept(TERMS)
@@ -199,23 +200,94 @@ def test_every_party_is_asked_for_the_same_terms():
     assert acceptances == tuple(party.acceptance for party in parties)
 
 
-def test_the_refusal_of_a_party_ends_the_acceptance(table):
-    policy = Policy(
-        frozenset({"indicator"}), frozenset(Adjacency), Fraction(1, 2), Fraction(1, 2), records=OWN
-    )
+class Saying:
+    """A party that answers every request for its acceptance or its verdict in the same way."""
+
+    def __init__(self, name, attributes, error=None, verdict=None):
+        self.asked = []
+        self.party = holding(name, *attributes)
+        self.error, self.verdict = error, verdict
+
+    def call(self, method, requests):
+        if method == "Review" and self.verdict is not None:
+            yield encode_verdict(self.verdict)
+        elif method != "Describe" and self.error is not None:
+            self.asked.append(method)
+            raise self.error
+        else:
+            self.asked.append(method)
+            yield from self.party.call(method, requests)
+
+
+def saying(*errors):
+    """A federation whose parties answer with these errors, and the parties."""
+    parties = [Saying(name, name, error) for name, error in zip("abc", errors, strict=True)]
+    return connect(DOMAIN, [parties]), parties
+
+
+WAITS, AWAY = ApprovalPending("waits"), PartyUnavailable("is away")
+
+
+def test_all_parties_are_asked_before_the_release_waits_and_all_that_wait_are_named():
+    federation, parties = saying(WAITS, None, WAITS)
+    with pytest.raises(ApprovalPending, match="waits for the operators of a, c, who approve it"):
+        federation.accept(TERMS)
+    assert [party.asked[-1] for party in parties] == ["Accept"] * 3
+
+
+def test_one_party_that_waits_says_so_itself():
+    with pytest.raises(ApprovalPending, match=r"^waits$"):
+        saying(None, WAITS, None)[0].accept(TERMS)
+
+
+def test_silence_is_told_before_a_decision_that_is_to_come():
+    with pytest.raises(PartyUnavailable, match="is away"):
+        saying(WAITS, AWAY, None)[0].accept(TERMS)
+
+
+def test_refusals_are_told_together_and_before_all_else():
+    federation, parties = saying(AWAY, PolicyError("no rho"), ProtocolError("no version"))
+    with pytest.raises(PolicyError, match=r"^no rho\. no version$"):
+        federation.accept(TERMS)
+    assert [party.asked[-1] for party in parties] == ["Accept"] * 3
+
+
+def test_every_reason_of_every_party_is_told_before_any_accepts():
+    two = Verdict((PolicyError("no rho"), DataError("no rows")))
+    parties = [Saying("a", "a", verdict=two), Saying("b", "bc", verdict=Verdict((PolicyError("no"),)))]
+    with pytest.raises(PolicyError, match=r"^'a': no rho\. 'a': no rows\. 'b': no$"):
+        connect(DOMAIN, [parties]).check_allowed(TERMS, b"")
+
+
+def test_a_review_reserves_nothing_and_names_every_limit(table):
+    policy = replace(POLICY, max_release_rho=Fraction(0), adjacencies=frozenset(), records=OWN)
     ledger = Ledger()
-    last = holding("last", *DOMAIN, records=5)
-    known = {"last": last.description.identity}
-    strict = party_of("strict", table, policy, ledger=ledger, known=known)
-    federation = connect(DOMAIN, [[Link(strict)], [last]])
-    terms = terms_of(plan=federation.partition)
-    with pytest.raises(PolicyError, match="max_release_rho"):
-        federation.accept(terms)
-    assert ledger.reserved() == 0
-    assert last.accepted == []
-    federation.accept(replace(terms, granted_rho=0.5))
-    assert ledger.reserved() == Fraction(1, 2)
+    federation = connect(DOMAIN, [[Link(party_of("strict", table, policy, ledger=ledger))]])
+    verdict = federation.review(terms_of(plan=federation.partition))["strict"]
+    assert not verdict.by_hand
+    assert [str(refusal).split(";")[0] for refusal in verdict.refusals] == [
+        "the policy does not allow the adjacency 'zero-out'",
+        "the release requests more than max_release_rho",
+    ]
+    assert all(isinstance(refusal, PolicyError) for refusal in verdict.refusals)
+    assert (ledger.reserved(), ledger.summaries()) == (0, [])
     ledger.close()
+
+
+def test_a_release_that_was_accepted_is_not_refused_for_its_own_reservation(table):
+    party = party_of("own", table, replace(POLICY, records=OWN))
+    federation = connect(DOMAIN, [[Link(party)]])
+    terms = terms_of(plan=federation.partition)
+    federation.accept(terms)
+    federation.check_allowed(terms, b"")
+    with pytest.raises(PolicyError, match="lifetime_rho"):
+        federation.check_allowed(replace(terms, release_id=id_of("next")), b"")
+
+
+def test_a_release_asks_for_no_larger_marginals_than_every_participant_allows():
+    parties = [holding("p", "a", max_cells=9), holding("q", "b", "c", max_cells=7)]
+    assert connect(DOMAIN, [parties]).max_cells == 7
+    assert connect(DOMAIN, [[holding("p", *DOMAIN)]]).max_cells is None
 
 
 @pytest.mark.parametrize("replies", [(), (b"", b"")])

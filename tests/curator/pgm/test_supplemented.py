@@ -180,6 +180,8 @@ def test_marginals_of_single_codes_need_no_groups():
     model = SupplementedModel(
         MarkovRandomField.uniform(DOMAIN, RECORDS), PAIRS, (), (GroupedMarginal(ABC, (), wanted.copy()),)
     )
+    assert model.marginal(ABC) == pytest.approx(wanted)
+    assert model.marginals_within_limits([ABC])[0] == pytest.approx(wanted)
     rows = model.generate(RECORDS, np.random.default_rng(1))
     without = SupplementedModel(model.model, PAIRS).generate(RECORDS, np.random.default_rng(1))
     apart, apart_without = (np.abs(of.marginal(ABC) - wanted).sum() for of in (rows, without))

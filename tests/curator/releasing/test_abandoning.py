@@ -99,6 +99,8 @@ def trial(tmp_path):
 class Waiting:
     """Approvals of an operator who has not decided."""
 
+    automatic = False
+
     def check(self, terms, curator, signature):
         raise ApprovalPending("the release waits for this party's operator")
 
@@ -106,11 +108,34 @@ class Waiting:
         pass
 
 
-def test_a_refusal_frees_what_the_parties_before_it_reserved(trial):
-    refusing = replace(trial.links[1].party._institution.rules.policy, max_release_rho=Fraction(0))
-    trial.rule(1, policy=refusing)
+def policy_without_rho(link):
+    return replace(link.party._institution.rules.policy, max_release_rho=Fraction(0))
+
+
+def test_a_release_that_one_party_refuses_is_reserved_nowhere(trial):
+    trial.rule(1, policy=policy_without_rho(trial.links[1]))
     with pytest.raises(PolicyError, match=r"max_release_rho.*The release is abandoned, and no party keeps"):
         trial.release()
+    assert trial.states() == [[], []]
+    with pytest.raises(DataError, match="is abandoned; there is nothing to resume"):
+        trial.release()
+
+
+class Narrowing:
+    """A connection to a party whose policy is narrowed after it allowed the release."""
+
+    def __init__(self, trial, place):
+        self.trial, self.place, self.link = trial, place, trial.links[place]
+
+    def call(self, method, requests):
+        if method == "Accept":
+            self.trial.rule(self.place, policy=policy_without_rho(self.link))
+        return self.link.call(method, requests)
+
+
+def test_a_refusal_after_the_review_frees_what_the_others_reserved(trial):
+    with pytest.raises(PolicyError, match=r"max_release_rho.*The release is abandoned, and no party keeps"):
+        trial.release([trial.links[0], Narrowing(trial, 1)])
     assert trial.reserved() == [0, 0]
     assert trial.states() == [["abandoned"], []]
     with pytest.raises(DataError, match="is abandoned; there is nothing to resume"):

@@ -227,7 +227,7 @@ def test_a_curator_that_dies_between_the_two_releases_asks_nothing_of_the_first_
     assert [len(releases) for releases in world.ledgers()] == [2, 2, 2, 2]
     assert released.synthetic.domain == Domain.load(world.folder / "out/bins/domain.json")
     with pytest.raises(DataError, match="is finished"):
-        Journal(world.folder / "out/bins/journal.sqlite")
+        Journal(world.folder / "out.private/bins/journal.sqlite")
 
 
 @pytest.mark.parametrize("at", ["bins", "main"])

@@ -86,7 +86,7 @@ def test_a_dealer_that_is_away_stops_the_release_by_name(setting, tmp_path):
         release_of_plan(plan, links, tmp_path, dealers=dealers | {"dealer-2": dying})
 
 
-def test_a_refusal_by_a_dealer_frees_what_parties_and_other_dealers_reserved(setting, tmp_path):
+def test_a_release_that_a_dealer_refuses_is_reserved_nowhere(setting, tmp_path):
     plan, links, dealers = setting
     refusing = dealers["dealer-3"].servicer._party
     refusing._rules = replace(refusing._rules, policy=replace(refusing._rules.policy, max_records=1))
@@ -94,7 +94,7 @@ def test_a_refusal_by_a_dealer_frees_what_parties_and_other_dealers_reserved(set
         release_of_plan(plan, links, tmp_path, dealers=dealers)
     everybody = [*(link for row in links for link in row), *dealers.values()]
     states = [[entry.state for entry in link.servicer._party._ledger.summaries()] for link in everybody]
-    assert states == [["abandoned"]] * 6 + [[]]
+    assert states == [[]] * 7
 
 
 def test_a_party_of_no_slice_does_not_deal(setting, tmp_path):

@@ -15,6 +15,7 @@ from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.mechanisms.parts.fitted import FittedModel
 from dpmosaic.curator.mechanisms.parts.records import SelectedRecords
 from dpmosaic.curator.releasing import outputs
+from dpmosaic.curator.releasing.frames import decoded
 from dpmosaic.curator.releasing.table_format import TableFile, TableFormat
 from dpmosaic.party.sources.source import read_table
 from support.certificates import certificate_form
@@ -40,7 +41,8 @@ def written(folder, kind):
     fitted = FittedModel(SelectedRecords(table, (), 200.0), (), (), ())
     outputs.check_folder(folder)
     rng, table_file = np.random.default_rng(1), TableFile(kind)
-    digests = outputs.write(folder, table, DOMAIN.names, rng, certificate, fitted, table_file)
+    values = decoded(table, rng)
+    digests = outputs.write(folder, table, values, DOMAIN.names, certificate, fitted, table_file)
     outputs.write_certificate(folder, certificate.with_outputs(digests))
     return table
 

@@ -3,6 +3,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from dpmosaic.common.about import About
 from dpmosaic.common.card import DEALER, PARTY, Card
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
@@ -243,3 +244,21 @@ def test_a_draft_offers_parties_as_dealers_if_every_slice_has_three_of_other_sli
     plan = loaded(tmp_path, text.replace(offer, offer[2:]).replace('dealers = ["curator"]', "# "))
     assert plan.dealers == ("n-a", "s-a", "w-a", "n-b", "s-b")
     assert plan.other_dealers == ()
+
+
+REASON = '[about]\npurpose = "waiting times"\ncontact = "data-office@example.org"\nuntil = 2030-12-31\n'
+
+
+def test_a_plan_states_why_and_who_answers_and_until_when(tmp_path):
+    plan = loaded(tmp_path, REASON + RELEASE + "rho = 1\n" + SLICE)
+    assert plan.about == About("waiting times", "data-office@example.org", until="2030-12-31")
+    assert order_of(plan).proposal("0" * 32).purpose.about == plan.about
+    quoted = loaded(tmp_path, REASON.replace("2030-12-31", '"2030-12-31"') + RELEASE + "rho = 1\n" + SLICE)
+    assert quoted.about == plan.about
+    assert loaded(tmp_path, RELEASE + "rho = 1\n" + SLICE).about == About()
+
+
+@pytest.mark.parametrize("until", ['"tomorrow"', "2030-12-31T10:00:00", '"2030-02-30"', "7"])
+def test_a_last_day_is_a_day(tmp_path, until):
+    with pytest.raises(DataError, match="about"):
+        loaded(tmp_path, f"[about]\nuntil = {until}\n" + RELEASE + "rho = 1\n" + SLICE)

@@ -14,12 +14,12 @@ from dpmosaic.common.errors import DataError, PolicyError
 from dpmosaic.common.privacy.budget import Accountant, Budget, Charge
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.registry import INDICATOR, MASKED, TRUSTED
+from dpmosaic.curator.certificates import checking
 from dpmosaic.curator.certificates.privacy_loss import checked_epsilon
 from dpmosaic.curator.certificates.statements import StatedStep
 from dpmosaic.curator.mechanisms.independent import Independent
 from dpmosaic.curator.mechanisms.parts.steps import Asks, Step
 from dpmosaic.curator.parties.client import PartyClient
-from dpmosaic.curator.releasing import release as module
 from dpmosaic.curator.releasing.agreement import Proposal, agree
 from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release
 from dpmosaic.simulations.contracts.trial import Trial
@@ -86,9 +86,17 @@ def test_an_error_of_the_second_opinion_is_not_lost(monkeypatch):
     def failing(*_):
         raise OverflowError("too much")
 
-    monkeypatch.setattr(module, "second_opinions", failing)
+    monkeypatch.setattr(checking, "checked_epsilons", failing)
     with pytest.raises(OverflowError, match="too much"):
-        made(order())
+        made(replace(order(), budget=Budget(1.0, 1e-6)))
+
+
+def test_a_release_waits_for_the_second_opinion_where_it_is_told_to_be_computed():
+    asked = replace(order(), budget=Budget(1.0, 1e-6))
+    with checking.process_for_checks() as checks:
+        beside = made(asked, checks=checks).certificate
+    assert beside.promise == made(asked).certificate.promise
+    assert beside.promise.epsilon_by_privacy_loss_distribution <= 1.0
 
 
 def test_states_a_known_seed_and_the_real_cost_of_the_parties():

@@ -1,11 +1,14 @@
 """What a resumed release keeps of the one that began."""
 
 import contextlib
+import stat
+import subprocess
 
 import pytest
 
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.parties.home import CuratorHome
+from dpmosaic.curator.releasing.abandoning import abandon_folder
 from dpmosaic.curator.releasing.session import Session
 from dpmosaic.curator.releasing.table_format import TableFile, TableFormat
 
@@ -56,3 +59,30 @@ def test_refuses_to_resume_a_finished_release(begun):
     session.journal.close()
     with pytest.raises(DataError, match="is finished; there is nothing to resume"):
         Session.resume(begun)
+
+
+def test_the_journal_is_in_a_folder_of_its_own_that_only_its_owner_can_open(begun):
+    private = begun.with_name("out.private")
+    assert [path.name for path in private.iterdir() if path.suffix == ".sqlite"] == ["journal.sqlite"]
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    assert list(begun.iterdir()) == []
+
+
+def test_refuses_a_second_release_into_a_folder_of_an_unfinished_one(begun):
+    home, plan = CuratorHome.open(begun.parent / "curator"), begun.parent / "plan.toml"
+    with pytest.raises(DataError, match=r"holds the journal of a release .* resume it"):
+        Session.begin(begun, plan, home, TableFile())
+
+
+@pytest.mark.parametrize("command", [resumed, abandon_folder])
+def test_a_journal_that_an_earlier_version_put_among_the_results_is_refused_until_it_is_moved(begun, command):
+    private = begun.with_name("out.private")
+    for path in private.iterdir():
+        path.rename(begun / path.name)
+    private.rmdir()
+    with pytest.raises(
+        DataError, match=r"move it: mkdir -m 700 \S+out\.private && mv \S+ \S+out\.private/$"
+    ) as told:
+        command(begun)
+    subprocess.run(str(told.value).partition("move it: ")[2], shell=True, check=True)
+    command(begun)

@@ -10,7 +10,7 @@ from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.releasing import outputs
-from dpmosaic.curator.releasing.frames import spelled
+from dpmosaic.curator.releasing.frames import decoded, spelled_values
 from dpmosaic.curator.releasing.spreadsheets import attributes_like_formulas, with_apostrophes
 from dpmosaic.curator.releasing.table_format import TableFile, TableFormat
 
@@ -47,7 +47,7 @@ def test_numbers_are_neither_warned_of_nor_changed():
     assert attributes_like_formulas(domain) == ()
     rng = np.random.default_rng(0)
     table = Table.from_codes(domain, np.column_stack([rng.integers(0, n, 50) for n in domain.sizes]))
-    rows = spelled(table, domain.names, rng)
+    rows = spelled_values(domain, decoded(table, rng), domain.names)
     pd.testing.assert_frame_equal(with_apostrophes(rows), rows)
 
 

@@ -18,6 +18,7 @@ from dpmosaic.party.dealing.policy import DealerPolicy, DealerSettings
 from dpmosaic.party.folder import LEDGER
 from dpmosaic.party.home import PartyHome
 from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.toml_file import Serve
 from support.ledgers import DATA, SECRET, TERMS, anything
 
 
@@ -84,7 +85,7 @@ def test_the_folder_of_a_party_is_not_opened_as_that_of_a_dealer(tmp_path, home)
 
 def test_a_new_dealer_deals_nothing(home):
     settings = DealerSettings.load(home.folder)
-    assert settings == DealerSettings(DealerPolicy(), "127.0.0.1:7443", None)
+    assert settings == DealerSettings(DealerPolicy(), Serve("127.0.0.1:7443", None, None))
     assert (settings.policy.max_records, settings.policy.max_cells) == (0, 0)
 
 
@@ -93,7 +94,7 @@ def test_every_limit_of_a_dealer_is_read(home):
         '[serve]\nlisten = "0.0.0.0:1"\nmetrics = "9464"\n[policy]\nmax_records = 1\nmax_cells = 2\n'
         "max_memory_mb = 3\nmax_cpu_seconds = 4\nmax_active_releases = 5\n"
     )
-    expected = DealerSettings(DealerPolicy(1, 2, 3, 4, 5), "0.0.0.0:1", "9464")
+    expected = DealerSettings(DealerPolicy(1, 2, 3, 4, 5), Serve("0.0.0.0:1", "9464", None))
     assert DealerSettings.load(home.folder) == expected
 
 

@@ -55,5 +55,5 @@ def test_an_error_in_a_query_shows_no_value_of_the_rows(folder):
 
 def test_a_file_that_is_not_a_database_is_refused(folder):
     (folder / "rows.duckdb").write_text("rows" * 999)
-    with pytest.raises(DataError, match="DuckDB database"):
+    with pytest.raises(DataError, match="cannot read the database"):
         QuerySource("SELECT 1 ORDER BY 1", folder, folder / "rows.duckdb").columns()

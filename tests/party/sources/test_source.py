@@ -126,13 +126,14 @@ def test_parquet_types_reach_the_domain(parquet):
     assert parquet.columns() == ("whole", "real", "flag", "day", "price", "wide")
 
 
-@pytest.fixture(params=["read once", "read for each column"])
-def _often(request, monkeypatch):
-    if request.param == "read for each column":
+@pytest.fixture(params=["texts in memory", "cells beyond memory"])
+def _large(request, monkeypatch):
+    if request.param == "cells beyond memory":
         monkeypatch.setattr(module, "_HELD_BYTES", -1)
+        monkeypatch.setattr(module, "_MEMORY", "64MB")
 
 
-@pytest.mark.usefixtures("_often")
+@pytest.mark.usefixtures("_large")
 def test_rows_keep_the_order_of_the_file(tmp_path):
     count = 300_000
     body = "".join(f"{row % 251},{row}\n" for row in range(count))
@@ -146,6 +147,20 @@ def test_rows_keep_the_order_of_the_file(tmp_path):
     table = source.read(domain)
     assert np.array_equal(table.column("number"), np.arange(count) // 10)
     assert np.array_equal(table.column("code"), np.arange(count) % 251)
+
+
+def test_a_large_csv_is_read_once_and_leaves_nothing_on_disk(tmp_path, monkeypatch):
+    asked, folder = [], tmp_path / "tmp"
+    folder.mkdir()
+    query = FileSource.query
+    monkeypatch.setattr(FileSource, "query", lambda *given: [asked.append(given[2]), query(*given)][1])
+    monkeypatch.setattr(module, "_HELD_BYTES", -1)
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    source = write(tmp_path / "rows.csv", "a,b,c\n" + "1,2,x\n" * 1000)
+    table = source.read(Domain.from_json({"a": 3, "b": 3, "c": ["x"]}))
+    assert [column.tolist() for column in table.columns] == [[1] * 1000, [2] * 1000, [0] * 1000]
+    assert sum(sql.endswith("FROM file") for sql in asked) == 1
+    assert list(folder.iterdir()) == []
 
 
 def test_a_cell_of_a_csv_keeps_its_text(tmp_path):
@@ -179,7 +194,7 @@ def test_a_file_is_found_by_its_exact_name(tmp_path, name):
         (b'a,b,c\n1,"secret"x,3\n4,5,6\n', 2),
     ],
 )
-@pytest.mark.usefixtures("_often")
+@pytest.mark.usefixtures("_large")
 def test_a_malformed_row_is_refused_by_its_line_without_its_content(tmp_path, content, line):
     source = write(tmp_path / "rows.csv", content)
     with pytest.raises(DataError, match=rf"^rows\.csv, line {line}: expected 3 cells in UTF-8") as refusal:

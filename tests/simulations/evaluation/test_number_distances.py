@@ -1,14 +1,20 @@
 """Distances of numbers, against scipy and by hand."""
 
+import math
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from dpmosaic.common.data.categorical import CategoricalAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.numeric import NumericAttribute
+from dpmosaic.party.sources.source import open_source
 from dpmosaic.simulations.evaluation.number_distances import (
     distribution_gaps,
+    kolmogorov_distance,
     main_figures,
     number_distances,
     summary,
@@ -87,10 +93,11 @@ def test_bins_hide_nothing_since_values_are_compared():
     assert number_distances(real, synthetic)[0].kolmogorov == 1.0
 
 
-def test_the_main_figures_are_read_from_files(tmp_path):
+def test_the_main_figures_are_of_the_file_and_of_decoded_values(tmp_path):
     (tmp_path / "real.csv").write_text("kind,gain\nx,0\ny,10\nx,\n")
-    (tmp_path / "made.csv").write_text("gain,kind\n0,'-x\n0,y\n20,x\n")
-    figures = main_figures(tmp_path / "real.csv", tmp_path / "made.csv", DOMAIN)
+    real = open_source(tmp_path / "real.csv").cells
+    made = {"kind": np.array(["x", "y", "x"], dtype=object), "gain": np.array([0, 0, 20])}
+    figures = main_figures(real, made, DOMAIN)
     assert figures == {
         "gain": {
             "kolmogorov": pytest.approx(1 / 3),
@@ -98,4 +105,10 @@ def test_the_main_figures_are_read_from_files(tmp_path):
             "mean": {"real": pytest.approx(5), "synthetic": pytest.approx(20 / 3)},
         }
     }
-    assert main_figures(tmp_path / "real.csv", tmp_path / "made.csv", DOMAIN.project(["kind"])) == {}
+    assert main_figures(real, made, DOMAIN.project(["kind"])) == {}
+
+
+@given(*(st.lists(st.one_of(st.integers(0, 5), st.just(math.nan)), min_size=1) for _ in range(2)))
+def test_the_kolmogorov_distance_is_that_of_all_gaps(real, synthetic):
+    both = np.array(real, dtype=np.float64), np.array(synthetic, dtype=np.float64)
+    assert kolmogorov_distance(*both) == distribution_gaps(*both)[0]

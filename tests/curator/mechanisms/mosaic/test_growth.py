@@ -89,7 +89,7 @@ def test_an_interaction_is_worth_its_measurement_if_that_tells_much_of_it(facts,
         False,
     ]
     assert not tells_much(given, larger, strong, Fraction(0))
-    assert worth_measuring(given, larger, found, np.ones(len(found))) == [strong]
+    assert worth_measuring(given, larger, found, np.ones(len(found)), 60.0) == [strong]
 
 
 def test_those_with_the_largest_gains_come_first(facts, measured, scored_triples):
@@ -99,7 +99,21 @@ def test_those_with_the_largest_gains_come_first(facts, measured, scored_triples
     )
     given = facts(independent().domain, RECORDS, Fraction(1, 10))
     gains = np.array([1.0 + names.index(clique) if clique in names else 0.0 for clique in found])
-    assert worth_measuring(given, larger, found, gains)[:3] == names[::-1]
+    assert worth_measuring(given, larger, found, gains, 60.0)[:3] == names[::-1]
+
+
+def test_so_many_are_worth_it_as_rows_are_adjusted_to_in_time(facts, measured, scored_triples):
+    """6e-8 s for each row and each of three attributes, in a fifth of the time; those before count too."""
+    names = [("a", "b", "c"), ("d", "e", "f"), ("a", "g", "h"), ("b", "d", "g")]
+    larger, found = scored_triples(
+        measured(independent()), independent(seed=1), dict.fromkeys(names, 3000.0), 20.0
+    )
+    given = facts(independent().domain, RECORDS, Fraction(1, 10))
+    gains = np.array([clique in names for clique in found], dtype=float)
+    seconds = 3.5 * 3 * 6e-8 * max(RECORDS, 1 << 14) / 0.2
+    assert len(worth_measuring(given, larger, found, gains, seconds)) == 3
+    larger.chosen += names[:2]
+    assert len(worth_measuring(given, larger, found, gains, seconds)) == 1
 
 
 def test_scores_of_noise_alone_seldom_make_a_measurement_worth_it(facts, measured, scored_triples):
@@ -117,7 +131,7 @@ def test_scores_of_noise_alone_seldom_make_a_measurement_worth_it(facts, measure
         rng = np.random.default_rng(seed)
         distances = dict(zip(found, np.abs(rng.normal(0, sigma, len(found))).tolist(), strict=True))
         larger, found = scored_triples(measured(table), independent(seed=2 * seed + 1), distances, sigma)
-        false += bool(worth_measuring(given, larger, found, np.ones(len(found))))
+        false += bool(worth_measuring(given, larger, found, np.ones(len(found)), 60.0))
     assert false <= 1
 
 
@@ -125,7 +139,7 @@ def test_scores_of_noise_alone_seldom_make_a_measurement_worth_it(facts, measure
 def test_no_candidates_of_more_attributes_without_large_triples(order, facts, measured, scored_triples):
     table = independent()
     larger, found = scored_triples(measured(table), independent(seed=1), {}, 20.0)
-    larger.outside += found
+    larger.chosen += found
     assert (
         candidates_within(facts(table.domain, RECORDS, Fraction(1, 10)), larger, order, RHO, 60.0, ()) == []
     )

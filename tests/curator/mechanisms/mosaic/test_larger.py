@@ -93,10 +93,10 @@ def test_a_scored_interaction_has_the_size_of_its_distance_and_others_are_small(
 def test_candidates_of_four_attributes_are_unions_of_large_selected_triples(measured, scored_triples):
     distances = dict.fromkeys([("a", "b", "c"), ("b", "c", "d"), ("a", "d", "e")], 2000.0)
     larger, _ = scored_triples(measured(bits(parity=None)), bits(parity=None, seed=1), distances, 20.0)
-    larger.outside += [("a", "b", "c"), ("b", "c", "d"), ("c", "d", "e")]
+    larger.chosen += [("a", "b", "c"), ("b", "c", "d"), ("c", "d", "e")]
     # The third selected one is small, and the third large one is not selected.
     assert list(larger.find(4, 100, ())) == [("a", "b", "c", "d")]
-    larger.outside.append(("a", "d", "e"))
+    larger.chosen.append(("a", "d", "e"))
     assert set(larger.find(4, 100, ())) == {("a", "b", "c", "d")}
 
 
@@ -136,8 +136,7 @@ def test_finds_the_parity_of_three_of_twelve_attributes_and_rows_show_it(run):
     names = "abcdefghijkl"
     fitted, measurer = run(Mosaic(), bits(names, ("b", "e", "h"), 20_000), Budget(zcdp_rho=0.05))
     assert ("b", "e", "h") in {charge.clique for charge in larger_charges(measurer)}
-    # Large, and of single codes: it is part of the model.
-    assert ("b", "e", "h") not in {one.clique for one in getattr(fitted.model, "grouped", ())}
+    assert ("b", "e", "h") in {one.clique for one in fitted.model.grouped}
     modelled = fitted.model.marginal(("b", "e", "h"))[[0, 3, 5, 6]].sum() / 20_000
     assert modelled > 0.95
     rows = fitted.model.generate(20_000, np.random.default_rng(1))

@@ -38,6 +38,13 @@ def test_ignores_measurements_that_do_not_contain_the_clique():
     assert weighted_average(DOMAIN, ("a", "b"), [Measurement(("a",), np.ones(2), 1.0, 0.1)]) is None
 
 
+def test_a_marginal_that_nobody_measured_takes_no_memory():
+    """Its cells would need 67 GiB."""
+    codes = Domain.coded({"icd": 90_000, "zip": 100_000})
+    one = Measurement(("icd",), np.zeros(90_000), 1.0, 0.5)
+    assert weighted_average(codes, ("icd", "zip"), [one]) is None
+
+
 def test_ignores_sums_over_boxes():
     boxes = (((0, 1), (0, 3)), ((1, 2), (0, 3)))
     coarse = Measurement(("a", "b"), np.array([8.0, 15.0]), 2.0, 0.1, boxes=boxes)

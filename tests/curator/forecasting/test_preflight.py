@@ -8,13 +8,13 @@ from dpmosaic.common.card import DEALER, PARTY, Card
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.errors import ProtocolError
-from dpmosaic.common.messages import PROTOCOL_VERSION, PartyDescription
+from dpmosaic.common.errors import DataError, PolicyError, ProtocolError
+from dpmosaic.common.messages import PROTOCOL_VERSION, PartyDescription, Verdict
 from dpmosaic.common.wire import probes
+from dpmosaic.curator.forecasting.preflight import check_description, check_link, check_verdict, preflight
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.releasing.plan import ReleasePlan
-from dpmosaic.curator.releasing.preflight import check_description, check_link, preflight
 
 DOMAIN = Domain.coded({"a": 2})
 IDENTITY = Identity.from_seed(bytes(32))
@@ -141,3 +141,24 @@ def test_a_party_refuses_a_probe_that_exceeds_its_limits(sent):
 def test_a_party_refuses_bytes_that_are_not_a_probe():
     with pytest.raises(ProtocolError, match="do not parse"):
         probes.decode_asked([b"\xff"])
+
+
+def test_every_reason_of_a_verdict_is_a_line_of_its_own():
+    said = Verdict((PolicyError("no rho"), DataError("no rows")))
+    lines = list(check_verdict("clinic", "the release", said))
+    assert [(line.about, line.passed, line.finding) for line in lines] == [
+        ("clinic", False, "no rho"),
+        ("clinic", False, "no rows"),
+    ]
+
+
+@pytest.mark.parametrize(("by_hand", "finding"), [(True, "its operator decides"), (False, "allowed")])
+def test_a_party_that_allows_the_release_says_who_decides(by_hand, finding):
+    (line,) = check_verdict("clinic", "the release", Verdict(by_hand=by_hand))
+    assert line.passed
+    assert finding in line.finding
+
+
+def test_a_party_that_does_not_look_at_the_terms_fails_with_its_reason():
+    (line,) = check_verdict("clinic", "the release", ProtocolError("not a pinned curator"))
+    assert (line.passed, line.finding) == (False, "not a pinned curator")

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from ...common.card import Card
 from ...common.errors import MosaicError
-from ...common.messages import PROTOCOL_VERSION, PartyDescription
+from ...common.messages import PROTOCOL_VERSION, PartyDescription, Verdict
 from ...common.protocols.alignment.match_keys import matched_identifiers
+from ...common.protocols.registry import BUILT_IN
 from ...common.version import __version__
 from ..parties.client import Connection, PartyClient
 from ..parties.connection import RetryPolicy
 from ..parties.federation import connect
 from ..parties.home import CuratorHome
-from .plan import ReleasePlan
+from ..releasing.alignment_session import AlignmentSession
+from ..releasing.memory import check_memory
+from ..releasing.over_parties import order_of
+from ..releasing.plan import ReleasePlan
+from ..releasing.reviewing import review
+from .forecast import forecast
 
 _SOON = timedelta(days=14)
 _QUICK = RetryPolicy(call_s=10.0, tries=2)
@@ -24,6 +30,7 @@ _ALLOWED_S = 60.0
 """Largest allowed offset of a party's clock; certificates and logs depend on it."""
 
 _PROBED_MIB = 2
+_ASSUMED_MIB_S = 12.0
 _SLOW_MIB_S = 0.5
 
 
@@ -45,7 +52,9 @@ class Check:
 
 
 def preflight(home: CuratorHome, plan: ReleasePlan, now: datetime | None = None) -> Iterator[Check]:
-    """Checks the curator, the cards, the parties, the dealers and whether they fit together; charges nothing.
+    """Checks the curator, the cards, the parties, the dealers, and what they would say to the terms.
+
+    Charges and reserves nothing, and asks no operator to decide.
 
     Args:
         home: folder of the curator.
@@ -71,9 +80,14 @@ def preflight(home: CuratorHome, plan: ReleasePlan, now: datetime | None = None)
                 yield line
         if described:
             slices: list[list[Connection]] = [[links[name] for name in names] for names in plan.slices]
-            yield _checked(
-                "plan", "parties make up one table", lambda: _check_federation(plan, slices, links)
+            yield (
+                table := _checked(
+                    "plan", "parties make up one table", lambda: _check_federation(plan, slices, links)
+                )
             )
+            if table.passed:
+                yield from _check_review(home, plan, slices, links)
+                yield from _check_forecast(home, plan, slices, links)
 
 
 def _check_party(link: Connection, card: Card, plan: ReleasePlan) -> Iterator[Check]:
@@ -160,6 +174,59 @@ def _check_federation(
         plan.alignment.plan(federation)
     found = f"{len(federation.slices)} slices, {len(federation.members)} parties"
     return f"{found}; dealers: {', '.join(plan.dealers)}" if plan.dealers else found
+
+
+def _check_review(
+    home: CuratorHome,
+    plan: ReleasePlan,
+    slices: Sequence[Sequence[Connection]],
+    links: Mapping[str, Connection],
+) -> Iterator[Check]:
+    """What everybody would say to the terms: policy, budget, limits, source and disk."""
+    try:
+        for reviewed in review(home, plan, slices, links):
+            for name, said in reviewed.said.items():
+                yield from check_verdict(name, reviewed.what, said)
+    except MosaicError as error:
+        yield Check("plan", "terms", False, str(error))
+
+
+def check_verdict(name: str, what: str, said: Verdict | MosaicError) -> Iterator[Check]:
+    """One check for each reason of a party or dealer to refuse terms, or one that passes.
+
+    Args:
+        name: name of the party or dealer.
+        what: what the terms are for.
+        said: its verdict, or the error by which it refused to look at them.
+    """
+    refusals = (said,) if isinstance(said, MosaicError) else said.refusals
+    for refusal in refusals:
+        yield Check(name, what, False, str(refusal))
+    if not isinstance(said, MosaicError) and not refusals:
+        yield Check(name, what, True, "its operator decides when it is asked" if said.by_hand else "allowed")
+
+
+def _check_forecast(
+    home: CuratorHome,
+    plan: ReleasePlan,
+    slices: Sequence[Sequence[Connection]],
+    links: Mapping[str, Connection],
+) -> Iterator[Check]:
+    """Whether the mechanism can run over these parties, and the marginals fit into the memory."""
+    aligned = None
+    if plan.alignment is not None:
+        found = AlignmentSession.of(home, plan).find(slices)
+        if found is None:
+            return
+        aligned = found.aligned(plan.alignment.population)
+
+    def looked() -> str:
+        seen = forecast(plan, slices, _ASSUMED_MIB_S, aligned, links).outlook
+        needed = check_memory(order_of(plan).domain, seen.planned)
+        return f"{len(seen.planned)} steps; marginals of at most {needed / 2**20:,.0f} MiB"
+
+    if plan.protocol.name in BUILT_IN:
+        yield _checked("plan", f"mechanism {plan.mechanism}", looked)
 
 
 def _checked(about: str, what: str, look: Callable[[], str]) -> Check:

@@ -1,0 +1,79 @@
+"""What parties and dealers would say to the terms of a plan; nothing is reserved or charged."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...common.crypto.randomness import RandomStream
+from ...common.errors import MosaicError
+from ...common.messages import ReleaseTerms, Verdict
+from ..certificates.verify import sign_terms
+from ..parties.alignments import Aligned
+from ..parties.client import Connection
+from ..parties.federation import Federation, connect
+from ..parties.home import CuratorHome
+from .agreement import Proposing
+from .alignment_session import AlignmentSession
+from .bins_order import bins_order
+from .over_parties import dealers_of, order_of
+from .plan import ReleasePlan
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """What everybody says to terms.
+
+    Attributes:
+        what: which release of the plan they are for.
+        said: by name, the verdict of each party and dealer, or the error by which it refused to look at them.
+    """
+
+    what: str
+    said: Mapping[str, Verdict | MosaicError]
+
+
+def review(
+    home: CuratorHome,
+    plan: ReleasePlan,
+    slices: Sequence[Sequence[Connection]],
+    dealers: Mapping[str, Connection],
+) -> Iterator[Reviewed]:
+    """Asks all participants of a plan about the terms of the release that would come first.
+
+    A plan may need an alignment of rows, or a choice of bins, before its release. The terms of what follows
+    depend on what comes first, so only the first is reviewed.
+
+    Args:
+        home: folder of the curator, which signs the terms.
+        plan: plan of the release.
+        slices: connections to its parties, slice by slice.
+        dealers: connections to its dealers, by name.
+
+    Raises:
+        DataError: plan and parties do not fit each other.
+        PartyUnavailable: a party does not describe itself.
+    """
+    aligned: Aligned | None = None
+    if plan.alignment is not None:
+        alignments = AlignmentSession.of(home, plan)
+        found = alignments.find(slices)
+        if found is None:
+            federation = connect(plan.domain, slices, plan.left_out, counted=False)
+            yield _reviewed(home, "the alignment", federation, alignments.proposal(secrets.token_hex(16)))
+            return
+        aligned = found.aligned(plan.alignment.population)
+    order = order_of(plan)
+    what = "the release"
+    if plan.bins_share is not None:
+        order, what = bins_order(order, plan.bins_share), "the choice of bins"
+    dealing = dealers_of(plan, dealers, home.keyring.identity, RandomStream.from_os())
+    federation = connect(plan.domain, slices, plan.left_out, aligned, dealers=dealing)
+    yield _reviewed(home, what, federation, order.proposal(secrets.token_hex(16)))
+
+
+def _reviewed(home: CuratorHome, what: str, federation: Federation, proposal: Proposing) -> Reviewed:
+    terms: ReleaseTerms = proposal.terms(federation)
+    signature = sign_terms(home.keyring.identity, terms)
+    return Reviewed(what, federation.review(terms, signature, home.marks()))
