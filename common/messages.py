@@ -244,7 +244,8 @@ class OpeningRequest:
         recipient: place of the other participant in the plan.
         kind: kind of the message.
         query_id: id of the score query, of one of its steps.
-        step: of a score query, the number of the step; of points to align rows, the place of their owner.
+        step: of a score query, the number of the step; of points to align rows, the place of their owner;
+            of an opening, the number of its range of rows.
         coins: 32 random bytes, of the proof that an opening is one-hot.
     """
 

@@ -28,7 +28,7 @@ from .sources.catalogue import stamp_of
 
 REQUESTS = "requests.sqlite"
 
-_ROWS = "rows"
+CODES = ".codes"
 """Folder of the codes of single rows, while a release reads them."""
 
 
@@ -49,7 +49,7 @@ class PartyHome(Home):
     def opened(self) -> Iterator[Opened]:
         """The party, after its rows are read."""
         settings = Settings.load(self.folder)
-        empty(self.folder / _ROWS)
+        empty(self.folder / CODES)
         with (
             contextlib.closing(settings.workers),
             contextlib.closing(Ledger(self.folder / LEDGER)) as ledger,
@@ -86,7 +86,7 @@ class PartyHome(Home):
         if connect is None or settings.key is not None or named:
             rows, order, identifiers = read_records(source, settings.domain, settings.key, most, named)
         else:
-            rows = CountedRows.connected(connect, settings.domain, settings.timeout_s, self.folder / _ROWS)
+            rows = CountedRows.connected(connect, settings.domain, settings.timeout_s, self.folder / CODES)
         institution = Institution(self.keyring.name, self.keyring.identity, rows, rules, order, identifiers)
         return Party(institution, ledger, fresh_key, settings.workers)
 

@@ -90,7 +90,7 @@ class Party(Role[Answerer]):
             case DeliveryKind.ALIGNMENT_POINTS:
                 return answerer.pass_on(request.step, request.recipient)
             case DeliveryKind.OPENING | DeliveryKind.ALIGNMENT_KEY:
-                return answerer.open(request.chain, request.recipient)
+                return answerer.open(request.chain, request.recipient, request.step)
             case _:
                 raise ProtocolError("expected a kind of message that parties send; compare versions")
 

@@ -185,6 +185,7 @@ class MaskedMeasurer(ScoringMeasurer):
         self._unit = terms.unit
         self._participants = [*self._clients, *(d.client for d in federation.dealers_of(terms))]
         self._opened: set[tuple[int, Chain, int]] = set()
+        self._ranges: set[tuple[int, Chain, int, int]] = set()
         self._multiplied: set[tuple[int, Chain]] = set()
         self._seeded: set[int] = set()
         self._ordered: set[int] = set()
@@ -356,11 +357,16 @@ class MaskedMeasurer(ScoringMeasurer):
     def _open(self, owner: int, chain: Chain, recipient: int) -> None:
         if (owner, chain, recipient) in self._opened:
             return
-        request = OpeningRequest(self._release_id, chain, recipient)
-        self._clients[owner].relay(owner, request, self._clients[recipient])
+        for place in range(self._plan.opened_ranges(chain, self._plan.roster[owner].slice)):
+            opened = (owner, chain, recipient, place)
+            if opened not in self._ranges:
+                request = OpeningRequest(self._release_id, chain, recipient, step=place)
+                self._clients[owner].relay(owner, request, self._clients[recipient])
+                self._ranges.add(opened)
         if self._plan.check:
             self._check(owner, chain, recipient)
         self._opened.add((owner, chain, recipient))
+        self._ranges = {known for known in self._ranges if known[:3] != (owner, chain, recipient)}
 
     def _check(self, owner: int, chain: Chain, recipient: int) -> None:
         """Has an opening proved to its receiver, by coins that its owner could not know when it opened."""
@@ -458,6 +464,7 @@ class MaskedMeasurer(ScoringMeasurer):
     def _forget(self) -> None:
         """Forgets all deliveries: a party that restarted lost what was delivered to it."""
         self._opened.clear()
+        self._ranges.clear()
         self._multiplied.clear()
         self._seeded.clear()
         self._ordered.clear()

@@ -70,18 +70,20 @@ class Asking:
         """Retries a step until it succeeds or parties were unavailable for too long.
 
         Args:
-            step: asks the parties; must be repeatable.
-            forget: called before each retry, since parties may have lost what was delivered to them.
+            step: asks the parties; must be repeatable, and goes on with what it has not done yet.
+            forget: called before a retry if a party lost what was delivered to it.
 
         Raises:
             PartyUnavailable: a party stayed unavailable; names it.
         """
-        until = self._now() + self._away_s
+        until: float | None = None
         while True:
             try:
                 return step()
-            except (PartyUnavailable, DeliveriesLost):
+            except (PartyUnavailable, DeliveriesLost) as failure:
+                until = self._now() + self._away_s if until is None else until
                 if self._now() >= until:
                     raise
-            forget()
+                if isinstance(failure, DeliveriesLost):
+                    forget()
             self._sleep(_PAUSE_S)

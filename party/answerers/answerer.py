@@ -112,8 +112,8 @@ class Answerer(ABC):
         """A keyed digest of the order of the party's records, for another party."""
         raise self._nothing_shared()
 
-    def open(self, chain: Chain, recipient: int) -> Iterator[bytes]:
-        """A matrix minus its mask, in frames sealed for another party."""
+    def open(self, chain: Chain, recipient: int, place: int = 0) -> Iterator[bytes]:
+        """A range of the rows of a matrix minus its mask, in frames sealed for another party."""
         raise self._nothing_shared()
 
     def prove(self, chain: Chain, recipient: int, coins: bytes) -> Iterator[bytes]:

@@ -26,14 +26,18 @@ from ...common.errors import DataError
 from ..sources.source import CONFIG, quoted
 from .names import code_of, text_of
 
+_PREFIX = "codes-"
+"""Begins the name of the folder of each spool."""
+
 _KEPT = 2
 """Ranges in memory: of one reader, and of another beside it."""
 
 
 def empty(folder: Path) -> None:
-    """Creates a folder of spools that only its owner can read; deletes what a killed party left in it."""
+    """Creates a folder of spools that only its owner can read; deletes spools that a killed party left."""
     folder.mkdir(mode=0o700, exist_ok=True)
-    for left in folder.iterdir():
+    folder.chmod(0o700)
+    for left in folder.glob(f"{_PREFIX}*"):
         shutil.rmtree(left)
 
 
@@ -54,7 +58,7 @@ class Spool:
         self, folder: Path | None, domain: Domain, ranges: Iterable[Mapping[str, NDArray[Any]]]
     ) -> None:
         self._domain = domain
-        self._folder = Path(tempfile.mkdtemp(prefix="rows-", dir=folder))
+        self._folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=folder))
         self._delete = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self.starts = [0]
         """The first row of each range; the last entry is the number of rows."""

@@ -5,6 +5,7 @@ import shutil
 import stat
 from datetime import UTC, datetime, timedelta
 
+import duckdb
 import pytest
 
 from dpmosaic.common.card import CURATOR, PARTY, Card, FederationList
@@ -14,7 +15,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PolicyError
 from dpmosaic.common.keyring import write_private
 from dpmosaic.party.folder import LEDGER, Reread
-from dpmosaic.party.home import REQUESTS, PartyHome
+from dpmosaic.party.home import CODES, REQUESTS, PartyHome
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.policy_file import Settings
 from dpmosaic.party.serving.daemon import serve
@@ -181,3 +182,22 @@ def test_what_a_party_relies_on_may_be_read_and_not_changed_by_others(home, name
         path.chmod(kept | extra)
         with pytest.raises(DataError, match=f"other users can change .*run chmod {kept:03o} "):
             serve(home, io.StringIO())
+
+
+def test_codes_of_rows_are_in_the_folder_and_only_those_that_a_killed_party_left_are_deleted(home):
+    (home.folder / "rows").mkdir()
+    with duckdb.connect() as connection:
+        rows = home.folder / "rows" / "1.parquet"
+        connection.execute(f"COPY (SELECT unnest([0, 1, 1]) AS a) TO '{rows}'")
+    query = "SELECT * FROM read_parquet('rows/*.parquet') ORDER BY a"
+    (home.folder / "policy.toml").write_text(f'[source]\ndomain = "domain.json"\nquery = "{query}"\n')
+    left = home.folder / CODES / "codes-left" / "000000.parquet"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"codes")
+    with home.opened() as opened:
+        assert list((home.folder / CODES).iterdir()) == []
+        release = opened.role._institution.table.watched(lambda: None)
+        assert release.cell_codes(("a",), 0, 2).tolist() == [0, 1]
+        assert len(list((home.folder / CODES).rglob("*.parquet"))) == 1
+    assert rows.exists()
+    assert stat.S_IMODE((home.folder / CODES).stat().st_mode) == 0o700

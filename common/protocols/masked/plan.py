@@ -35,6 +35,9 @@ MAX_OPENING_BYTES = 1 << 32
 """Largest matrix that a party opens: records times the cells of the parts multiplied so far. Dealt rows of a
 ring of 32 bits have twice as many bytes (`sacrifice`)."""
 
+OPENED_ROWS = 1 << 20
+"""Rows of the indicators of one part that are opened at a time; a lost connection costs one such range."""
+
 _BLOCK_BYTES = 1 << 25
 _MAX_BLOCK_ROWS = 1 << 13
 _MAX_RECTANGLE = 1 << 22
@@ -268,6 +271,28 @@ class MaskedPlan(Partition):
     def cells(self, chain: Chain) -> int:
         """Number of columns of the product of these parts."""
         return math.prod(width(self.domain, column) for part in chain for column in columns_in(part))
+
+    def opened_range(self, chain: Chain, number: int, place: int) -> range:
+        """The rows of one range of an opening; only openings of one part have several.
+
+        Args:
+            chain: chain of the opened matrix.
+            number: of the slice.
+            place: number of the range.
+
+        Raises:
+            ProtocolError: there is no such range.
+        """
+        if not 0 <= place < self.opened_ranges(chain, number):
+            raise ProtocolError("expected a range of the rows of the slice, got another; compare the plan")
+        records = self.records(number)
+        if len(chain) > 1:
+            return range(records)
+        return range(place * OPENED_ROWS, min((place + 1) * OPENED_ROWS, records))
+
+    def opened_ranges(self, chain: Chain, number: int) -> int:
+        """Number of ranges of an opening."""
+        return 1 if len(chain) > 1 else max(1, -(-self.records(number) // OPENED_ROWS))
 
     def opening_bytes(self, chain: Chain, number: int) -> int:
         """Bytes of the row-wise product of these parts."""

@@ -76,7 +76,7 @@ class AlignmentAnswerer(Answerer):
         self.account.introduce(introduction)
         self._peers = self._peers or peers
 
-    def open(self, chain: Chain, recipient: int) -> Iterator[bytes]:
+    def open(self, chain: Chain, recipient: int, place: int = 0) -> Iterator[bytes]:
         """The key of the tokens, in frames sealed for another party.
 
         Raises:

@@ -58,11 +58,11 @@ class MaskedAnswerer(Answerer):
         """A keyed digest of the order of the party's records, for another party of the slice."""
         return self._introduced_session().order_tag(recipient)
 
-    def open(self, chain: Chain, recipient: int) -> Iterator[bytes]:
-        """A matrix minus its mask, in frames sealed for another party of the slice."""
+    def open(self, chain: Chain, recipient: int, place: int = 0) -> Iterator[bytes]:
+        """A range of the rows of a matrix minus its mask, in frames sealed for another party of the slice."""
         session = self._introduced_session()
         self.institution.rules.policy.check_cells(session.cells(chain, parts=1))
-        return session.open(chain, recipient)
+        return session.open(chain, recipient, place)
 
     def prove(self, chain: Chain, recipient: int, coins: bytes) -> Iterator[bytes]:
         """The proof that an opening is one-hot, in frames sealed for another party of the slice."""

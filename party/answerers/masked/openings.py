@@ -22,6 +22,7 @@ class _Matrix:
     def __init__(self, rows: int, cells: int, disk: Quota, size: int) -> None:
         self.rows = rows
         self.cells = cells
+        self.received = 0
         purpose = object()
         disk.reserve({purpose: size})
         weakref.finalize(self, disk.free, [purpose])
@@ -41,34 +42,63 @@ class Openings:
         self._ring = ring
         self._disk = disk
         self._matrices: dict[Hashable, _Matrix] = {}
+        self._begun: dict[Hashable, _Matrix] = {}
 
     def __contains__(self, key: Hashable) -> bool:
         return key in self._matrices
 
-    def put(self, key: Hashable, rows: int, cells: int, chunks: Iterable[bytes]) -> None:
-        """Stores a matrix; replaces an earlier one with the same key only after it is complete.
+    def put(
+        self, key: Hashable, rows: int, cells: int, chunks: Iterable[bytes], within: range | None = None
+    ) -> None:
+        """Stores a matrix, or a range of its rows; replaces an earlier one only after it is complete.
+
+        The first range begins a matrix, and the others follow in order. One that was received before is read
+        and not stored again.
 
         Args:
             key: key of the matrix.
             rows: number of rows.
             cells: number of columns.
             chunks: words, row-major, in chunks of any sizes.
+            within: the rows that are received; None for all.
 
         Raises:
             ProtocolError: the number of words is not the expected one.
+            DeliveriesLost: a range before this one was not received.
             PolicyError: there is no room for it; nothing was read or written.
         """
-        size = rows * cells * self._ring.word_bytes
-        matrix, written = _Matrix(rows, cells, self._disk, size), 0
+        within = range(rows) if within is None else within
+        matrix = self._matrix(key, rows, cells, within)
+        stored = within.start < matrix.received
+        size, read = len(within) * cells * self._ring.word_bytes, 0
+        matrix.file.seek(within.start * cells * self._ring.word_bytes)
         for chunk in chunks:
-            written += len(chunk)
-            if written > size:
+            read += len(chunk)
+            if read > size:
                 break
-            matrix.file.write(chunk)
-        if written != size:
+            if not stored:
+                matrix.file.write(chunk)
+        if read != size:
             raise ProtocolError("a message has more or fewer integers than expected; ask again")
         matrix.file.flush()
-        self._matrices[key] = matrix
+        matrix.received = max(matrix.received, within.stop)
+        if matrix.received == rows:
+            self._matrices[key] = matrix
+            self._begun.pop(key, None)
+
+    def _matrix(self, key: Hashable, rows: int, cells: int, within: range) -> _Matrix:
+        """The matrix that a range belongs to: a new one for the first range."""
+        if not within.start:
+            size = rows * cells * self._ring.word_bytes
+            self._begun.pop(key, None)
+            matrix = _Matrix(rows, cells, self._disk, size)
+            if within.stop < rows:
+                self._begun[key] = matrix
+            return matrix
+        found = self._begun.get(key, self._matrices.get(key))
+        if found is None or found.received < within.start:
+            raise DeliveriesLost("a range of an opening needs those before it; deliver them first")
+        return found
 
     def blocks(self, key: Hashable, block_rows: int) -> Iterator[Words]:
         """The matrix, shape (block_rows, cells) at a time.
@@ -91,3 +121,4 @@ class Openings:
     def drop(self, key: Hashable) -> None:
         """Removes a matrix, if there is one."""
         self._matrices.pop(key, None)
+        self._begun.pop(key, None)

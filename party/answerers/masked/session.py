@@ -116,12 +116,13 @@ class MaskedSession:
         """The tag of the order of this party's records, for another party of the slice."""
         return self._order.tag(recipient)
 
-    def open(self, chain: Chain, recipient: int) -> Iterator[bytes]:
-        """A matrix of this party minus its mask, sealed for another party of the slice.
+    def open(self, chain: Chain, recipient: int, place: int = 0) -> Iterator[bytes]:
+        """Rows of a matrix of this party minus its mask, sealed for another party of the slice.
 
         Args:
             chain: chain of the matrix: a part of the party, or the parts multiplied so far.
             recipient: index of the other party in the roster.
+            place: number of the range of rows.
 
         Yields:
             Sealed frames.
@@ -133,9 +134,10 @@ class MaskedSession:
         self._order.check()
         self._check(chain)
         self._check_size(chain)
-        rows = self._rows_at_once(chain)
-        opened = (products.opening(block, mask).data for mask, block in self._masked(chain, rows))
-        return self.peers.seal(recipient, ["opening", *labels(chain)], opened)
+        within = self.plan.opened_range(chain, self._slice, place)
+        blocks = self._masked(chain, self._rows_at_once(chain), within)
+        opened = (products.opening(block, mask).data for mask, block in blocks)
+        return self.peers.seal(recipient, _opened_labels(chain, place), opened)
 
     def prove(self, chain: Chain, recipient: int, coins: bytes) -> Iterator[bytes]:
         """The proof that an opening of this party is one-hot, sealed for its receiver.
@@ -177,8 +179,9 @@ class MaskedSession:
                 self._check_neighbour(sender)
                 self._check(chain, holder=sender)
                 self._check_size(chain)
-                opened = self.peers.unseal(sender, ["opening", *labels(chain)], chunks)
-                self._openings.put((sender, chain), records, self.plan.cells(chain), opened)
+                within = self.plan.opened_range(chain, self._slice, delivery.step)
+                opened = self.peers.unseal(sender, _opened_labels(chain, delivery.step), chunks)
+                self._openings.put((sender, chain), records, self.plan.cells(chain), opened, within)
                 # Only now: a proof of the earlier opening may come before the last chunk.
                 self._checks.forget(sender, chain)
             case DeliveryKind.RECORD_ORDER:
@@ -365,27 +368,30 @@ class MaskedSession:
         for blocks in zip(*matrices, strict=True):
             yield sum(blocks[1:], start=blocks[0])
 
-    def _masked(self, chain: Chain, rows: int) -> Iterator[tuple[Words, Words]]:
-        """The mask and the matrix of this party, block by block."""
+    def _masked(self, chain: Chain, rows: int, within: range | None = None) -> Iterator[tuple[Words, Words]]:
+        """The mask and the matrix of this party, block by block; of one part, also within a range of rows."""
+        within = range(self._rows.record_count) if within is None else within
         mask, cells = self._seeds.masks.child("mask", *labels(chain)), self.plan.cells(chain)
-        for start, block in zip(itertools.count(0, rows), self._matrix(chain, rows), strict=False):
+        for start, block in zip(within[::rows], self._matrix(chain, rows, within), strict=True):
             yield mask.uniform(self.plan.ring, start, len(block), cells), block
 
-    def _matrix(self, chain: Chain, rows: int) -> Iterator[Words]:
+    def _matrix(self, chain: Chain, rows: int, within: range | None = None) -> Iterator[Words]:
         """This party's matrix: indicators of its own part, or its share of a row-wise product."""
         ring = self.plan.ring
-        records = range(0, self._rows.record_count, rows)
+        within = range(self._rows.record_count) if within is None else within
+        records = within[::rows]
         last, cells = chain[-1], self.plan.cells(chain[-1:])
         if len(chain) == 1:
             for start in records:
-                yield products.indicators(ring, self._codes(last, start, rows), cells)
+                codes = self._codes(last, start, min(rows, within.stop - start))
+                yield products.indicators(ring, codes, cells)
         elif self._holders(chain)[-1] == self.me:
             dealt = self._row_products.blocks(chain, rows)
             for start, opened, share in zip(records, self._opened(chain[:-1], rows), dealt, strict=True):
                 yield products.right_rows(opened, self._codes(last, start, rows), cells, share)
         else:
             masks = self._seeds.masks.child("mask", *labels(chain[:-1]))
-            sizes = (min(rows, records.stop - start) for start in records)
+            sizes = (min(rows, within.stop - start) for start in records)
             shares = self._row_products.owner_blocks(chain, sizes)
             for start, opened, share in zip(records, self._opened((last,), rows), shares, strict=True):
                 mask = masks.uniform(ring, start, len(opened), self.plan.cells(chain[:-1]))
@@ -441,3 +447,8 @@ class MaskedSession:
         self._row_products.drop(chain)
         for sender in self.plan.members(self._slice):
             self._openings.drop((sender, chain))
+
+
+def _opened_labels(chain: Chain, place: int) -> list[str]:
+    """Labels of a range of an opening."""
+    return ["opening", str(place), *labels(chain)]

@@ -53,12 +53,28 @@ def test_does_not_ask_an_answered_query_again():
     assert again.ask("1", b"q", failing(1, AssertionError()), list).tolist() == [1, 1]
 
 
-@pytest.mark.parametrize("error", [PartyUnavailable("away"), DeliveriesLost("gone")])
-def test_retries_a_step_while_a_party_is_unavailable_or_lost_deliveries(error):
+@pytest.mark.parametrize(
+    ("error", "forgets"), [(PartyUnavailable("away"), 0), (DeliveriesLost("gone"), 3)], ids=["away", "lost"]
+)
+def test_retries_a_step_while_a_party_is_unavailable_or_lost_deliveries(error, forgets):
+    """What is not known to be lost is not delivered again."""
     forgotten = []
     patient, clock = asking()
     assert patient.persist(failing(3, error, "done"), lambda: forgotten.append(1)) == "done"
-    assert (len(forgotten), clock.time) == (3, 3.0)
+    assert (len(forgotten), clock.time) == (forgets, 3.0)
+
+
+def test_time_passes_only_while_parties_are_unavailable():
+    patient, clock = asking()
+    answers = [PartyUnavailable("away"), "done"]
+
+    def long_step():
+        clock.sleep(1000)
+        if isinstance(answer := answers.pop(0), Exception):
+            raise answer
+        return answer
+
+    assert patient.persist(long_step, list) == "done"
 
 
 def test_a_party_that_stays_unavailable_ends_the_release():

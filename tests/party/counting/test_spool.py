@@ -83,12 +83,14 @@ def test_a_file_that_is_gone_is_refused(tmp_path):
 
 
 def test_a_new_party_deletes_what_a_killed_one_left(tmp_path):
-    folder = tmp_path / "rows"
+    folder = tmp_path / "codes"
     empty(folder)
-    (folder / "rows-left").mkdir()
-    (folder / "rows-left" / "000000.parquet").write_bytes(b"codes")
+    (folder / "codes-left").mkdir()
+    (folder / "codes-left" / "000000.parquet").write_bytes(b"codes")
+    folder.chmod(0o755)
+    (folder / "of somebody else").touch()
     empty(folder)
-    assert list(folder.iterdir()) == []
+    assert [path.name for path in folder.iterdir()] == ["of somebody else"]
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 

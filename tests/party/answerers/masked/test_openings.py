@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpmosaic.common.errors import PolicyError, ProtocolError
+from dpmosaic.common.errors import DeliveriesLost, PolicyError, ProtocolError
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.party.allowance import Quota
 from dpmosaic.party.answerers.masked.openings import Openings
@@ -59,6 +59,50 @@ def test_a_matrix_comes_back_in_blocks_however_it_was_cut(rows, cells, bits, pla
     assert all(block.shape == (block_rows, cells) for block in blocks[:-1])
     assert all(block.dtype == Ring(bits).dtype for block in blocks)
     assert np.array_equal(np.concatenate(blocks), words)
+
+
+RANGES = [range(0, 2), range(2, 4), range(4, 6)]
+
+
+def rows_of(words, within):
+    return [words[within.start : within.stop].tobytes()]
+
+
+def test_a_matrix_may_come_in_ranges_of_rows_and_a_range_twice(opened_files):
+    words, openings = matrix(6, 2), on_disk()
+    for within in (RANGES[0], RANGES[1], RANGES[1], RANGES[0], RANGES[1], RANGES[2], RANGES[2], RANGES[1]):
+        openings.put("key", 6, 2, rows_of(words, within), within)
+    assert np.array_equal(read(openings, "key"), words)
+    assert [file.closed for file in opened_files] == [True, False]
+
+
+def test_a_range_that_broke_off_is_received_again():
+    def broken():
+        yield bytes(5)
+        raise ProtocolError("a frame does not open")
+
+    words, openings = matrix(6, 2), on_disk()
+    openings.put("key", 6, 2, rows_of(words, RANGES[0]), RANGES[0])
+    with pytest.raises(ProtocolError, match="a frame does not open"):
+        openings.put("key", 6, 2, broken(), RANGES[1])
+    with pytest.raises(DeliveriesLost, match="needs those before it"):
+        openings.put("key", 6, 2, rows_of(words, RANGES[2]), RANGES[2])
+    for within in RANGES[1:]:
+        assert "key" not in openings
+        openings.put("key", 6, 2, rows_of(words, within), within)
+    assert np.array_equal(read(openings, "key"), words)
+
+
+def test_ranges_of_a_new_matrix_replace_an_old_one_only_together():
+    old, new, openings = matrix(6, 2, seed=1), matrix(6, 2, seed=2), on_disk()
+    openings.put("key", 6, 2, [old.tobytes()])
+    for within in RANGES:
+        assert np.array_equal(read(openings, "key"), old)
+        openings.put("key", 6, 2, rows_of(new, within), within)
+    assert np.array_equal(read(openings, "key"), new)
+    openings.drop("key")
+    with pytest.raises(DeliveriesLost, match="needs those before it"):
+        openings.put("key", 6, 2, rows_of(new, RANGES[1]), RANGES[1])
 
 
 def test_matrices_are_kept_apart_by_their_keys():
