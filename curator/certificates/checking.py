@@ -66,9 +66,13 @@ def process_for_checks() -> Iterator[Executor]:
     Run by: a command, whose own module a new process can import; not a library.
     """
     spawned = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, spawned, initializer=_leave_signals_to_the_command) as process:
+    process = ProcessPoolExecutor(1, spawned, initializer=_leave_signals_to_the_command)
+    try:
         process.submit(prepare_check)
         yield process
+    finally:
+        # It ends while the command writes its files.
+        process.shutdown(wait=False, cancel_futures=True)
 
 
 def _asked(plan: StatedPlan, accountant: Accountant, observers: Sequence[Observer]) -> Callable[[], Opinions]:
