@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.dealing import dealing
-from dpmosaic.common.protocols.masked.masks import Mask
+from dpmosaic.common.protocols.masked.masks import Mask, Masks
 from dpmosaic.common.protocols.masked.sacrifice import CHECK_MASK
 from dpmosaic.party.answerers.masked import rows, session
 from support.dealer_views import PARTIES, DealtRelease, table_of
-from support.forgetting import Zeros, forget, forget_sealing
+from support.forgetting import ZEROS, forget, forget_sealing, forget_where
 from support.words import rejected
 
 CURATOR = {"sealed", "sealed, with a dealer's masks", "answers of some parties"}
@@ -78,12 +78,13 @@ def same_pads(monkeypatch):
 
 def forget_component(monkeypatch):
     """Lets one component of all masks be zero."""
-    begin = Mask.__init__
-    monkeypatch.setattr(
-        Mask,
-        "__init__",
-        lambda self, known: begin(self, {n: Zeros() if n == 1 else known[n] for n in known}),
-    )
+    child = Masks.child
+    forget_where(monkeypatch, lambda names: False)
+
+    def forgotten(self, *names):
+        return Mask(tuple((n, ZEROS if n == 1 else key) for n, key in child(self, *names).keys))
+
+    monkeypatch.setattr(Masks, "child", forgotten)
 
 
 FORGOTTEN = {

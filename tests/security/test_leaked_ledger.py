@@ -30,7 +30,7 @@ def opening_of_north(path, wire):
     digest = hashlib.sha256(terms).digest()
     north = decode_introduction(introduction).acceptances[NORTH].ephemeral
     key = EphemeralKey.from_seed(secret).pair_key(north, digest)
-    context = digest + json.dumps([NORTH, EAST, "opening", *labels(CHAIN)]).encode()
+    context = digest + json.dumps([NORTH, EAST, "opening", "0", *labels(CHAIN)]).encode()
     return b"".join(unseal(key, context + wire[0], iter(wire[1:])))
 
 

@@ -35,9 +35,9 @@ def release(weights=None, granted=GRANTED):
     session = curator.links[0].connection.party._releases.of(RELEASE_ID)._introduced_session()
     matrix = session._matrix
 
-    def weighted(chain, rows):
+    def weighted(chain, rows, within=None):
         start = 0
-        for block in matrix(chain, rows):
+        for block in matrix(chain, rows, within):
             for record, weight in (weights or {}).items():
                 if start <= record < start + len(block):
                     block[record - start] *= block.dtype.type(weight % 2**32)

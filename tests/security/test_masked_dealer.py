@@ -118,7 +118,7 @@ def test_dealing_twice_reveals_openings_only_without_salts(salted, monkeypatch):
     left, right = measurer._plan.holders(chain, 0)
     measurer._exchange(chain, 0)
     mask = curator.session(right)._seeds.masks.child("mask", *labels(chain))
-    words = mask.uniform(Ring(32), RECORDS, measurer._plan.cells(chain))
+    words = mask.uniform(Ring(32), 0, RECORDS, measurer._plan.cells(chain))
     sealed = []
     for offset in (0, 1):
         dealt = words.astype(np.uint64) - np.uint64(offset)

@@ -53,8 +53,8 @@ def release(cheat=None, table=table, grid="1x2"):
         own = session(curator, 0)
         matrix = own._matrix
 
-        def changed(chain, rows):
-            blocks = np.vstack(list(matrix(chain, rows)))
+        def changed(chain, rows, within=None):
+            blocks = np.vstack(list(matrix(chain, rows, within)))
             cheat(blocks)
             yield from (blocks[start : start + rows] for start in range(0, len(blocks), rows))
 
@@ -121,7 +121,7 @@ def test_another_opening_after_the_check_is_not_multiplied(monkeypatch):
             curator.reopened = True
             own = session(curator, 0)
             matrix = own._matrix
-            own._matrix = lambda chain, rows: (2 * block for block in matrix(chain, rows))
+            own._matrix = lambda *asked: (2 * block for block in matrix(*asked))
             with monkeypatch.context() as patched:
                 patched.setattr(MaskedMeasurer, "_check", lambda *args: None)
                 measurer._opened.clear()

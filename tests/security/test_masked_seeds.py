@@ -34,7 +34,7 @@ def opened(curator, release_id, ring):
     frames = streams.decode_payload(curator.open(SENDER, CHAIN, RECEIVER, release_id))
     receiver = curator.links[RECEIVER].connection.party
     peers = receiver._releases.of(release_id)._introduced_session().peers
-    words = b"".join(peers.unseal(SENDER, ["opening", *labels(CHAIN)], frames))
+    words = b"".join(peers.unseal(SENDER, ["opening", "0", *labels(CHAIN)], frames))
     return np.frombuffer(words, dtype=ring.dtype).astype(np.uint64)
 
 

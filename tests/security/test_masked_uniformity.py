@@ -9,10 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_sigma, grid_of
 from dpmosaic.common.protocols.masked.ring import Ring
-from support.forgetting import Zeros, forget, forget_sealing, same_seeds, shorten
+from support.forgetting import forget, forget_sealing, forget_where, same_seeds, shorten
 from support.masked_views import CLIQUES, EVERYTHING, REPEATS, table_of, views_of
 from support.words import ALPHA, likeness, rejected, uniformity
 
@@ -47,12 +46,7 @@ def test_the_sum_over_all_parties_is_not_uniform(monkeypatch):
 
 def forget_row_pads(monkeypatch):
     """Replaces the pads of row-wise products by zeros in every role."""
-    child = RandomStream.child
-
-    def forgotten(self, *names):
-        return Zeros() if names[:2] == ("pad", "row-wise share") else child(self, *names)
-
-    monkeypatch.setattr(RandomStream, "child", forgotten)
+    forget_where(monkeypatch, lambda names: names[:2] == ("pad", "row-wise share"))
 
 
 FORGOTTEN = {

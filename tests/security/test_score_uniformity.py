@@ -14,7 +14,7 @@ from dpmosaic.common.protocols.scores import evaluator as evaluating
 from dpmosaic.common.protocols.scores import query as resharing
 from dpmosaic.common.protocols.scores.carry import table_rows
 from dpmosaic.common.protocols.scores.shape import ScoreShape
-from support.forgetting import forget, forget_sealing, shorten, shorten_keys
+from support.forgetting import forget, forget_sealing, shorten
 from support.score_views import (
     CELLS,
     EVALUATORS,
@@ -90,7 +90,7 @@ FORGOTTEN = {
         {"received", "one query's, less another's"},
     ),
     "the query in resharing": (
-        lambda m, bits: shorten_keys(m, "score shares"),
+        lambda m, bits: shorten(m, "score shares"),
         {"one query's, less another's"},
     ),
     "the pads of the digits": (

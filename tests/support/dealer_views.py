@@ -121,7 +121,7 @@ class DealtRelease:
     def components(self, dealer, party, chain):
         """The components of a mask that a dealer knows, by their numbers, each of shape (records, cells)."""
         mask = self._dealings[dealer]._mask(party, chain)
-        return mask.components(self.plan.ring, RECORDS, self.plan.cells(chain))
+        return mask.components(self.plan.ring, 0, RECORDS, self.plan.cells(chain))
 
     def known(self, dealers, party, chain):
         """The sum of the components of a mask that these dealers know together."""
@@ -176,7 +176,7 @@ class DealtRelease:
                 sent = np.frombuffer(content, dtype=np.uint64)[: combined.size].reshape(combined.shape)
                 mask = self._dealings[dealer]._masks(delivery.sender)
                 mask = mask.child(CHECK_MASK, *labels(delivery.chain))
-                known = mask.components(WIDE, *combined.shape)
+                known = mask.components(WIDE, 0, *combined.shape)
                 found[place, delivery] = sent - combined - sum(known.values())
         return found
 

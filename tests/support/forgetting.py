@@ -5,24 +5,30 @@ import numpy as np
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.dealing import peers
 
-
-class Zeros:
-    """A stream of zeros, in place of an omitted mask."""
-
-    def bytes(self, count):
-        return np.zeros(count, dtype=np.uint8)
+ZEROS = bytes(32)
+"""The key of a stream of zeros, in place of an omitted mask."""
 
 
 def forget(monkeypatch, kind, parts=None):
     """Replaces the words of this kind by zeros in every role, for chains of so many parts."""
-    child = RandomStream.child
+    forget_where(
+        monkeypatch,
+        lambda names: names[0] == kind and (parts is None or len(chain_of(names[1:])) in parts),
+    )
 
-    def forgotten(self, *names):
-        if names[0] == kind and (parts is None or len(chain_of(names[1:])) in parts):
-            return Zeros()
-        return child(self, *names)
 
-    monkeypatch.setattr(RandomStream, "child", forgotten)
+def forget_where(monkeypatch, forgotten):
+    """Replaces the words of streams whose labels `forgotten` names, and of the key `ZEROS`, by zeros."""
+    child_key, octets = RandomStream.child_key, RandomStream.bytes
+
+    def key(self, *names):
+        return ZEROS if forgotten(names) else child_key(self, *names)
+
+    def zeros(self, count):
+        return np.zeros(count, dtype=np.uint8) if self._key == ZEROS else octets(self, count)
+
+    monkeypatch.setattr(RandomStream, "child_key", key)
+    monkeypatch.setattr(RandomStream, "bytes", zeros)
 
 
 def chain_of(names):
@@ -36,17 +42,7 @@ def chain_of(names):
 
 
 def shorten(monkeypatch, kind, names=1):
-    """Lets every role derive the streams of this kind from only so many labels."""
-    child = RandomStream.child
-    monkeypatch.setattr(
-        RandomStream,
-        "child",
-        lambda self, *texts: child(self, *(texts[:names] if texts[0] == kind else texts)),
-    )
-
-
-def shorten_keys(monkeypatch, kind, names=1):
-    """Lets every role derive the keys of this kind from only so many labels."""
+    """Lets every role derive the streams and keys of this kind from only so many labels."""
     child_key = RandomStream.child_key
     monkeypatch.setattr(
         RandomStream,
@@ -57,7 +53,7 @@ def shorten_keys(monkeypatch, kind, names=1):
 
 def same_seeds(monkeypatch):
     """Lets dealers give all parties one seed of each component."""
-    shorten_keys(monkeypatch, "component of masks", 3)
+    shorten(monkeypatch, "component of masks", 3)
 
 
 def forget_sealing(monkeypatch):

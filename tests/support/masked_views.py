@@ -68,14 +68,14 @@ def views_of(table, monkeypatch, *, bits=32, seed=1, dealers=0):
     opened, dealt, answers, salts = {}, [], defaultdict(list), []
     put, add = Openings.put, DealtShare.add
 
-    def seen(self, key, rows, cells, chunks):
+    def seen(self, key, rows, cells, chunks, within=None):
         chunks = list(chunks)
         words = np.frombuffer(b"".join(chunks), dtype=self._ring.dtype).reshape(rows, cells)
         if key[0] is DeliveryKind.DEALT_ROWS:
             views["dealt rows"][curator.wire.receiver, *key[1:]] = words
         else:
             opened[curator.wire.receiver, *key] = words
-        put(self, key, rows, cells, chunks)
+        put(self, key, rows, cells, chunks, within)
 
     def compared(left, right):
         views["checks"][curator.wire.receiver, len(views["checks"])] = left
@@ -94,7 +94,7 @@ def views_of(table, monkeypatch, *, bits=32, seed=1, dealers=0):
 
     def mask(party, chain, rows):
         masks = curator.session(party)._seeds.masks
-        return masks.child("mask", *labels(chain)).uniform(ring, rows, plan.cells(chain))
+        return masks.child("mask", *labels(chain)).uniform(ring, 0, rows, plan.cells(chain))
 
     for place, method, requests, replies in curator.wire.crossed:
         if method == "Answer":
