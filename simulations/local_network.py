@@ -174,8 +174,11 @@ class LocalNetwork:
         return self.folder / _DEALERS / name
 
     @contextlib.contextmanager
-    def running(self) -> Iterator[dict[str, Daemon]]:
+    def running(self, start_s: float = _START_S) -> Iterator[dict[str, Daemon]]:
         """Starts each party and dealer as a process; stops all at the end.
+
+        Args:
+            start_s: seconds after which one that has not read its rows did not start.
 
         Yields:
             The daemons by name.
@@ -188,7 +191,7 @@ class LocalNetwork:
             for name in (*self.all_names, *self.dealers):
                 daemons[name] = self.start(name)
             for name, daemon in daemons.items():
-                self.enroll(name, daemon)
+                self.enroll(name, daemon, start_s)
             yield daemons
         finally:
             for daemon in daemons.values():
@@ -196,10 +199,10 @@ class LocalNetwork:
             for daemon in daemons.values():
                 daemon.stop()
 
-    def enroll(self, name: str, daemon: Daemon) -> None:
-        """Enrolls a daemon's address at the curator."""
+    def enroll(self, name: str, daemon: Daemon, start_s: float = _START_S) -> None:
+        """Enrolls a daemon's address at the curator; for `start_s` see `running`."""
         curator = CuratorHome.open(self.folder / "curator")
-        if (address := daemon.address()) != ATTACHED:
+        if (address := daemon.address(start_s)) != ATTACHED:
             curator.enroll(curator.cards()[name], address)
 
 
@@ -228,13 +231,13 @@ class Daemon:
             started = subprocess.Popen(command, stderr=stderr, stdin=subprocess.PIPE, env=os.environ | _ALONE)
             return cls(started, log)
 
-    def address(self) -> str:
-        """The address of the daemon, or `ATTACHED`; waits until it listens.
+    def address(self, start_s: float = _START_S) -> str:
+        """The address of the daemon, or `ATTACHED`; waits until it listens, so many seconds at most.
 
         Raises:
             PartyUnavailable: the daemon ended, or took too long.
         """
-        until = time.monotonic() + _START_S
+        until = time.monotonic() + start_s
         while time.monotonic() < until and self.process.poll() is None:
             for event in self.events():
                 if event.get("event") == "started":
