@@ -90,7 +90,7 @@ def spied(monkeypatch, seeds):
     child_key, put, share = RandomStream.child_key, Openings.put, MaskedSession.share
     deal = Dealing._products
 
-    def put_seen(self, key, rows, cells, chunks, within):
+    def put_seen(self, key, rows, cells, chunks, within=None):
         chunks = list(chunks)
         words = np.frombuffer(b"".join(chunks), dtype=self._ring.dtype)
         seen.opened[key] = words.tolist()
