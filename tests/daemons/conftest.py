@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 from dpmosaic.command import app
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.simulations.local_network import LocalNetwork
+from support.edits import edit
 
 DOMAIN = {
     "kind": ["x", "y, z"],
@@ -51,14 +52,10 @@ def small_network(folder, grid="2x2", **plan):
         key=plan.pop("key", None),
         dealers=plan.pop("dealers", 0),
     )
-    text = network.plan.read_text()
     changes = {'mechanism = "mosaic"': f'mechanism = "{plan.pop("mechanism", "independent")}"'}
     changes["epsilon = 1.0  "] = "rho = 0.5"
     changes["delta = 1e-9"] = ""
-    for old, new in (changes | plan.pop("changes", {})).items():
-        assert old in text
-        text = text.replace(old, new)
-    network.plan.write_text(text)
+    edit(network.plan, changes | plan.pop("changes", {}))
     return network
 
 

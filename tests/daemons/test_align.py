@@ -10,6 +10,7 @@ import pytest
 from dpmosaic.common.errors import PartyUnavailable
 from dpmosaic.curator.parties.connection import GrpcConnection
 from dpmosaic.simulations.local_network import Daemon
+from support.edits import edit
 
 POLICY = """
 [source]
@@ -62,16 +63,13 @@ class Hospitals:
         for name in HELD:
             self.dpmosaic("party", "trust", self.folder / name, listed, "--yes")
         self.dpmosaic("curator", "plan", self.curator)
-        text = self.plan.read_text()
-        for old, new in (
-            ("# [alignment]", "[alignment]\nrho = 0.25"),
-            ("epsilon = 1.0  ", "rho = 0.5  "),
-            ("delta = 1e-9", ""),
-            ('"mosaic"', '"independent"'),
-        ):
-            assert old in text
-            text = text.replace(old, new)
-        self.plan.write_text(text)
+        changes = {
+            "# [alignment]": "[alignment]\nrho = 0.25",
+            "epsilon = 1.0  ": "rho = 0.5  ",
+            "delta = 1e-9": "",
+            '"mosaic"': '"independent"',
+        }
+        edit(self.plan, changes)
 
     def serve(self, name):
         self.daemons[name] = Daemon.start(self.folder / name)

@@ -13,6 +13,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.party.sources.source import read_table
 from dpmosaic.simulations.local_network import Daemon, program
+from support.edits import edit
 
 POLICY = """
 [source]
@@ -48,16 +49,13 @@ class Institution:
         dpmosaic("curator", "federation", self.curator, "--out", folder / "federation.json")
         dpmosaic("party", "trust", self.party, folder / "federation.json", "--yes")
         dpmosaic("curator", "plan", self.curator)
-        text = self.plan.read_text()
-        for old, new in (
-            ("epsilon = 1.0  ", "rho = 0.5  "),
-            ("delta = 1e-9", ""),
-            ('"mosaic"', '"independent"'),
-            ("collusions = 1", "collusions = 0"),
-        ):
-            assert old in text
-            text = text.replace(old, new)
-        self.plan.write_text(text)
+        changes = {
+            "epsilon = 1.0  ": "rho = 0.5  ",
+            "delta = 1e-9": "",
+            '"mosaic"': '"independent"',
+            "collusions = 1": "collusions = 0",
+        }
+        edit(self.plan, changes)
 
     def allow(self, source='file = "rows.csv"', approval="false", release=1.0):
         text = POLICY.format(source=source, approval=approval, release=release)
@@ -209,12 +207,8 @@ def test_preflight_names_an_unreachable_party(institution):
 
 def test_preflight_names_every_limit_of_a_policy_and_neither_charges_nor_asks_an_operator(institution):
     institution.allow(release=0.1, approval="true")
-    policy = institution.party / "policy.toml"
-    text = policy.read_text()
-    for old, new in (("1000\n", "1000\nmin_records = 1000\n"), ('["zero-out"]', "[]"), ("1.5", "0.2")):
-        assert old in text
-        text = text.replace(old, new)
-    policy.write_text(text)
+    changes = {"1000\n": "1000\nmin_records = 1000\n", '["zero-out"]': "[]", "1.5": "0.2"}
+    edit(institution.party / "policy.toml", changes)
     institution.serve()
     output = institution.dpmosaic("curator", "preflight", institution.plan, fails=True)
     for limit in ("max_release_rho", "lifetime_rho", "min_records", "adjacency 'zero-out'"):
@@ -227,15 +221,12 @@ def test_preflight_names_every_limit_of_a_policy_and_neither_charges_nor_asks_an
 
 def test_the_reason_of_a_release_is_read_by_the_operator_and_stated_by_the_certificate(institution):
     institution.allow(approval="true")
-    text = institution.plan.read_text()
-    for old, new in (
-        ('purpose = ""', 'purpose = "waiting times"'),
-        ('contact = ""', 'contact = "data-office@example.org"'),
-        ("# until = 2030-12-31", "until = 2999-12-31"),
-    ):
-        assert old in text
-        text = text.replace(old, new)
-    institution.plan.write_text(text)
+    changes = {
+        'purpose = ""': 'purpose = "waiting times"',
+        'contact = ""': 'contact = "data-office@example.org"',
+        "# until = 2030-12-31": "until = 2999-12-31",
+    }
+    edit(institution.plan, changes)
     institution.serve()
     assert "ok    clinic: the release: its operator decides" in institution.dpmosaic(
         "curator", "preflight", institution.plan

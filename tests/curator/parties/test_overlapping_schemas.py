@@ -22,6 +22,7 @@ from dpmosaic.curator.releasing.agreement import agree
 from dpmosaic.curator.releasing.drafting import draft
 from dpmosaic.curator.releasing.over_parties import order_of
 from dpmosaic.curator.releasing.plan import ReleasePlan
+from support.edits import edited
 from support.parties import dealers_for, policy_for, started
 from support.releases import release_of_plan
 from support.terms import RELEASE_ID
@@ -46,16 +47,14 @@ class Overlap:
         cards = [Card.issue(PARTY, s.name, Identity.generate(), certificate, s.domain) for s in described]
         text, domain = draft(cards, [[s.name for s in described]], "d.json")
         (folder / "d.json").write_text(as_text(domain.to_json()))
-        for old, new in (
-            ("epsilon = 1.0", f"rho = {RHO}"),
-            ("delta = 1e-9\n", ""),
-            ('protocol = "masked"', f"protocol = {json.dumps(protocol)}"),
-            ("collusions = 1 ", "collusions = 1 " if protocol == "masked" else "#"),
-            ("dealers = ", "dealers = " if protocol == "masked" else "# "),
-        ):
-            assert old in text
-            text = text.replace(old, new)
-        (folder / "plan.toml").write_text(text)
+        changes = {
+            "epsilon = 1.0": f"rho = {RHO}",
+            "delta = 1e-9\n": "",
+            'protocol = "masked"': f"protocol = {json.dumps(protocol)}",
+            "collusions = 1 ": "collusions = 1 " if protocol == "masked" else "#",
+            "dealers = ": "dealers = " if protocol == "masked" else "# ",
+        }
+        (folder / "plan.toml").write_text(edited(text, changes))
         self.folder, self.plan = folder, ReleasePlan.load(folder / "plan.toml")
 
     def release(self, plan=None):

@@ -17,6 +17,7 @@ from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.releasing.alignment_session import AlignmentSession
 from dpmosaic.curator.releasing.plan import ReleasePlan
 from support.aligning import POLICY, Aligning, Died, described, watched
+from support.edits import edited
 
 PLAN = """
 [release]
@@ -44,10 +45,7 @@ class Curator:
         (folder / "d.json").write_text(json.dumps({"a0": 2, "a1": 2}))
 
     def plan(self, **changes):
-        text = PLAN
-        for old, new in changes.get("replaced", {}).items():
-            assert old in text
-            text = text.replace(old, new)
+        text = edited(PLAN, changes.get("replaced", {}))
         path = self.folder / "plan.toml"
         path.write_text(text + changes.get("more", ""))
         return AlignmentSession.of(self.home, ReleasePlan.load(path))
