@@ -7,7 +7,7 @@ from distributed.scheduler import KilledWorker
 
 from .errors import DataError, PartyUnavailable
 from .version import __version__
-from .workers import Pool, check_address
+from .workers import Pool
 
 LOST = (KilledWorker, OSError)
 """What a call raises if its worker ended, or the scheduler cannot be reached."""
@@ -18,12 +18,15 @@ _CONNECT_S = "30s"
 def connect(address: str) -> Pool:
     """The workers of a scheduler.
 
+    Args:
+        address: of the scheduler, checked by `Workers.cluster`.
+
     Raises:
-        DataError: see `check_address`; or a worker has another version of dpmosaic, or there is none.
+        DataError: a worker has another version of dpmosaic, or there is none.
         PartyUnavailable: the scheduler does not answer.
     """
     try:
-        client = Client(check_address(address), timeout=_CONNECT_S, set_as_default=False, name="dpmosaic")
+        client = Client(address, timeout=_CONNECT_S, set_as_default=False, name="dpmosaic")
     except (OSError, TimeoutError) as cause:
         raise PartyUnavailable(
             "the scheduler of the cluster does not answer; start it, or fix its address"

@@ -101,10 +101,10 @@ class Workers:
                 that Dask's configuration names.
 
         Raises:
-            DataError: see `check_address`.
+            DataError: what is sent to it would not be encrypted, and leaves this machine.
             MissingExtraError: Dask is not installed.
         """
-        check_address(address)
+        _check_address(address)
         require_extra("cluster")
         from .cluster import LOST, connect
 
@@ -180,8 +180,8 @@ class Workers:
             return self._pool
 
 
-def check_address(address: str) -> str:
-    """Returns the address of a scheduler if what is sent to it is encrypted, or stays on this machine.
+def _check_address(address: str) -> None:
+    """Returns only if what is sent to a scheduler is encrypted, or stays on this machine.
 
     Raises:
         DataError: it is neither.
@@ -192,7 +192,6 @@ def check_address(address: str) -> str:
             "scheduler: expected an address such as tls://host:8786, since keys and rows are sent to it, got "
             "another; start the cluster with TLS (tcp:// is for this machine alone)"
         )
-    return address
 
 
 NONE = Workers()

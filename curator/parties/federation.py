@@ -7,11 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ...common.data.domain import Clique, Domain
-from ...common.errors import (
-    DataError,
-    MosaicError,
-    ProtocolError,
-)
+from ...common.errors import DataError, MosaicError, ProtocolError
 from ...common.messages import PROTOCOL_VERSION, Acceptance, PartyDescription, ReleaseTerms, Verdict
 from ...common.protocols.alignment.alignment import Population
 from ...common.protocols.chosen import Chosen
