@@ -174,9 +174,9 @@ def test_a_party_does_not_attach_to_another_curator_than_it_pinned(arrival):
 
 def test_a_party_whose_curator_does_not_listen_says_so_once(arrival):
     party = arrival()
-    party.attachments.close()
     told = threading.Event()
     party.attachment._log = lambda event: event.reason and (party.events.append(event), told.set())
+    party.attachments.close()
     assert told.wait(30)
     assert "only during a release" in party.events[-1].reason
 
