@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.counting import pairs_counted
 from ...common.data.grouping import Groups
 from ...common.data.table import Table
+from .counting import pairs_on_cores
 from .sweeps import Columns, Marginal, sweep
 
 Places = tuple[int, ...]
@@ -144,7 +144,7 @@ def _counted(
     named = {places: tuple(names[place] for place in places) for places in cliques}
     by_name = dict(zip(names, columns, strict=True))
     pairs = [clique for clique in named.values() if len(clique) == 2]
-    found = pairs_counted(by_name, dict(zip(names, sizes, strict=True)), pairs)
+    found = pairs_on_cores(by_name, dict(zip(names, sizes, strict=True)), pairs)
     for places, clique in named.items():
         if len(places) != 2:
             shape = [sizes[place] for place in places]
