@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,6 +24,7 @@ from ..curator.releasing.table_format import Format, TableFile, TableFormat
 if TYPE_CHECKING:
     from ..common.data.domain import Domain
     from ..party.sources.source import FileSource
+    from .evaluation.distribution import Distribution
     from .simulate import Simulation
 
 _STDERR = Console(stderr=True)
@@ -111,6 +113,7 @@ def simulate(
     from ..curator.releasing import outputs as files
     from ..curator.releasing.progress import progress_bar
     from ..party.sources.source import FileSource
+    from .originals import Original, read_original
     from .people import Overlap, read_people
     from .simulate import simulate as run
 
@@ -120,7 +123,11 @@ def simulate(
     chosen = mechanism_named(mechanism, variant, _parsed([*(settings or []), *limit]))
     source = FileSource(data)
     loaded = Domain.load(domain)
-    table, identifiers = read_people(source, loaded, key)
+    if key is None:
+        original, identifiers = read_original(source, loaded), None
+    else:
+        table, identifiers = read_people(source, loaded, key)
+        original = Original(table, {})
     if binarise and population != Population.EVERYWHERE.value:
         raise DataError("--binarise: the value `absent` has no binary digits; release the people everywhere")
     if binarise:
@@ -129,7 +136,7 @@ def simulate(
     files.check_folder(out, ["metrics.json", BINS])
     with process_for_checks() as checks, progress_bar(_STDERR) as report:
         result = run(
-            binary.encode(table) if binary else table,
+            binary.encode(original.table) if binary else original.table,
             budget=budget,
             grid=grid,
             protocol=protocol,
@@ -142,7 +149,7 @@ def simulate(
             adjacency=Adjacency.named(adjacency),
             record_wise=record_wise,
             rows=rows,
-            identifiers=None if key is None else identifiers,
+            identifiers=identifiers,
             overlap=overlap,
             shuffle=shuffle,
             typos=typos,
@@ -155,8 +162,8 @@ def simulate(
         )
     if binary:
         result = replace(result, synthetic=binary.decode(result.synthetic))
-    aligned = Overlap.of(identifiers if key else None, overlap, shuffle, typos) is not None
-    _write(out, result, source, loaded, seed, table_file, aligned)
+    aligned = Overlap.of(identifiers, overlap, shuffle, typos) is not None
+    _write(out, result, source, loaded, seed, table_file, None if aligned else original.numbers)
     warning = files.formula_warning(result.synthetic.domain, table_file)
     if json_output:
         typer.echo(json.dumps(_summary(result, out, warning)))
@@ -207,9 +214,19 @@ def _write(
     domain: Domain,
     seed: int | None,
     table_file: TableFile,
-    aligned: bool,
+    numbers: Mapping[str, Distribution] | None,
 ) -> None:
-    """Writes the files of a simulated release; values are compared unless its rows are a join."""
+    """Writes the files of a simulated release; values are compared unless its rows are a join.
+
+    Args:
+        out: folder, checked.
+        result: the release.
+        source: the real table.
+        domain: as the user gave it.
+        seed: of the values; None for cryptographic randomness.
+        table_file: how the synthetic table is written.
+        numbers: the distributions of the real numbers, as far as they are known; None without a comparison.
+    """
     from ..common.crypto.randomness import RandomStream
     from ..curator.certificates.verify import BINS
     from ..curator.releasing import outputs as files
@@ -225,8 +242,8 @@ def _write(
     if result.bins is not None:
         files.write_choice(out / BINS, result.bins, synthetic.domain)
     metrics = result.metrics
-    if not aligned:
-        metrics = {**metrics, "values": main_figures(source.cells, values, domain)}
+    if numbers is not None:
+        metrics = {**metrics, "values": main_figures(numbers, source.cells, values, domain)}
     files.write_not_for_release(out / "metrics.json", files.json_text(metrics), PRIVATE)
 
 

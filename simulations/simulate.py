@@ -20,6 +20,7 @@ from ..curator.certificates.certificate import Certificate
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.mechanisms.parts.fitted import Report, ignore
+from ..curator.pgm.counting import keep_pairs
 from ..curator.releasing.alignment_order import AlignmentOrder
 from ..curator.releasing.bins_share import DEFAULT_SHARE
 from ..curator.releasing.release import Released, ReleaseOrder
@@ -148,6 +149,9 @@ def simulate(
         raise DataError(
             "dealers: expected the protocol 'masked', got another; leave it out or choose 'masked'"
         )
+    if shared is None and not table.domain.open:
+        # A party that holds all rows answers from these counts.
+        keep_pairs(table, order.workload.cliques)
     grid = Grid.parse(grid, table.domain, table.record_count) if isinstance(grid, str) else grid
     if shared is None:
         among = Participants.in_order(table, order, grid, stream, dealers, record_wise)
@@ -170,6 +174,8 @@ def _metrics(order: ReleaseOrder, made: Released, among: Participants, seconds: 
         seconds: run time of the release.
     """
     real = among.real if order.chosen is None else among.real_with(order.chosen)
+    for table in (real, made.synthetic):
+        keep_pairs(table, order.workload.cliques)
     return {
         "private": PRIVATE,
         "labels": list(made.certificate.labels),

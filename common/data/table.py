@@ -6,13 +6,14 @@ import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from .counting import ROWS_AT_ONCE, Counts, Kept, pairs_counted, two_different
+from .counting import ROWS_AT_ONCE, CountPairs, Counts, Kept, pairs_counted, two_different
 from .domain import Clique, Domain
 from .grouping import Groups, grouped, grouped_shape
 from .rules.values import drawn_together
@@ -152,7 +153,13 @@ class Table:
             counts += np.bincount(cells, minlength=len(counts))
         return counts
 
-    def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
+    def marginals(
+        self,
+        cliques: Iterable[Clique],
+        groups: Sequence[Groups] = (),
+        *,
+        pairs: CountPairs = pairs_counted,
+    ) -> list[NDArray[np.int64]]:
         """Several marginals, as by `marginal`, but not to be written to.
 
         Pairs of codes are counted together, and kept for later calls as far as there is room.
@@ -160,16 +167,17 @@ class Table:
         Args:
             cliques: the attributes of each.
             groups: groups of the codes of each clique's attributes; empty if there are none.
+            pairs: counts pairs.
         """
         asked = list(cliques)
         if any(groups):
             return [self.marginal(clique, of) for clique, of in zip(asked, groups, strict=True)]
-        return self._kept.counted(asked, self._counted)
+        return self._kept.counted(asked, partial(self._counted, pairs))
 
-    def _counted(self, cliques: Sequence[Clique]) -> dict[Clique, Counts]:
+    def _counted(self, pairs: CountPairs, cliques: Sequence[Clique]) -> dict[Clique, Counts]:
         columns = dict(zip(self.domain.names, self.columns, strict=True))
         sizes = dict(zip(self.domain.names, self.domain.sizes, strict=True))
-        found = pairs_counted(columns, sizes, list(filter(two_different, cliques)))
+        found = pairs(columns, sizes, list(filter(two_different, cliques)))
         return found | {clique: self.marginal(clique) for clique in cliques if clique not in found}
 
     def cell_codes(
