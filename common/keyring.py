@@ -14,6 +14,10 @@ from .crypto.identity import Identity
 from .errors import DataError
 
 FOLDER = "identity"
+HOME_FORMAT = 1
+"""Number of the layout of a folder of a party, dealer or curator; a folder that states none has format 1."""
+
+_FORMAT = "format"
 _NAME, _IDENTITY, _TLS_KEY = "name", "identity.key", "tls.key"
 CERTIFICATE, REQUEST = "tls.crt", "tls.csr"
 
@@ -59,6 +63,7 @@ class Keyring:
         try:
             home.mkdir(mode=0o700, parents=True, exist_ok=True)
             folder.mkdir(mode=0o700)
+            write_private(home / _FORMAT, str(HOME_FORMAT).encode())
             for file, content in files.items():
                 write_private(folder / file, content)
         except OSError as cause:
@@ -70,9 +75,10 @@ class Keyring:
         """Reads the keys.
 
         Raises:
-            DataError: a file is missing or damaged.
+            DataError: a file is missing or damaged, or a later version of the software made the folder.
         """
         folder = home / FOLDER
+        _check_format(home / _FORMAT)
         name = check_name(read_private(folder / _NAME).decode(errors="replace").strip())
         try:
             identity = Identity.from_seed(bytes.fromhex(read_private(folder / _IDENTITY).decode().strip()))
@@ -157,6 +163,15 @@ def check_database(path: Path) -> None:
     for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
         with contextlib.suppress(FileNotFoundError):
             check_private(file)
+
+
+def _check_format(path: Path) -> None:
+    text = path.read_text(encoding="utf-8", errors="replace").strip() if path.exists() else str(HOME_FORMAT)
+    if text != str(HOME_FORMAT):
+        raise DataError(
+            f"expected a folder of format {HOME_FORMAT}, found format {text[:20]!r} in {path}; install the "
+            "version of the software that wrote it, or restore the file"
+        )
 
 
 def _check_mode(path: Path, forbidden: int, verb: str) -> None:

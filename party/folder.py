@@ -29,7 +29,7 @@ from ..common.keyring import (
 )
 from ..common.wire.tls import TlsSide, secure_channel
 from .ledger import Ledger
-from .ledger_rows import create_database
+from .ledger_format import create_database
 from .role import Role
 
 _TRUSTED = "trusted"
