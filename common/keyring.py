@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import stat
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pathlib import Path
 from .crypto.certificates import Certificate, check_name, new_tls_key, self_signed, signing_request
 from .crypto.identity import Identity
 from .errors import DataError
+from .handover import Handover, read_handovers, up_to
 
 FOLDER = "identity"
 HOME_FORMAT = 1
@@ -19,7 +21,7 @@ HOME_FORMAT = 1
 
 _FORMAT = "format"
 _NAME, _IDENTITY, _TLS_KEY = "name", "identity.key", "tls.key"
-CERTIFICATE, REQUEST = "tls.crt", "tls.csr"
+CERTIFICATE, REQUEST, HANDOVERS = "tls.crt", "tls.csr", "handovers.json"
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,57 @@ class Keyring:
         except ValueError:
             raise DataError(f"{folder / _IDENTITY} is damaged; restore it from a backup") from None
         return cls(folder, name, identity, read_private(folder / _TLS_KEY))
+
+    @property
+    def handovers(self) -> tuple[Handover, ...]:
+        """How the identity followed from earlier ones.
+
+        Raises:
+            DataError: the file is damaged.
+        """
+        path = self.folder / HANDOVERS
+        try:
+            known = read_handovers(json.loads(read_private(path))) if path.exists() else ()
+        except (ValueError, DataError) as cause:
+            raise DataError(f"{path} is damaged; restore it from a backup") from cause
+        return up_to(known, self.identity.public)
+
+    @property
+    def identities(self) -> tuple[bytes, ...]:
+        """The public keys by which the owner signed so far, the current one last."""
+        return (*(handover.former for handover in self.handovers), self.identity.public)
+
+    def rotated(self, role: str) -> Keyring:
+        """Replaces the identity by a fresh one, to which the former key hands over; complete or not at all.
+
+        Args:
+            role: role of the owner.
+        """
+        seed = os.urandom(32)
+        handover = Handover.issue(role, self.name, self.identity, Identity.from_seed(seed).public)
+        known = [one.to_json() for one in (*self.handovers, handover)]
+        write_private(self.folder / HANDOVERS, json.dumps(known, indent=2).encode())
+        # From here on the hand-over leads to the identity in the folder.
+        write_private(self.folder / _IDENTITY, seed.hex().encode())
+        return Keyring.load(self.folder.parent)
+
+    def renewed(self, now: datetime) -> Certificate:
+        """Writes a new self-signed certificate of the same TLS key.
+
+        Args:
+            now: current time.
+
+        Raises:
+            DataError: the certificate is from an authority, which has to issue the next one too.
+        """
+        if not self.certificate.is_self_signed:
+            raise DataError(
+                f"expected a self-signed certificate, found one of an authority; let it sign {REQUEST} "
+                f"again, and put the result at {self.folder / CERTIFICATE}"
+            )
+        certificate = self_signed(self.name, self.tls_key, now)
+        write_private(self.folder / CERTIFICATE, certificate.pem)
+        return certificate
 
     @property
     def certificate(self) -> Certificate:

@@ -121,6 +121,15 @@ class ReadLedger:
             row = self._releases.find(release_id, "spent")
         return Fraction(row[0]) if row else Fraction(0)
 
+    def check_not_held(self) -> None:
+        """Returns only if the ledger may accept releases.
+
+        Raises:
+            PolicyError: it was restored from a backup, and nobody has counted what was spent since.
+        """
+        with self._lock:
+            self._releases.check_not_held()
+
     def is_held(self) -> bool:
         """Whether the ledger was restored from a backup and accepts nothing until `recount`."""
         with self._lock:
