@@ -276,6 +276,14 @@ class Home(ABC):
                     found[card.name] = card
         return found
 
+    def is_served(self) -> bool:
+        """Whether a daemon runs on this folder."""
+        try:
+            with self.claimed():
+                return False
+        except DataError:
+            return True
+
     def _pinned_at(self, curator: str) -> Path:
         return self.keyring.folder / _TRUSTED / f"{check_name(curator)}.json"
 

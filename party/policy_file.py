@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -222,6 +223,16 @@ class Settings:
             DataError: none is named, or more than one, or it is not there.
         """
         return source_of(self._source, self._folder)
+
+
+def keys_set(home: Path) -> list[str]:
+    """The known keys that a party's file sets, without their values; none if it cannot be read."""
+    try:
+        form: dict[str, Any] = tomllib.loads((home / NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    sections = {name: form[name] for name in _KEYS if isinstance(form.get(name), dict)}
+    return [f"{name}.{key}" for name, section in sections.items() for key in _KEYS[name] if key in section]
 
 
 def _records(entries: Mapping[str, Any]) -> Records:

@@ -1,4 +1,4 @@
-"""The commands `dpmosaic party backup`, `restore` and `recount`."""
+"""The commands `dpmosaic party backup`, `restore`, `recount` and `doctor`."""
 
 from __future__ import annotations
 
@@ -80,3 +80,32 @@ def recount(
     typer.echo(f"counted rho {float(counted):.6g} as spent since the backup")
     if found.is_old:
         typer.echo(f"the backup lacks events that a certificate states; {_IN_PART}")
+
+
+def doctor(
+    folder: _Folder,
+    address: Annotated[
+        str | None, typer.Option(help="host:port of the daemon; by default listen of the policy.")
+    ] = None,
+    diagnose: Annotated[
+        Path | None,
+        typer.Option(
+            help="File for others who help: results and versions, no texts, names, values or paths."
+        ),
+    ] = None,
+) -> None:
+    """Check all that the party needs: one line each, with what to do; status 1 if anything has to be done."""
+    from .diagnosis import write_diagnosis
+    from .doctor import diagnose as look
+    from .home import PartyHome
+
+    home = PartyHome.open(folder)
+    found = list(look(home, address))
+    for one in found:
+        line = f"ok   {one.about}: {one.finding}" if one.passed else f"FIX  {one.about}: {one.finding}"
+        remedy = f"; do: {one.remedy}" if one.remedy else ""
+        typer.secho(printable(line + remedy), fg=None if one.passed else typer.colors.RED)
+    if diagnose is not None:
+        write_diagnosis(home, found, diagnose)
+    if not all(one.passed for one in found):
+        raise typer.Exit(1)

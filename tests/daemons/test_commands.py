@@ -367,5 +367,8 @@ def test_a_backup_that_lacks_nothing_goes_on_under_the_same_identity(institution
     )
     dpmosaic("party", "recount", institution.party, "--reason", "no release since")
     institution.release("after")
+    told = dpmosaic("party", "doctor", institution.party, "--address", institution.daemon.address())
+    assert "FIX" not in told
+    assert f"ok   daemon: serves at {institution.daemon.address()}" in told
     entries = json.loads(dpmosaic("party", "ledger", institution.party, "--json"))
     assert sum(entry["reserved_rho"] for entry in entries) == pytest.approx(1.0)
