@@ -198,6 +198,14 @@ class Approvals:
             rows = self._database.execute("SELECT release_id FROM request ORDER BY rowid").fetchall()
             return [self._matching(release_id) for (release_id,) in rows]
 
+    def waiting(self) -> frozenset[str]:
+        """Ids of the requested releases that nobody has decided on."""
+        with self._lock:
+            rows = self._database.execute(
+                "SELECT release_id FROM request WHERE release_id NOT IN (SELECT release_id FROM decision)"
+            )
+            return frozenset(release_id for (release_id,) in rows)
+
     def _matching(self, prefix: str) -> Request:
         rows = self._database.execute(
             "SELECT release_id FROM request WHERE substr(release_id, 1, ?) = ?", (len(prefix), prefix)

@@ -8,7 +8,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -27,10 +27,12 @@ from ..common.keyring import (
     private_file,
     write_private,
 )
+from ..common.notices import Notify
 from ..common.wire.tls import TlsSide, secure_channel
 from .ledger import Ledger
 from .ledger_format import create_database
 from .role import Role
+from .serving.watch import Condition
 
 _TRUSTED = "trusted"
 LEDGER, SHAREABLE_LOG = "ledger.sqlite", "shareable.log"
@@ -48,6 +50,8 @@ class Opened:
         lifetime: upper limit of the budget of all releases, zCDP; None if nothing is charged.
         checks: name -> check, which raises if the daemon cannot answer.
         proxy: URL of the proxy through which it dials a curator; None for none.
+        notify: how its operator is told of events; None for not at all.
+        watched: event -> condition of the role, of which its operator is told.
     """
 
     role: Role[Any]
@@ -57,6 +61,8 @@ class Opened:
     lifetime: Fraction | None
     checks: dict[str, Callable[[], None]]
     proxy: str | None = None
+    notify: Notify | None = None
+    watched: dict[str, Condition] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

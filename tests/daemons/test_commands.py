@@ -5,6 +5,8 @@ import json
 import signal
 import stat
 import subprocess
+import sys
+import time
 import urllib.request
 
 import pytest
@@ -80,6 +82,16 @@ def institution(tmp_path, command, table_file):
     yield made
     if made.daemon is not None:
         made.daemon.stop()
+
+
+def written(path, within_s=60.0):
+    """The JSON that another process writes to a file."""
+    ends = time.monotonic() + within_s
+    while time.monotonic() < ends:
+        with contextlib.suppress(OSError, ValueError):
+            return json.loads(path.read_text())
+        time.sleep(0.05)
+    raise TimeoutError(path)
 
 
 def modes(folder):
@@ -361,7 +373,12 @@ def test_a_backup_that_lacks_nothing_goes_on_under_the_same_identity(institution
     institution.party.rename(folder / "lost")
     dpmosaic("party", "restore", folder / "backup", institution.party)
     (folder / "rows.csv").rename(institution.party / "rows.csv")
+    with (institution.party / "policy.toml").open("a") as policy:
+        writes = "import sys; open(sys.argv[1], 'a').write(sys.stdin.read())"
+        command = json.dumps([sys.executable, "-c", writes, str(folder / "notices")])
+        policy.write(f"[notify]\ncommand = {command}\nbudget_below = 0.9\n")
     institution.serve()
+    assert written(folder / "notices")["event"] == "budget_low"
     assert "accepts nothing until its operator" in dpmosaic(
         "curator", "preflight", institution.plan, fails=True
     )
