@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from .crypto.certificates import Certificate, check_name
 from .crypto.identity import Identity, verify
 from .data.domain import Domain
 from .errors import DataError, ProtocolError
+from .handover import Handover, leads, read_handovers
 
 _CARD, _FEDERATION = "dpmosaic card 1", "dpmosaic federation 1"
 PARTY, DEALER, CURATOR = "party", "dealer", "curator"
@@ -29,6 +30,7 @@ class Card:
         certificate: TLS certificate.
         domain: attributes that a party holds; None for a dealer or a curator.
         signature: signature by the identity over all of the above.
+        handovers: how its identity followed from earlier ones; each is signed by the identity before it.
     """
 
     role: str
@@ -37,6 +39,7 @@ class Card:
     certificate: Certificate
     domain: Domain | None
     signature: bytes = b""
+    handovers: tuple[Handover, ...] = ()
 
     def __post_init__(self) -> None:
         if self.role not in (PARTY, DEALER, CURATOR) or (self.domain is not None) != (self.role == PARTY):
@@ -52,12 +55,18 @@ class Card:
 
     @classmethod
     def issue(
-        cls, role: str, name: str, identity: Identity, certificate: Certificate, domain: Domain | None = None
+        cls,
+        role: str,
+        name: str,
+        identity: Identity,
+        certificate: Certificate,
+        domain: Domain | None = None,
+        handovers: tuple[Handover, ...] = (),
     ) -> Card:
         """Creates and signs a card."""
         draft = cls(role, name, identity.public, certificate, domain)
         signature = identity.sign("card", _signed(draft._body()))
-        return cls(role, name, identity.public, certificate, domain, signature)
+        return replace(draft, signature=signature, handovers=handovers)
 
     @classmethod
     def from_json(cls, form: object) -> Card:
@@ -77,13 +86,20 @@ class Card:
                 Certificate(str(form["certificate"]).encode()),
                 None if domain is None else Domain.from_json(domain),
                 bytes.fromhex(form["signature"]) or b"none",
+                read_handovers(form.get("handovers", [])),
             )
         except (KeyError, ValueError, TypeError, AttributeError):
             raise DataError(f"expected a card of the form {_CARD!r}; ask its owner for a new one") from None
 
     def to_json(self) -> dict[str, Any]:
         """The card as JSON values."""
-        return self._body() | {"signature": self.signature.hex()}
+        handovers = [handover.to_json() for handover in self.handovers]
+        signed = self._body() | {"signature": self.signature.hex()}
+        return signed | ({"handovers": handovers} if handovers else {})
+
+    def follows(self, identity: bytes) -> bool:
+        """Whether this is the same member as the one that had this identity: by it, or by its hand-overs."""
+        return leads(self.handovers, self.role, self.name, identity, self.identity)
 
     def _body(self) -> dict[str, Any]:
         return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import stat
 from dataclasses import dataclass
@@ -12,10 +13,15 @@ from pathlib import Path
 from .crypto.certificates import Certificate, check_name, new_tls_key, self_signed, signing_request
 from .crypto.identity import Identity
 from .errors import DataError
+from .handover import Handover, read_handovers, up_to
 
 FOLDER = "identity"
+HOME_FORMAT = 1
+"""Number of the layout of a folder of a party, dealer or curator; a folder that states none has format 1."""
+
+_FORMAT = "format"
 _NAME, _IDENTITY, _TLS_KEY = "name", "identity.key", "tls.key"
-CERTIFICATE, REQUEST = "tls.crt", "tls.csr"
+CERTIFICATE, REQUEST, HANDOVERS = "tls.crt", "tls.csr", "handovers.json"
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,7 @@ class Keyring:
         try:
             home.mkdir(mode=0o700, parents=True, exist_ok=True)
             folder.mkdir(mode=0o700)
+            write_private(home / _FORMAT, str(HOME_FORMAT).encode())
             for file, content in files.items():
                 write_private(folder / file, content)
         except OSError as cause:
@@ -70,15 +77,67 @@ class Keyring:
         """Reads the keys.
 
         Raises:
-            DataError: a file is missing or damaged.
+            DataError: a file is missing or damaged, or a later version of the software made the folder.
         """
         folder = home / FOLDER
+        _check_format(home / _FORMAT)
         name = check_name(read_private(folder / _NAME).decode(errors="replace").strip())
         try:
             identity = Identity.from_seed(bytes.fromhex(read_private(folder / _IDENTITY).decode().strip()))
         except ValueError:
             raise DataError(f"{folder / _IDENTITY} is damaged; restore it from a backup") from None
         return cls(folder, name, identity, read_private(folder / _TLS_KEY))
+
+    @property
+    def handovers(self) -> tuple[Handover, ...]:
+        """How the identity followed from earlier ones.
+
+        Raises:
+            DataError: the file is damaged.
+        """
+        path = self.folder / HANDOVERS
+        try:
+            known = read_handovers(json.loads(read_private(path))) if path.exists() else ()
+        except (ValueError, DataError) as cause:
+            raise DataError(f"{path} is damaged; restore it from a backup") from cause
+        return up_to(known, self.identity.public)
+
+    @property
+    def identities(self) -> tuple[bytes, ...]:
+        """The public keys by which the owner signed so far, the current one last."""
+        return (*(handover.former for handover in self.handovers), self.identity.public)
+
+    def rotated(self, role: str) -> Keyring:
+        """Replaces the identity by a fresh one, to which the former key hands over; complete or not at all.
+
+        Args:
+            role: role of the owner.
+        """
+        seed = os.urandom(32)
+        handover = Handover.issue(role, self.name, self.identity, Identity.from_seed(seed).public)
+        known = [one.to_json() for one in (*self.handovers, handover)]
+        write_private(self.folder / HANDOVERS, json.dumps(known, indent=2).encode())
+        # From here on the hand-over leads to the identity in the folder.
+        write_private(self.folder / _IDENTITY, seed.hex().encode())
+        return Keyring.load(self.folder.parent)
+
+    def renewed(self, now: datetime) -> Certificate:
+        """Writes a new self-signed certificate of the same TLS key.
+
+        Args:
+            now: current time.
+
+        Raises:
+            DataError: the certificate is from an authority, which has to issue the next one too.
+        """
+        if not self.certificate.is_self_signed:
+            raise DataError(
+                f"expected a self-signed certificate, found one of an authority; let it sign {REQUEST} "
+                f"again, and put the result at {self.folder / CERTIFICATE}"
+            )
+        certificate = self_signed(self.name, self.tls_key, now)
+        write_private(self.folder / CERTIFICATE, certificate.pem)
+        return certificate
 
     @property
     def certificate(self) -> Certificate:
@@ -157,6 +216,15 @@ def check_database(path: Path) -> None:
     for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
         with contextlib.suppress(FileNotFoundError):
             check_private(file)
+
+
+def _check_format(path: Path) -> None:
+    text = path.read_text(encoding="utf-8", errors="replace").strip() if path.exists() else str(HOME_FORMAT)
+    if text != str(HOME_FORMAT):
+        raise DataError(
+            f"expected a folder of format {HOME_FORMAT}, found format {text[:20]!r} in {path}; install the "
+            "version of the software that wrote it, or restore the file"
+        )
 
 
 def _check_mode(path: Path, forbidden: int, verb: str) -> None:

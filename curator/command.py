@@ -341,6 +341,7 @@ def _run(session: Session, json_output: bool) -> None:
     from .parties.private_folder import private_folder
     from .releasing.outputs import formula_warning
     from .releasing.progress import progress_bar, progress_lines
+    from .releasing.telling import told
 
     activity = Activity()
     shown = (
@@ -349,7 +350,7 @@ def _run(session: Session, json_output: bool) -> None:
         else progress_bar(Console(stderr=True), activity)
     )
     try:
-        with shown as report:
+        with told(session.home), shown as report:
             released = session.run(report, activity)
     except (PartyUnavailable, PolicyError) as stopped:
         if session.journal.abandoned:

@@ -13,11 +13,17 @@ from pathlib import Path
 from ..common.canonical.terms import decode_terms, encode_terms
 from ..common.crypto.identity import Identity
 from ..common.errors import ApprovalPending, DataError, PolicyError
+from ..common.formats import Format
 from ..common.messages import ReleaseTerms
 from .decisions import APPROVED, DENIED, PENDING, Decision
 
 _MAX_PENDING = 100
-_VERSION = 2
+_FORMAT = Format(
+    kind="file of requests",
+    number=2,
+    steps={},
+    else_do="remove it; curators send their requests again",
+)
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS request (
     release_id TEXT PRIMARY KEY,
@@ -97,16 +103,15 @@ class Approvals:
         self._database.execute("PRAGMA journal_mode = WAL")
         self._database.execute("PRAGMA synchronous = FULL")
         self._database.execute("PRAGMA foreign_keys = ON")
-        (version,) = self._database.execute("PRAGMA user_version").fetchone()
         (tables,) = self._database.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        if version != _VERSION and tables:
-            self._database.close()
-            raise DataError(
-                f"expected requests of format {_VERSION}, found format {version}; remove {path}; curators "
-                "send their requests again"
-            )
+        if tables:
+            try:
+                _FORMAT.bring_forward(self._database, path)
+            except DataError:
+                self._database.close()
+                raise
         self._database.executescript(_SCHEMA)
-        self._database.execute(f"PRAGMA user_version = {_VERSION}")
+        self._database.execute(f"PRAGMA user_version = {_FORMAT.number}")
 
     def close(self) -> None:
         """Closes the file."""
@@ -192,6 +197,14 @@ class Approvals:
         with self._lock:
             rows = self._database.execute("SELECT release_id FROM request ORDER BY rowid").fetchall()
             return [self._matching(release_id) for (release_id,) in rows]
+
+    def waiting(self) -> frozenset[str]:
+        """Ids of the requested releases that nobody has decided on."""
+        with self._lock:
+            rows = self._database.execute(
+                "SELECT release_id FROM request WHERE release_id NOT IN (SELECT release_id FROM decision)"
+            )
+            return frozenset(release_id for (release_id,) in rows)
 
     def _matching(self, prefix: str) -> Request:
         rows = self._database.execute(

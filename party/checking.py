@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 
 from ..common.errors import DataError, MosaicError
@@ -34,6 +35,9 @@ def check_home(home: PartyHome) -> Iterator[Finding]:
         ("disk", lambda: check_room(home.folder)),
     ):
         yield from _refused(where, check)
+    with contextlib.suppress(DataError):
+        if warning := home.keyring.certificate.warning():
+            yield Finding("certificate", warning, 0, False)
     try:
         source = settings.source()
         columns = source.columns()

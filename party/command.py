@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from .printing import print_rows
+from .recovery_commands import backup, doctor, recount, restore
 from .release_commands import approve, deny, releases, show
 from .role_commands import Folder, Json, add_commands, ledger_of
 
@@ -57,5 +58,5 @@ def _home() -> type[PartyHome]:
 
 
 add_commands(party_commands, _home, listing="ledger")
-for _command in (releases, show, approve, deny):
+for _command in (releases, show, approve, deny, backup, restore, recount, doctor):
     party_commands.command()(_command)

@@ -38,7 +38,7 @@ def explain(request: Request, home: PartyHome, policy: Policy, ledger: Ledger) -
     """
     terms = request.terms
     unreviewed = home.domain().unreviewed
-    public = home.keyring.identity.public
+    own = home.keyring.identities
     entry = next((e for e in ledger.summaries() if e.release_id == terms.release_id), None)
     return {
         "release": terms.release_id,
@@ -79,7 +79,7 @@ def explain(request: Request, home: PartyHome, policy: Policy, ledger: Ledger) -
                 "at": decision.at,
                 "reason": decision.reason,
                 "signature": decision.signature.hex(),
-                "signed_by_this_party": request.is_signed(number, public),
+                "signed_by_this_party": any(request.is_signed(number, public) for public in own),
             }
             for number, decision in enumerate(request.decisions)
         ],

@@ -8,14 +8,14 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import grpc
 
-from ..common.card import Card, FederationList, as_text, check_name_of_role, read_json
+from ..common.card import CURATOR, Card, FederationList, as_text, check_name_of_role, read_json
 from ..common.crypto.certificates import check_name
 from ..common.data.domain import Domain
 from ..common.errors import DataError, PolicyError
@@ -27,10 +27,12 @@ from ..common.keyring import (
     private_file,
     write_private,
 )
+from ..common.notices import Notify
 from ..common.wire.tls import TlsSide, secure_channel
 from .ledger import Ledger
-from .ledger_rows import create_database
+from .ledger_format import create_database
 from .role import Role
+from .serving.watch import Condition
 
 _TRUSTED = "trusted"
 LEDGER, SHAREABLE_LOG = "ledger.sqlite", "shareable.log"
@@ -48,6 +50,8 @@ class Opened:
         lifetime: upper limit of the budget of all releases, zCDP; None if nothing is charged.
         checks: name -> check, which raises if the daemon cannot answer.
         proxy: URL of the proxy through which it dials a curator; None for none.
+        notify: how its operator is told of events; None for not at all.
+        watched: event -> condition of the role, of which its operator is told.
     """
 
     role: Role[Any]
@@ -57,6 +61,8 @@ class Opened:
     lifetime: Fraction | None
     checks: dict[str, Callable[[], None]]
     proxy: str | None = None
+    notify: Notify | None = None
+    watched: dict[str, Condition] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -151,7 +157,9 @@ class Home(ABC):
     def card(self) -> Card:
         """The owner's card, signed."""
         keys = self.keyring
-        return Card.issue(self.role, keys.name, keys.identity, keys.certificate, self.domain())
+        return Card.issue(
+            self.role, keys.name, keys.identity, keys.certificate, self.domain(), keys.handovers
+        )
 
     def trusted(self) -> list[FederationList]:
         """The federations whose cards are pinned."""
@@ -160,8 +168,7 @@ class Home(ABC):
 
     def pinned(self) -> dict[str, bytes]:
         """Names and identities of the pinned parties and dealers."""
-        cards = (card for known in self.trusted() for card in (*known.parties, *known.dealers))
-        return {card.name: card.identity for card in cards}
+        return {card.name: card.identity for card in self._latest().values() if card.role != CURATOR}
 
     def trust(self, federation: FederationList) -> None:
         """Pins a curator, its parties and its dealers; new cards of known identities replace old ones.
@@ -175,14 +182,36 @@ class Home(ABC):
                 f"the federation does not contain {self.role} {self.keyring.name!r} with its identity; send "
                 f"the {self.role}'s card to the curator"
             )
-        earlier = {card.name: card.identity for known in self.trusted() for card in known.members}
+        earlier = self._latest()
         for card in federation.members:
-            if earlier.get(card.name, card.identity) != card.identity:
+            if card.name in earlier and not card.follows(earlier[card.name].identity):
                 raise PolicyError(
                     f"{card.name!r} is pinned with another identity; if its owner confirms the new one, "
                     "remove the old one by --revoke first"
                 )
         write_private(self._pinned_at(federation.curator.name), as_text(federation.to_json()).encode())
+
+    def rotated(self, ledger: Ledger) -> Self:
+        """Replaces the identity by a fresh one, to which the former one hands over.
+
+        Args:
+            ledger: its ledger.
+
+        Raises:
+            DataError: the daemon is running, a release is open, or the ledger was restored and is held.
+        """
+        with self.claimed():
+            if ledger.open_releases():
+                raise DataError(
+                    "releases are open, whose messages the new identity could not sign; let their curators "
+                    f"finish or abandon them, or run dpmosaic {self.role} abandon"
+                )
+            if ledger.is_held():
+                raise DataError(
+                    f"the ledger was restored from a backup; run dpmosaic {self.role} recount before the "
+                    "identity is replaced"
+                )
+            return replace(self, keyring=self.keyring.rotated(self.role))
 
     def revoke(self, curator: str) -> None:
         """Removes a pinned curator and its federation; further calls of it are refused.
@@ -243,6 +272,23 @@ class Home(ABC):
                     f"a {self.role} is already served from {self.folder}; stop it first"
                 ) from None
             yield
+
+    def _latest(self) -> dict[str, Card]:
+        """The pinned card of each name; of several, the one with the identity that follows the others."""
+        found: dict[str, Card] = {}
+        for known in self.trusted():
+            for card in known.members:
+                if card.name not in found or card.follows(found[card.name].identity):
+                    found[card.name] = card
+        return found
+
+    def is_served(self) -> bool:
+        """Whether a daemon runs on this folder."""
+        try:
+            with self.claimed():
+                return False
+        except DataError:
+            return True
 
     def _pinned_at(self, curator: str) -> Path:
         return self.keyring.folder / _TRUSTED / f"{check_name(curator)}.json"

@@ -11,6 +11,7 @@ from ..common.card import PARTY
 from ..common.crypto.randomness import fresh_key
 from ..common.data.domain import Domain
 from ..common.errors import DataError
+from ..common.notices import APPROVAL_WAITS, BUDGET_LOW
 from . import policy_file
 from .approvals import Approvals
 from .counting.catalogue import engine_of
@@ -24,6 +25,7 @@ from .ledger import Ledger
 from .party import Party
 from .policy_file import Settings
 from .records import read_records
+from .serving.watch import Condition, budget_low
 from .sources.catalogue import stamp_of
 
 REQUESTS = "requests.sqlite"
@@ -73,7 +75,21 @@ class PartyHome(Home):
             }
             party, lifetime = self.party(settings, ledger, approvals), settings.policy.lifetime_rho
             serve = settings.serve
-            yield Opened(party, ledger, serve.listen, serve.metrics, lifetime, checks, serve.proxy)
+            watched: dict[str, Condition] = {APPROVAL_WAITS: approvals.waiting}
+            if settings.notify is not None and settings.notify.budget_below:
+                below = settings.notify.budget_below
+                watched[BUDGET_LOW] = budget_low(lifetime, ledger.reserved, below)
+            yield Opened(
+                party,
+                ledger,
+                serve.listen,
+                serve.metrics,
+                lifetime,
+                checks,
+                serve.proxy,
+                settings.notify,
+                watched,
+            )
 
     def party(self, settings: Settings, ledger: Ledger, approvals: Approvals) -> Party:
         """The party; reads its rows, or has them encoded where they are."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,6 +12,8 @@ from typing import Any
 from ..common.card import PARTY
 from ..common.data.domain import Domain
 from ..common.errors import DataError
+from ..common.notices import KEYS as NOTIFY
+from ..common.notices import Notify
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.alignment.match_keys import check_identifier
 from ..common.workers import Workers
@@ -74,6 +77,12 @@ listen = "127.0.0.1:7443"        # host:port; the curator's machine must reach i
 # proxy = "http://proxy:3128"    # with --attach: dials the curator by CONNECT through this HTTP proxy
 
 """
+_NOTIFY_TEMPLATE = """
+# [notify]                       # of releases that wait, budget, certificate, health
+# command = ["/usr/local/bin/tell-me"]  # reads a notice as JSON on its input; it contains no data
+# webhook = "https://host/path"  # or: the notice is posted there
+# budget_below = 0.2             # share of lifetime_rho that is left
+"""
 _LIMITS_TEMPLATE = """
 [policy]
 protocols = []                   # "masked"; "indicator", "trusted": see the README before you add one
@@ -103,7 +112,7 @@ max_active_releases = 8          # so many times memory and disk of one; deliver
 # allow_unreviewed = true        # entries of the domain that were read from the rows: for trials only
 approval = true                  # a person approves every release: dpmosaic party approve
 """
-TEMPLATE = _ROWS_TEMPLATE + WORKERS_TEMPLATE + _LIMITS_TEMPLATE
+TEMPLATE = _ROWS_TEMPLATE + WORKERS_TEMPLATE + _NOTIFY_TEMPLATE + _LIMITS_TEMPLATE
 
 _KEYS: Keys = {
     "source": {
@@ -124,6 +133,7 @@ _KEYS: Keys = {
     "records": {"same_as": list, "together": bool, "order": str},
     "serve": SERVE,
     "workers": WORKERS,
+    "notify": NOTIFY,
     "policy": {
         "protocols": list,
         "adjacencies": list,
@@ -169,6 +179,7 @@ class Settings:
         identifiers: agreed name -> column of each identifier; empty if the policy allows no alignment.
         timeout_s: seconds that a statement of the source's engine may take.
         workers: compute beside the threads of its calls.
+        notify: how its operator is told of events; None for not at all.
     """
 
     policy: Policy
@@ -179,6 +190,7 @@ class Settings:
     identifiers: Mapping[str, str]
     timeout_s: float
     workers: Workers
+    notify: Notify | None
     _source: Mapping[str, Any]
     _folder: Path
 
@@ -211,6 +223,7 @@ class Settings:
             identifiers if limits.max_alignment_rho else {},
             float(source.get("timeout_s", _TIMEOUT_S)),
             workers_of(NAME, form.get("workers", {})),
+            Notify.of(NAME, form),
             source,
             home,
         )
@@ -222,6 +235,16 @@ class Settings:
             DataError: none is named, or more than one, or it is not there.
         """
         return source_of(self._source, self._folder)
+
+
+def keys_set(home: Path) -> list[str]:
+    """The known keys that a party's file sets, without their values; none if it cannot be read."""
+    try:
+        form: dict[str, Any] = tomllib.loads((home / NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    sections = {name: form[name] for name in _KEYS if isinstance(form.get(name), dict)}
+    return [f"{name}.{key}" for name, section in sections.items() for key in _KEYS[name] if key in section]
 
 
 def _records(entries: Mapping[str, Any]) -> Records:

@@ -142,7 +142,11 @@ class Role(ABC, Generic[Active]):
         refusals: tuple[MosaicError, ...] = ()
         if self._ledger.curator(terms.release_id) is None:
             check = self._admission(terms, curator)
-            refusals = (*check(self._ledger.reserved()), *caught(lambda: self._rules.check_date(terms)))
+            refusals = (
+                *check(self._ledger.reserved()),
+                *caught(lambda: self._rules.check_date(terms)),
+                *caught(self._ledger.check_not_held),
+            )
         return Verdict(refusals, self._rules.by_hand)
 
     def check_caller(self, release_id: str, caller: bytes) -> None:

@@ -1,4 +1,4 @@
-"""The commands that parties and dealers have in common: init, card, trust, serve, abandon."""
+"""The commands that parties and dealers have in common: init, card, trust, rotate, renew, serve, abandon."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ def add_commands(commands: typer.Typer, home_type: Callable[[], type[Home]], lis
         listing: name of the command that lists accepted releases.
     """
     _add_setup(commands, home_type)
+    _add_keys(commands, home_type)
     _add_daemon(commands, home_type, listing)
 
 
@@ -109,6 +110,39 @@ def _add_setup(commands: typer.Typer, home_type: Callable[[], type[Home]]) -> No
                 "Did every owner confirm the same identity to you, by telephone or on paper?", abort=True
             )
         home.trust(listed)
+
+
+def _add_keys(commands: typer.Typer, home_type: Callable[[], type[Home]]) -> None:
+    @commands.command()
+    def rotate(
+        folder: Folder,
+        yes: Annotated[bool, typer.Option("--yes", help="All its releases are finished everywhere.")] = False,
+    ) -> None:
+        """Replace the identity by a new key, to which the old one hands over; stop the daemon first."""
+        from ..common.crypto.certificates import shown
+
+        home = home_type().open(folder)
+        if not yes:
+            typer.confirm(
+                "Did every curator confirm that its releases with this identity are finished?", abort=True
+            )
+        with ledger_of(home) as opened:
+            rotated = home.rotated(opened)
+        typer.echo(f"identity of {rotated.keyring.name}: {shown(rotated.keyring.identity.public.hex())}")
+        typer.echo(
+            f"give its card out: dpmosaic {home.role} card; those who pinned the former identity accept "
+            "it by curator enroll and by trust"
+        )
+
+    @commands.command()
+    def renew(folder: Folder) -> None:
+        """Replace a self-signed certificate by one that is valid for two more years; also while serving."""
+        home = home_type().open(folder)
+        certificate = home.keyring.renewed(datetime.now(UTC))
+        typer.echo(f"certificate {certificate.fingerprint}")
+        typer.echo(
+            f"valid until {certificate.not_after:%Y-%m-%d}; give its card out: dpmosaic {home.role} card"
+        )
 
 
 def _add_daemon(commands: typer.Typer, home_type: Callable[[], type[Home]], listing: str) -> None:

@@ -26,6 +26,10 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from ..errors import DataError
 
 VALID_DAYS = 730
+
+WARNED_DAYS = 30
+"""Days before its end from which a certificate is warned of."""
+
 _HOST_SUFFIX = ".dpmosaic"
 _CLOCK_SKEW = timedelta(hours=1)
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?")
@@ -109,6 +113,21 @@ class Certificate:
                 f"the certificate is valid from {self.not_before:%Y-%m-%d} to {self.not_after:%Y-%m-%d}, not "
                 "now; issue a new one, or fix the clock"
             )
+
+    def warning(self, now: datetime | None = None) -> str | None:
+        """In words, that a valid certificate ends within `WARNED_DAYS`; None if it does not."""
+        left = self.not_after - (now or datetime.now(UTC))
+        if not timedelta(0) <= left < timedelta(days=WARNED_DAYS):
+            return None
+        return (
+            f"the certificate ends on {self.not_after:%Y-%m-%d}, in {left.days} days; issue a new one and "
+            "give out a new card"
+        )
+
+    @property
+    def is_self_signed(self) -> bool:
+        """Whether no authority issued it."""
+        return self._leaf.issuer == self._leaf.subject
 
     def is_of(self, key_pem: bytes) -> bool:
         """Whether the certificate belongs to this private key."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from ...common.card import Card
+from ...common.crypto.certificates import WARNED_DAYS
 from ...common.errors import MosaicError
 from ...common.messages import PROTOCOL_VERSION, PartyDescription, Verdict
 from ...common.protocols.alignment.match_keys import matched_identifiers
@@ -24,7 +25,7 @@ from ..releasing.plan import ReleasePlan
 from ..releasing.reviewing import review
 from .forecast import forecast
 
-_SOON = timedelta(days=14)
+_SOON = timedelta(days=WARNED_DAYS)
 _QUICK = RetryPolicy(call_s=10.0, tries=2)
 _ALLOWED_S = 60.0
 """Largest allowed offset of a party's clock; certificates and logs depend on it."""

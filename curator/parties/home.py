@@ -84,7 +84,7 @@ class CuratorHome:
         if address != ATTACHED and not _is_address(address):
             raise DataError(f"expected the address as host:port, got {address!r}; give the port too")
         earlier = self.cards().get(card.name)
-        if earlier is not None and earlier.identity != card.identity:
+        if earlier is not None and not card.follows(earlier.identity):
             raise PolicyError(
                 f"{card.role} {card.name!r} is enrolled with another identity; if its owner confirms the new "
                 f"one, remove {self.folder / _CARDS / card.name}.json first"

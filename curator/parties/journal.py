@@ -17,10 +17,16 @@ from numpy.typing import NDArray
 
 from ...common.crypto.randomness import KEY_BYTES
 from ...common.errors import DataError, ProtocolError
+from ...common.formats import Format
 from ...common.keyring import check_database
 
 _DONE = "done"
 _FINISHED, _ABANDONED = b"finished", b"abandoned"
+_FORMAT = Format(
+    kind="journal", number=1, steps={0: ()}, else_do="finish the release with the version that began it"
+)
+"""Format 0 is that of journals which state none."""
+
 _ERASE = "PRAGMA secure_delete = ON"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS header (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
@@ -65,8 +71,8 @@ class Journal:
         abandoned: open the journal of an abandoned release too, to tell the parties.
 
     Raises:
-        DataError: the file does not exist or is damaged, other users can read it, or its release is finished
-            or abandoned.
+        DataError: the file does not exist or is damaged, other users can read it, it has a later format, or
+            its release is finished or abandoned.
     """
 
     def __init__(self, path: Path, *, abandoned: bool = False) -> None:
@@ -79,6 +85,7 @@ class Journal:
             self._database.execute("PRAGMA journal_mode = WAL")
             self._database.execute("PRAGMA synchronous = FULL")
             self._database.execute(_ERASE)
+            _FORMAT.bring_forward(self._database, path)
             self._database.executescript(_SCHEMA)
             key, release_id, plan = (self.note(name) for name in ("key", "release_id", "plan"))
             ended = self.note(_DONE)
@@ -123,6 +130,7 @@ class Journal:
         database = sqlite3.connect(path)
         database.execute(_ERASE)
         database.executescript(_SCHEMA)
+        database.execute(f"PRAGMA user_version = {_FORMAT.number}")
         header = {
             "key": key or secrets.token_bytes(KEY_BYTES),
             "release_id": secrets.token_hex(16).encode(),

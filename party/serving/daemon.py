@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
+from collections.abc import Iterator
 from functools import partial
 from typing import TextIO
 
+from ...common.notices import CERTIFICATE_ENDS, UNHEALTHY, Notifier
 from ...common.stopping import Stop
 from ..disk import check_room, told_if_full
-from ..folder import SHAREABLE_LOG, Home, Reread
+from ..folder import SHAREABLE_LOG, Home, Opened, Reread
 from .attachment import Attachment
 from .events import Event, EventLog, Log
-from .health import Health
+from .health import Health, failure
 from .metrics import Metrics
 from .server import PartyServer
 from .servicer import PartyServicer
+from .watch import Watch
 
 _GRACE_S = 20.0
+_LAST_NOTICE_S = 5.0
 _LAST_S = 30.0
 """Seconds after a stop request after which the process ends even if a call still computes."""
 
@@ -80,7 +85,8 @@ def _serve(
                 server = PartyServer(servicer, side, listen or opened.listen, Health(checks, log), log)
                 checks["reload"] = server.certificates.check_current
                 server.start()
-                stop.wait()
+                with _watched(home, opened, log):
+                    stop.wait()
                 end_in_time(log)
                 server.stop(_GRACE_S)
             else:
@@ -94,11 +100,39 @@ def _serve(
                 )
                 checks["link"] = attachment.check_link
                 attachment.start()
-                stop.wait()
+                with _watched(home, opened, log):
+                    stop.wait()
                 end_in_time(log)
                 attachment.stop()
             if counting is not None:
                 counting.stop()
+
+
+@contextlib.contextmanager
+def _watched(home: Home, opened: Opened, log: Log) -> Iterator[None]:
+    """Tells the operator of what the role watches, of a certificate that ends, and of failing checks."""
+
+    def failed(why: str) -> None:
+        log(Event("notice", code="UNDELIVERED", reason=why))
+
+    def unhealthy() -> list[str]:
+        # The link of an attached daemon is down between two releases.
+        checks = [(name, check) for name, check in list(opened.checks.items()) if name != "link"]
+        return ["health"] if any(failure(check) is not None for _, check in checks) else []
+
+    def certificate_ends() -> list[str]:
+        certificate = home.keyring.certificate
+        return [] if certificate.warning() is None else [certificate.fingerprint]
+
+    notifier = Notifier(opened.notify, home.role, home.keyring.name, failed)
+    conditions = {**opened.watched, CERTIFICATE_ENDS: certificate_ends, UNHEALTHY: unhealthy}
+    watch = Watch(conditions, notifier, log)
+    watch.start()
+    try:
+        yield
+    finally:
+        watch.stop()
+        notifier.close(_LAST_NOTICE_S)
 
 
 def end_in_time(log: Log, seconds: float = _LAST_S) -> None:

@@ -71,3 +71,16 @@ def test_a_private_file_keeps_what_it_holds(tmp_path):
     assert private_file(path).read_text() == "entry"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert not (tmp_path / FOLDER).exists()
+
+
+def test_a_folder_that_states_no_format_is_opened_and_one_of_another_format_is_refused(tmp_path):
+    made = Keyring.create(tmp_path / "home", "clinic")
+    stated = tmp_path / "home" / "format"
+    assert stated.read_text() == "1"
+    stated.unlink()
+    assert Keyring.load(tmp_path / "home").identity.public == made.identity.public
+    stated.write_text("2")
+    with pytest.raises(
+        DataError, match=r"expected a folder of format 1, found format .2. in .*format; install"
+    ):
+        Keyring.load(tmp_path / "home")

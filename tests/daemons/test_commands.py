@@ -5,6 +5,8 @@ import json
 import signal
 import stat
 import subprocess
+import sys
+import time
 import urllib.request
 
 import pytest
@@ -80,6 +82,16 @@ def institution(tmp_path, command, table_file):
     yield made
     if made.daemon is not None:
         made.daemon.stop()
+
+
+def written(path, within_s=60.0):
+    """The JSON that another process writes to a file."""
+    ends = time.monotonic() + within_s
+    while time.monotonic() < ends:
+        with contextlib.suppress(OSError, ValueError):
+            return json.loads(path.read_text())
+        time.sleep(0.05)
+    raise TimeoutError(path)
 
 
 def modes(folder):
@@ -316,3 +328,64 @@ def test_a_daemon_serves_metrics_without_names_of_attributes(institution):
 def test_refuses_a_release_without_a_folder_for_its_results(institution):
     output = institution.dpmosaic("curator", "release", institution.plan, fails=True)
     assert "expected --out" in output
+
+
+def test_an_old_backup_is_refused_until_the_party_counts_what_it_spent_and_hands_over_to_a_new_identity(
+    institution,
+):
+    dpmosaic, folder = institution.dpmosaic, institution.folder
+    institution.serve()
+    institution.release("before")
+    dpmosaic("party", "backup", institution.party, folder / "backup")
+    institution.release("after")
+    institution.daemon.stop()
+    (institution.party / "rows.csv").rename(folder / "rows.csv")
+    institution.party.rename(folder / "lost")
+    told = dpmosaic("party", "restore", folder / "backup", institution.party)
+    assert "open releases are abandoned, and their grants count as spent" in told
+    (folder / "rows.csv").rename(institution.party / "rows.csv")
+    institution.serve()
+    assert "was restored from an old copy" in institution.release("refused", fails=True)
+    certificate = folder / "after/certificate.json"
+    told = dpmosaic("party", "recount", institution.party, certificate, "--reason", "the only curator")
+    assert "counted rho 0.5 as spent" in told
+    assert "refuse this identity" in told
+    assert "was restored from an old copy" in institution.release("again", fails=True)
+    institution.daemon.stop()
+    dpmosaic("party", "rotate", institution.party, "--yes")
+    (folder / "clinic.json").unlink()
+    dpmosaic("party", "card", institution.party, "--out", folder / "clinic.json")
+    institution.enroll("127.0.0.1:1")
+    dpmosaic("curator", "federation", institution.curator, "--out", folder / "federation.json")
+    dpmosaic("party", "trust", institution.party, folder / "federation.json", "--yes")
+    institution.serve()
+    assert "more than is left of lifetime_rho" not in institution.release("new")
+    assert "more than is left of lifetime_rho" in institution.release("too-much", fails=True)
+
+
+def test_a_backup_that_lacks_nothing_goes_on_under_the_same_identity(institution):
+    dpmosaic, folder = institution.dpmosaic, institution.folder
+    institution.serve()
+    institution.release("before")
+    dpmosaic("party", "backup", institution.party, folder / "backup")
+    institution.daemon.stop()
+    (institution.party / "rows.csv").rename(folder / "rows.csv")
+    institution.party.rename(folder / "lost")
+    dpmosaic("party", "restore", folder / "backup", institution.party)
+    (folder / "rows.csv").rename(institution.party / "rows.csv")
+    with (institution.party / "policy.toml").open("a") as policy:
+        writes = "import sys; open(sys.argv[1], 'a').write(sys.stdin.read())"
+        command = json.dumps([sys.executable, "-c", writes, str(folder / "notices")])
+        policy.write(f"[notify]\ncommand = {command}\nbudget_below = 0.9\n")
+    institution.serve()
+    assert written(folder / "notices")["event"] == "budget_low"
+    assert "accepts nothing until its operator" in dpmosaic(
+        "curator", "preflight", institution.plan, fails=True
+    )
+    dpmosaic("party", "recount", institution.party, "--reason", "no release since")
+    institution.release("after")
+    told = dpmosaic("party", "doctor", institution.party, "--address", institution.daemon.address())
+    assert "FIX" not in told
+    assert f"ok   daemon: serves at {institution.daemon.address()}" in told
+    entries = json.loads(dpmosaic("party", "ledger", institution.party, "--json"))
+    assert sum(entry["reserved_rho"] for entry in entries) == pytest.approx(1.0)

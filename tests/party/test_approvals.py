@@ -160,7 +160,9 @@ def test_requests_of_another_format_are_refused_and_left_as_they_are(tmp_path):
         "INSERT INTO request VALUES ('abc', x'00', 'approved'); PRAGMA user_version = 1"
     )
     database.close()
-    with pytest.raises(DataError, match=r"expected requests of format 2, found format 1; remove .*requests"):
+    with pytest.raises(
+        DataError, match=r"expected a file of requests of format 2, found format 1; remove .*requests"
+    ):
         opened(tmp_path)
     database = sqlite3.connect(path)
     assert database.execute("SELECT decision FROM request").fetchall() == [("approved",)]

@@ -1,5 +1,6 @@
 import contextlib
 import io
+import itertools
 import os
 import shutil
 import stat
@@ -7,12 +8,18 @@ from datetime import UTC, datetime, timedelta
 
 import duckdb
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
+from cryptography.x509.oid import NameOID
 
+from dpmosaic.common import keyring
 from dpmosaic.common.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PolicyError
+from dpmosaic.common.handover import Handover
 from dpmosaic.common.keyring import write_private
 from dpmosaic.party.folder import LEDGER, Reread
 from dpmosaic.party.home import CODES, REQUESTS, PartyHome
@@ -77,6 +84,113 @@ def test_a_new_identity_under_a_known_name_is_refused(home):
     second = card("second", CURATOR)
     with pytest.raises(PolicyError, match="'other' is pinned with another identity"):
         home.trust(federation(home, card("other", seed="x"), curator=second))
+
+
+def rotated(home, name, seeds):
+    """The card of another party after it handed its identity over from seed to seed."""
+    keys = [Identity.from_seed(seed.encode().ljust(32)) for seed in seeds]
+    handovers = tuple(
+        Handover.issue(PARTY, name, former, later.public) for former, later in itertools.pairwise(keys)
+    )
+    made = self_signed(name, new_tls_key(), datetime.now(UTC))
+    return Card.issue(PARTY, name, keys[-1], made, DOMAIN, handovers)
+
+
+def test_an_identity_that_the_pinned_one_handed_over_to_is_trusted_and_not_given_back(home):
+    home.trust(federation(home, card("other")))
+    later = rotated(home, "other", ["other", "second", "third"])
+    home.trust(FederationList.from_json(federation(home, later).to_json()))
+    assert home.pinned()["other"] == later.identity
+    with pytest.raises(PolicyError, match="'other' is pinned with another identity"):
+        home.trust(federation(home, card("other")))
+    for seeds in (["x", "second"], ["second", "x"]):
+        with pytest.raises(PolicyError, match="'other' is pinned with another identity"):
+            home.trust(federation(home, rotated(home, "other", seeds)))
+    home.trust(federation(home, rotated(home, "other", ["third", "fourth"])))
+
+
+def test_of_two_curators_the_one_that_knows_the_later_identity_decides_whom_a_party_pins(home):
+    later = rotated(home, "other", ["other", "second"])
+    for curator in ("a", "z"):
+        home.trust(federation(home, card("other"), curator=card(curator, CURATOR)))
+    home.trust(federation(home, later, curator=card("a", CURATOR)))
+    assert home.pinned()["other"] == later.identity
+
+
+def test_a_rotated_party_has_a_card_that_leads_from_its_former_identity(home):
+    with contextlib.closing(Ledger(home.folder / LEDGER)) as ledger:
+        new = home.rotated(ledger).rotated(ledger)
+    former, card = home.keyring.identity.public, PartyHome.open(home.folder).card()
+    assert card.identity == new.keyring.identity.public != former
+    assert len(card.handovers) == 2
+    assert card.follows(former)
+    assert not home.card().follows(card.identity)
+    assert new.keyring.identities[0] == former
+    assert stat.S_IMODE((home.keyring.folder / "identity.key").stat().st_mode) == 0o600
+    form = card.to_json()
+    form["handovers"][0]["name"] = "another"
+    with pytest.raises(DataError, match="hand-over of 'another' is not signed by its former identity"):
+        Card.from_json(form)
+
+
+def test_a_rotation_that_was_cut_off_leaves_the_former_identity(home, monkeypatch):
+    before = home.card()
+
+    def cut(path, content):
+        if path.name == "identity.key":
+            raise KeyboardInterrupt
+        write_private(path, content)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(keyring, "write_private", cut)
+        with pytest.raises(KeyboardInterrupt):
+            home.keyring.rotated(PARTY)
+    assert (home.keyring.folder / "handovers.json").exists()
+    assert PartyHome.open(home.folder).card().to_json() == before.to_json()
+    assert PartyHome.open(home.folder).keyring.rotated(PARTY).handovers[0].former == before.identity
+
+
+def test_an_identity_is_not_replaced_while_serving_with_open_releases_or_before_a_recount(home):
+    with contextlib.closing(Ledger(home.folder / LEDGER)) as ledger:
+        with home.claimed(), pytest.raises(DataError, match="already served"):
+            home.rotated(ledger)
+        ledger.reserve(TERMS, DATA, SECRET, anything)
+        with pytest.raises(DataError, match="releases are open"):
+            home.rotated(ledger)
+        ledger.restored()
+        with pytest.raises(DataError, match="run dpmosaic party recount before"):
+            home.rotated(ledger)
+    assert home.keyring.handovers == ()
+
+
+def of_an_authority(key_pem):
+    """A certificate of this key that another key signed, PEM."""
+    own, authority = load_pem_private_key(key_pem, None), load_pem_private_key(new_tls_key(), None)
+    subject, issuer = (
+        x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]) for name in ("clinic", "authority")
+    )
+    builder = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).serial_number(1)
+    builder = builder.public_key(own.public_key()).not_valid_before(datetime.now(UTC))
+    builder = builder.not_valid_after(datetime.now(UTC) + timedelta(days=9))
+    return builder.sign(authority, SHA256()).public_bytes(Encoding.PEM)
+
+
+def test_a_self_signed_certificate_is_renewed_for_the_same_key_and_another_is_not(home, tmp_path):
+    now = datetime.now(UTC) + timedelta(days=100)
+    made = home.keyring.renewed(now)
+    assert made.is_of(home.keyring.tls_key)
+    assert PartyHome.open(home.folder).keyring.certificate.fingerprint == made.fingerprint
+    assert made.not_after > now + timedelta(days=700)
+    write_private(home.keyring.folder / "tls.crt", of_an_authority(home.keyring.tls_key))
+    with pytest.raises(DataError, match="expected a self-signed certificate"):
+        home.keyring.renewed(now)
+
+
+def test_a_certificate_is_warned_of_from_thirty_days_before_its_end(home):
+    made = home.keyring.certificate
+    for days, warned in ((31, False), (29, True), (0.5, True), (-1, False)):
+        assert bool(made.warning(made.not_after - timedelta(days=days))) is warned
+    assert "in 29 days; issue a new one" in made.warning(made.not_after - timedelta(days=29.5))
 
 
 def test_a_federation_without_the_party_or_with_another_identity_of_it_is_refused(home):

@@ -77,7 +77,7 @@ def test_names_a_party_that_is_not_enrolled(plan, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("days", "finding"), [(-1, "compare the clocks"), (800, "expired on"), (720, "which is soon")]
+    ("days", "finding"), [(-1, "compare the clocks"), (800, "expired on"), (701, "which is soon")]
 )
 def test_reports_certificates_that_are_invalid_or_expire_soon(plan, tmp_path, days, finding):
     home = CuratorHome.create(tmp_path / "home", "curator")

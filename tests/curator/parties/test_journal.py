@@ -1,3 +1,4 @@
+import contextlib
 import shutil
 import sqlite3
 import stat
@@ -73,6 +74,22 @@ def left_of(key, folder):
     """Names of files that hold any part of a key."""
     parts = [key[at : at + 8] for at in range(0, len(key), 8)]
     return [path.name for path in folder.iterdir() if any(part in path.read_bytes() for part in parts)]
+
+
+def test_a_journal_that_states_no_format_goes_on_and_one_of_a_later_format_is_refused(journal, tmp_path):
+    path = tmp_path / "journal.sqlite"
+    key = journal.key
+    journal.keep("q", b"query", np.array([1.5]))
+    journal.close()
+    for number in (0, 2):
+        with contextlib.closing(sqlite3.connect(path)) as database:
+            database.execute(f"PRAGMA user_version = {number}")
+        if number:
+            with pytest.raises(DataError, match="expected a journal of format 1 or earlier, found format 2"):
+                Journal(path)
+        else:
+            with contextlib.closing(Journal(path)) as again:
+                assert (again.key, again.recall("q", b"query").tolist()) == (key, [1.5])
 
 
 def test_a_finished_release_leaves_no_byte_of_its_key_in_the_journal_or_its_log(journal, tmp_path):

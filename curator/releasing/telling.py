@@ -1,0 +1,66 @@
+"""Tells a curator's operator that a release stopped, if the curator's folder says how."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tomllib
+from collections.abc import Iterator
+
+from ...common.card import CURATOR
+from ...common.errors import ApprovalPending, DataError, PartyUnavailable
+from ...common.notices import APPROVAL_WAITS, KEYS, PARTY_DOWN, Notifier, Notify
+from ..parties.home import CuratorHome
+
+NAME = "notify.toml"
+"""File in the curator's folder with a section [notify], as in a party's policy."""
+
+_DELIVERY_S = 30.0
+
+
+@contextlib.contextmanager
+def told(home: CuratorHome) -> Iterator[None]:
+    """Sends a notice if a party does not answer, or if a release waits for an operator; raises the same error.
+
+    Args:
+        home: folder of the curator.
+
+    Raises:
+        DataError: the file does not hold together.
+    """
+    notifier = Notifier(notify_of(home), CURATOR, home.keyring.name, _undelivered)
+    try:
+        yield
+    except PartyUnavailable:
+        notifier.send(PARTY_DOWN)
+        raise
+    except ApprovalPending:
+        notifier.send(APPROVAL_WAITS)
+        raise
+    finally:
+        notifier.close(_DELIVERY_S)
+
+
+def notify_of(home: CuratorHome) -> Notify | None:
+    """How the curator's operator is told; None if the folder has no such file.
+
+    Raises:
+        DataError: the file does not hold together.
+    """
+    path = home.folder / NAME
+    if not path.exists():
+        return None
+    try:
+        form = tomllib.loads(path.read_text(encoding="utf-8"))
+    except ValueError as cause:
+        raise DataError(f"{path} is not TOML: {cause}; fix the line") from cause
+    unknown = [key for key in form.get("notify", {}) if key not in KEYS] + [k for k in form if k != "notify"]
+    if unknown:
+        raise DataError(
+            f"{path}: expected a section [notify] with {', '.join(KEYS)}, got {unknown[0]!r}; fix it"
+        )
+    return Notify.of(NAME, form)
+
+
+def _undelivered(why: str) -> None:
+    print(f"a notice was not delivered: {why}", file=sys.stderr)

@@ -1,0 +1,136 @@
+"""What a party's ledger tells: marks, budgets, releases."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from fractions import Fraction
+from pathlib import Path
+
+from ..common.formats import copies_of
+from ..common.history import Mark
+from ..common.messages import Asked
+from .ledger_answers import AnswerRows
+from .ledger_format import open_database
+from .ledger_history import History
+from .ledger_placements import Placements
+from .ledger_releases import ReleaseRows
+from .ledger_rows import KeptAlignment, LedgerRelease, LedgerSummary
+
+
+class ReadLedger:
+    """The part of a ledger that changes nothing in it; thread-safe.
+
+    Args:
+        path: the SQLite file; None for a new ledger in memory.
+
+    Raises:
+        DataError: there is no such file, other users can read it, or its format cannot be brought forward.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._database = open_database(path)
+        self._copies = [] if path is None else copies_of(path)
+        self._lock = threading.Lock()
+        self._history = History(self._database)
+        self._releases = ReleaseRows(self._database)
+        self._answers = AnswerRows(self._database)
+        self._placements = Placements(self._database)
+        weakref.finalize(self, self._database.close)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._database.close()
+
+    def mark(self) -> Mark:
+        """The high-water mark: how many events were ever written, and the head of their chain."""
+        with self._lock:
+            return self._history.mark()
+
+    def check_contains(self, mark: Mark) -> None:
+        """Returns only if this ledger stated the mark at some time.
+
+        Raises:
+            ProtocolError: it did not, so it was restored from an old copy.
+        """
+        with self._lock:
+            self._history.check_contains(mark)
+
+    def reserved(self) -> Fraction:
+        """Total budget that is reserved or spent, zCDP: grants of open releases, costs of closed ones."""
+        with self._lock:
+            return self._releases.reserved()
+
+    def release(self, release_id: str) -> LedgerRelease:
+        """The entry of an open release.
+
+        Raises:
+            ProtocolError: it was not accepted, or is closed.
+        """
+        with self._lock:
+            return LedgerRelease(*self._releases.open(release_id, "terms, data_digest, secret, introduction"))
+
+    def terms(self, release_id: str) -> bytes | None:
+        """The encoded terms of a release, open or closed; None if it was not accepted."""
+        with self._lock:
+            row = self._releases.find(release_id, "terms")
+        return None if row is None else bytes(row[0])
+
+    def open_releases(self) -> frozenset[str]:
+        """Ids of all accepted releases that are not closed."""
+        with self._lock:
+            return self._releases.all_open()
+
+    def curator(self, release_id: str) -> bytes | None:
+        """Identity of a release's curator, empty if any may call; None if it was not accepted."""
+        with self._lock:
+            row = self._releases.find(release_id, "curator")
+        return None if row is None else bytes(row[0])
+
+    def bound(self, query: Asked) -> dict[str, str]:
+        """What a query is bound to: name -> digest."""
+        with self._lock:
+            return self._answers.bound(query)
+
+    def alignment(self, alignment_id: str, data_digest: str) -> KeptAlignment:
+        """A finished alignment.
+
+        Args:
+            alignment_id: id of the release that made it.
+            data_digest: digest of the rows that it is used for.
+
+        Raises:
+            ProtocolError: there is none, it is not finished, or it is of other rows.
+        """
+        with self._lock:
+            return self._placements.finished(alignment_id, data_digest)
+
+    def placements(self, data_digest: str) -> tuple[str, ...]:
+        """Ids of the finished alignments of these rows, the latest last."""
+        with self._lock:
+            return self._placements.ids(data_digest)
+
+    def summaries(self) -> list[LedgerSummary]:
+        """Summaries of all accepted releases, in the order of acceptance."""
+        with self._lock:
+            return self._releases.summaries()
+
+    def spent(self, release_id: str) -> Fraction:
+        """Cost of a release so far, zCDP."""
+        with self._lock:
+            row = self._releases.find(release_id, "spent")
+        return Fraction(row[0]) if row else Fraction(0)
+
+    def check_not_held(self) -> None:
+        """Returns only if the ledger may accept releases.
+
+        Raises:
+            PolicyError: it was restored from a backup, and nobody has counted what was spent since.
+        """
+        with self._lock:
+            self._releases.check_not_held()
+
+    def is_held(self) -> bool:
+        """Whether the ledger was restored from a backup and accepts nothing until `recount`."""
+        with self._lock:
+            return self._releases.is_held()

@@ -1,0 +1,52 @@
+"""A curator's operator is told why a release stopped."""
+
+import json
+import sys
+
+import pytest
+
+from dpmosaic.common.errors import ApprovalPending, DataError, PartyUnavailable, PolicyError
+from dpmosaic.curator.parties.home import CuratorHome
+from dpmosaic.curator.releasing.telling import told
+
+WRITES = "import sys; open(sys.argv[1], 'a').write(sys.stdin.read() + chr(10))"
+
+
+@pytest.fixture
+def home(tmp_path):
+    made = CuratorHome.create(tmp_path / "curator", "ministry")
+    command = json.dumps([sys.executable, "-c", WRITES, str(tmp_path / "notices")])
+    (made.folder / "notify.toml").write_text(f"[notify]\ncommand = {command}\n")
+    return made
+
+
+def test_a_party_that_is_down_and_an_approval_that_waits_are_told_and_nothing_else(home, tmp_path):
+    for error in (PartyUnavailable("x"), ApprovalPending("x"), PolicyError("x")):
+        with pytest.raises(type(error)), told(home):
+            raise error
+    with told(home):
+        pass
+    notices = [json.loads(line) for line in (tmp_path / "notices").read_text().splitlines()]
+    assert [(n["role"], n["name"], n["event"]) for n in notices] == [
+        ("curator", "ministry", "party_down"),
+        ("curator", "ministry", "approval_waits"),
+    ]
+
+
+def test_a_notice_that_fails_changes_nothing_of_the_error(home, capsys):
+    (home.folder / "notify.toml").write_text('[notify]\ncommand = ["/no/such/program"]\n')
+    with pytest.raises(PartyUnavailable, match="clinic"), told(home):
+        raise PartyUnavailable("clinic")
+    assert "a notice was not delivered: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["[notify]\ncomand = []\n", "[other]\n", "notify"])
+def test_a_file_that_is_wrong_is_refused(home, text):
+    (home.folder / "notify.toml").write_text(text)
+    with pytest.raises(DataError, match=r"notify\.toml"), told(home):
+        pass
+
+
+def test_without_the_file_nobody_is_told(tmp_path):
+    with pytest.raises(PartyUnavailable), told(CuratorHome.create(tmp_path / "curator", "ministry")):
+        raise PartyUnavailable("x")
