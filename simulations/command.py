@@ -219,14 +219,18 @@ def _write(
 
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
     synthetic, columns = result.synthetic, _written_columns(source, domain)
-    values = decoded(synthetic, stream.generator())
-    written = files.write(out, synthetic, values, columns, result.certificate, result.fitted, table_file)
+    written = files.write(
+        out, synthetic, stream.generator(), columns, result.certificate, result.fitted, table_file
+    )
     files.write_certificate(out, result.certificate.with_outputs(written))
     if result.bins is not None:
         files.write_choice(out / BINS, result.bins, synthetic.domain)
     metrics = result.metrics
     if not aligned:
-        metrics = {**metrics, "values": main_figures(source.cells, values, domain)}
+        metrics = {
+            **metrics,
+            "values": main_figures(source.cells, decoded(synthetic, stream.generator()), domain),
+        }
     files.write_not_for_release(out / "metrics.json", files.json_text(metrics), PRIVATE)
 
 

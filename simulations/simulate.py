@@ -97,7 +97,7 @@ def simulate(
         dealers: with "masked", number of dealers, 1 or at least 3; by default the curator deals.
         record_wise: with "indicator", follow the paper exactly: noise on every record, even if one party
             holds the whole clique.
-        rows: number of synthetic rows; by default as many as the table has.
+        rows: number of synthetic rows; by default as many as the table has, at most 10^7.
         identifiers: for each row, what identifies its person; by default its number. An empty one matches
             nobody.
         overlap: share of the people of a slice who are at all of its parties, by default 1. Each other person

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.counting import pairs_counted
+from ...common.data.counting import ROWS_AT_ONCE, pairs_counted
 from ...common.data.grouping import Grouping, Groups
-from ...common.data.table import Table
+from ...common.data.table import Table, code_dtype
 from .compiled import compiled
 
 Places = tuple[int, ...]
@@ -139,7 +139,7 @@ class _Maps(NamedTuple):
 
     def columns(self, codes: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
         """The columns of codes, then those of groups."""
-        maps = ((place, np.array(labels, dtype=np.int32)) for place, labels in self.keys)
+        maps = ((place, np.array(labels, dtype=code_dtype(max(labels) + 1))) for place, labels in self.keys)
         return [*codes, *(labels[codes[place]] for place, labels in maps)]
 
     def column(self, place: int, labels: Grouping) -> int:
@@ -217,10 +217,19 @@ def _counted(
     found = pairs_counted(by_name, dict(zip(names, sizes, strict=True)), pairs)
     for places, clique in named.items():
         if len(places) != 2:
-            shape = [sizes[place] for place in places]
-            codes = np.ravel_multi_index([columns[place].astype(np.int64) for place in places], shape)
-            found[clique] = np.bincount(codes, minlength=math.prod(shape))
+            found[clique] = _larger_counted(
+                [columns[place] for place in places], [sizes[place] for place in places]
+            )
     return {places: found[clique] for places, clique in named.items()}
+
+
+def _larger_counted(columns: Sequence[NDArray[Any]], shape: Sequence[int]) -> NDArray[np.int64]:
+    """Counts of the cells of these columns, with temporary memory of a block of rows."""
+    found = np.zeros(math.prod(shape), dtype=np.int64)
+    for first in range(0, len(columns[0]), ROWS_AT_ONCE):
+        block = [column[first : first + ROWS_AT_ONCE].astype(np.int64) for column in columns]
+        found += np.bincount(np.ravel_multi_index(block, shape), minlength=found.size)
+    return found
 
 
 def _views(found: list[tuple[int, int, int, Places]], maps: _Maps) -> _Views:

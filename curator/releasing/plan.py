@@ -69,7 +69,7 @@ class ReleasePlan:
         settings: parameters of the mechanism, as text.
         workload: name of the workload, or path of a JSON file; None if there is a target.
         target: attribute that users of the table will predict (`Workload.for_target`); None without one.
-        rows: number of synthetic rows; None for as many as the table has.
+        rows: number of synthetic rows; None for as many as the table has, up to a limit (`default_rows`).
         rows_per_person: rows of one person in one slice that the promise covers.
         call_s: deadline of one call, in seconds.
         tries: tries of a call to an unreachable party.

@@ -47,6 +47,7 @@ from ..mechanisms.parts.steps import Step
 from ..pgm.blas import one_thread
 from .agreement import Proposal
 from .obedience import obedient
+from .row_count import default_rows
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class ReleaseOrder:
         workload: marginals to preserve.
         budget: privacy budget of the release.
         collusions: tolerated collusions; None for the protocol's default.
-        rows: number of synthetic rows; None for as many as the table has.
+        rows: number of synthetic rows; None for as many as the table has, up to a limit (`default_rows`).
         rows_per_person: rows of one person in one slice that the promise covers.
         check: check of openings (`MaskedPlan`); empty for none.
         chosen: codes that an earlier release chose, whose cost is a part of the budget; None for none.
@@ -218,7 +219,8 @@ def make_release(
             opinions = opinions_beside(checks or beside, plan, measurer.accountant, measurer.observers)
         # A noisy number improves while the mechanism measures.
         records = measurer.record_count
-        synthetic = fitted.model.generate(order.rows or records, stream.child("rows").generator())
+        rows = order.rows or default_rows(order.domain, records)
+        synthetic = fitted.model.generate(rows, stream.child("rows").generator())
         synthetic = obedient(synthetic, fitted, stream.child("rules").generator())
         fitted = fitted.bounded_for(synthetic, records)
     certificate = issue(
