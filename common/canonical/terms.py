@@ -199,6 +199,7 @@ def _encoded_masked(plan: MaskedPlan) -> bytes:
             items(map(integer, plan.evaluators)),
             items(text(dealer.name) + octets(dealer.identity) for dealer in plan.dealers),
             text(plan.check),
+            integer(plan.sample),
         )
     )
 
@@ -207,7 +208,7 @@ def _decoded_masked(reader: Reader, plan: Partition) -> MaskedPlan:
     tolerated, ring_bits = reader.integer(), reader.integer()
     evaluators = reader.items(reader.integer)
     dealers = reader.items(lambda: DealerEntry(reader.text(), reader.octets()))
-    check = reader.text()
+    check, sample = reader.text(), reader.integer()
     return MaskedPlan(
         plan.domain,
         plan.roster,
@@ -216,6 +217,7 @@ def _decoded_masked(reader: Reader, plan: Partition) -> MaskedPlan:
         evaluators,
         dealers,
         check,
+        sample,
         alignment=plan.alignment,
         chosen=plan.chosen,
     )

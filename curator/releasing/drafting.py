@@ -34,6 +34,7 @@ adjacency = "zero-out"          # or "replace-one"; with [alignment] also "add-r
 protocol = "masked"             # or "indicator", "trusted": see the README
 collusions = 1                  # masked: number of parties that may collude
 {dealers}# check = "one-hot"             # masked: parties prove that they open each record once
+# sample = 1000000              # masked: rows that marginals across parties use; by default all, at most 10^7
 mechanism = "mosaic"            # `dpmosaic mechanisms` lists all
 variant = "default"
 # settings = {{ time_limit = 60 }}  # parameters of the mechanism

@@ -32,6 +32,7 @@ _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
         "collusions": int,
         "dealers": list,
         "check": str,
+        "sample": int,
         "mechanism": str,
         "variant": str,
         "settings": dict,
@@ -64,6 +65,7 @@ class ReleasePlan:
         dealers: names of those who may deal randomness: enrolled dealers, parties, or `CURATOR_DEALS`; empty
             where the protocol has none.
         check: check of openings (`MaskedPlan`); empty for none.
+        sample: rows of the largest slice that products between parties use (`MaskedPlan`); None for a limit.
         mechanism: name of the mechanism.
         variant: variant of the mechanism.
         settings: parameters of the mechanism, as text.
@@ -90,6 +92,7 @@ class ReleasePlan:
     collusions: int | None
     dealers: tuple[str, ...]
     check: str
+    sample: int | None
     mechanism: str
     variant: str
     settings: Mapping[str, str]
@@ -164,6 +167,7 @@ class ReleasePlan:
             release.get("collusions"),
             dealers,
             release.get("check", ""),
+            release.get("sample"),
             release.get("mechanism", "mosaic"),
             release.get("variant", "default"),
             {key: _as_text(value) for key, value in release.get("settings", {}).items()},

@@ -48,6 +48,7 @@ from ..pgm.blas import one_thread
 from .agreement import Proposal
 from .obedience import obedient
 from .row_count import default_rows
+from .sampling_error import with_sampling_error
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ class ReleaseOrder:
         chosen: codes that an earlier release chose, whose cost is a part of the budget; None for none.
         before: noisy one-way marginals from which it chose them.
         about: the reason of the release, for the people who decide on it.
+        sample: rows of the largest slice that products between parties use (`MaskedPlan`); None for a limit.
     """
 
     domain: Domain
@@ -84,6 +86,7 @@ class ReleaseOrder:
     chosen: Chosen | None = None
     before: tuple[Measurement, ...] = ()
     about: About = field(default_factory=About)
+    sample: int | None = None
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 1:
@@ -94,6 +97,11 @@ class ReleaseOrder:
             raise DataError(
                 f"collusions: the protocol {self.protocol.name!r} tolerates none; leave them out or choose "
                 "'masked'"
+            )
+        if self.sample is not None and not (self.sample >= 1 and self.protocol.tolerates_collusions):
+            raise DataError(
+                f"sample: expected at least 1 row and the protocol 'masked', got {self.sample} and "
+                f"{self.protocol.name!r}; leave it out"
             )
         if self.check and not self.protocol.tolerates_collusions:
             raise DataError(
@@ -135,7 +143,14 @@ class ReleaseOrder:
             self.about,
         )
         return Proposal(
-            release_id, self.protocol, self.adjacency, self.granted, purpose, self.collusions, self.check
+            release_id,
+            self.protocol,
+            self.adjacency,
+            self.granted,
+            purpose,
+            self.collusions,
+            self.check,
+            sample=self.sample,
         )
 
 
@@ -213,6 +228,7 @@ def make_release(
         if checks is None and order.budget.delta is not None:
             beside.submit(prepare_check)
         fitted = order.mechanism.run(measurer, order.workload, stream.child("mechanism"), report)
+        fitted = with_sampling_error(fitted, measurer)
         plan = stated_plan(order, layout, fitted.steps)
         opinions: Callable[[], Opinions] = dict
         if measurer.not_private is None:
