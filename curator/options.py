@@ -9,7 +9,8 @@ import typer
 MechanismName = Annotated[str, typer.Option(help="Name of the mechanism; `dpmosaic mechanisms` lists them.")]
 
 Rows = Annotated[
-    int | None, typer.Option(help="Number of synthetic rows; by default as many as the table has.")
+    int | None,
+    typer.Option(help="Number of synthetic rows; by default as many as the table has, at most 10^7."),
 ]
 
 Seed = Annotated[

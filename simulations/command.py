@@ -236,13 +236,15 @@ def _write(
 
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
     synthetic, columns = result.synthetic, _written_columns(source, domain)
-    values = decoded(synthetic, stream.generator())
-    written = files.write(out, synthetic, values, columns, result.certificate, result.fitted, table_file)
+    written = files.write(
+        out, synthetic, stream.generator(), columns, result.certificate, result.fitted, table_file
+    )
     files.write_certificate(out, result.certificate.with_outputs(written))
     if result.bins is not None:
         files.write_choice(out / BINS, result.bins, synthetic.domain)
     metrics = result.metrics
     if numbers is not None:
+        values = decoded(synthetic, stream.generator())
         metrics = {**metrics, "values": main_figures(numbers, source.cells, values, domain)}
     files.write_not_for_release(out / "metrics.json", files.json_text(metrics), PRIVATE)
 

@@ -59,6 +59,7 @@ def simulate(
     adjacency: Adjacency = Adjacency.ZERO_OUT,
     collusions: int | None = None,
     check: str = "",
+    sample: int | None = None,
     dealers: int = 0,
     record_wise: bool = False,
     rows: int | None = None,
@@ -95,10 +96,12 @@ def simulate(
         collusions: with "masked", number of parties that may collude without breaking the promise; by
             default 1, or 0 for a single party. Zero gives the noise of a trusted place.
         check: with "masked", "one-hot" to have parties prove that they open each record once.
+        sample: with "masked", rows of the largest slice that products between parties use; by default all, at
+            most 10^7.
         dealers: with "masked", number of dealers, 1 or at least 3; by default the curator deals.
         record_wise: with "indicator", follow the paper exactly: noise on every record, even if one party
             holds the whole clique.
-        rows: number of synthetic rows; by default as many as the table has.
+        rows: number of synthetic rows; by default as many as the table has, at most 10^7.
         identifiers: for each row, what identifies its person; by default its number. An empty one matches
             nobody.
         overlap: share of the people of a slice who are at all of its parties, by default 1. Each other person
@@ -140,6 +143,7 @@ def simulate(
         collusions,
         rows,
         check=check,
+        sample=sample,
     )
     if record_wise and order.protocol is not INDICATOR:
         raise DataError(

@@ -232,19 +232,32 @@ def encode_table(domain: Domain, columns: Mapping[str, RawColumn]) -> Table:
     return table
 
 
-def decode_table(table: Table, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+def decode_table(
+    table: Table, rng: np.random.Generator, counts: Mapping[str, NDArray[np.int64]] | None = None
+) -> dict[str, NDArray[Any]]:
     """Raw columns whose encoding is this table; numbers are drawn from their bins, as rules allow.
 
     Totals are the sums of their parts, which may be outside the total's bin.
+
+    Args:
+        table: the codes.
+        rng: draws numbers inside bins.
+        counts: rows of each code, for every attribute, by which numbers are spread within bins; those of the
+            table if None.
     """
     codes = dict(zip(table.domain.names, table.columns, strict=True))
+    spread = code_counts(table) if counts is None else counts
 
     def draw(name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
-        counts = np.bincount(codes[name], minlength=table.domain[name].size)
-        return table.domain[name].decode(codes[name][rows], rng, counts)
+        return table.domain[name].decode(codes[name][rows], rng, spread[name])
 
-    values = {name: table.domain[name].decode(column, rng) for name, column in codes.items()}
+    values = {name: table.domain[name].decode(column, rng, spread[name]) for name, column in codes.items()}
     return drawn_together(table.domain, codes, values, draw)
+
+
+def code_counts(table: Table) -> dict[str, NDArray[np.int64]]:
+    """Rows of each code, for every attribute."""
+    return {name: table.marginal((name,)) for name in table.domain}
 
 
 def _column(columns: Mapping[str, RawColumn], name: str) -> RawColumn:

@@ -40,6 +40,12 @@ def print_forecast(console: Console, forecast: Forecast) -> None:
         f"About {forecast.seconds:.0f} s without fitting the model, for links of "
         f"{forecast.link_mib_s:g} MiB/s and a latency of {1e3 * forecast.latency_s:.0f} ms."
     )
+    if forecast.sampling is not None:
+        console.print(
+            f"Marginals across parties are counted on {sum(forecast.sampling.sampled):,} of "
+            f"{sum(forecast.sampling.records):,} rows; that moves each by a total variation distance of at "
+            f"most {forecast.sampling_error:.3g}, in addition to noise."
+        )
     found = sorted(forecast.outlook.marginals, key=lambda marginal: -marginal.largest_error)
     marginals = Table("marginal, if it is measured", "cells", "sigma", "total variation from noise")
     for marginal in found[:_SHOWN]:

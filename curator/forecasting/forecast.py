@@ -18,6 +18,7 @@ from ...common.messages import ReleaseTerms
 from ...common.privacy.conversion import gaussian_epsilon
 from ...common.privacy.cost import score_sigma
 from ...common.protocols.chosen import Chosen
+from ...common.protocols.masked.sampling import Sampling
 from ...common.protocols.registry import BUILT_IN
 from ..measurers.federation import FederationMeasurer
 from ..measurers.limits import is_too_large
@@ -55,6 +56,7 @@ class Forecast:
         latency_s: measured latency of the slowest of them.
         bins_rho: what the release before spends on choosing bins, zCDP; None without one. Their number is
             planned.
+        sampling: how many rows answer for marginals across parties; None for all.
     """
 
     granted: Fraction
@@ -67,6 +69,15 @@ class Forecast:
     link_mib_s: float
     latency_s: float
     bins_rho: float | None = None
+    sampling: Sampling | None = None
+
+    @property
+    def sampling_error(self) -> float:
+        """Bound on the total variation distance by sampling of every marginal of the workload; 0 without."""
+        if self.sampling is None:
+            return 0.0
+        cells = max((marginal.cells for marginal in self.outlook.marginals), default=1)
+        return min(1.0, self.sampling.l1_bound(cells) / (2 * sum(self.sampling.records)))
 
     def to_json(self) -> dict[str, Any]:
         """The forecast for scripts; null replaces the infinite sigma of what is never measured."""
@@ -82,8 +93,19 @@ class Forecast:
             "marginals": [_finite(asdict(marginal)) for marginal in self.outlook.marginals],
             "bytes_at_most": self.traffic.total,
             "parties": {name: {"received": got, "sent": sent} for name, got, sent in each},
+            "sample": None if self.sampling is None else self._sample,
             "seconds": self.seconds,
             "assumed": {"link_mib_per_s": self.link_mib_s, "latency_s": self.latency_s},
+        }
+
+    @property
+    def _sample(self) -> dict[str, Any]:
+        assert self.sampling is not None
+        rows = sum(self.sampling.sampled)
+        return {
+            "rows": rows,
+            "of": sum(self.sampling.records),
+            "total_variation_at_most": self.sampling_error,
         }
 
 
@@ -132,7 +154,10 @@ def forecast(
         epsilon = gaussian_epsilon(math.sqrt(2 * plan.budget.granted(gaussian_only=True)), delta)
     names = tuple(federation.clients_of(terms))
     bins_rho = None if chosen is None else chosen.zcdp_rho
-    return Forecast(granted, epsilon, delta, names, seen, traffic, seconds, link_mib_s, latency, bins_rho)
+    sampling = None if terms.masked is None else terms.masked.sampling
+    return Forecast(
+        granted, epsilon, delta, names, seen, traffic, seconds, link_mib_s, latency, bins_rho, sampling
+    )
 
 
 def _planned_bins(
@@ -175,7 +200,10 @@ class _Planned:
         return masked_sigma(self._terms.masked, self._terms.unit, clique, zcdp_rho, interaction, groups)
 
     def expected_score_sigma(self, count: int, zcdp_rho: Fraction) -> float:
-        factor = 1.0 if self._terms.masked is None else self._terms.masked.noise.factor
+        masked = self._terms.masked
+        factor = 1.0 if masked is None else masked.noise.factor
+        if masked is not None and masked.sampling is not None:
+            factor *= masked.sampling.factor
         return factor * score_sigma(zcdp_rho, self._terms.unit, count)
 
 

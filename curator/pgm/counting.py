@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ...common.data.counting import (
     CELLS_AT_ONCE,
     KEPT_CELLS,
+    ROWS_AT_ONCE,
     Codes,
     Counts,
     Group,
@@ -24,9 +25,6 @@ from ...common.data.counting import (
 from ...common.data.domain import Clique
 from ...common.data.table import Table
 from .compiled import compiled
-
-_ROWS_AT_ONCE = 2**18
-"""Number of rows of a block; it bounds temporary memory."""
 
 _THREADS = 2
 
@@ -101,8 +99,8 @@ def _blocks(
     rows = len(next(iter(columns.values())))
     small = all(math.prod(sizes[name] for name in group) <= 2**16 for group in groups)
     dtype = np.uint16 if small else np.uint32
-    for start in range(0, rows, _ROWS_AT_ONCE):
-        stop = min(start + _ROWS_AT_ONCE, rows)
+    for start in range(0, rows, ROWS_AT_ONCE):
+        stop = min(start + ROWS_AT_ONCE, rows)
         block = np.zeros((len(groups) + 1, stop - start), dtype=dtype)
         for place, group in enumerate(groups):
             block[place] = joint_codes(columns, sizes, group, start, stop)

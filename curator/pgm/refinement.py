@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.data.counting import ROWS_AT_ONCE
 from ...common.data.grouping import Groups
 from ...common.data.table import Table
 from .counting import pairs_on_cores
@@ -147,7 +148,16 @@ def _counted(
     found = pairs_on_cores(by_name, dict(zip(names, sizes, strict=True)), pairs)
     for places, clique in named.items():
         if len(places) != 2:
-            shape = [sizes[place] for place in places]
-            codes = np.ravel_multi_index([columns[place].astype(np.int64) for place in places], shape)
-            found[clique] = np.bincount(codes, minlength=math.prod(shape))
+            found[clique] = _larger_counted(
+                [columns[place] for place in places], [sizes[place] for place in places]
+            )
     return {places: found[clique] for places, clique in named.items()}
+
+
+def _larger_counted(columns: Sequence[NDArray[Any]], shape: Sequence[int]) -> NDArray[np.int64]:
+    """Counts of the cells of these columns, with temporary memory of a block of rows."""
+    found = np.zeros(math.prod(shape), dtype=np.int64)
+    for first in range(0, len(columns[0]), ROWS_AT_ONCE):
+        block = [column[first : first + ROWS_AT_ONCE].astype(np.int64) for column in columns]
+        found += np.bincount(np.ravel_multi_index(block, shape), minlength=found.size)
+    return found

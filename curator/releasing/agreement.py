@@ -45,6 +45,7 @@ class Proposal:
         collusions: tolerated collusions; None for the protocol's default.
         check: check of openings (`MaskedPlan`); empty for none.
         copies: factor by which parties are charged more than is granted.
+        sample: rows of the largest slice that products between parties use (`MaskedPlan`); None for a limit.
     """
 
     release_id: str
@@ -55,6 +56,7 @@ class Proposal:
     collusions: int | None = None
     check: str = ""
     copies: int = 1
+    sample: int | None = None
 
     @property
     def charged_rho(self) -> float:
@@ -85,7 +87,7 @@ class Proposal:
         _check_singles(federation.domain, most)
         plan = measuring(name).plan(federation, self.granted, unit, self.collusions)
         if isinstance(plan, MaskedPlan):
-            plan = replace(plan, check=self.check)
+            plan = replace(plan, check=self.check).with_sample(self.sample)
         return ReleaseTerms(
             self.release_id,
             PROTOCOL_VERSION,

@@ -34,12 +34,13 @@ adjacency = "zero-out"          # or "replace-one"; with [alignment] also "add-r
 protocol = "masked"             # or "indicator", "trusted": see the README
 collusions = 1                  # masked: number of parties that may collude
 {dealers}# check = "one-hot"             # masked: parties prove that they open each record once
+# sample = 1000000              # masked: rows that marginals across parties use; by default all, at most 10^7
 mechanism = "mosaic"            # `dpmosaic mechanisms` lists all
 variant = "default"
 # settings = {{ time_limit = 60 }}  # parameters of the mechanism
 workload = "2way"               # "1way", "2way", "3way", or a JSON file
 # target = "income"             # instead of a workload: what users will predict from the other attributes
-# rows = 1000                   # synthetic rows; by default as many as the table has
+# rows = 1000                   # synthetic rows; by default as many as the table has, at most 10^7
 
 # The parties of a slice hold columns of the same people, but their rows are not in the same order, or not all
 # of them know every person: a private alignment, charged once, gives each person a position.

@@ -159,4 +159,5 @@ def order_of(plan: ReleasePlan, chosen: Chosen | None = None) -> ReleaseOrder:
         plan.check,
         chosen,
         about=plan.about,
+        sample=plan.sample,
     )

@@ -32,6 +32,7 @@ _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
         "collusions": int,
         "dealers": list,
         "check": str,
+        "sample": int,
         "mechanism": str,
         "variant": str,
         "settings": dict,
@@ -64,12 +65,13 @@ class ReleasePlan:
         dealers: names of those who may deal randomness: enrolled dealers, parties, or `CURATOR_DEALS`; empty
             where the protocol has none.
         check: check of openings (`MaskedPlan`); empty for none.
+        sample: rows of the largest slice that products between parties use (`MaskedPlan`); None for a limit.
         mechanism: name of the mechanism.
         variant: variant of the mechanism.
         settings: parameters of the mechanism, as text.
         workload: name of the workload, or path of a JSON file; None if there is a target.
         target: attribute that users of the table will predict (`Workload.for_target`); None without one.
-        rows: number of synthetic rows; None for as many as the table has.
+        rows: number of synthetic rows; None for as many as the table has, up to a limit (`default_rows`).
         rows_per_person: rows of one person in one slice that the promise covers.
         call_s: deadline of one call, in seconds.
         tries: tries of a call to an unreachable party.
@@ -90,6 +92,7 @@ class ReleasePlan:
     collusions: int | None
     dealers: tuple[str, ...]
     check: str
+    sample: int | None
     mechanism: str
     variant: str
     settings: Mapping[str, str]
@@ -164,6 +167,7 @@ class ReleasePlan:
             release.get("collusions"),
             dealers,
             release.get("check", ""),
+            release.get("sample"),
             release.get("mechanism", "mosaic"),
             release.get("variant", "default"),
             {key: _as_text(value) for key, value in release.get("settings", {}).items()},

@@ -20,7 +20,6 @@ from ..parties.private_folder import JOURNAL, journal_of, make_private, private_
 from . import outputs as files
 from .alignment_session import AlignmentSession
 from .bins_session import BinsSession
-from .frames import decoded
 from .over_parties import order_of, release_over_parties
 from .plan import ReleasePlan
 from .release import Released
@@ -138,7 +137,7 @@ class Session:
                 return files.write(
                     self.folder,
                     made.synthetic,
-                    decoded(made.synthetic, values),
+                    values,
                     made.synthetic.domain.columns,
                     made.certificate,
                     made.fitted,
