@@ -44,12 +44,12 @@ from ....common.crypto.randomness import RandomStream
 from ....common.data.domain import Clique, Domain
 from ....common.data.interactions import freedom
 from ....common.data.workload import Workload
-from ....common.errors import DataError
 from ...measurers.measurer import Measurer
 from ...pgm.zeros import zeros_of
 from ..mechanism import GaussianMechanism
 from ..parts.allocation import check_smallest, measurable
 from ..parts.fitted import FittedModel, Report
+from ..parts.parameters import Positive, check_parameters
 from ..parts.schedule import Schedule
 from ..parts.scoring import measurable_cliques
 from ..parts.steps import Asks, PublicFacts, Step, measurable_as_interaction
@@ -107,13 +107,11 @@ class Mosaic(GaussianMechanism):
 
     name: ClassVar[str] = "mosaic"
 
-    max_model_mb: float = 8.0
-    time_limit: float | None = None
+    max_model_mb: Positive = 8.0
+    time_limit: Positive | None = None
 
     def __post_init__(self) -> None:
-        for key, value in (("max_model_mb", self.max_model_mb), ("time_limit", self.time_limit)):
-            if value is not None and not 0 < value < math.inf:
-                raise DataError(f"{key}: expected a positive number, got {value}")
+        check_parameters(self)
 
     @property
     def model_limit_mb(self) -> float:

@@ -1,0 +1,211 @@
+"""Forms of tables with named keys, and of whole files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import DataError
+from .form import Fault, Form, came
+from .nearest import meant
+
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key of a table.
+
+    Attributes:
+        form: of its value.
+        about: what it is, for people; editors show it.
+        required: whether the table needs it.
+    """
+
+    form: Form
+    about: str = ""
+    required: bool = False
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the value."""
+        return self.form.schema() | ({"description": self.about} if self.about else {})
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Keys whose form depends on another key's text.
+
+    Attributes:
+        key: that key.
+        default: its text where it is left out.
+        keys: by its text, the keys and their forms.
+    """
+
+    key: str
+    default: str
+    keys: Mapping[str, Mapping[str, Key]]
+
+
+@dataclass(frozen=True)
+class Table(Form):
+    """A table with known keys; a misspelt key must not leave a limit open or shut unnoticed.
+
+    Attributes:
+        keys: key -> form, in the order in which people read them.
+        cases: further keys that depend on one of them; None for none.
+    """
+
+    keys: Mapping[str, Key]
+    cases: Cases | None = field(default=None)
+
+    @property
+    def words(self) -> str:
+        """See `Form.words`."""
+        return "a table of keys and values"
+
+    def fits(self, value: object) -> bool:
+        """See `Form.fits`."""
+        return not list(self.faults(value))
+
+    def faults(self, value: object) -> Iterator[Fault]:
+        """Unknown keys with the nearest known one, missing keys, then the faults of the values."""
+        if not isinstance(value, Mapping):
+            yield Fault((), f"expected {self.words}, got {came(value)}")
+            return
+        keys = self._keys_for(value)
+        for name in value:
+            if name not in keys:
+                known = ", ".join(keys) or "no key"
+                yield Fault((str(name),), f"unknown key; {meant(str(name), keys)}It has {known}")
+        for name, key in keys.items():
+            if name in value:
+                for fault in key.form.faults(value[name]):
+                    yield fault.inside(name)
+            elif key.required:
+                yield Fault((name,), f"expected {key.form.words}, found no such key")
+
+    def schema(self) -> dict[str, Any]:
+        """See `Form.schema`."""
+        names = dict(self.keys)
+        form: dict[str, Any] = {
+            "type": "object",
+            "properties": {name: key.schema() for name, key in names.items()},
+            "required": [name for name, key in names.items() if key.required],
+            "additionalProperties": False,
+        }
+        if self.cases is None:
+            return form
+        others = dict.fromkeys(name for keys in self.cases.keys.values() for name in keys)
+        form["properties"] |= {name: {} for name in others}
+        form["allOf"] = [_case(self.cases, text) for text in self.cases.keys]
+        return form
+
+    def _keys_for(self, value: Mapping[str, Any]) -> Mapping[str, Key]:
+        """The keys that a table may have, given what it says."""
+        if self.cases is None:
+            return self.keys
+        text = value.get(self.cases.key, self.cases.default)
+        # Where the text itself is at fault, the keys that depend on it are not judged.
+        known = self.cases.keys.get(text) if isinstance(text, str) else None
+        others = {name: Key(Anything()) for keys in self.cases.keys.values() for name in keys}
+        return {**self.keys, **(others if known is None else known)}
+
+
+@dataclass(frozen=True)
+class MapOf(Form):
+    """A table whose keys are names that somebody chooses.
+
+    Attributes:
+        form: of every value.
+        like: what the table is, in words.
+    """
+
+    form: Form
+    like: str = "a table"
+
+    @property
+    def words(self) -> str:
+        """See `Form.words`."""
+        return self.like
+
+    def fits(self, value: object) -> bool:
+        """See `Form.fits`."""
+        return not list(self.faults(value))
+
+    def faults(self, value: object) -> Iterator[Fault]:
+        """The faults of the values, by their keys."""
+        if not isinstance(value, Mapping):
+            yield Fault((), f"expected {self.words}, got {came(value)}")
+            return
+        for name, entry in value.items():
+            for fault in self.form.faults(entry):
+                yield fault.inside(str(name))
+
+    def schema(self) -> dict[str, Any]:
+        """See `Form.schema`."""
+        return {"type": "object", "additionalProperties": self.form.schema()}
+
+
+@dataclass(frozen=True)
+class Anything(Form):
+    """Any value, of which something else judges."""
+
+    @property
+    def words(self) -> str:
+        """See `Form.words`."""
+        return "a value"
+
+    def fits(self, value: object) -> bool:
+        """See `Form.fits`."""
+        return True
+
+    def schema(self) -> dict[str, Any]:
+        """See `Form.schema`."""
+        return {}
+
+
+def check_file(name: str, form: Table, content: object) -> None:
+    """Refuses a TOML file that is not of its form.
+
+    Args:
+        name: what to call the file.
+        form: of its sections.
+        content: its sections.
+
+    Raises:
+        DataError: names the first fault's key and section, what was expected, and what came.
+    """
+    for fault in form.faults(content):
+        raise DataError(f"{name}: {_place(fault.path)}: {fault.reason}; fix it")
+
+
+def file_schema(title: str, form: Form) -> dict[str, Any]:
+    """The JSON schema of a whole file.
+
+    Args:
+        title: what the file is.
+        form: of its content.
+    """
+    return {"$schema": _DRAFT, "title": title, **form.schema()}
+
+
+def _place(path: tuple[str, ...]) -> str:
+    """Where a fault is: `key in [section]`, or `[section]`."""
+    if len(path) == 1:
+        return f"[{path[0]}]"
+    # A section that may be repeated has a place before the key.
+    section, *keys = path
+    return f"{' '.join(keys)} in [{section}]"
+
+
+def _case(cases: Cases, text: str) -> dict[str, Any]:
+    """The keys of one case; those of other cases are refused in it."""
+    condition: dict[str, Any] = {"properties": {cases.key: {"const": text}}}
+    if text != cases.default:
+        condition["required"] = [cases.key]
+    others = dict.fromkeys(name for keys in cases.keys.values() for name in keys)
+    allowed = cases.keys[text]
+    keys = {name: allowed[name].schema() if name in allowed else False for name in others}
+    required = [name for name, key in allowed.items() if key.required]
+    return {"if": condition, "then": {"properties": keys, "required": required}}

@@ -1,0 +1,275 @@
+"""Forms of single values and of lists."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from .form import Fault, Form, came
+from .nearest import meant
+
+
+@dataclass(frozen=True)
+class Number(Form):
+    """A finite number in a range.
+
+    Attributes:
+        least: smallest value.
+        above: a bound that it exceeds.
+        most: largest value.
+        below: a bound that it stays under.
+        whole: whether it is a whole number.
+    """
+
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    below: float | None = None
+    whole: bool = False
+
+    @property
+    def words(self) -> str:
+        """See `Form.words`."""
+        bounds = (
+            ("of at least", self.least),
+            ("above", self.above),
+            ("at most", self.most),
+            ("below", self.below),
+        )
+        said = " and ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
+        return ("a whole number" if self.whole else "a number") + (f" {said}" if said else "")
+
+    def fits(self, value: object) -> bool:
+        """See `Form.fits`."""
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral if self.whole else numbers.Real):
+            return False
+        return math.isfinite(value) and not (
+            (self.least is not None and value < self.least)
+            or (self.above is not None and value <= self.above)
+            or (self.most is not None and value > self.most)
+            or (self.below is not None and value >= self.below)
+        )
+
+    def read(self, text: str) -> object:
+        """See `Form.read`."""
+        try:
+            return int(text) if self.whole else float(text)
+        except ValueError:
+            return text
+
+    def schema(self) -> dict[str, Any]:
+        """See `Form.schema`."""
+        bounds = {
+            "minimum": self.least,
+            "exclusiveMinimum": self.above,
+            "maximum": self.most,
+            "exclusiveMaximum": self.below,
+        }
+        kind = {"type": "integer" if self.whole else "number"}
+        return kind | {name: bound for name, bound in bounds.items() if bound is not None}
+
+
+def whole(least: int | None = None, most: int | None = None) -> Number:
+    """A whole number of at least `least` and at most `most`."""
+    return Number(least=least, most=most, whole=True)
+
+
+SHARE = Number(above=0, below=1)
+"""A part of a whole, such as of a budget."""
+
+POSITIVE = Number(above=0)
+
+
+@dataclass(frozen=True)
+class Text(Form):
+    """A text.
+
+    Attributes:
+        pattern: a regular expression for the whole text; empty for any text.
+        like: what the pattern asks for, in words.
+    """
+
+    pattern: str = ""
+    like: str = "a text"
+
+    @property
+    def words(self) -> str:
+        """See `Form.words`."""
+        return self.like
+
+    def fits(self, value: object) -> bool:
+        """See `Form.fits`."""
+        return isinstance(value, str) and (not self.pattern or re.fullmatch(self.pattern, value) is not None)
+
+    def schema(self) -> dict[str, Any]:
+        """See `Form.schema`."""
+        return {"type": "string"} | ({"pattern": f"^(?:{self.pattern})$"} if self.pattern else {})
+
+
+@dataclass(frozen=True)
+class Choice(Form):
+    """One of some texts."""
+
+    texts: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """See `Form.words`."""
+        if len(self.texts) > 2:
+            return f"one of {', '.join(self.texts)}"
+        return " or ".join(self.texts) or "none"
+
+    def fits(self, value: object) -> bool:
+        """See `Form.fits`."""
+        return isinstance(value, str) and value in self.texts
+
+    def faults(self, value: object) -> Iterator[Fault]:
+        """A fault names the nearest text."""
+        if not self.fits(value):
+            got = repr(value[:60]) if isinstance(value, str) else came(value)
+            near = meant(value, self.texts).rstrip() if isinstance(value, str) else ""
+            yield Fault((), f"expected {self.words}, got {got}" + (f"; {near}" if near else ""))
+
+    def schema(self) -> dict[str, Any]:
+        """See `Form.schema`."""
+        return {"enum": list(self.texts)}
+
+
+@dataclass(frozen=True)
+class Truth(Form):
+    """True or false."""
+
+    @property
+    def words(self) -> str:
+        """See `Form.words`."""
+        return "true or false"
+
+    def fits(self, value: object) -> bool:
+        """See `Form.fits`."""
+        return isinstance(value, bool)
+
+    def read(self, text: str) -> object:
+        """See `Form.read`."""
+        return {"true": True, "false": False}.get(text, text)
+
+    def schema(self) -> dict[str, Any]:
+        """See `Form.schema`."""
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True)
+class Nothing(Form):
+    """No value: `none` as text, since TOML has no word for it."""
+
+    @property
+    def words(self) -> str:
+        """See `Form.words`."""
+        return "none"
+
+    def fits(self, value: object) -> bool:
+        """See `Form.fits`."""
+        return value is None or value == "none"
+
+    def read(self, text: str) -> object:
+        """See `Form.read`."""
+        return None if text == "none" else text
+
+    def schema(self) -> dict[str, Any]:
+        """See `Form.schema`."""
+        return {"const": "none"}
+
+
+@dataclass(frozen=True)
+class Day(Form):
+    """A day, as TOML writes it or as text."""
+
+    @property
+    def words(self) -> str:
+        """See `Form.words`."""
+        return "a day such as 2030-12-31"
+
+    def fits(self, value: object) -> bool:
+        """See `Form.fits`."""
+        if isinstance(value, str):
+            try:
+                return value == "" or date.fromisoformat(value).isoformat() == value
+            except ValueError:
+                return False
+        # A TOML time of a day is a day too for Python.
+        return type(value) is date
+
+    def schema(self) -> dict[str, Any]:
+        """See `Form.schema`."""
+        return {"type": "string", "pattern": "^([0-9]{4}-[0-9]{2}-[0-9]{2})?$", "format": "date"}
+
+
+@dataclass(frozen=True)
+class Either(Form):
+    """A value of one of several forms."""
+
+    forms: tuple[Form, ...]
+
+    @property
+    def words(self) -> str:
+        """See `Form.words`."""
+        return " or ".join(form.words for form in self.forms)
+
+    def fits(self, value: object) -> bool:
+        """See `Form.fits`."""
+        return any(not list(form.faults(value)) for form in self.forms)
+
+    def read(self, text: str) -> object:
+        """See `Form.read`."""
+        values = (form.read(text) for form in self.forms)
+        return next((value for value in values if self.fits(value)), text)
+
+    def schema(self) -> dict[str, Any]:
+        """See `Form.schema`."""
+        return {"anyOf": [form.schema() for form in self.forms]}
+
+
+@dataclass(frozen=True)
+class ListOf(Form):
+    """A list.
+
+    Attributes:
+        form: of its entries.
+        least: smallest number of entries.
+        like: what the list is, in words.
+    """
+
+    form: Form
+    least: int = 0
+    like: str = "a list"
+
+    @property
+    def words(self) -> str:
+        """See `Form.words`."""
+        return self.like + (f" of at least {self.least}" if self.least else "")
+
+    def fits(self, value: object) -> bool:
+        """See `Form.fits`."""
+        return not list(self.faults(value))
+
+    def faults(self, value: object) -> Iterator[Fault]:
+        """The faults of the entries, by their places."""
+        if not isinstance(value, (list, tuple)) or len(value) < self.least:
+            got = f"{len(value)}" if isinstance(value, (list, tuple)) else came(value)
+            yield Fault((), f"expected {self.words}, got {got}")
+            return
+        for place, entry in enumerate(value, start=1):
+            for fault in self.form.faults(entry):
+                yield fault.inside(str(place))
+
+    def schema(self) -> dict[str, Any]:
+        """See `Form.schema`."""
+        least = {"minItems": self.least} if self.least else {}
+        return {"type": "array", "items": self.form.schema(), **least}
+
+
+TEXTS = ListOf(Text(), like="a list of texts")
