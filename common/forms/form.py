@@ -58,7 +58,7 @@ def came(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         return str(value)
-    kinds = {str: "another text", date: "a day", list: "a list", tuple: "a list"}
+    kinds = {str: "a text", date: "a day", list: "a list", tuple: "a list"}
     if isinstance(value, Mapping):
         return "a table"
     return next((words for kind, words in kinds.items() if isinstance(value, kind)), "another value")

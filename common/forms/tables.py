@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import DataError
 from .form import Fault, Form, came
 from .nearest import meant
+from .values import Anything
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -77,13 +78,13 @@ class Table(Form):
         for name in value:
             if name not in keys:
                 known = ", ".join(keys) or "no key"
-                yield Fault((str(name),), f"unknown key; {meant(str(name), keys)}It has {known}")
+                yield Fault((str(name),), f"unknown key{meant(str(name), keys)}; it has {known}")
         for name, key in keys.items():
             if name in value:
                 for fault in key.form.faults(value[name]):
                     yield fault.inside(name)
             elif key.required:
-                yield Fault((name,), f"expected {key.form.words}, found no such key")
+                yield Fault((name,), f"expected {key.form.words}, found nothing")
 
     def schema(self) -> dict[str, Any]:
         """See `Form.schema`."""
@@ -147,24 +148,6 @@ class MapOf(Form):
         return {"type": "object", "additionalProperties": self.form.schema()}
 
 
-@dataclass(frozen=True)
-class Anything(Form):
-    """Any value, of which something else judges."""
-
-    @property
-    def words(self) -> str:
-        """See `Form.words`."""
-        return "a value"
-
-    def fits(self, value: object) -> bool:
-        """See `Form.fits`."""
-        return True
-
-    def schema(self) -> dict[str, Any]:
-        """See `Form.schema`."""
-        return {}
-
-
 def check_file(name: str, form: Table, content: object) -> None:
     """Refuses a TOML file that is not of its form.
 
@@ -191,12 +174,12 @@ def file_schema(title: str, form: Form) -> dict[str, Any]:
 
 
 def _place(path: tuple[str, ...]) -> str:
-    """Where a fault is: `key in [section]`, or `[section]`."""
-    if len(path) == 1:
-        return f"[{path[0]}]"
-    # A section that may be repeated has a place before the key.
-    section, *keys = path
-    return f"{' '.join(keys)} in [{section}]"
+    """Where a fault is: `key in [section]`, `key in [section] 2` of a repeated one, or the section alone."""
+    section, *keys = path or ("file",)
+    place = f"[{section}]"
+    if keys and keys[0].isdigit():
+        place = f"{place} {keys.pop(0)}"
+    return f"{' '.join(keys)} in {place}" if keys else place
 
 
 def _case(cases: Cases, text: str) -> dict[str, Any]:

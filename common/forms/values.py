@@ -106,6 +106,12 @@ class Text(Form):
         """See `Form.fits`."""
         return isinstance(value, str) and (not self.pattern or re.fullmatch(self.pattern, value) is not None)
 
+    def faults(self, value: object) -> Iterator[Fault]:
+        """A fault does not repeat the text, which may be a secret."""
+        if not self.fits(value):
+            got = "another text" if isinstance(value, str) else came(value)
+            yield Fault((), f"expected {self.words}, got {got}")
+
     def schema(self) -> dict[str, Any]:
         """See `Form.schema`."""
         return {"type": "string"} | ({"pattern": f"^(?:{self.pattern})$"} if self.pattern else {})
@@ -132,8 +138,8 @@ class Choice(Form):
         """A fault names the nearest text."""
         if not self.fits(value):
             got = repr(value[:60]) if isinstance(value, str) else came(value)
-            near = meant(value, self.texts).rstrip() if isinstance(value, str) else ""
-            yield Fault((), f"expected {self.words}, got {got}" + (f"; {near}" if near else ""))
+            near = meant(value, self.texts) if isinstance(value, str) else ""
+            yield Fault((), f"expected {self.words}, got {got}{near}")
 
     def schema(self) -> dict[str, Any]:
         """See `Form.schema`."""
@@ -209,6 +215,24 @@ class Day(Form):
 
 
 @dataclass(frozen=True)
+class Anything(Form):
+    """Any value, of which something else judges."""
+
+    @property
+    def words(self) -> str:
+        """See `Form.words`."""
+        return "a value"
+
+    def fits(self, value: object) -> bool:
+        """See `Form.fits`."""
+        return True
+
+    def schema(self) -> dict[str, Any]:
+        """See `Form.schema`."""
+        return {}
+
+
+@dataclass(frozen=True)
 class Either(Form):
     """A value of one of several forms."""
 
@@ -239,18 +263,18 @@ class ListOf(Form):
 
     Attributes:
         form: of its entries.
-        least: smallest number of entries.
+        some: whether it needs an entry.
         like: what the list is, in words.
     """
 
     form: Form
-    least: int = 0
+    some: bool = False
     like: str = "a list"
 
     @property
     def words(self) -> str:
         """See `Form.words`."""
-        return self.like + (f" of at least {self.least}" if self.least else "")
+        return self.like + (" that is not empty" if self.some else "")
 
     def fits(self, value: object) -> bool:
         """See `Form.fits`."""
@@ -258,8 +282,8 @@ class ListOf(Form):
 
     def faults(self, value: object) -> Iterator[Fault]:
         """The faults of the entries, by their places."""
-        if not isinstance(value, (list, tuple)) or len(value) < self.least:
-            got = f"{len(value)}" if isinstance(value, (list, tuple)) else came(value)
+        if not isinstance(value, (list, tuple)) or (self.some and not value):
+            got = "an empty one" if isinstance(value, (list, tuple)) else came(value)
             yield Fault((), f"expected {self.words}, got {got}")
             return
         for place, entry in enumerate(value, start=1):
@@ -268,7 +292,7 @@ class ListOf(Form):
 
     def schema(self) -> dict[str, Any]:
         """See `Form.schema`."""
-        least = {"minItems": self.least} if self.least else {}
+        least = {"minItems": 1} if self.some else {}
         return {"type": "array", "items": self.form.schema(), **least}
 
 

@@ -200,7 +200,7 @@ def mechanism_named(
     for key, text in (settings or {}).items():
         if key not in forms:
             known = ", ".join(f"{p.name} ({p.kind})" for p in parameters(name)) or "none"
-            raise DataError(f"parameter of {name}: {meant(key, forms)}Expected one of {known}; got {key!r}")
+            raise DataError(f"parameter of {name}: expected one of {known}; got {key!r}{meant(key, forms)}")
         values[key] = _value(key, text, forms[key])
     configured: Mechanism = replace(mechanism, **values)
     return configured

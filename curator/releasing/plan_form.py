@@ -7,12 +7,14 @@ from ...common.forms.tables import Cases, Key, MapOf, Table
 from ...common.forms.values import POSITIVE, SHARE, TEXTS, Choice, Day, Either, ListOf, Number, Text, whole
 from ...common.privacy.cost import Adjacency
 from ...common.protocols.alignment.alignment import Population
+from ...common.protocols.alignment.plan import FIRST, KEYINGS, REFUSE
+from ...common.protocols.masked.one_hot import CHECK
 from ...common.protocols.registry import protocol_names
 from ..mechanisms.catalogue import entry_named, mechanism_names, parameter_forms
 
 DEFAULT_MECHANISM = "mosaic"
 
-_PARTIES = ListOf(Text(), least=1, like="a list of names")
+_PARTIES = ListOf(Text(), some=True, like="a list of names")
 
 _SLICE = Table(
     {
@@ -31,10 +33,10 @@ _ALIGNMENT = Table(
             "The people at all parties of a slice, or at any.",
         ),
         "rho": Key(POSITIVE, "What the alignment may cost, zCDP."),
-        "keying": Key(Text(), "How identifiers are hidden: hmac, or ddh."),
+        "keying": Key(Choice(KEYINGS), "How identifiers are hidden: hmac, or ddh."),
         "match": Key(ListOf(TEXTS, like="lists of fields"), "Rows of one person are equal in one of these."),
-        "duplicates": Key(Text(), "Of several rows of one person at a party: first, or refuse."),
-        "across_slices": Key(Text(), "first: a person counts in the first slice that has the person."),
+        "duplicates": Key(Choice((FIRST, REFUSE)), "If a party has several rows of one person."),
+        "across_slices": Key(Choice((FIRST,)), "A person counts in the first slice that has the person."),
     }
 )
 
@@ -64,7 +66,7 @@ def plan_form() -> Table:
             "alignment": Key(_ALIGNMENT, "How rows of the same people are found."),
             "bins": Key(Table({"share": Key(SHARE, "Share of the budget that chooses bins.")})),
             "network": Key(_NETWORK, "Deadlines, retries, and where parties dial the curator."),
-            "slice": Key(ListOf(_SLICE, least=1, like="a list of [[slice]]"), required=True),
+            "slice": Key(ListOf(_SLICE, some=True, like="a list of [[slice]]"), required=True),
         }
     )
 
@@ -77,10 +79,10 @@ def _release() -> Table:
             "delta": Key(SHARE, "The promise, with epsilon."),
             "rho": Key(POSITIVE, "The promise in zCDP, instead of epsilon."),
             "adjacency": Key(Choice(tuple(kind.value for kind in Adjacency)), "Which tables are neighbours."),
-            "protocol": Key(Choice(tuple(protocol_names())), "How marginals are measured."),
+            "protocol": Key(Choice(protocol_names(for_daemons=True)), "How marginals are measured."),
             "collusions": Key(whole(0), "masked: number of parties that may collude."),
             "dealers": Key(_PARTIES, "masked: who deals randomness."),
-            "check": Key(Text(), "masked: one-hot, to have parties prove that they open each record once."),
+            "check": Key(Choice((CHECK,)), "masked: parties prove that they open each record once."),
             "mechanism": Key(Choice(mechanism_names()), "The mechanism; `dpmosaic mechanisms` lists them."),
             "workload": Key(Text(), "1way, 2way, 3way, or a JSON file."),
             "target": Key(Text(), "Instead of a workload: the attribute that users will predict."),

@@ -43,9 +43,13 @@ def test_settings_change_a_variant_where_it_stands():
     ("name", "settings", "message"),
     [
         ("magic", {}, "randdpgen, aim, mst, mwem, absyn, ppsyn, privbayes, dp-select, dp-gan, independent"),
-        ("aim", {"rounds": "3"}, r"alpha \(a number above 0 and below 1\), rounds_per_attribute \(a whole number"),
+        (
+            "aim",
+            {"rounds": "3"},
+            r"alpha \(a number above 0 and below 1\), rounds_per_attr",
+        ),
         ("randdpgen", {"variant": "paper"}, "parameter of randdpgen"),
-        ("independent", {"alpha": "1"}, "Expected one of none"),
+        ("independent", {"alpha": "1"}, "expected one of none"),
         ("aim", {"alpha": "much"}, "parameter alpha: expected a number above 0 and below 1, got 'much'"),
         ("aim", {"maxsize": "1.5"}, "maxsize: expected a whole number of at least 2"),
         ("randdpgen", {"selection": "luck"}, "expected scores or marginals"),

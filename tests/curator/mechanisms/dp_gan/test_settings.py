@@ -59,7 +59,7 @@ def test_the_certificate_names_no_file():
         ({"weight_clip": -1.0}, "weight_clip: expected a number above 0"),
         ({"learning_rate": float("nan")}, "learning_rate: expected a number above 0"),
         ({"critic_learning_rate": 0.0}, "critic_learning_rate: expected a number above 0"),
-        ({"noise_multiplier": 0.0}, "noise_multiplier: expected a number above 0"),
+        ({"noise_multiplier": 0.0}, "noise_multiplier: expected none or a number above 0"),
         ({"hidden": 1}, "hidden: expected a whole number of at least 2, got 1"),
         ({"latent": 0}, "latent: expected a whole number of at least 1"),
         ({"critic_steps": 0}, "critic_steps: expected a whole number of at least 1"),
