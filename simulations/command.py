@@ -16,7 +16,7 @@ from ..common.errors import DataError
 from ..common.extras import require_extra
 from ..common.protocols.alignment.alignment import DEFAULT_RHO, Population
 from ..common.protocols.registry import BUILT_IN, MASKED
-from ..curator.options import JsonOutput, MechanismName, Rows, Seed, SpreadsheetSafe
+from ..curator.options import JsonOutput, MechanismName, Rows, Seed, Settings, SpreadsheetSafe, parsed
 from ..curator.releasing.bins_share import DEFAULT_SHARE, check_coded
 from ..curator.releasing.table_format import Format, TableFile, TableFormat
 
@@ -48,10 +48,7 @@ def simulate(
         int, typer.Option(help="masked: number of dealers, 1 or at least 3; by default the curator deals.")
     ] = 0,
     mechanism: MechanismName = "mosaic",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Set a parameter of the mechanism; may be repeated."),
-    ] = None,
+    settings: Settings = None,
     time_limit: Annotated[
         float | None, typer.Option(help="Time limit in seconds; same as --set time_limit=SECONDS.")
     ] = None,
@@ -117,7 +114,7 @@ def simulate(
     table_file = TableFile(table_format, spreadsheet_safe)
     limit = [] if time_limit is None else [f"time_limit={time_limit}"]
     budget = Budget(epsilon, delta, rho)
-    chosen = mechanism_named(mechanism, variant, _parsed([*(settings or []), *limit]))
+    chosen = mechanism_named(mechanism, variant, parsed([*(settings or []), *limit]))
     source = FileSource(data)
     loaded = Domain.load(domain)
     table, identifiers = read_people(source, loaded, key)
@@ -234,17 +231,6 @@ def _written_columns(source: FileSource, domain: Domain) -> list[str]:
     """The columns of the synthetic table in the order of the file, and identifiers that it has not."""
     held = source.columns()
     return [*(name for name in domain.columns if name not in held), *(n for n in held if n in domain.columns)]
-
-
-def _parsed(settings: list[str]) -> dict[str, str]:
-    """The parameters given by `--set`."""
-    pairs = [setting.partition("=") for setting in settings]
-    for setting, (key, equals, _) in zip(settings, pairs, strict=True):
-        if not (key and equals):
-            raise DataError(f"--set: expected KEY=VALUE, got {setting!r}; add the value")
-    if len({key for key, _, _ in pairs}) < len(pairs):
-        raise DataError("--set: expected each parameter at most once, got one twice; remove one")
-    return {key: value for key, _, value in pairs}
 
 
 def _summary(result: Simulation, out: Path, warning: str | None) -> dict[str, object]:
