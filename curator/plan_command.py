@@ -1,4 +1,4 @@
-"""The command `dpmosaic curator plan`, which asks for what is not given when somebody runs it in a terminal."""
+"""The command `dpmosaic curator plan`, which in a terminal asks for what is not given."""
 
 from __future__ import annotations
 

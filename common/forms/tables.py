@@ -120,10 +120,12 @@ class MapOf(Form):
     Attributes:
         form: of every value.
         like: what the table is, in words.
+        some: whether it needs an entry.
     """
 
     form: Form
     like: str = "a table"
+    some: bool = False
 
     @property
     def words(self) -> str:
@@ -136,8 +138,9 @@ class MapOf(Form):
 
     def faults(self, value: object) -> Iterator[Fault]:
         """The faults of the values, by their keys."""
-        if not isinstance(value, Mapping):
-            yield Fault((), f"expected {self.words}, got {came(value)}")
+        if not isinstance(value, Mapping) or (self.some and not value):
+            got = "an empty one" if isinstance(value, Mapping) else came(value)
+            yield Fault((), f"expected {self.words}, got {got}")
             return
         for name, entry in value.items():
             for fault in self.form.faults(entry):
@@ -145,7 +148,8 @@ class MapOf(Form):
 
     def schema(self) -> dict[str, Any]:
         """See `Form.schema`."""
-        return {"type": "object", "additionalProperties": self.form.schema()}
+        least = {"minProperties": 1} if self.some else {}
+        return {"type": "object", "additionalProperties": self.form.schema(), **least}
 
 
 def check_file(name: str, form: Table, content: object) -> None:

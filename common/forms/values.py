@@ -191,6 +191,42 @@ class Nothing(Form):
 
 
 @dataclass(frozen=True)
+class Null(Form):
+    """No value: null, in JSON."""
+
+    @property
+    def words(self) -> str:
+        """See `Form.words`."""
+        return "null"
+
+    def fits(self, value: object) -> bool:
+        """See `Form.fits`."""
+        return value is None
+
+    def schema(self) -> dict[str, Any]:
+        """See `Form.schema`."""
+        return {"type": "null"}
+
+
+@dataclass(frozen=True)
+class Scalar(Form):
+    """A text, a finite number, true or false."""
+
+    @property
+    def words(self) -> str:
+        """See `Form.words`."""
+        return "a text, a finite number, true or false"
+
+    def fits(self, value: object) -> bool:
+        """See `Form.fits`."""
+        return isinstance(value, (str, bool)) or (isinstance(value, numbers.Real) and math.isfinite(value))
+
+    def schema(self) -> dict[str, Any]:
+        """See `Form.schema`."""
+        return {"type": ["string", "number", "boolean"]}
+
+
+@dataclass(frozen=True)
 class Day(Form):
     """A day, as TOML writes it or as text."""
 
@@ -285,6 +321,8 @@ class ListOf(Form):
         if not isinstance(value, (list, tuple)) or (self.some and not value):
             got = "an empty one" if isinstance(value, (list, tuple)) else came(value)
             yield Fault((), f"expected {self.words}, got {got}")
+            return
+        if all(map(self.form.fits, value)):
             return
         for place, entry in enumerate(value, start=1):
             for fault in self.form.faults(entry):

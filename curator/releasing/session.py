@@ -208,7 +208,7 @@ def _begun_with(kept: Journal) -> tuple[CuratorHome, ReleasePlan]:
     if changes:
         raise DataError(
             f"{plan_file} or a file that it names changed since the release began: {listed(changes)}. "
-            "Restore it and resume, or abandon the release and start a new one; nothing was charged by this command"
+            "Restore it and resume, or abandon the release and start a new one; nothing was charged now"
         )
     return CuratorHome.open(home), plan.with_settings(json.loads(kept.note(_SETTINGS) or b"{}"))
 

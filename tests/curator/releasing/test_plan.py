@@ -1,11 +1,9 @@
 import json
-from datetime import UTC, datetime
 
 import pytest
 
 from dpmosaic.common.about import About
-from dpmosaic.common.card import DEALER, PARTY, Card
-from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
+from dpmosaic.common.card import DEALER, Card
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.workload import Workload
@@ -15,18 +13,10 @@ from dpmosaic.curator.mechanisms.mst import MST
 from dpmosaic.curator.releasing.drafting import draft
 from dpmosaic.curator.releasing.over_parties import order_of
 from dpmosaic.curator.releasing.plan import ReleasePlan
+from support.cards import cards
 
-KEY = new_tls_key()
-CERTIFICATE = self_signed("a", KEY, datetime.now(UTC))
 RELEASE = '[release]\ndomain = "d.json"\n'
 SLICE = '[[slice]]\nparties = ["a", "b"]\n'
-
-
-def cards(**held):
-    return [
-        Card.issue(PARTY, name.replace("_", "-"), Identity.generate(), CERTIFICATE, Domain.from_json(domain))
-        for name, domain in held.items()
-    ]
 
 
 def loaded(folder, text):
@@ -265,7 +255,7 @@ def test_refuses_dealers_that_cannot_deal(tmp_path, keys, refusal):
     ("count", "named"), [(0, ("curator",)), (1, ("d-0",)), (2, ("d-0",)), (3, ("d-0", "d-1", "d-2"))]
 )
 def test_a_draft_names_enrolled_dealers_and_never_two(tmp_path, count, named):
-    dealers = [Card.issue(DEALER, f"d-{n}", Identity.generate(), CERTIFICATE) for n in range(count)]
+    dealers = [Card.issue(DEALER, f"d-{n}", Identity.generate(), GRID[0].certificate) for n in range(count)]
     text, _ = draft([*GRID, *dealers], None, "d.json")
     assert loaded(tmp_path, text).dealers == named
     assert "may_deal" not in text

@@ -115,7 +115,7 @@ def test_a_plan_that_was_edited_is_refused_with_what_was_before_and_what_is_now(
     plan = begun.parent / "plan.toml"
     plan.write_text(PLAN.replace(before, now))
     with pytest.raises(
-        DataError, match=f"changed since the release began: {shown}. Restore it.*nothing was charged"
+        DataError, match=f"changed since the release began: {shown}. Restore it.*nothing was charged now"
     ):
         Session.resume(begun)
     plan.write_text(PLAN)
