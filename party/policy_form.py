@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ..common.forms.several import ListOf
 from ..common.forms.tables import Key, MapOf, Table
-from ..common.forms.values import Anything, Choice, ListOf, Number, Text, Truth, whole
+from ..common.forms.values import Anything, Choice, Number, Text, Truth, whole
 from .toml_file import SERVE
 from .working import WORKERS
 

@@ -5,21 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..forms.several import TEXTS, Either, ListOf
 from ..forms.tables import Key, Table
-from ..forms.values import (
-    POSITIVE,
-    TEXTS,
-    Anything,
-    Choice,
-    Either,
-    ListOf,
-    Null,
-    Number,
-    Scalar,
-    Text,
-    Truth,
-    whole,
-)
+from ..forms.values import POSITIVE, Anything, Choice, Null, Number, Scalar, Text, Truth, whole
 from .date_parts import Part
 from .moments import Granularity
 from .numeric import AUTO, OUTSIDE, UNREADABLE

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ...common.errors import MosaicError
+from ...common.forms.several import TEXTS, Either, ListOf
 from ...common.forms.tables import Cases, Key, MapOf, Table
-from ...common.forms.values import POSITIVE, SHARE, TEXTS, Choice, Day, Either, ListOf, Number, Text, whole
+from ...common.forms.values import POSITIVE, SHARE, Choice, Day, Number, Text, whole
 from ...common.privacy.cost import Adjacency
 from ...common.protocols.alignment.alignment import Population
 from ...common.protocols.alignment.plan import FIRST, KEYINGS, REFUSE

@@ -53,7 +53,7 @@ def read_rule(form: object) -> Rule:
         case {"sum": str(total), "of": [*parts]} if fits:
             return Sum(total, tuple(parts))
         case {"null": str(column), "when": conditions, **rest} if fits or not rest:
-            return NullWhen(column, read_conditions(conditions), rest.get("only", False))
+            return NullWhen(column, read_conditions(conditions), rest.get("only") is True)
     raise DataError(
         'rules: expected "impossible", "determines" with "from" and "to", "at_most", "sum" with "of", or '
         '"null" with "when"; fix the rule'

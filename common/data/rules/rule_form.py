@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ...forms.several import Either, ListOf
 from ...forms.tables import Key, MapOf, Table
-from ...forms.values import Either, ListOf, Null, Number, Scalar, Text, Truth
+from ...forms.values import Null, Number, Scalar, Text, Truth
 from .condition import COMPARISONS
 
 _CONDITION = Either(

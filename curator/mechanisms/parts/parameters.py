@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from ....common.errors import DataError
 from ....common.forms.form import Form
-from ....common.forms.values import POSITIVE, SHARE, Choice, Either, Nothing, Number, Text, Truth, whole
+from ....common.forms.several import Either
+from ....common.forms.values import POSITIVE, SHARE, Choice, Nothing, Number, Text, Truth, whole
 
 Share = Annotated[float, SHARE]
 """A part of a budget or of a whole."""
@@ -40,7 +40,6 @@ _FORMS: Mapping[Any, Form] = {
 }
 
 
-@cache
 def forms_of(mechanism: type) -> Mapping[str, Form]:
     """Parameter -> form; the variant is chosen by its own option.
 

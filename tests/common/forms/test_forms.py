@@ -7,15 +7,13 @@ import pytest
 
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.forms.nearest import meant, nearest
+from dpmosaic.common.forms.several import TEXTS, Either, ListOf
 from dpmosaic.common.forms.tables import Cases, Key, MapOf, Table, check_file, file_schema
 from dpmosaic.common.forms.values import (
     POSITIVE,
     SHARE,
-    TEXTS,
     Choice,
     Day,
-    Either,
-    ListOf,
     Nothing,
     Null,
     Number,
