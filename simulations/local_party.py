@@ -11,6 +11,7 @@ import numpy as np
 from ..common.card import as_text
 from ..common.data.domain import Domain
 from ..common.protocols.masked.dealers import CURATOR_DEALS
+from ..party import policy_form
 from ..party.sources.source import FileSource, quoted
 from .people import Held
 
