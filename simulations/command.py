@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -22,6 +22,7 @@ from ..curator.releasing.table_format import Format, TableFile, TableFormat
 
 if TYPE_CHECKING:
     from ..common.data.domain import Domain
+    from ..common.data.table import Table
     from ..party.sources.source import FileSource
     from .simulate import Simulation
 
@@ -32,7 +33,7 @@ _STDERR = Console(stderr=True)
 def simulate(
     data: Annotated[Path, typer.Argument(help="The real table: .csv, .csv.gz or .parquet.")],
     domain: Annotated[Path, typer.Option(help="Domain file; `dpmosaic domain infer` drafts one.")],
-    out: Annotated[Path, typer.Option(help="Folder for the results.")],
+    out: Annotated[Path | None, typer.Option(help="Folder for the results.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="Privacy budget, with delta.")] = None,
     delta: Annotated[float, typer.Option(help="Privacy budget, with epsilon.")] = 1e-9,
     rho: Annotated[float | None, typer.Option(help="Privacy budget in zCDP, instead of epsilon.")] = None,
@@ -95,6 +96,9 @@ def simulate(
     table_format: Format = TableFormat.CSV,
     spreadsheet_safe: SpreadsheetSafe = False,
     json_output: JsonOutput = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Forecast cost, noise, time and memory; measure nothing.")
+    ] = False,
 ) -> None:
     """Partition a table over K x S parties, release a synthetic table from them, and compare the two."""
     require_extra("curator")
@@ -123,6 +127,28 @@ def simulate(
     if binarise:
         check_coded(loaded)
     binary = Binarisation(loaded) if binarise else None
+    if dry_run:
+        if Overlap.of(identifiers if key else None, overlap, shuffle, typos) is not None or record_wise:
+            raise DataError("--dry-run: expected rows in the same order and no --record-wise; leave them out")
+        _forecast(
+            binary.encode(table) if binary else table,
+            json_output,
+            budget=budget,
+            grid=grid,
+            protocol=protocol,
+            collusions=collusions,
+            check=check,
+            dealers=dealers,
+            mechanism=chosen,
+            workload=workload,
+            target=target,
+            adjacency=Adjacency.named(adjacency),
+            rows=rows,
+            bins_share=bins_share,
+        )
+        return
+    if out is None:
+        raise DataError("expected --out, the folder for the results, or --dry-run; got neither")
     files.check_folder(out, ["metrics.json", BINS])
     with process_for_checks() as checks, progress_bar(_STDERR) as report:
         result = run(
@@ -195,6 +221,17 @@ def demo(
     console.print("Error of pairs: average total variation distance of the two-way marginals; 0 means equal.")
     if page is not None:
         console.print(f"report: {page}")
+
+
+def _forecast(table: Table, json_output: bool, **arguments: Any) -> None:
+    from ..curator.forecasting.display import print_forecast
+    from .foreseen import forecast_simulation
+
+    predicted = forecast_simulation(table, **arguments)
+    if json_output:
+        typer.echo(json.dumps(predicted.to_json()))
+    else:
+        print_forecast(Console(), predicted)
 
 
 def _write(

@@ -30,7 +30,7 @@ def planned(home):
 
 
 def in_terminal(home, answers, *options):
-    """Runs the command in a terminal of its own, types the answers, and returns its status and what it wrote."""
+    """Runs the command in a terminal, types the answers, and returns its status and what it wrote."""
     shown, keyboard = pty.openpty()
     command = [sys.executable, "-c", COMMAND, "curator", "plan", str(home.folder), *options]
     with subprocess.Popen(command, stdin=keyboard, stdout=keyboard, stderr=keyboard) as running:

@@ -120,7 +120,8 @@ class Mosaic(GaussianMechanism):
         return min(self.max_model_mb, limit)
 
     @property
-    def _seconds(self) -> float:
+    def seconds(self) -> float:
+        """The time limit of the whole release."""
         return self.time_limit or SECONDS
 
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
@@ -136,12 +137,12 @@ class Mosaic(GaussianMechanism):
             ModelError: the smallest candidate makes too large a model; nothing has been measured.
         """
         kept = self._kept(measurer, workload)
-        limit_mb = min(self.model_limit_mb, model_mb(len(kept), self._seconds))
+        limit_mb = min(self.model_limit_mb, model_mb(len(kept), self.seconds))
         if kept:
             check_smallest(measurer.domain, kept, limit_mb)
         steps = self._steps(measurer, workload, kept)
         schedule = Schedule(ROUNDS, limit_mb)
-        return Run(measurer, workload, steps, schedule, self._seconds, stream, report).run()
+        return Run(measurer, workload, steps, schedule, self.seconds, stream, report).run()
 
     def _steps(self, facts: PublicFacts, workload: Workload, kept: tuple[Clique, ...]) -> tuple[Step, ...]:
         singles = tuple((name,) for name in facts.domain if facts.domain[name].size > 1)
@@ -150,9 +151,9 @@ class Mosaic(GaussianMechanism):
         if not kept:
             return (first,)
         by_scores = facts.scores_exactly
-        selecting = _selecting(facts, workload, kept, self._seconds) if by_scores else _survey(facts, kept)
-        in_time = affords_larger(facts, self._seconds)
-        more = _larger(facts, self._seconds) if by_scores and in_time else ()
+        selecting = _selecting(facts, workload, kept, self.seconds) if by_scores else _survey(facts, kept)
+        in_time = affords_larger(facts, self.seconds)
+        more = _larger(facts, self.seconds) if by_scores and in_time else ()
         left = 1 - first.share - sum(step.share for step in (*selecting, *more))
         again = (*singles, *_measured(selecting))
         # The run splits by predicted error (`budget_split`); a split by these sizes is similar.
@@ -163,7 +164,7 @@ class Mosaic(GaussianMechanism):
     def _kept(self, facts: PublicFacts, workload: Workload) -> tuple[Clique, ...]:
         """The candidates that the protocol can measure and the release can afford."""
         found = candidates(facts.domain, workload, self.model_limit_mb)
-        return tuple(affordable(facts, useful(facts, measurable_cliques(facts, found)), self._seconds))
+        return tuple(affordable(facts, useful(facts, measurable_cliques(facts, found)), self.seconds))
 
 
 def candidates(domain: Domain, workload: Workload, max_model_mb: float) -> list[Clique]:
