@@ -12,7 +12,7 @@ from ..common.crypto.randomness import fresh_key
 from ..common.data.domain import Domain
 from ..common.errors import DataError
 from ..common.notices import APPROVAL_WAITS, BUDGET_LOW
-from . import policy_file
+from . import policy_file, policy_form
 from .approvals import Approvals
 from .counting.catalogue import engine_of
 from .counting.rows import CountedRows
@@ -39,7 +39,7 @@ class PartyHome(Home):
     """The folder of one party: also its requested releases, and its domain."""
 
     role: ClassVar[str] = PARTY
-    policy_name: ClassVar[str] = policy_file.NAME
+    policy_name: ClassVar[str] = policy_form.NAME
     policy_template: ClassVar[str] = policy_file.TEMPLATE
     databases: ClassVar[tuple[str, ...]] = (LEDGER, REQUESTS)
 

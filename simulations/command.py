@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -17,12 +17,13 @@ from ..common.errors import DataError
 from ..common.extras import require_extra
 from ..common.protocols.alignment.alignment import DEFAULT_RHO, Population
 from ..common.protocols.registry import BUILT_IN, MASKED
-from ..curator.options import JsonOutput, MechanismName, Rows, Seed, SpreadsheetSafe
+from ..curator.options import JsonOutput, MechanismName, Rows, Seed, Settings, SpreadsheetSafe, parsed
 from ..curator.releasing.bins_share import DEFAULT_SHARE, check_coded
 from ..curator.releasing.table_format import Format, TableFile, TableFormat
 
 if TYPE_CHECKING:
     from ..common.data.domain import Domain
+    from ..common.data.table import Table
     from ..party.sources.source import FileSource
     from .evaluation.distribution import Distribution
     from .simulate import Simulation
@@ -34,7 +35,7 @@ _STDERR = Console(stderr=True)
 def simulate(
     data: Annotated[Path, typer.Argument(help="The real table: .csv, .csv.gz or .parquet.")],
     domain: Annotated[Path, typer.Option(help="Domain file; `dpmosaic domain infer` drafts one.")],
-    out: Annotated[Path, typer.Option(help="Folder for the results.")],
+    out: Annotated[Path | None, typer.Option(help="Folder for the results.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="Privacy budget, with delta.")] = None,
     delta: Annotated[float, typer.Option(help="Privacy budget, with epsilon.")] = 1e-9,
     rho: Annotated[float | None, typer.Option(help="Privacy budget in zCDP, instead of epsilon.")] = None,
@@ -50,10 +51,7 @@ def simulate(
         int, typer.Option(help="masked: number of dealers, 1 or at least 3; by default the curator deals.")
     ] = 0,
     mechanism: MechanismName = "mosaic",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Set a parameter of the mechanism; may be repeated."),
-    ] = None,
+    settings: Settings = None,
     time_limit: Annotated[
         float | None, typer.Option(help="Time limit in seconds; same as --set time_limit=SECONDS.")
     ] = None,
@@ -100,6 +98,9 @@ def simulate(
     table_format: Format = TableFormat.CSV,
     spreadsheet_safe: SpreadsheetSafe = False,
     json_output: JsonOutput = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Forecast cost, noise, time and memory; measure nothing.")
+    ] = False,
 ) -> None:
     """Partition a table over K x S parties, release a synthetic table from them, and compare the two."""
     require_extra("curator")
@@ -120,7 +121,7 @@ def simulate(
     table_file = TableFile(table_format, spreadsheet_safe)
     limit = [] if time_limit is None else [f"time_limit={time_limit}"]
     budget = Budget(epsilon, delta, rho)
-    chosen = mechanism_named(mechanism, variant, _parsed([*(settings or []), *limit]))
+    chosen = mechanism_named(mechanism, variant, parsed([*(settings or []), *limit]))
     source = FileSource(data)
     loaded = Domain.load(domain)
     if key is None:
@@ -133,6 +134,28 @@ def simulate(
     if binarise:
         check_coded(loaded)
     binary = Binarisation(loaded) if binarise else None
+    if dry_run:
+        if Overlap.of(identifiers if key else None, overlap, shuffle, typos) is not None or record_wise:
+            raise DataError("--dry-run: expected rows in the same order and no --record-wise; leave them out")
+        _forecast(
+            binary.encode(table) if binary else table,
+            json_output,
+            budget=budget,
+            grid=grid,
+            protocol=protocol,
+            collusions=collusions,
+            check=check,
+            dealers=dealers,
+            mechanism=chosen,
+            workload=workload,
+            target=target,
+            adjacency=Adjacency.named(adjacency),
+            rows=rows,
+            bins_share=bins_share,
+        )
+        return
+    if out is None:
+        raise DataError("expected --out, the folder for the results, or --dry-run; got neither")
     files.check_folder(out, ["metrics.json", BINS])
     with process_for_checks() as checks, progress_bar(_STDERR) as report:
         result = run(
@@ -207,6 +230,17 @@ def demo(
         console.print(f"report: {page}")
 
 
+def _forecast(table: Table, json_output: bool, **arguments: Any) -> None:
+    from ..curator.forecasting.display import print_forecast
+    from .foreseen import forecast_simulation
+
+    predicted = forecast_simulation(table, **arguments)
+    if json_output:
+        typer.echo(json.dumps(predicted.to_json()))
+    else:
+        print_forecast(Console(), predicted)
+
+
 def _write(
     out: Path,
     result: Simulation,
@@ -253,17 +287,6 @@ def _written_columns(source: FileSource, domain: Domain) -> list[str]:
     """The columns of the synthetic table in the order of the file, and identifiers that it has not."""
     held = source.columns()
     return [*(name for name in domain.columns if name not in held), *(n for n in held if n in domain.columns)]
-
-
-def _parsed(settings: list[str]) -> dict[str, str]:
-    """The parameters given by `--set`."""
-    pairs = [setting.partition("=") for setting in settings]
-    for setting, (key, equals, _) in zip(settings, pairs, strict=True):
-        if not (key and equals):
-            raise DataError(f"--set: expected KEY=VALUE, got {setting!r}; add the value")
-    if len({key for key, _, _ in pairs}) < len(pairs):
-        raise DataError("--set: expected each parameter at most once, got one twice; remove one")
-    return {key: value for key, _, value in pairs}
 
 
 def _summary(result: Simulation, out: Path, warning: str | None) -> dict[str, object]:

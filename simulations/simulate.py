@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..common.crypto.randomness import RandomStream
+from ..common.data.domain import Domain
 from ..common.data.table import Table
 from ..common.data.workload import Workload
 from ..common.errors import DataError
@@ -132,26 +133,23 @@ def simulate(
     shared = Overlap.of(identifiers, overlap, shuffle, typos)
     aligning = AlignmentOrder.parse({"population": population, "rho": alignment_rho})
     anywhere = shared is not None and aligning.population is Population.ANYWHERE
-    released = table.domain.with_absent() if anywhere else table.domain
-    order = ReleaseOrder(
-        released,
-        protocol_named(protocol) if isinstance(protocol, str) else protocol,
-        adjacency,
-        mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism,
-        Workload.wanted(released, workload, target),
+    order = ordered(
+        table.domain.with_absent() if anywhere else table.domain,
         budget,
+        protocol,
+        mechanism,
+        workload,
+        target,
+        adjacency,
         collusions,
         rows,
-        check=check,
-        sample=sample,
+        check,
+        dealers,
+        sample,
     )
     if record_wise and order.protocol is not INDICATOR:
         raise DataError(
             "record_wise: expected the protocol 'indicator', got another; leave it out or choose 'indicator'"
-        )
-    if dealers and order.protocol is not MASKED:
-        raise DataError(
-            "dealers: expected the protocol 'masked', got another; leave it out or choose 'masked'"
         )
     if shared is None and not table.domain.open:
         # A party that holds all rows answers from these counts.
@@ -166,6 +164,44 @@ def simulate(
     result = made.released
     metrics = _metrics(made.order, result, among, time.perf_counter() - started)
     return Simulation(result.synthetic, result.fitted, result.certificate, metrics, made.bins)
+
+
+def ordered(
+    domain: Domain,
+    budget: Budget,
+    protocol: Protocol | str,
+    mechanism: Mechanism | str,
+    workload: Workload | str | None,
+    target: str | None,
+    adjacency: Adjacency,
+    collusions: int | None,
+    rows: int | None,
+    check: str,
+    dealers: int,
+    sample: int | None,
+) -> ReleaseOrder:
+    """The order of a simulated release over a domain; for the arguments see `simulate`.
+
+    Raises:
+        DataError: an argument does not fit the others.
+    """
+    order = ReleaseOrder(
+        domain,
+        protocol_named(protocol) if isinstance(protocol, str) else protocol,
+        adjacency,
+        mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism,
+        Workload.wanted(domain, workload, target),
+        budget,
+        collusions,
+        rows,
+        check=check,
+        sample=sample,
+    )
+    if dealers and order.protocol is not MASKED:
+        raise DataError(
+            "dealers: expected the protocol 'masked', got another; leave it out or choose 'masked'"
+        )
+    return order
 
 
 def _metrics(order: ReleaseOrder, made: Released, among: Participants, seconds: float) -> dict[str, Any]:

@@ -30,7 +30,9 @@ from ..releasing.bins_order import bins_order
 from ..releasing.choosing import even_coding
 from ..releasing.over_parties import dealers_of, order_of
 from ..releasing.plan import ReleasePlan
+from ..releasing.release import ReleaseOrder
 from .outlook import Outlook, outlook
+from .resources import Resources, resources
 from .traffic import Traffic, masked_traffic, plain_traffic
 
 _PRODUCTS_PER_S = 2e8
@@ -52,6 +54,7 @@ class Forecast:
         outlook: steps and marginals of the mechanism.
         traffic: upper bounds of the payload.
         seconds: expected time without fitting the model.
+        resources: what the mechanism takes at the curator.
         link_mib_s: assumed bandwidth of every party's link, MiB/s.
         latency_s: measured latency of the slowest of them.
         bins_rho: what the release before spends on choosing bins, zCDP; None without one. Their number is
@@ -66,6 +69,7 @@ class Forecast:
     outlook: Outlook
     traffic: Traffic
     seconds: float
+    resources: Resources
     link_mib_s: float
     latency_s: float
     bins_rho: float | None = None
@@ -95,6 +99,7 @@ class Forecast:
             "parties": {name: {"received": got, "sent": sent} for name, got, sent in each},
             "sample": None if self.sampling is None else self._sample,
             "seconds": self.seconds,
+            "curator": asdict(self.resources),
             "assumed": {"link_mib_per_s": self.link_mib_s, "latency_s": self.latency_s},
         }
 
@@ -128,19 +133,38 @@ def forecast(
     Raises:
         DataError: plan and parties do not match, or mechanism (`outlook`) or protocol have no forecast.
     """
-    if plan.protocol.name not in BUILT_IN:
-        raise DataError(
-            f"protocol {plan.protocol.name!r} of another package has no forecast; release without --dry-run"
-        )
-    chosen = _planned_bins(plan, links, aligned)
-    order = order_of(plan, chosen)
-    granted = order.granted
+    chosen = None
+    if plan.bins_share is not None:
+        records = connect(plan.domain, links, plan.left_out, aligned).record_count
+        chosen = planned_bins(plan.domain, order_of(plan), plan.bins_share, records)
     dealing = dealers_of(plan, dealers or {}, Identity.generate(), RandomStream.from_os())
     federation = connect(plan.domain, links, plan.left_out, aligned, dealers=dealing, chosen=chosen)
+    return forecast_order(order_of(plan, chosen), federation, link_mib_s)
+
+
+def forecast_order(
+    order: ReleaseOrder, federation: Federation, link_mib_s: float, records_at_hand: bool = False
+) -> Forecast:
+    """Forecasts the release of an order over parties that have described themselves.
+
+    Args:
+        order: the order, with the bins that are planned, if any are chosen.
+        federation: the parties and dealers.
+        link_mib_s: bandwidth of the slowest party's link, MiB/s.
+        records_at_hand: whether the records are in one place, as in simulation.
+
+    Raises:
+        DataError: the mechanism (`outlook`) or the protocol has no forecast.
+    """
+    if order.protocol.name not in BUILT_IN:
+        raise DataError(
+            f"protocol {order.protocol.name!r} of another package has no forecast; release without --dry-run"
+        )
+    granted, chosen = order.granted, order.chosen
     terms = order.proposal(NEVER_PROPOSED).terms(federation)
     latency = max(map(_latency, federation.clients_of(terms).values()))
     noise = _Planned(federation, terms, granted)
-    seen = outlook(order.mechanism, noise, order.workload)
+    seen = outlook(order.mechanism, noise, order.workload, records_at_hand)
     if terms.masked is not None:
         sigmas = {step.name: step.sigmas[0] for step in seen.steps if step.sigmas}
         traffic = masked_traffic(terms.masked, seen.planned, sigmas)
@@ -149,27 +173,37 @@ def forecast(
     seconds = (
         traffic.total / (link_mib_s * 2**20) + traffic.calls * latency + traffic.products / _PRODUCTS_PER_S
     )
-    epsilon, delta = plan.budget.epsilon, plan.budget.delta
+    epsilon, delta = order.budget.epsilon, order.budget.delta
     if epsilon is None and delta is not None:
-        epsilon = gaussian_epsilon(math.sqrt(2 * plan.budget.granted(gaussian_only=True)), delta)
-    names = tuple(federation.clients_of(terms))
-    bins_rho = None if chosen is None else chosen.zcdp_rho
+        epsilon = gaussian_epsilon(math.sqrt(2 * order.budget.granted(gaussian_only=True)), delta)
     sampling = None if terms.masked is None else terms.masked.sampling
     return Forecast(
-        granted, epsilon, delta, names, seen, traffic, seconds, link_mib_s, latency, bins_rho, sampling
+        granted,
+        epsilon,
+        delta,
+        tuple(federation.clients_of(terms)),
+        seen,
+        traffic,
+        seconds,
+        resources(order.mechanism, order.domain, seen.planned, order.budget),
+        link_mib_s,
+        latency,
+        None if chosen is None else chosen.zcdp_rho,
+        sampling,
     )
 
 
-def _planned_bins(
-    plan: ReleasePlan, links: Sequence[Sequence[Connection]], aligned: Aligned | None
-) -> Chosen | None:
-    """As many bins as the release before would choose, of equal width; None if it chooses none."""
-    if plan.bins_share is None:
-        return None
-    order = order_of(plan)
-    choosing = bins_order(order, plan.bins_share)
-    records = connect(plan.domain, links, plan.left_out, aligned).record_count
-    coding = even_coding(plan.domain, records, float(order.granted - choosing.granted))
+def planned_bins(domain: Domain, order: ReleaseOrder, share: float, record_count: int) -> Chosen:
+    """As many bins as the release before would choose, of equal width.
+
+    Args:
+        domain: domain of the table, with open attributes.
+        order: order of the release that spends the whole budget.
+        share: share of the budget that chooses bins.
+        record_count: number of records.
+    """
+    choosing = bins_order(order, share)
+    coding = even_coding(domain, record_count, float(order.granted - choosing.granted))
     return Chosen(NEVER_PROPOSED, "0" * 64, float(choosing.granted), coding, choosing.labels_delta)
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from ...common.card import CURATOR
 from ...common.errors import ApprovalPending, DataError, PartyUnavailable
-from ...common.notices import APPROVAL_WAITS, KEYS, PARTY_DOWN, Notifier, Notify
+from ...common.forms.tables import Key, Table, check_file
+from ...common.notices import APPROVAL_WAITS, FORM, PARTY_DOWN, Notifier, Notify
 from ..parties.home import CuratorHome
 
 NAME = "notify.toml"
@@ -20,7 +21,7 @@ _DELIVERY_S = 30.0
 
 @contextlib.contextmanager
 def told(home: CuratorHome) -> Iterator[None]:
-    """Sends a notice if a party does not answer, or if a release waits for an operator; raises the same error.
+    """Sends a notice if a party does not answer, or a release waits for an operator; raises the same error.
 
     Args:
         home: folder of the curator.
@@ -54,11 +55,7 @@ def notify_of(home: CuratorHome) -> Notify | None:
         form = tomllib.loads(path.read_text(encoding="utf-8"))
     except ValueError as cause:
         raise DataError(f"{path} is not TOML: {cause}; fix the line") from cause
-    unknown = [key for key in form.get("notify", {}) if key not in KEYS] + [k for k in form if k != "notify"]
-    if unknown:
-        raise DataError(
-            f"{path}: expected a section [notify] with {', '.join(KEYS)}, got {unknown[0]!r}; fix it"
-        )
+    check_file(NAME, Table({"notify": Key(FORM, required=True)}), form)
     return Notify.of(NAME, form)
 
 
