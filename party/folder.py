@@ -31,6 +31,7 @@ from ..common.wire.tls import TlsSide, secure_channel
 from .ledger import Ledger
 from .ledger_rows import create_database
 from .role import Role
+from .toml_file import Serve
 
 _TRUSTED = "trusted"
 LEDGER, SHAREABLE_LOG = "ledger.sqlite", "shareable.log"
@@ -119,6 +120,14 @@ class Home(ABC):
 
         Raises:
             DataError: a file is missing or does not hold together.
+        """
+
+    @abstractmethod
+    def serve(self) -> Serve:
+        """How the daemon is reached, as the policy says.
+
+        Raises:
+            DataError: the policy is missing or does not hold together.
         """
 
     def domain(self) -> Domain | None:

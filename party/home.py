@@ -25,6 +25,7 @@ from .party import Party
 from .policy_file import Settings
 from .records import read_records
 from .sources.catalogue import stamp_of
+from .toml_file import Serve
 
 REQUESTS = "requests.sqlite"
 
@@ -44,6 +45,10 @@ class PartyHome(Home):
     def domain(self) -> Domain:
         """The attributes that the party holds."""
         return Settings.load(self.folder).domain
+
+    def serve(self) -> Serve:
+        """How the daemon is reached."""
+        return Settings.load(self.folder).serve
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[Opened]:
