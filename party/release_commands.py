@@ -25,7 +25,9 @@ _Folder = Annotated[Path, typer.Argument(help="The party's folder.")]
 _Release = Annotated[str, typer.Argument(help="Release id, or a unique prefix.")]
 _Waiting = Annotated[
     str | None,
-    typer.Argument(metavar="[RELEASE]", help="Release id, or a unique prefix; default: the only one that waits."),
+    typer.Argument(
+        metavar="[RELEASE]", help="Release id, or a unique prefix; default: the only one that waits."
+    ),
 ]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 _By = Annotated[str | None, typer.Option("--by", help="Who decides; default: the user of this system.")]
@@ -131,9 +133,7 @@ def _opened(folder: Path) -> Iterator[tuple[PartyHome, Approvals, Ledger]]:
         yield home, approvals, ledger
 
 
-def _explained(
-    home: PartyHome, approvals: Approvals, ledger: Ledger, release: str | None
-) -> dict[str, Any]:
+def _explained(home: PartyHome, approvals: Approvals, ledger: Ledger, release: str | None) -> dict[str, Any]:
     from .explanation import explain
     from .policy_file import Settings
 

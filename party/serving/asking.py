@@ -34,7 +34,7 @@ def is_serving(own: TlsSide, listen: str, deadline_s: float = _DEADLINE_S) -> bo
             answer = HealthStub(channel).Check(request, timeout=deadline_s, wait_for_ready=False)
         except grpc.RpcError as cause:
             raise PartyUnavailable(
-                f"no daemon of this folder answers at {address} ({cause.code().name}); start it with serve, or "
-                "name its address by --address"
+                f"no daemon of this folder answers at {address} ({cause.code().name}); start it with serve, "
+                "or name its address by --address"
             ) from cause
     return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
