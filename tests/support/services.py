@@ -1,7 +1,8 @@
 """Services of a compose file as processes without a container runtime.
 
 Each has a root that it cannot write, an unprivileged user id, its own volumes at their places, and reaches
-the others by their names: in user, mount and network namespaces, which users may make where the kernel lets them.
+the others by their names: in user, mount and network namespaces, which users may make where the kernel lets
+them.
 """
 
 import contextlib
