@@ -9,7 +9,6 @@ import dpmosaic
 project = "dpmosaic"
 release = dpmosaic.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["systemd"]
 
 html_theme = "furo"
 html_title = "dpmosaic"

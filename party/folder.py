@@ -33,6 +33,7 @@ from .ledger import Ledger
 from .ledger_format import create_database
 from .role import Role
 from .serving.watch import Condition
+from .toml_file import Serve
 
 _TRUSTED = "trusted"
 LEDGER, SHAREABLE_LOG = "ledger.sqlite", "shareable.log"
@@ -125,6 +126,14 @@ class Home(ABC):
 
         Raises:
             DataError: a file is missing or does not hold together.
+        """
+
+    @abstractmethod
+    def serve(self) -> Serve:
+        """How the daemon is reached, as the policy says.
+
+        Raises:
+            DataError: the policy is missing or does not hold together.
         """
 
     def domain(self) -> Domain | None:

@@ -27,6 +27,7 @@ from .policy_file import Settings
 from .records import read_records
 from .serving.watch import Condition, budget_low
 from .sources.catalogue import stamp_of
+from .toml_file import Serve
 
 REQUESTS = "requests.sqlite"
 
@@ -46,6 +47,10 @@ class PartyHome(Home):
     def domain(self) -> Domain:
         """The attributes that the party holds."""
         return Settings.load(self.folder).domain
+
+    def serve(self) -> Serve:
+        """How the daemon is reached."""
+        return Settings.load(self.folder).serve
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[Opened]:

@@ -17,12 +17,18 @@ from ..common.printable import printable
 from .printing import print_entries, print_rows
 
 if TYPE_CHECKING:
-    from .approvals import Approvals
+    from .approvals import Approvals, Request
     from .home import PartyHome
     from .ledger import Ledger
 
 _Folder = Annotated[Path, typer.Argument(help="The party's folder.")]
 _Release = Annotated[str, typer.Argument(help="Release id, or a unique prefix.")]
+_Waiting = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[RELEASE]", help="Release id, or a unique prefix; default: the only one that waits."
+    ),
+]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 _By = Annotated[str | None, typer.Option("--by", help="Who decides; default: the user of this system.")]
 _Reason = Annotated[str, typer.Option("--reason", help="Why; stored and signed with the decision.")]
@@ -54,7 +60,7 @@ def releases(folder: _Folder, json_output: _Json = False) -> None:
     print_rows(columns, rows, json_output)
 
 
-def show(folder: _Folder, release: _Release, json_output: _Json = False) -> None:
+def show(folder: _Folder, release: _Waiting = None, json_output: _Json = False) -> None:
     """Show all that a requested release would do, and the decisions on it."""
     from .explained import in_words
 
@@ -68,7 +74,7 @@ def show(folder: _Folder, release: _Release, json_output: _Json = False) -> None
 
 def approve(
     folder: _Folder,
-    release: _Release,
+    release: _Waiting = None,
     by: _By = None,
     reason: _Reason = "",
     yes: Annotated[bool, typer.Option("--yes", help="The release was reviewed already.")] = False,
@@ -127,12 +133,26 @@ def _opened(folder: Path) -> Iterator[tuple[PartyHome, Approvals, Ledger]]:
         yield home, approvals, ledger
 
 
-def _explained(home: PartyHome, approvals: Approvals, ledger: Ledger, release: str) -> dict[str, Any]:
+def _explained(home: PartyHome, approvals: Approvals, ledger: Ledger, release: str | None) -> dict[str, Any]:
     from .explanation import explain
     from .policy_file import Settings
 
     policy = Settings.load(home.folder).policy
-    return explain(approvals.request(release), home, policy, ledger)
+    request = _waiting(approvals) if release is None else approvals.request(release)
+    return explain(request, home, policy, ledger)
+
+
+def _waiting(approvals: Approvals) -> Request:
+    """The only request that nobody has decided on."""
+    from .decisions import PENDING
+
+    waiting = [request for request in approvals.requests() if request.state == PENDING]
+    if len(waiting) != 1:
+        raise DataError(
+            f"expected one release that waits for a decision, found {len(waiting)}; name one of those that "
+            "`dpmosaic party releases` lists"
+        )
+    return waiting[0]
 
 
 def _name(given: str | None) -> str:

@@ -69,6 +69,11 @@ def write(
         alignment="" if key is None else "max_alignment_rho = 1e6\n",
     )
     (folder / policy_form.NAME).write_text(policy, encoding="utf-8")
+    write_table(folder, source, domain, held, key)
+
+
+def write_table(folder: Path, source: FileSource, domain: Domain, held: Held, key: str | None) -> None:
+    """Writes the rows and the domain of a party, without a policy; for the arguments see `write`."""
     (folder / _DOMAIN).write_text(as_text(domain.to_json()), encoding="utf-8")
     _write_rows(source, domain, held, key, folder / _ROWS)
 
