@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -48,6 +48,27 @@ def check(folder: Folder, json_output: Json = False) -> None:
         typer.echo("files, disk and rows are as the policy and the domain say")
     if any(finding.refused for finding in findings):
         raise typer.Exit(1)
+
+
+@party_commands.command()
+def console(
+    folder: Folder,
+    port: Annotated[int, typer.Option(help="Port on this machine; 0 for a free one.")] = 0,
+) -> None:
+    """Serve pages to decide on releases, for one browser of this machine, until stopped (Ctrl-C)."""
+    from functools import partial
+
+    from ..common.extras import require_extra
+
+    require_extra("console")
+    from ..common.console.serving import served
+    from ..common.stopping import Stop
+    from .console.pages import party_pages
+
+    stop = Stop().at_signals()
+    with served(partial(party_pages, folder), stop, port) as address:
+        typer.echo(f"open this address in a browser of this machine; it opens once: {address}")
+        stop.wait()
 
 
 def _home() -> type[PartyHome]:

@@ -244,6 +244,19 @@ class Home(ABC):
                 ) from None
             yield
 
+    def is_served(self) -> bool:
+        """Whether a daemon has locked the folder."""
+        try:
+            file = (self.folder / "serve.lock").open("rb")
+        except OSError:
+            return False
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                return True
+        return False
+
     def _pinned_at(self, curator: str) -> Path:
         return self.keyring.folder / _TRUSTED / f"{check_name(curator)}.json"
 

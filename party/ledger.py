@@ -27,6 +27,7 @@ from .ledger_rows import (
     VERSION,
     KeptAlignment,
     LedgerEntry,
+    LedgerEvents,
     LedgerRelease,
     LedgerSummary,
     Placement,
@@ -419,6 +420,14 @@ class Ledger:
                 f"{_STATE} FROM release ORDER BY rowid"
             ).fetchall()
         return [LedgerSummary(i, Fraction(g), Fraction(spent), n, state) for i, g, spent, n, state in rows]
+
+    def events(self) -> list[LedgerEvents]:
+        """Beginning and end of all accepted releases, in the order of acceptance."""
+        with self._lock:
+            rows = self._database.execute(
+                "SELECT release_id, accepted_at, closed_at, certificate FROM release ORDER BY rowid"
+            ).fetchall()
+        return [LedgerEvents(*row) for row in rows]
 
     def check_writable(self) -> None:
         """Returns only if something can be written now: the format's number, as it is."""

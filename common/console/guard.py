@@ -14,7 +14,7 @@ from .gate import Gate, same
 MAX_FORM_BYTES = 64 << 10
 FORM_TOKEN = "form_token"
 ENTER = "/enter"
-OPEN_TO_ALL = (ENTER, "/console.css")
+OPEN_TO_ALL = (ENTER, "/console.css", "/icon.svg")
 """Pages that need no cookie; none of them shows anything of the institution."""
 
 _FORM = "application/x-www-form-urlencoded"

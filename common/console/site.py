@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from ..errors import MosaicError
 from ..printable import printable
 from ..version import __version__
 from .gate import Gate
+
+FILES = {"console.css": "text/css", "console.js": "text/javascript", "icon.svg": "image/svg+xml"}
+"""Files that pages load, and their types."""
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _NOT_FOUND = "There is no such page. The console may have been started again since this address was made."
@@ -73,8 +77,9 @@ class Site:
 
     def app(self, routes: list[BaseRoute]) -> Starlette:
         """The pages, together with those that every console has."""
+        files = [Route(f"/{name}", partial(_file, name)) for name in FILES]
         return Starlette(
-            routes=[Route("/enter", self._enter), Route("/console.css", _style), Route("/console.js", _script), *routes],
+            routes=[Route("/enter", self._enter), *files, *routes],
             exception_handlers={MosaicError: self._told, HTTPException: self._missing},
         )
 
@@ -121,9 +126,5 @@ def _visible(value: Any) -> Any:
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _style(request: Request) -> Response:
-    return Response((_TEMPLATES / "console.css").read_bytes(), media_type="text/css")
-
-
-def _script(request: Request) -> Response:
-    return Response((_TEMPLATES / "console.js").read_bytes(), media_type="text/javascript")
+def _file(name: str, request: Request) -> Response:
+    return Response((_TEMPLATES / name).read_bytes(), media_type=FILES[name])
