@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -119,7 +121,11 @@ def plan(
 
 
 @curator_commands.command()
-def preflight(plan: _PlanFile, home: _Home = None) -> None:
+def preflight(
+    plan: _PlanFile,
+    home: _Home = None,
+    json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object for each check.")] = False,
+) -> None:
     """Check everything that could stop a release, and what all parties say to it; charges nothing."""
     require_extra("curator")
     from .forecasting.preflight import preflight as run_checks
@@ -129,6 +135,9 @@ def preflight(plan: _PlanFile, home: _Home = None) -> None:
     failed = 0
     for line in run_checks(CuratorHome.open(home or plan.parent), ReleasePlan.load(plan)):
         failed += not line.passed
+        if json_output:
+            typer.echo(json.dumps(asdict(line)))
+            continue
         colour = None if line.passed else typer.colors.RED
         typer.secho(
             printable(f"{'ok  ' if line.passed else 'FIX'}  {line.about}: {line.what}: {line.finding}"),
@@ -252,6 +261,33 @@ def abandon(
         typer.echo("abandoned here; run this again to reach the others, or let their operators abandon it")
         raise typer.Exit(1)
     typer.echo("abandoned here and at every party and dealer")
+
+
+@curator_commands.command()
+def console(
+    plan: _PlanFile,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the results; by default named like the plan, beside it.")
+    ] = None,
+    home: _Home = None,
+    port: Annotated[int, typer.Option(help="Port on this machine; 0 for a free one.")] = 0,
+) -> None:
+    """Serve pages to check, make and watch a release, for one browser of this machine, until stopped."""
+    require_extra("curator")
+    require_extra("console")
+    from ..common.console.serving import served
+    from ..common.stopping import Stop
+    from .console.operations import Operations
+    from .console.pages import Place, curator_pages
+
+    place = Place(plan, out or plan.with_name(f"{plan.stem}-release"), home or plan.parent)
+    stop, operations = Stop().at_signals(), Operations()
+    with (
+        contextlib.closing(operations),
+        served(partial(curator_pages, place, operations), stop, port) as address,
+    ):
+        typer.echo(f"open this address in a browser of this machine; it opens once: {address}")
+        stop.wait()
 
 
 @curator_commands.command()
