@@ -124,7 +124,9 @@ def plan(
 def preflight(
     plan: _PlanFile,
     home: _Home = None,
-    json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object for each check.")] = False,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object for each check.")
+    ] = False,
 ) -> None:
     """Check everything that could stop a release, and what all parties say to it; charges nothing."""
     require_extra("curator")

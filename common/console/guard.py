@@ -73,7 +73,10 @@ class Guard:
         """Status and text by which a request is refused before its body is read; None if it is not."""
         headers = Headers(scope=scope)
         if headers.getlist("host") != [self._authority]:
-            return 421, "This console is not served under this name; open the address that the command printed."
+            return (
+                421,
+                "This console is not served under this name; open the address that the command printed.",
+            )
         path = scope["path"]
         if not path.startswith(self._gate.path + "/"):
             return 404, "There is no such page."
@@ -105,9 +108,7 @@ async def _form(receive: Receive) -> dict[str, str] | None:
         if len(body) > MAX_FORM_BYTES:
             return None
     try:
-        fields = parse_qs(
-            body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=100
-        )
+        fields = parse_qs(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=100)
     except ValueError:
         return None
     return {name: values[-1] for name, values in fields.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -48,8 +49,9 @@ class Site:
             lstrip_blocks=True,
             finalize=_visible,
         )
-        self._environment.filters["paragraphs"] = paragraphs
-        self._environment.filters["percent"] = percent
+        self._environment.filters.update(
+            paragraphs=paragraphs, percent=percent, at_most=at_most, number=number
+        )
         self._environment.globals.update(
             base=gate.path,
             form_token=gate.form_token,
@@ -116,10 +118,18 @@ def paragraphs(text: str) -> list[str]:
 
 
 def percent(share: float) -> str:
-    """A share as a percentage, with two digits for small ones."""
-    if 0 < share < 0.0005:
-        return "less than 0.1 %"
-    return f"{100 * share:.1f} %" if abs(share) < 0.1 else f"{100 * share:.0f} %"
+    """A share as a percentage, to the nearest tenth."""
+    return f"{100 * share:.1f} %".replace(".0 %", " %")
+
+
+def at_most(share: float) -> str:
+    """A share as a percentage, rounded up to the next tenth."""
+    return f"{math.ceil(1000 * share - 1e-9) / 10:.1f} %".replace(".0 %", " %")
+
+
+def number(value: float) -> str:
+    """A number with four digits."""
+    return f"{value:.4g}".replace("e-0", "e-")
 
 
 def _visible(value: Any) -> Any:

@@ -20,7 +20,8 @@ NOTHING, OPEN, FINISHED, ABANDONED = "nothing", "open", "finished", "abandoned"
 """States of the release into a folder."""
 
 _CERTIFICATE = "certificate.json"
-_VERSIONS = ("software version", "protocol version")
+_PROTOCOL = "protocol version"
+_VERSIONS = (_PROTOCOL, "software version")
 _REACHED = "connection, both certificates"
 
 
@@ -58,6 +59,8 @@ def members(
     home: CuratorHome,
     checks: Iterable[Mapping[str, Any]],
     activity: Iterable[Mapping[str, Any]],
+    *,
+    running: bool,
 ) -> list[Member]:
     """The parties and dealers of a plan.
 
@@ -65,7 +68,8 @@ def members(
         plan: the plan.
         home: folder of the curator.
         checks: what the last preflight printed.
-        activity: what the operation that runs says of each.
+        activity: what the last operation that made a release says of each.
+        running: whether it still runs.
     """
     cards, addresses = home.cards(), home.addresses()
     found = list(checks)
@@ -85,14 +89,22 @@ def members(
                 card.domain.names if card and card.domain else (),
                 "dials the curator" if address == ATTACHED else address,
                 next((one["passed"] for one in own if one["what"] == _REACHED), None),
-                "; ".join(f"{one['what']}: {one['finding']}" for one in own if one["what"] in _VERSIONS),
+                ", ".join(_version(one) for one in own if one["what"] in _VERSIONS and one["passed"]),
                 tuple(f"{one['what']}: {one['finding']}" for one in own if not one["passed"]),
-                str(now.get("doing", "")),
-                float(now.get("silent_s", 0.0)),
+                str(now.get("doing", "")) if running else "",
+                float(now.get("silent_s", 0.0)) if running else 0.0,
                 (now.get("sent", 0) / 2**20, now.get("received", 0) / 2**20),
             )
         )
     return made
+
+
+def _version(check: Mapping[str, Any]) -> str:
+    """A version as a preflight found it: "protocol 11", "software 0.1.0"."""
+    if check["what"] == _PROTOCOL:
+        return f"protocol {check['finding']}"
+    found: str = check["finding"]
+    return found.partition(",")[0]
 
 
 def state_of(out: Path) -> str:

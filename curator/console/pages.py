@@ -19,7 +19,7 @@ from ...common.errors import DataError
 from ...common.stopping import Stop
 from ..parties.home import CuratorHome
 from ..releasing.plan import ReleasePlan
-from .operations import Operations, Shown
+from .operations import Operation, Operations, Shown
 from .overview import ABANDONED, FINISHED, NOTHING, OPEN, members, rounds_of, state_of
 
 PREFLIGHT, FORECAST, RELEASE, RESUME, ABANDON = "preflight", "dry run", "release", "resume", "abandon"
@@ -77,18 +77,25 @@ class CuratorPages:
         plan, shown = ReleasePlan.load(self.place.plan), self.operations.shown()
         state = OPEN if shown.running else state_of(self.place.out)
         checks = shown.last[PREFLIGHT].records if PREFLIGHT in shown.last else ()
-        progress = (shown.current.progress if shown.running and shown.current else None) or {}
+        making = _making(shown)
+        activity = making.progress["parties"] if making and making.progress else ()
         return self.site.page(
             "curator.html",
             "/",
             plan=plan,
             place=self.place,
-            members=members(plan, CuratorHome.open(self.place.home), checks, progress.get("parties", ())),
+            members=members(
+                plan,
+                CuratorHome.open(self.place.home),
+                checks,
+                activity,
+                running=making is not None and not making.ended,
+            ),
             shown=shown,
             state=state,
             allowed=_allowed(shown, state),
             checks=checks,
-            making=_making(shown),
+            making=making,
             forecast=_forecast(shown),
             rounds=rounds_of(self.place.out) if state == FINISHED else (),
         )
@@ -167,10 +174,14 @@ def _allowed(shown: Shown, state: str) -> tuple[str, ...]:
     """The operations that can be started."""
     if shown.running:
         return ()
-    return (PREFLIGHT, FORECAST, *{NOTHING: (RELEASE,), OPEN: (RESUME, ABANDON), ABANDONED: (ABANDON,)}.get(state, ()))
+    return (
+        PREFLIGHT,
+        FORECAST,
+        *{NOTHING: (RELEASE,), OPEN: (RESUME, ABANDON), ABANDONED: (ABANDON,)}.get(state, ()),
+    )
 
 
-def _making(shown: Shown) -> Any:
+def _making(shown: Shown) -> Operation | None:
     """The release that runs or ran last; None before one."""
     made = [shown.last[name] for name in _MAKING if name in shown.last]
     return max(made, key=lambda one: one.began) if made else None

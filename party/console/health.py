@@ -42,7 +42,9 @@ def health(home: PartyHome) -> Iterator[Line]:
     yield _line("Keys and files", home.check_files, "only their owner can read or change them")
     certificate = home.keyring.certificate
     days = (certificate.not_after - datetime.now(UTC)).days
-    yield _line("Certificate", home.check_certificate, f"valid until {certificate.not_after:%Y-%m-%d}, {days} days")
+    yield _line(
+        "Certificate", home.check_certificate, f"valid until {certificate.not_after:%Y-%m-%d}, {days} days"
+    )
     yield _line("Disk", lambda: check_room(home.folder), "has room")
     yield _line("Policy and domain", lambda: _load(home), "can be read")
     yield _line("Source of the rows", lambda: _look(home), "can be reached")

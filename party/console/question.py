@@ -8,6 +8,7 @@ from typing import Any
 
 from ...common.privacy.conversion import best_guess
 from ...common.privacy.cost import Adjacency
+from ...common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
 from ..decisions import APPROVED, DENIED, PENDING
 from ..ledger_rows import ABANDONED, CERTIFIED, OPEN
 
@@ -103,7 +104,9 @@ def question_of(form: dict[str, Any], today: date) -> Question:
         until=about["until"],
         aligns=aligning is not None,
         columns=tuple(name for one in form["parties"] if one["this_party"] for name in one["attributes"]),
-        others=tuple((one["name"], tuple(one["attributes"])) for one in form["parties"] if not one["this_party"]),
+        others=tuple(
+            (one["name"], tuple(one["attributes"])) for one in form["parties"] if not one["this_party"]
+        ),
         records=None if aligning is not None else form["records"],
         tables=tuple(_tables(form)),
         learnt=tuple(_learnt(form)),
@@ -174,22 +177,51 @@ def _tables(form: dict[str, Any]) -> list[str]:
 
 def _learnt(form: dict[str, Any]) -> list[str]:
     masked, aligning = form["masked"], form["alignment"]
-    found = [f"Trusted: {form['protocol']['trusted']}."]
     if aligning is not None:
-        found.append(
+        return [
             "The curator and the other parties learn, up to noise, how many people are in which parties. "
-            "Nobody learns who."
-        )
-        return found
-    if masked is not None:
-        found.append(
-            f"{masked['tolerated']} of the {masked['others']} other parties may work together against your "
-            "institution without learning more than promised."
-        )
-        if masked["dealers"]:
-            found.append(f"Randomness that hides the rows is dealt by {', '.join(masked['dealers'])}.")
-    found.append("The synthetic table and what is computed from it may be passed on to anybody.")
-    return found
+            "Nobody learns who.",
+            f"Trusted: {form['protocol']['trusted']}.",
+        ]
+    if masked is None:
+        found = [f"Trusted: {form['protocol']['trusted']}."]
+    else:
+        found = [
+            "No other institution and no curator sees your rows or exact counts, as long as this holds:",
+            _colluding(masked["tolerated"], masked["others"]),
+            *_dealt(masked["dealers"]),
+            *_evaluated(masked),
+        ]
+    return [*found, "The synthetic table and what is computed from it may be passed on to anybody."]
+
+
+def _colluding(tolerated: int, others: int) -> str:
+    if tolerated >= others:
+        return "The other parties may all work together against your institution."
+    return f"At most {tolerated} of the {others} other parties work together against your institution."
+
+
+def _dealt(dealers: list[str]) -> list[str]:
+    if not dealers:
+        return []
+    if dealers == [CURATOR_DEALS]:
+        return [
+            "The curator, which deals the randomness that hides the rows, works together with no party. This "
+            "is meant for trials."
+        ]
+    names = ", ".join(dealers)
+    if len(dealers) >= REPLICATED:
+        return [
+            f"Of {names}, who deal the randomness that hides the rows, no two work together with a party."
+        ]
+    return [f"{names} deals the randomness that hides the rows, and works together with no party."]
+
+
+def _evaluated(masked: dict[str, Any]) -> list[str]:
+    if not masked["evaluators"]:
+        return []
+    names = ", ".join(masked["evaluators"])
+    return [f"Of {names}, who compute scores from hidden counts, no two work together."]
 
 
 def _unit(rows_per_person: int) -> str:

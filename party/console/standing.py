@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 
+from ...common.privacy.conversion import best_guess, zcdp_epsilon
 from ..approvals import Request
 from ..decisions import APPROVED
 from ..ledger_rows import LedgerSummary
+
+_DELTA = 1e-9
+"""Delta at which a limit in rho is put into words."""
 
 WIDTH, HEIGHT = 1000.0, 240.0
 """Size of the chart, in units of its own; the page stretches it."""
@@ -60,6 +64,11 @@ class Standing:
     def left(self) -> float:
         """What nothing has spent or reserved, zCDP; negative if the limit was lowered below that."""
         return self.lifetime - self.spent - self.reserved
+
+    @property
+    def guess(self) -> float:
+        """Chance of a right guess about one person, at most, from even odds, once all is spent."""
+        return best_guess(zcdp_epsilon(self.lifetime, _DELTA), _DELTA)
 
     def share(self, rho: float) -> float:
         """A cost as a share of the lifetime budget, within 0..1."""

@@ -116,7 +116,14 @@ def _of_requests(requests: Sequence[Request], names: Mapping[bytes, str], public
     for request in requests:
         release_id, purpose = request.terms.release_id, request.terms.purpose.about.purpose
         by = names.get(request.curator, "a curator that is not pinned any more")
-        yield Entry(request.at, "yes", REQUESTED, release_id, by, f"asked for a release: {purpose or 'no purpose stated'}")
+        yield Entry(
+            request.at,
+            "yes",
+            REQUESTED,
+            release_id,
+            by,
+            f"asked for a release: {purpose or 'no purpose stated'}",
+        )
         for number, decision in enumerate(request.decisions):
             because = f": {decision.reason}" if decision.reason else ""
             signed = "" if request.is_signed(number, public) else " (NOT SIGNED by this party)"

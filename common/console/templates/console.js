@@ -10,8 +10,11 @@ async function refresh() {
     const fresh = new DOMParser().parseFromString(text, "text/html");
     for (const part of document.querySelectorAll("[data-live]")) {
       const other = fresh.getElementById(part.id);
+      if (!other) continue;
+      const unfolded = part.querySelectorAll("details");
+      other.querySelectorAll("details").forEach((one, place) => { one.open = unfolded[place]?.open ?? false; });
       // What somebody is using stays as it is until the next change.
-      if (other && other.innerHTML !== part.innerHTML && !part.contains(document.activeElement))
+      if (other.innerHTML !== part.innerHTML && !part.contains(document.activeElement))
         part.replaceChildren(...other.childNodes);
     }
   } catch (error) {
@@ -21,5 +24,6 @@ async function refresh() {
   if (again) { again = false; refresh(); }
 }
 source.onmessage = refresh;
+document.addEventListener("focusout", refresh);
 source.onerror = () => { document.documentElement.classList.add("away"); };
 source.onopen = () => { document.documentElement.classList.remove("away"); };
