@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -16,6 +15,7 @@ from rich.console import Console
 from ..common.errors import DataError, MosaicError, PartyUnavailable, PolicyError
 from ..common.extras import require_extra
 from ..common.printable import printable
+from .console.command import console
 from .options import SpreadsheetSafe
 from .releasing.table_format import Format, TableFile, TableFormat
 
@@ -266,33 +266,6 @@ def abandon(
 
 
 @curator_commands.command()
-def console(
-    plan: _PlanFile,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder for the results; by default named like the plan, beside it.")
-    ] = None,
-    home: _Home = None,
-    port: Annotated[int, typer.Option(help="Port on this machine; 0 for a free one.")] = 0,
-) -> None:
-    """Serve pages to check, make and watch a release, for one browser of this machine, until stopped."""
-    require_extra("curator")
-    require_extra("console")
-    from ..common.console.serving import served
-    from ..common.stopping import Stop
-    from .console.operations import Operations
-    from .console.pages import Place, curator_pages
-
-    place = Place(plan, out or plan.with_name(f"{plan.stem}-release"), home or plan.parent)
-    stop, operations = Stop().at_signals(), Operations()
-    with (
-        contextlib.closing(operations),
-        served(partial(curator_pages, place, operations), stop, port) as address,
-    ):
-        typer.echo(f"open this address in a browser of this machine; it opens once: {address}")
-        stop.wait()
-
-
-@curator_commands.command()
 def verify(
     certificate: Annotated[Path, typer.Argument(help="The certificate of a release.")],
     federation: Annotated[Path, typer.Option(help="File of all cards, whose identities were compared.")],
@@ -389,3 +362,6 @@ def _run(session: Session, json_output: bool) -> None:
 
 def _resumable(stopped: MosaicError, folder: Path) -> MosaicError:
     return type(stopped)(f"{stopped}. The release stopped; resume it with: dpmosaic curator resume {folder}")
+
+
+curator_commands.command()(console)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from .console.command import console
 from .printing import print_rows
 from .release_commands import approve, deny, releases, show
 from .role_commands import Folder, Json, add_commands, ledger_of
@@ -50,27 +51,6 @@ def check(folder: Folder, json_output: Json = False) -> None:
         raise typer.Exit(1)
 
 
-@party_commands.command()
-def console(
-    folder: Folder,
-    port: Annotated[int, typer.Option(help="Port on this machine; 0 for a free one.")] = 0,
-) -> None:
-    """Serve pages to decide on releases, for one browser of this machine, until stopped (Ctrl-C)."""
-    from functools import partial
-
-    from ..common.extras import require_extra
-
-    require_extra("console")
-    from ..common.console.serving import served
-    from ..common.stopping import Stop
-    from .console.pages import party_pages
-
-    stop = Stop().at_signals()
-    with served(partial(party_pages, folder), stop, port) as address:
-        typer.echo(f"open this address in a browser of this machine; it opens once: {address}")
-        stop.wait()
-
-
 def _home() -> type[PartyHome]:
     from .home import PartyHome
 
@@ -78,5 +58,5 @@ def _home() -> type[PartyHome]:
 
 
 add_commands(party_commands, _home, listing="ledger")
-for _command in (releases, show, approve, deny):
+for _command in (releases, show, approve, deny, console):
     party_commands.command()(_command)

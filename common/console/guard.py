@@ -32,8 +32,8 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 _LOCKED = (
-    "This console is locked. It opens in the browser that first opened the address which the command printed. "
-    "If that was not you, end the command and start it again."
+    "This console is locked. It opens in the browser that first opened the address which the command "
+    "printed. If that was not you, end the command and start it again."
 )
 
 

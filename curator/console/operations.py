@@ -1,4 +1,4 @@
-"""Runs the curator's commands for a console, one at a time, each in a process of its own that can be stopped."""
+"""Runs the curator's commands for a console, one at a time, each in a process that can be stopped."""
 
 from __future__ import annotations
 

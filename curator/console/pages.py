@@ -174,11 +174,8 @@ def _allowed(shown: Shown, state: str) -> tuple[str, ...]:
     """The operations that can be started."""
     if shown.running:
         return ()
-    return (
-        PREFLIGHT,
-        FORECAST,
-        *{NOTHING: (RELEASE,), OPEN: (RESUME, ABANDON), ABANDONED: (ABANDON,)}.get(state, ()),
-    )
+    of_state = {NOTHING: (RELEASE,), OPEN: (RESUME, ABANDON), ABANDONED: (ABANDON,)}
+    return (PREFLIGHT, FORECAST, *of_state.get(state, ()))
 
 
 def _making(shown: Shown) -> Operation | None:

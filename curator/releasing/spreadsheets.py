@@ -1,4 +1,4 @@
-"""Columns of a table that a spreadsheet would run as formulas when it opens a CSV file; see `common.formulas`."""
+"""Columns of a table that a spreadsheet would run as formulas; see `common.formulas`."""
 
 from __future__ import annotations
 

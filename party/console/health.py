@@ -40,11 +40,9 @@ def health(home: PartyHome) -> Iterator[Line]:
     heard = "" if last is None else f"; the last event of its log was at {last[0]}"
     yield Line("Daemon", served, f"{'running' if served else 'not running: dpmosaic party serve'}{heard}")
     yield _line("Keys and files", home.check_files, "only their owner can read or change them")
-    certificate = home.keyring.certificate
-    days = (certificate.not_after - datetime.now(UTC)).days
-    yield _line(
-        "Certificate", home.check_certificate, f"valid until {certificate.not_after:%Y-%m-%d}, {days} days"
-    )
+    ends = home.keyring.certificate.not_after
+    left = f"valid until {ends:%Y-%m-%d}, for {(ends - datetime.now(UTC)).days} days"
+    yield _line("Certificate", home.check_certificate, left)
     yield _line("Disk", lambda: check_room(home.folder), "has room")
     yield _line("Policy and domain", lambda: _load(home), "can be read")
     yield _line("Source of the rows", lambda: _look(home), "can be reached")

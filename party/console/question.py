@@ -212,7 +212,7 @@ def _dealt(dealers: list[str]) -> list[str]:
     names = ", ".join(dealers)
     if len(dealers) >= REPLICATED:
         return [
-            f"Of {names}, who deal the randomness that hides the rows, no two work together with a party."
+            f"No two of {names}, who deal the randomness that hides the rows, work together with a party."
         ]
     return [f"{names} deals the randomness that hides the rows, and works together with no party."]
 
@@ -221,7 +221,7 @@ def _evaluated(masked: dict[str, Any]) -> list[str]:
     if not masked["evaluators"]:
         return []
     names = ", ".join(masked["evaluators"])
-    return [f"Of {names}, who compute scores from hidden counts, no two work together."]
+    return [f"No two of {names}, who compute scores from hidden counts, work together."]
 
 
 def _unit(rows_per_person: int) -> str:

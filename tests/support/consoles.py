@@ -1,4 +1,4 @@
-"""Institutions with a past, for consoles: finished, running, denied and waiting releases, and hostile texts."""
+"""An institution with a past, for its console: finished, running and waiting releases, and hostile texts."""
 
 import contextlib
 import hashlib
