@@ -25,7 +25,8 @@ class Question:
 
     Attributes:
         release_id: id of the release.
-        status: what became of it so far: "waiting", "approved", "running", "finished", "stopped" or "denied".
+        status: what became of it so far: "waiting", "approved", "running", "finished", "stopped", "denied", or
+            "ended" if it was running when it was denied.
         warnings: what speaks against it, as sentences.
         curator: name of the pinned curator that asks; empty if it is not pinned any more.
         purpose: what it is for; empty if it is not stated.
@@ -124,7 +125,7 @@ def question_of(form: dict[str, Any], today: date) -> Question:
 def _status(form: dict[str, Any]) -> str:
     state = None if form["ledger"] is None else form["ledger"]["state"]
     if form["state"] == DENIED:
-        return "denied"
+        return "denied" if state is None else "ended"
     if state is not None:
         return {OPEN: "running", CERTIFIED: "finished", ABANDONED: "stopped"}[state]
     return {PENDING: "waiting", APPROVED: "approved"}[form["state"]]
