@@ -25,8 +25,8 @@ class Question:
 
     Attributes:
         release_id: id of the release.
-        status: what became of it so far: "waiting", "approved", "running", "finished", "stopped", "denied", or
-            "ended" if it was running when it was denied.
+        status: what became of it so far: "waiting", "approved", "running", "finished", "stopped", "denied",
+            or "ended" if it was running when it was denied.
         warnings: what speaks against it, as sentences.
         curator: name of the pinned curator that asks; empty if it is not pinned any more.
         purpose: what it is for; empty if it is not stated.

@@ -52,7 +52,8 @@ INACCESSIBLE = """() => {
   for (const one of document.querySelectorAll("button, a, summary"))
     if (!one.textContent.trim()) wrong.push(`without a name: ${one.outerHTML}`);
   for (const one of document.querySelectorAll("[aria-labelledby]"))
-    if (!document.getElementById(one.getAttribute("aria-labelledby"))) wrong.push(`no label: ${one.outerHTML}`);
+    if (!document.getElementById(one.getAttribute("aria-labelledby")))
+      wrong.push(`no label: ${one.outerHTML}`);
   const ids = [...document.querySelectorAll("[id]")].map(one => one.id);
   if (new Set(ids).size !== ids.length) wrong.push("an id is used twice");
   return wrong;

@@ -1,17 +1,18 @@
 """An institution with a past, for its console: finished, running and waiting releases, and hostile texts."""
 
 import contextlib
+import copy
 import hashlib
+import shutil
 from dataclasses import replace
 from fractions import Fraction
 
 from dpmosaic.common.about import About
-from dpmosaic.common.console.serving import served
 from dpmosaic.common.errors import PolicyError
 from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.statement import Claim
-from dpmosaic.common.stopping import Stop
+from dpmosaic.party.home import PartyHome
 from support.operators import Operator, proposed
 from support.terms import id_of
 
@@ -61,14 +62,14 @@ def institution(folder):
     for release_id, finish in ((FINISHED, True), (RUNNING, False)):
         terms = ask(operator, release_id, budget=budget)
         operator.run("approve", release_id, "--yes", "--by", "M. Officer", "--reason", "board of 12 November")
-        run(operator, terms, spent=0.125, finish=finish)
+        run(operator, terms, spent=0.1, finish=finish)
     ask(operator, WAITING)
     ask(operator, HOSTILE, NASTY, words="<b>1 pair</b>", budget=Budget(zcdp_rho=0.3))
     return operator
 
 
-@contextlib.contextmanager
-def open_console(pages):
-    """The address of a console while it is served."""
-    with served(pages, Stop()) as address:
-        yield address
+def copied(operator, folder):
+    """The same operator on a copy of the institution's files."""
+    twin = copy.copy(operator)
+    twin.home = PartyHome.open(shutil.copytree(operator.home.folder, folder / "clinic"))
+    return twin

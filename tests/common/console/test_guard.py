@@ -145,7 +145,9 @@ def test_no_other_method_changes_anything(inside, pages, method):
 
 
 def test_every_reply_forbids_other_resources_frames_scripts_and_copies(inside):
-    replies = [inside.get(path) for path in ("/", "/nothing", "/refuse", "/plain", "/console.css", "/console.js")]
+    replies = [
+        inside.get(path) for path in ("/", "/nothing", "/refuse", "/plain", "/console.css", "/console.js")
+    ]
     replies += [inside.get("/", Host="evil.example"), inside.get("/", Cookie=None), inside.post("/change")]
     for _, headers, _ in replies:
         policy = headers["Content-Security-Policy"]

@@ -41,6 +41,7 @@ CUT = """() => {
   return cut;
 }"""
 
+
 def reports(domain):
     certificate = Certificate.from_json(certificate_form(domain))
     synthetic, real = rows(300, 1, domain), rows(200, 2, domain)

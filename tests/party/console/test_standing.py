@@ -20,7 +20,9 @@ def summary(label, granted, spent, state):
 
 def request(label, *days):
     decisions = [Decision(APPROVED, "me", f"2026-01-{day:02}T00:00:00+00:00", "") for day in days]
-    return Request(terms_of(id_of(label)), b"c" * 32, b"s" * 64, "2026-01-01T00:00:00+00:00", tuple(decisions))
+    return Request(
+        terms_of(id_of(label)), b"c" * 32, b"s" * 64, "2026-01-01T00:00:00+00:00", tuple(decisions)
+    )
 
 
 SUMMARIES = [summary("a", 2, 1, CERTIFIED), summary("b", 3, 1, OPEN), summary("c", 4, 0, ABANDONED)]
@@ -72,5 +74,7 @@ def test_a_chart_of_more_than_the_limit_stays_within_its_frame():
 
 def test_a_denial_is_no_step():
     denied = Decision(DENIED, "me", "2026-01-09T00:00:00+00:00", "")
-    late = Request(*[getattr(REQUESTS[0], name) for name in ("terms", "curator", "signature", "at")], (denied,))
+    late = Request(
+        *[getattr(REQUESTS[0], name) for name in ("terms", "curator", "signature", "at")], (denied,)
+    )
     assert standing_of(Fraction(1), SUMMARIES[:1], [late]).parts[0].day == ""
