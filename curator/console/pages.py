@@ -121,16 +121,18 @@ class CuratorPages:
         return self.site.to("/")
 
     async def events(self, request: Request) -> Response:
-        """Server-sent events: a message for every change."""
-        return StreamingResponse(self._changes(), media_type="text/event-stream")
+        """Server-sent events: a message for every change since the page was made."""
+        since = request.query_params.get("since", "")
+        seen = int(since) if since.isdecimal() else 0
+        return StreamingResponse(self._changes(seen), media_type="text/event-stream")
 
     def end(self, request: Request) -> Response:
         """Ends the console, and stops what runs."""
         self.stop.request()
         return self.site.page("ended.html", "")
 
-    async def _changes(self) -> AsyncIterator[str]:
-        seen, silent = self.operations.shown().version, 0
+    async def _changes(self, seen: int) -> AsyncIterator[str]:
+        silent = 0
         yield "retry: 2000\n\n"
         while True:
             await asyncio.sleep(_EVERY_S)
