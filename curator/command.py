@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from rich.console import Console
 from ..common.errors import DataError, MosaicError, PartyUnavailable, PolicyError
 from ..common.extras import require_extra
 from ..common.printable import printable
+from .console.command import console
 from .options import Settings, SpreadsheetSafe, parsed
 from .plan_command import plan
 from .releasing.table_format import Format, TableFile, TableFormat
@@ -122,7 +124,14 @@ curator_commands.command()(plan)
 
 
 @curator_commands.command()
-def preflight(plan: _PlanFile, home: _Home = None, settings: Settings = None) -> None:
+def preflight(
+    plan: _PlanFile,
+    home: _Home = None,
+    settings: Settings = None,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object for each check.")
+    ] = False,
+) -> None:
     """Check everything that could stop a release, and what all parties say to it; charges nothing."""
     require_extra("curator")
     from .forecasting.preflight import preflight as run_checks
@@ -133,6 +142,9 @@ def preflight(plan: _PlanFile, home: _Home = None, settings: Settings = None) ->
     read = ReleasePlan.load(plan).with_settings(parsed(settings))
     for line in run_checks(CuratorHome.open(home or plan.parent), read):
         failed += not line.passed
+        if json_output:
+            typer.echo(json.dumps(asdict(line)))
+            continue
         colour = None if line.passed else typer.colors.RED
         typer.secho(
             printable(f"{'ok  ' if line.passed else 'FIX'}  {line.about}: {line.what}: {line.finding}"),
@@ -356,3 +368,6 @@ def _run(session: Session, json_output: bool) -> None:
 
 def _resumable(stopped: MosaicError, folder: Path) -> MosaicError:
     return type(stopped)(f"{stopped}. The release stopped; resume it with: dpmosaic curator resume {folder}")
+
+
+curator_commands.command()(console)

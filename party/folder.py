@@ -292,12 +292,17 @@ class Home(ABC):
         return found
 
     def is_served(self) -> bool:
-        """Whether a daemon runs on this folder."""
+        """Whether a daemon has locked the folder."""
         try:
-            with self.claimed():
-                return False
-        except DataError:
-            return True
+            file = (self.folder / "serve.lock").open("rb")
+        except OSError:
+            return False
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                return True
+        return False
 
     def _pinned_at(self, curator: str) -> Path:
         return self.keyring.folder / _TRUSTED / f"{check_name(curator)}.json"
