@@ -195,6 +195,7 @@ class MaskedMeasurer(ScoringMeasurer):
         self._multiplied: set[tuple[int, Chain]] = set()
         self._seeded: set[int] = set()
         self._ordered: set[int] = set()
+        self._sigmas: dict[tuple[Fraction, tuple[int, ...]], float] = {}
         self._asked = 0
         self._asking = asking or Asking()
         self._finder = LabelFinder(federation, terms, self._asking)
@@ -208,9 +209,15 @@ class MaskedMeasurer(ScoringMeasurer):
         self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False, groups: Groups = ()
     ) -> float:
         """Standard deviation of every cell; infinite if openings exceed their limit, or terms exclude it."""
-        if is_too_large(self._terms, self.domain, clique, groups):
+        if is_too_large(self._terms, self.domain, clique, groups) or not self._plan.feasible(clique, groups):
             return math.inf
-        return masked_sigma(self._plan, self._unit, clique, zcdp_rho, interaction, groups)
+        # A mechanism asks for thousands of cliques of few shapes.
+        shape = grouped_shape(self.domain.shape(clique), groups) if interaction else ()
+        if (zcdp_rho, shape) not in self._sigmas:
+            self._sigmas[zcdp_rho, shape] = masked_sigma(
+                self._plan, self._unit, clique, zcdp_rho, interaction, groups
+            )
+        return self._sigmas[zcdp_rho, shape]
 
     def is_sampled(self, clique: Clique) -> bool:
         """See `Measurer.is_sampled`."""

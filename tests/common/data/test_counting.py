@@ -89,7 +89,7 @@ def test_kept_counts_cannot_be_changed():
 
 
 def test_a_table_keeps_counts_only_as_far_as_there_is_room(monkeypatch):
-    monkeypatch.setattr("dpmosaic.common.data.counting._KEPT_CELLS", 100)
+    monkeypatch.setattr("dpmosaic.common.data.counting.KEPT_CELLS", 100)
     rows = table()
     pairs = list(itertools.combinations(SIZES, 2))
     for _ in range(2):
