@@ -82,8 +82,8 @@ def test_a_release_of_a_billion_records_has_bounded_rows_and_states_small_errors
         DOMAIN,
         TRUSTED,
         Adjacency.ZERO_OUT,
-        mechanism_named("mst"),
-        Workload.wanted(DOMAIN, "2way", None),
+        mechanism_named("independent"),
+        Workload.wanted(DOMAIN, "1way", None),
         Budget(1.0, 1e-9),
     )
     measurer = measurer_of(table, "1x1", order.granted, "trusted")
@@ -93,4 +93,4 @@ def test_a_release_of_a_billion_records_has_bounded_rows_and_states_small_errors
     for bound in released.certificate.error_bounds:
         shares = released.synthetic.marginal(bound.clique) / 5000
         error = np.abs(shares - table.marginal(bound.clique) / 100).sum() / 2
-        assert error <= bound.total_variation < 0.01
+        assert error <= bound.total_variation < 0.001
