@@ -1,7 +1,7 @@
 """What the curator needs to pass a large message from party to party; whether compression would pay.
 
 Sender and receiver are processes that listen, with mutual TLS; the curator is this process. A line for each
-size and each pause of the receiver has MiB a second, processor seconds of the curator for each GiB, and how many
+size and each pause of the receiver has MiB a second, processor seconds of the curator for each GiB, and how
 MiB its peak memory has grown since it relayed a small message. Then, for each kind of payload, its size
 after zlib at level 1 relative to before, and how much a core compresses a second relative to what the relay
 carried in the same run.
