@@ -28,6 +28,7 @@ from ..common.keyring import (
     write_private,
 )
 from ..common.wire.tls import TlsSide, secure_channel
+from .direct import NO_DIRECT, Direct
 from .ledger import Ledger
 from .ledger_rows import create_database
 from .role import Role
@@ -48,6 +49,7 @@ class Opened:
         lifetime: upper limit of the budget of all releases, zCDP; None if nothing is charged.
         checks: name -> check, which raises if the daemon cannot answer.
         proxy: URL of the proxy through which it dials a curator; None for none.
+        direct: openings from party to party without the curator.
     """
 
     role: Role[Any]
@@ -57,6 +59,7 @@ class Opened:
     lifetime: Fraction | None
     checks: dict[str, Callable[[], None]]
     proxy: str | None = None
+    direct: Direct = NO_DIRECT
 
 
 @dataclass(frozen=True)
@@ -157,6 +160,10 @@ class Home(ABC):
         """The federations whose cards are pinned."""
         folder = self.keyring.folder / _TRUSTED
         return [FederationList.from_json(read_json(path)) for path in sorted(folder.glob("*.json"))]
+
+    def cards(self) -> dict[str, Card]:
+        """The pinned cards of parties, by name."""
+        return {card.name: card for known in self.trusted() for card in known.parties}
 
     def pinned(self) -> dict[str, bytes]:
         """Names and identities of the pinned parties and dealers."""

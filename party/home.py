@@ -16,6 +16,7 @@ from .approvals import Approvals
 from .counting.catalogue import engine_of
 from .counting.rows import CountedRows
 from .counting.spool import empty
+from .direct import Direct
 from .folder import LEDGER, Home, Opened
 from .held import HeldRows
 from .identifiers import Identifiers
@@ -73,7 +74,10 @@ class PartyHome(Home):
             }
             party, lifetime = self.party(settings, ledger, approvals), settings.policy.lifetime_rho
             serve = settings.serve
-            yield Opened(party, ledger, serve.listen, serve.metrics, lifetime, checks, serve.proxy)
+            direct = Direct(
+                settings.direct.get("send", {}), frozenset(settings.direct.get("take", [])), self.cards
+            )
+            yield Opened(party, ledger, serve.listen, serve.metrics, lifetime, checks, serve.proxy, direct)
 
     def party(self, settings: Settings, ledger: Ledger, approvals: Approvals) -> Party:
         """The party; reads its rows, or has them encoded where they are."""

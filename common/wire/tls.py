@@ -19,6 +19,7 @@ METHODS = (
     "Introduce",
     "Open",
     "Deal",
+    "Push",
     "Deliver",
     "Align",
     "Multiply",
@@ -66,12 +67,14 @@ class TlsSide:
         certificate: certificate that it shows.
         pinned: certificates of peers that it accepts.
         identities: identity of each pinned curator, by the fingerprint of its certificate; a party's side.
+        peers: identity of each party that may send openings here, by the fingerprint of its certificate.
     """
 
     key: bytes
     certificate: Certificate
     pinned: tuple[Certificate, ...]
     identities: Mapping[str, bytes] = field(default_factory=dict)
+    peers: Mapping[str, bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.certificate.is_of(self.key):
