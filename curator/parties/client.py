@@ -145,12 +145,15 @@ class PartyClient:
             return False
         pushed = PushRequest(request, other.name, sender)
         try:
-            self._single("Push", [queries.encode_push_request(pushed)])
+            self._push(pushed)
         except PartyUnavailable:
             if self._direct is DirectStreams.REQUIRED:
                 raise
             return False
         return True
+
+    def _push(self, request: PushRequest) -> None:
+        self._single("Push", [queries.encode_push_request(request)])
 
     def relay_dealt(self, sender: int, request: DealRequest, recipient: PartyClient) -> None:
         """Relays what this dealer deals to a party, frame by frame.
