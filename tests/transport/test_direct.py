@@ -1,4 +1,4 @@
-"""Openings go straight from party to party, over pinned TLS, where both policies say so; nothing else does."""
+"""Openings go straight from party to party, over pinned TLS, where both policies say so; else nothing."""
 
 from fractions import Fraction
 from types import SimpleNamespace
