@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 
 import grpc
 
-from ..common.card import CURATOR, Card, FederationList, as_text, check_name_of_role, read_json
+from ..common.card import CURATOR, PARTY, Card, FederationList, as_text, check_name_of_role, read_json
 from ..common.crypto.certificates import check_name
 from ..common.data.domain import Domain
 from ..common.errors import DataError, PolicyError
@@ -29,6 +29,7 @@ from ..common.keyring import (
 )
 from ..common.notices import Notify
 from ..common.wire.tls import TlsSide, secure_channel
+from .direct import NO_DIRECT, Direct
 from .ledger import Ledger
 from .ledger_format import create_database
 from .role import Role
@@ -53,6 +54,7 @@ class Opened:
         proxy: URL of the proxy through which it dials a curator; None for none.
         notify: how its operator is told of events; None for not at all.
         watched: event -> condition of the role, of which its operator is told.
+        direct: openings from party to party without the curator.
     """
 
     role: Role[Any]
@@ -64,6 +66,7 @@ class Opened:
     proxy: str | None = None
     notify: Notify | None = None
     watched: dict[str, Condition] = field(default_factory=dict)
+    direct: Direct = NO_DIRECT
 
 
 @dataclass(frozen=True)
@@ -174,6 +177,10 @@ class Home(ABC):
         """The federations whose cards are pinned."""
         folder = self.keyring.folder / _TRUSTED
         return [FederationList.from_json(read_json(path)) for path in sorted(folder.glob("*.json"))]
+
+    def cards(self) -> dict[str, Card]:
+        """The pinned cards of parties, by name."""
+        return {card.name: card for card in self._latest().values() if card.role == PARTY}
 
     def pinned(self) -> dict[str, bytes]:
         """Names and identities of the pinned parties and dealers."""

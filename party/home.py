@@ -17,6 +17,7 @@ from .approvals import Approvals
 from .counting.catalogue import engine_of
 from .counting.rows import CountedRows
 from .counting.spool import empty
+from .direct import Direct
 from .folder import LEDGER, Home, Opened
 from .held import HeldRows
 from .identifiers import Identifiers
@@ -84,6 +85,9 @@ class PartyHome(Home):
             if settings.notify is not None and settings.notify.budget_below:
                 below = settings.notify.budget_below
                 watched[BUDGET_LOW] = budget_low(lifetime, ledger.reserved, below)
+            direct = Direct(
+                settings.direct.get("send", {}), frozenset(settings.direct.get("take", [])), self.cards
+            )
             yield Opened(
                 party,
                 ledger,
@@ -94,6 +98,7 @@ class PartyHome(Home):
                 serve.proxy,
                 settings.notify,
                 watched,
+                direct,
             )
 
     def party(self, settings: Settings, ledger: Ledger, approvals: Approvals) -> Party:

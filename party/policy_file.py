@@ -74,6 +74,11 @@ listen = "127.0.0.1:7443"        # host:port; the curator's machine must reach i
 # metrics = "127.0.0.1:9464"     # for Prometheus; needs pip install 'dpmosaic[metrics]'
 # proxy = "http://proxy:3128"    # with --attach: dials the curator by CONNECT through this HTTP proxy
 
+[direct]
+# Openings go to and from these pinned parties without the curator, sealed all the same, if both say so.
+# send = { other = "other.example.org:7443" }   # the party's machine must reach it
+# take = ["other"]                              # needs listen in [serve] where they reach it
+
 """
 _NOTIFY_TEMPLATE = """
 # [notify]                       # of releases that wait, budget, certificate, health
@@ -123,6 +128,7 @@ class Settings:
         policy: the limits.
         approval: whether a person approves every release.
         serve: how the daemon is reached.
+        direct: `send` and `take`, of openings without the curator.
         domain: of the party's attributes.
         key: column that names the person of each row; None if there is none.
         identifiers: agreed name -> column of each identifier; empty if the policy allows no alignment.
@@ -134,6 +140,7 @@ class Settings:
     policy: Policy
     approval: bool
     serve: Serve
+    direct: Mapping[str, Any]
     domain: Domain
     key: str | None
     identifiers: Mapping[str, str]
@@ -164,6 +171,7 @@ class Settings:
             limits,
             policy.get("approval", True),
             Serve.of(content),
+            content.get("direct", {}),
             domain,
             key,
             identifiers if limits.max_alignment_rho else {},

@@ -42,6 +42,16 @@ _RECORDS = Table(
     }
 )
 
+_DIRECT = Table(
+    {
+        "send": Key(
+            MapOf(Text(r"[^\s]+:[0-9]{1,5}", "HOST:PORT")),
+            "Pinned parties to which this one sends them, and addresses.",
+        ),
+        "take": Key(_NAMES, "Pinned parties from which it takes them."),
+    }
+)
+
 _POLICY = Table(
     {
         "protocols": Key(_NAMES, "Protocols that the institution allows."),
@@ -76,6 +86,7 @@ FORM = Table(
         "source": Key(_SOURCE, "Where the rows live.", required=True),
         "records": Key(_RECORDS, "Whose records they are."),
         "serve": Key(SERVE, "How the daemon is reached."),
+        "direct": Key(_DIRECT, "Openings from party to party without the curator."),
         "workers": Key(WORKERS, "What computes beside its calls."),
         "notify": Key(NOTIFY, "How the operator is told of what waits, runs out or fails."),
         "policy": Key(_POLICY, "What the institution allows; what is left out stays closed."),

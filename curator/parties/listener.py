@@ -21,10 +21,11 @@ import grpc
 from ...common.errors import DataError, PartyUnavailable, ProtocolError
 from ...common.keyring import read_private, write_private
 from ...common.wire import attached
+from ...common.wire.sending import Sending
 from ...common.wire.status import error_of, refuse
 from ...common.wire.tls import OPTIONS, TlsSide
 from .attached import AttachmentServer, finish
-from .connection import RetryPolicy, Sending
+from .connection import RetryPolicy
 
 _SERVICE, _LEND = "dpmosaic.v1.Listener", "Lend"
 _PARTY, _ARRIVAL = "party", "arrival-seconds"

@@ -56,6 +56,8 @@ variant = "default"
 call_seconds = 3600.0           # deadline of one call to a party
 tries = 6                       # of a call to a party that cannot be reached
 {listen}       # for parties that dial the curator
+# direct = "allowed"            # openings go straight from party to party where both policies say so;
+                                # "required" refuses parties that do not
 
 # The parties of a slice hold the same records in the same order, or are aligned, and different slices hold
 # different people.

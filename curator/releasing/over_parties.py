@@ -87,6 +87,7 @@ def release_over_parties(
         marks=marks,
         aligned=aligned,
         chosen=order.chosen,
+        direct=plan.direct,
         refused=giving_up(journal),
         recalled=journal.note("certificate") is not None,
     )

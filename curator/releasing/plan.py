@@ -19,6 +19,7 @@ from ...common.protocols.masked.dealers import CURATOR_DEALS, check_dealers
 from ...common.protocols.registry import MASKED, Protocol, protocol_named
 from ..mechanisms.catalogue import mechanism_named
 from ..parties.connection import RetryPolicy
+from ..parties.direct_streams import DirectStreams
 from .alignment_order import AlignmentOrder
 from .bins_share import DEFAULT_SHARE, check_coded, check_share
 from .plan_form import DEFAULT_MECHANISM, plan_form
@@ -51,6 +52,7 @@ class ReleasePlan:
         call_s: deadline of one call, in seconds.
         tries: tries of a call to an unreachable party.
         listen: host and port for parties that dial the curator; None if no party does.
+        direct: when openings go straight from party to party.
         alignment: how the parties' rows are aligned; None if the parties of a slice hold the same records.
         bins_share: share of the budget by which a release of its own chooses the codes of open attributes;
             None if the domain has none.
@@ -78,6 +80,7 @@ class ReleasePlan:
     call_s: float
     tries: int
     listen: str | None
+    direct: DirectStreams
     alignment: AlignmentOrder | None
     bins_share: float | None
     about: About
@@ -148,6 +151,7 @@ class ReleasePlan:
             float(network.get("call_seconds", 3600.0)),
             network.get("tries", 6),
             network.get("listen"),
+            DirectStreams(network.get("direct", DirectStreams.NEVER)),
             _alignment(form.get("alignment"), protocol, release),
             _bins_share(form.get("bins"), domain),
             _about(form.get("about", {})),

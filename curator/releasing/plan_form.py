@@ -12,6 +12,7 @@ from ...common.protocols.alignment.plan import FIRST, KEYINGS, REFUSE
 from ...common.protocols.masked.one_hot import CHECK
 from ...common.protocols.registry import protocol_names
 from ..mechanisms.catalogue import entry_named, mechanism_names, parameter_forms
+from ..parties.direct_streams import DirectStreams
 
 DEFAULT_MECHANISM = "mosaic"
 
@@ -54,6 +55,7 @@ _NETWORK = Table(
         "call_seconds": Key(POSITIVE, "Deadline of one call to a party."),
         "tries": Key(whole(1), "Tries of a call to a party that cannot be reached."),
         "listen": Key(Text(), "host:port for parties that dial the curator."),
+        "direct": Key(Choice(tuple(DirectStreams)), "Openings from party to party without the curator."),
     }
 )
 

@@ -74,14 +74,14 @@ def _serve(
             log: Log = EventLog(log_to, shareable)
             checks = opened.checks
             checks["disk"] = partial(check_room, home.folder)
-            servicer = PartyServicer(opened.role, checks=checks)
+            side = Reread(lambda: opened.direct.side(home.side()), home.keyring.folder)
+            servicer = PartyServicer(opened.role, checks=checks, direct=opened.direct, side=side)
             counting: Metrics | None = None
             if (metrics_at := metrics or opened.metrics) is not None:
                 counting = Metrics(opened.ledger, opened.lifetime, checks, home.role)
                 log(Event("metrics", code="SERVING", address=counting.start(metrics_at)))
                 log = counting.logged(log)
             if attach is None:
-                side = Reread(home.side, home.keyring.folder)
                 server = PartyServer(servicer, side, listen or opened.listen, Health(checks, log), log)
                 checks["reload"] = server.certificates.check_current
                 server.start()

@@ -127,6 +127,8 @@ listen = "0.0.0.0:1"
         (SOURCE + "identifiers = { 'a:b' = 'nid' }\n", "lower-case letters, digits and underscores.*'a:b'"),
         (SOURCE + 'key = "a"\n', "column 'a' identifies people"),
         (SOURCE + 'identifiers = { national_id = "a" }\n', "column 'a' identifies people"),
+        (SOURCE + '[direct]\nsend = { b = "b" }\n', r"send b in \[direct\]: expected HOST:PORT"),
+        (SOURCE + "[direct]\ntake = 'b'\n", "expected a list of names, got a text"),
         (SOURCE + "[policy\n", "not TOML"),
     ],
 )

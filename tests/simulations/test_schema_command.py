@@ -89,11 +89,11 @@ def examples():
         yield of, "template", tomllib.loads(text)
         for line, whole in with_comments(text):
             yield of, line, tomllib.loads(whole)
-    for block in re.findall(
-        r"```toml\n# (plan|policy)\.toml.*?\n(.*?)```", (DOCS / "alignment.md").read_text(), re.S
-    ):
-        of = WrittenFile(block[0])
-        yield of, "alignment.md", (PLAN if of is WrittenFile.PLAN else POLICY) | tomllib.loads(block[1])
+    for name in ("alignment.md", "operators-guide.md"):
+        page = (DOCS / name).read_text(encoding="utf-8")
+        for kind, block in re.findall(r"```toml\n# (plan|policy)\.toml.*?\n(.*?)```", page, re.DOTALL):
+            of = WrittenFile(kind)
+            yield of, name, (PLAN if of is WrittenFile.PLAN else POLICY) | tomllib.loads(block)
     page = (DOCS / "describe-your-table.md").read_text(encoding="utf-8")
     for number, example in enumerate(re.findall(r"```json\n(.*?)```", page, flags=re.DOTALL), start=1):
         yield WrittenFile.DOMAIN, f"describe-your-table.md {number}", json.loads(example)

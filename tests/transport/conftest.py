@@ -14,6 +14,7 @@ from dpmosaic.common.wire.tls import TlsSide, secure_channel
 from dpmosaic.curator.parties.attached import AttachedConnection, AttachmentServer
 from dpmosaic.curator.parties.connection import RetryPolicy, dial
 from dpmosaic.curator.parties.listener import LentConnection, Listener, lender
+from dpmosaic.party.direct import NO_DIRECT
 from dpmosaic.party.serving.attachment import Attachment
 from dpmosaic.party.serving.health import Health
 from dpmosaic.party.serving.server import PartyServer
@@ -39,7 +40,8 @@ def servicer_of(table=TABLE, policy=POLICY):
 class Loopback:
     """One listening party; `party` and `curator` are keys and certificates, `pinned` those it accepts."""
 
-    def __init__(self, servicer=None, party=None, curator=None, checks=None):
+    def __init__(self, servicer=None, party=None, curator=None, checks=None, direct=NO_DIRECT):
+        self.direct = direct
         self.party, self.curator = party or pair("north"), curator or pair("curator")
         self.pinned = [self.curator[1]]
         self.identities = {}
@@ -58,7 +60,7 @@ class Loopback:
         self.server.start()
 
     def side(self):
-        return TlsSide(*self.party, tuple(self.pinned), self.identities)
+        return self.direct.side(TlsSide(*self.party, tuple(self.pinned), self.identities))
 
     def wait_for_reload(self):
         """Waits until connections get changed certificates."""
