@@ -67,7 +67,7 @@ class Notify:
         command, webhook = section.get("command", []), section.get("webhook", "")
         if bool(command) == bool(webhook):
             raise DataError(f"{name}: [notify] needs either command or webhook; give one of them")
-        if not all(isinstance(word, str) for word in command):
+        if not isinstance(command, list) or not all(isinstance(word, str) for word in command):
             raise DataError(f"{name}: command in [notify] is a list of a program and its arguments; fix it")
         if webhook and not _is_safe(webhook):
             raise DataError(f"{name}: webhook in [notify] has to begin with https://; fix it")

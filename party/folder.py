@@ -211,7 +211,9 @@ class Home(ABC):
                     f"the ledger was restored from a backup; run dpmosaic {self.role} recount before the "
                     "identity is replaced"
                 )
-            return replace(self, keyring=self.keyring.rotated(self.role))
+            keyring = self.keyring.rotated(self.role, recounted=ledger.was_recounted())
+            ledger.handed_over()
+            return replace(self, keyring=keyring)
 
     def revoke(self, curator: str) -> None:
         """Removes a pinned curator and its federation; further calls of it are refused.

@@ -20,7 +20,7 @@ _DELIVERY_S = 30.0
 
 @contextlib.contextmanager
 def told(home: CuratorHome) -> Iterator[None]:
-    """Sends a notice if a party does not answer, or if a release waits for an operator; raises the same error.
+    """Sends a notice if a party does not answer, or if a release waits for an operator; hides no error.
 
     Args:
         home: folder of the curator.
@@ -54,10 +54,10 @@ def notify_of(home: CuratorHome) -> Notify | None:
         form = tomllib.loads(path.read_text(encoding="utf-8"))
     except ValueError as cause:
         raise DataError(f"{path} is not TOML: {cause}; fix the line") from cause
-    unknown = [key for key in form.get("notify", {}) if key not in KEYS] + [k for k in form if k != "notify"]
-    if unknown:
+    section = form.get("notify")
+    if form.keys() != {"notify"} or not isinstance(section, dict) or not section.keys() <= KEYS.keys():
         raise DataError(
-            f"{path}: expected a section [notify] with {', '.join(KEYS)}, got {unknown[0]!r}; fix it"
+            f"{path}: expected one section [notify] with the keys {', '.join(KEYS)}, got another; fix it"
         )
     return Notify.of(NAME, form)
 
