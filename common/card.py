@@ -6,13 +6,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .crypto.certificates import Certificate, check_name
 from .crypto.identity import Identity, verify
-from .data.domain import Domain
 from .errors import DataError, ProtocolError
 from .handover import Handover, path, read_handovers
+
+if TYPE_CHECKING:
+    from .data.domain import Domain
 
 _CARD, _FEDERATION = "dpmosaic card 1", "dpmosaic federation 1"
 PARTY, DEALER, CURATOR = "party", "dealer", "curator"
@@ -75,6 +77,8 @@ class Card:
         Raises:
             DataError: it is not a card, or was altered.
         """
+        from .data.domain import Domain
+
         try:
             if not isinstance(form, dict) or form["format"] != _CARD:
                 raise KeyError("format")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..common.card import PARTY
 from ..common.data.domain import Domain
@@ -17,15 +17,18 @@ from ..common.notices import Notify
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.alignment.match_keys import check_identifier
 from ..common.workers import Workers
+from .names import POLICY
 from .policy import Policy, Records
-from .sources.catalogue import source_of
-from .sources.source import Source
 from .toml_file import SERVE, Keys, Serve, check_least, read_toml
 from .working import TEMPLATE as WORKERS_TEMPLATE
 from .working import WORKERS, workers_of
 
-NAME = "policy.toml"
+if TYPE_CHECKING:
+    from .sources.source import Source
+
 _GUARANTEED = "guaranteed"
+
+NAME = POLICY
 
 _TIMEOUT_S = 3600.0
 """Seconds that a statement of the source's engine may take, unless the policy says otherwise."""
@@ -234,6 +237,8 @@ class Settings:
         Raises:
             DataError: none is named, or more than one, or it is not there.
         """
+        from .sources.catalogue import source_of
+
         return source_of(self._source, self._folder)
 
 

@@ -22,8 +22,9 @@ from dpmosaic.common.errors import DataError, PolicyError
 from dpmosaic.common.handover import Handover
 from dpmosaic.common.keyring import write_private
 from dpmosaic.party.folder import LEDGER, Reread
-from dpmosaic.party.home import CODES, REQUESTS, PartyHome
+from dpmosaic.party.home import PartyHome
 from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.names import CODES, REQUESTS
 from dpmosaic.party.policy_file import Settings
 from dpmosaic.party.serving.daemon import serve
 from support.ledgers import DATA, SECRET, TERMS, anything
