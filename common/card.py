@@ -6,13 +6,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .crypto.certificates import Certificate, check_name
 from .crypto.identity import Identity, verify
-from .data.domain import Domain
 from .errors import DataError, ProtocolError
-from .handover import Handover, leads, read_handovers
+from .handover import Handover, path, read_handovers
+
+if TYPE_CHECKING:
+    from .data.domain import Domain
 
 _CARD, _FEDERATION = "dpmosaic card 1", "dpmosaic federation 1"
 PARTY, DEALER, CURATOR = "party", "dealer", "curator"
@@ -75,6 +77,8 @@ class Card:
         Raises:
             DataError: it is not a card, or was altered.
         """
+        from .data.domain import Domain
+
         try:
             if not isinstance(form, dict) or form["format"] != _CARD:
                 raise KeyError("format")
@@ -99,7 +103,11 @@ class Card:
 
     def follows(self, identity: bytes) -> bool:
         """Whether this is the same member as the one that had this identity: by it, or by its hand-overs."""
-        return leads(self.handovers, self.role, self.name, identity, self.identity)
+        return self.path_from(identity) is not None
+
+    def path_from(self, identity: bytes) -> tuple[Handover, ...] | None:
+        """The hand-overs from an identity to that of the card; None if none lead there."""
+        return path(self.handovers, self.role, self.name, identity, self.identity)
 
     def _body(self) -> dict[str, Any]:
         return {

@@ -24,6 +24,8 @@ class Handover:
         name: name of the member.
         former: its identity before, 32 bytes.
         identity: its identity afterwards, 32 bytes.
+        recounted: whether its ledger was restored from a backup and recounted since the hand-over before, so
+            that it lacks events that others have seen.
         signature: by the former identity, over all of the above.
 
     Raises:
@@ -34,11 +36,12 @@ class Handover:
     name: str
     former: bytes
     identity: bytes
+    recounted: bool
     signature: bytes
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        message = _signed(self.role, self.name, self.former, self.identity)
+        message = _signed(self.role, self.name, self.former, self.identity, self.recounted)
         try:
             verify(self.former, _PURPOSE, message, self.signature)
         except ProtocolError as cause:
@@ -48,10 +51,12 @@ class Handover:
             ) from cause
 
     @classmethod
-    def issue(cls, role: str, name: str, former: Identity, identity: bytes) -> Handover:
+    def issue(
+        cls, role: str, name: str, former: Identity, identity: bytes, *, recounted: bool = False
+    ) -> Handover:
         """Signs a hand-over with the former key."""
-        message = _signed(role, name, former.public, identity)
-        return cls(role, name, former.public, identity, former.sign(_PURPOSE, message))
+        message = _signed(role, name, former.public, identity, recounted)
+        return cls(role, name, former.public, identity, recounted, former.sign(_PURPOSE, message))
 
     @classmethod
     def from_json(cls, form: Any) -> Handover:
@@ -61,17 +66,21 @@ class Handover:
             DataError: it is none, or was altered.
         """
         try:
-            keys = (bytes.fromhex(form[key]) for key in ("former", "identity", "signature"))
-            return cls(str(form["role"]), str(form["name"]), *keys)
+            former, identity, signature = (
+                bytes.fromhex(form[key]) for key in ("former", "identity", "signature")
+            )
+            recounted = bool(form["recounted"])
+            return cls(str(form["role"]), str(form["name"]), former, identity, recounted, signature)
         except (KeyError, ValueError, TypeError):
             raise DataError(
                 "expected a hand-over of an identity, got another; ask for the card again"
             ) from None
 
-    def to_json(self) -> dict[str, str]:
+    def to_json(self) -> dict[str, Any]:
         """The hand-over as JSON values."""
         keys = {"former": self.former, "identity": self.identity, "signature": self.signature}
-        return {"role": self.role, "name": self.name} | {key: value.hex() for key, value in keys.items()}
+        said = {"role": self.role, "name": self.name, "recounted": self.recounted}
+        return said | {key: value.hex() for key, value in keys.items()}
 
 
 def read_handovers(form: object) -> tuple[Handover, ...]:
@@ -95,8 +104,10 @@ def up_to(handovers: Iterable[Handover], identity: bytes) -> tuple[Handover, ...
     return led
 
 
-def leads(handovers: Sequence[Handover], role: str, name: str, former: bytes, identity: bytes) -> bool:
-    """Whether hand-overs of this member lead from one identity to another.
+def path(
+    handovers: Sequence[Handover], role: str, name: str, former: bytes, identity: bytes
+) -> tuple[Handover, ...] | None:
+    """The hand-overs of this member that lead from one identity to another; None if none do.
 
     Args:
         handovers: in their order.
@@ -105,13 +116,20 @@ def leads(handovers: Sequence[Handover], role: str, name: str, former: bytes, id
         former: identity that is pinned.
         identity: identity that should follow it.
     """
+    taken: tuple[Handover, ...] = ()
     reached = former
     for handover in handovers:
         if (handover.role, handover.name, handover.former) == (role, name, reached):
-            reached = handover.identity
-    return reached == identity
+            taken, reached = (*taken, handover), handover.identity
+    return taken if reached == identity else None
 
 
-def _signed(role: str, name: str, former: bytes, identity: bytes) -> bytes:
-    form = {"role": role, "name": name, "former": former.hex(), "identity": identity.hex()}
+def _signed(role: str, name: str, former: bytes, identity: bytes, recounted: bool) -> bytes:
+    form = {
+        "role": role,
+        "name": name,
+        "former": former.hex(),
+        "identity": identity.hex(),
+        "recounted": recounted,
+    }
     return json.dumps(form, sort_keys=True, separators=(",", ":")).encode("ascii")

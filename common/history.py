@@ -14,8 +14,8 @@ from .errors import ProtocolError
 HEAD_BYTES = 32
 _PREFIX = b"dpmosaic ledger history 1"
 _REMEDY = (
-    "was restored from an old copy or replaced, and may have forgotten charges; its operator sets up a new "
-    "party, as the operator's guide says"
+    "was restored from an old copy or replaced, and may have forgotten charges; its operator counts them and "
+    "goes on as the guide to recovery says"
 )
 
 

@@ -107,14 +107,16 @@ class Keyring:
         """The public keys by which the owner signed so far, the current one last."""
         return (*(handover.former for handover in self.handovers), self.identity.public)
 
-    def rotated(self, role: str) -> Keyring:
+    def rotated(self, role: str, *, recounted: bool) -> Keyring:
         """Replaces the identity by a fresh one, to which the former key hands over; complete or not at all.
 
         Args:
             role: role of the owner.
+            recounted: see `Handover.recounted`.
         """
         seed = os.urandom(32)
-        handover = Handover.issue(role, self.name, self.identity, Identity.from_seed(seed).public)
+        public = Identity.from_seed(seed).public
+        handover = Handover.issue(role, self.name, self.identity, public, recounted=recounted)
         known = [one.to_json() for one in (*self.handovers, handover)]
         write_private(self.folder / HANDOVERS, json.dumps(known, indent=2).encode())
         # From here on the hand-over leads to the identity in the folder.

@@ -23,9 +23,9 @@ from ..common.formats import copy_database
 from ..common.history import Mark
 from ..common.keyring import FOLDER
 from ..common.version import __version__
-from .folder import LEDGER
-from .home import REQUESTS, PartyHome
+from .home import PartyHome
 from .ledger import Ledger
+from .names import LEDGER, REQUESTS
 
 _FORMAT, _MANIFEST = "dpmosaic backup 1", "manifest.json"
 SECRETS = (

@@ -10,7 +10,7 @@ from .console.command import console
 from .printing import print_rows
 from .recovery_commands import backup, doctor, recount, restore
 from .release_commands import approve, deny, releases, show
-from .role_commands import Folder, Json, add_commands, ledger_of
+from .role_commands import Folder, Json, add_commands
 
 if TYPE_CHECKING:
     from .home import PartyHome
@@ -21,8 +21,9 @@ party_commands = typer.Typer(help="One institution: its keys, its policy, its da
 @party_commands.command()
 def ledger(folder: Folder, json_output: Json = False) -> None:
     """Print the grant and the cost so far of each release, and what is reserved of the lifetime budget."""
-    with ledger_of(_home().open(folder)) as opened:
-        entries = opened.summaries()
+    from .ledger_summaries import summaries_of
+
+    entries = summaries_of(folder)
     rows = [
         (e.release_id, e.state, float(e.granted), float(e.spent), float(e.reserved), e.queries)
         for e in entries

@@ -15,8 +15,8 @@ from ..common.messages import PROTOCOL_VERSION
 from ..common.version import __version__
 from ..common.wire.tls import METHODS
 from .doctor import Diagnosis
-from .folder import LEDGER, SHAREABLE_LOG
-from .home import REQUESTS, PartyHome
+from .home import PartyHome
+from .names import LEDGER, REQUESTS, SHAREABLE_LOG
 from .policy_file import keys_set
 
 _FORMAT = "dpmosaic diagnosis 1"

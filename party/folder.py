@@ -11,13 +11,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar, Self
-
-import grpc
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..common.card import CURATOR, PARTY, Card, FederationList, as_text, check_name_of_role, read_json
 from ..common.crypto.certificates import check_name
-from ..common.data.domain import Domain
 from ..common.errors import DataError, PolicyError
 from ..common.keyring import (
     CERTIFICATE,
@@ -27,17 +24,24 @@ from ..common.keyring import (
     private_file,
     write_private,
 )
-from ..common.notices import Notify
-from ..common.wire.tls import TlsSide, secure_channel
-from .direct import NO_DIRECT, Direct
-from .ledger import Ledger
 from .ledger_format import create_database
-from .role import Role
-from .serving.watch import Condition
-from .toml_file import Serve
+from .names import LEDGER as LEDGER
+from .names import SHAREABLE_LOG as SHAREABLE_LOG
+from .names import check_role
+
+if TYPE_CHECKING:
+    import grpc
+
+    from ..common.data.domain import Domain
+    from ..common.notices import Notify
+    from ..common.wire.tls import TlsSide
+    from .direct import Direct
+    from .ledger import Ledger
+    from .role import Role
+    from .serving.watch import Condition
+    from .toml_file import Serve
 
 _TRUSTED = "trusted"
-LEDGER, SHAREABLE_LOG = "ledger.sqlite", "shareable.log"
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class Opened:
     proxy: str | None = None
     notify: Notify | None = None
     watched: dict[str, Condition] = field(default_factory=dict)
-    direct: Direct = NO_DIRECT
+    direct: Direct | None = None
 
 
 @dataclass(frozen=True)
@@ -116,11 +120,7 @@ class Home(ABC):
             DataError: it is not such a folder, or is that of another role.
         """
         keyring = Keyring.load(folder)
-        if not (folder / cls.policy_name).exists():
-            raise DataError(
-                f"expected the folder of a {cls.role}, with {cls.policy_name} in it, got {folder}; name "
-                "another folder, or restore the file"
-            )
+        check_role(folder, cls.role, cls.policy_name)
         return cls(folder, keyring)
 
     @abstractmethod
@@ -227,7 +227,9 @@ class Home(ABC):
                     f"the ledger was restored from a backup; run dpmosaic {self.role} recount before the "
                     "identity is replaced"
                 )
-            return replace(self, keyring=self.keyring.rotated(self.role))
+            keyring = self.keyring.rotated(self.role, recounted=ledger.was_recounted())
+            ledger.handed_over()
+            return replace(self, keyring=keyring)
 
     def revoke(self, curator: str) -> None:
         """Removes a pinned curator and its federation; further calls of it are refused.
@@ -261,10 +263,14 @@ class Home(ABC):
 
     def channel_to(self, name: str | None, address: str, proxy: str | None = None) -> grpc.Channel:
         """A channel to a pinned curator, from the current files; for `proxy` see `secure_channel`."""
+        from ..common.wire.tls import secure_channel
+
         return secure_channel(address, self.side(), self.curator(name).certificate, proxy)
 
     def side(self) -> TlsSide:
         """The owner's side of TLS connections, from the current files."""
+        from ..common.wire.tls import TlsSide
+
         curators = [federation.curator for federation in self.trusted()]
         return TlsSide(
             self.keyring.tls_key,

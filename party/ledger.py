@@ -304,6 +304,11 @@ class Ledger(ReadLedger):
             self._event("recounted", "", digest)
             self._releases.recount(counted, reason)
 
+    def handed_over(self) -> None:
+        """Notes that a hand-over of the identity states whether the ledger was recounted."""
+        with self._transaction():
+            self._releases.handed_over()
+
     def _close(self, release_id: str, state: str, certificate: bytes | None) -> None:
         """Closes a release and erases its keys, in the current transaction."""
         mark = self._event(state, release_id, certificate or b"")

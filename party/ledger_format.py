@@ -22,7 +22,8 @@ _RESTORATION = """
 CREATE TABLE restoration (
     number INTEGER PRIMARY KEY REFERENCES history,
     counted TEXT,
-    reason TEXT
+    reason TEXT,
+    stated INTEGER NOT NULL
 ) STRICT;
 """
 _SCHEMA = f"""

@@ -130,6 +130,11 @@ class ReadLedger:
         with self._lock:
             self._releases.check_not_held()
 
+    def was_recounted(self) -> bool:
+        """Whether it was restored and recounted since the identity of its owner was replaced last."""
+        with self._lock:
+            return self._releases.was_recounted()
+
     def is_held(self) -> bool:
         """Whether the ledger was restored from a backup and accepts nothing until `recount`."""
         with self._lock:

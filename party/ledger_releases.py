@@ -141,7 +141,7 @@ class ReleaseRows:
 
     def restored(self, at: Mark) -> None:
         """Notes that the ledger was restored; it is held until `recount`."""
-        self._database.execute("INSERT INTO restoration VALUES (?, NULL, NULL)", (at.events,))
+        self._database.execute("INSERT INTO restoration VALUES (?, NULL, NULL, 0)", (at.events,))
 
     def is_held(self) -> bool:
         """Whether the ledger was restored and nobody has said what was spent since its backup."""
@@ -169,6 +169,14 @@ class ReleaseRows:
                 "UPDATE restoration SET counted = ?, reason = ? WHERE number = ?",
                 (str(Fraction(0) if place else counted), reason, number),
             )
+
+    def was_recounted(self) -> bool:
+        """Whether what was counted after a restoration is not stated in a hand-over yet."""
+        return self._row("SELECT 1 FROM restoration WHERE counted IS NOT NULL AND NOT stated") is not None
+
+    def handed_over(self) -> None:
+        """Notes that a hand-over states all restorations so far."""
+        self._database.execute("UPDATE restoration SET stated = 1")
 
     def _row(self, statement: str, *values: Any) -> tuple[Any, ...] | None:
         row: tuple[Any, ...] | None = self._database.execute(statement, values).fetchone()

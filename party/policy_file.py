@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..common.card import PARTY
 from ..common.data.domain import Domain
@@ -17,13 +17,16 @@ from ..common.notices import Notify
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.alignment.match_keys import check_identifier
 from ..common.workers import Workers
+from .names import POLICY
 from .policy import Policy, Records
-from .policy_form import FORM, NAME
-from .sources.catalogue import source_of
-from .sources.source import Source
+from .policy_form import FORM
 from .toml_file import Serve, read_toml
 from .working import TEMPLATE as WORKERS_TEMPLATE
 from .working import workers_of
+
+if TYPE_CHECKING:
+    from .sources.source import Source
+
 
 _TIMEOUT_S = 3600.0
 """Seconds that a statement of the source's engine may take, unless the policy says otherwise."""
@@ -157,7 +160,7 @@ class Settings:
         Raises:
             DataError: it is missing or does not hold together; names the key.
         """
-        content = read_toml(home / NAME, FORM, PARTY)
+        content = read_toml(home / POLICY, FORM, PARTY)
         source, policy = content["source"], content.get("policy", {})
         key, records = source.get("key"), _records(content.get("records", {}))
         _check_key(key, records, policy)
@@ -176,8 +179,8 @@ class Settings:
             key,
             identifiers if limits.max_alignment_rho else {},
             float(source.get("timeout_s", _TIMEOUT_S)),
-            workers_of(NAME, content.get("workers", {})),
-            Notify.of(NAME, content),
+            workers_of(POLICY, content.get("workers", {})),
+            Notify.of(POLICY, content),
             source,
             home,
         )
@@ -188,13 +191,15 @@ class Settings:
         Raises:
             DataError: none is named, or more than one, or it is not there.
         """
+        from .sources.catalogue import source_of
+
         return source_of(self._source, self._folder)
 
 
 def keys_set(home: Path) -> list[str]:
     """The known keys that a party's file sets, without their values; none if it cannot be read."""
     try:
-        form: dict[str, Any] = tomllib.loads((home / NAME).read_text(encoding="utf-8"))
+        form: dict[str, Any] = tomllib.loads((home / POLICY).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return []
     known = {name: key.form.keys for name, key in FORM.keys.items() if isinstance(key.form, Table)}
@@ -212,10 +217,10 @@ def _records(entries: Mapping[str, Any]) -> Records:
 def _check_key(key: str | None, records: Records, policy: Mapping[str, Any]) -> None:
     if key is not None and records.order_guaranteed:
         raise DataError(
-            f"{NAME}: with a key in [source] the order of the rows is compared; take order in [records] out"
+            f"{POLICY}: with a key in [source] the order of the rows is compared; take order in [records] out"
         )
     if key is None and policy.get("max_rows_per_person", 1) > 1:
-        raise DataError(f"{NAME}: max_rows_per_person above 1 needs a key in [source]; name the column")
+        raise DataError(f"{POLICY}: max_rows_per_person above 1 needs a key in [source]; name the column")
 
 
 def _identifiers(source: Mapping[str, Any]) -> Mapping[str, str]:
@@ -231,10 +236,10 @@ def _check_alignment(identifiers: Mapping[str, str], policy: Policy) -> None:
     if not policy.max_alignment_rho:
         return
     if not identifiers:
-        raise DataError(f"{NAME}: max_alignment_rho above 0 needs a key or identifiers in [source]")
+        raise DataError(f"{POLICY}: max_alignment_rho above 0 needs a key or identifiers in [source]")
     if policy.max_rows_per_person > 1:
         raise DataError(
-            f"{NAME}: an alignment uses one row of a person; set max_rows_per_person = 1, or take "
+            f"{POLICY}: an alignment uses one row of a person; set max_rows_per_person = 1, or take "
             "max_alignment_rho out"
         )
 
@@ -243,8 +248,8 @@ def _check_domain(domain: Domain, key: str | None, identifiers: Mapping[str, str
     for column in (*([] if key is None else [key]), *identifiers.values()):
         if column in domain:
             raise DataError(
-                f"{NAME}: column {column!r} identifies people in [source] and is an attribute of the domain, "
-                "whose values are released; take it out of one of the two"
+                f"{POLICY}: column {column!r} identifies people in [source] and is an attribute of the "
+                "domain, whose values are released; take it out of one of the two"
             )
 
 
@@ -253,7 +258,7 @@ def _check_reviewed(domain: Domain) -> None:
         raise DataError(
             f"the domain file has entries that were read from the rows: {', '.join(domain.unreviewed)}; "
             'replace their bounds and categories by what is publicly known, and take "reviewed": false out '
-            f"(for trials, set allow_unreviewed in [policy] of {NAME})"
+            f"(for trials, set allow_unreviewed in [policy] of {POLICY})"
         )
 
 

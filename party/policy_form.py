@@ -9,9 +9,6 @@ from ..common.notices import FORM as NOTIFY
 from .toml_file import SERVE
 from .working import WORKERS
 
-NAME = "policy.toml"
-"""Name of the file."""
-
 _LIMIT = Number(least=0)
 _NAMES = ListOf(Text(), like="a list of names")
 _COLUMN = Text(".+", "the name of a column")

@@ -43,8 +43,9 @@ def schema_of(of: WrittenFile) -> dict[str, Any]:
             return file_schema("plan.toml", plan_form())
         case WrittenFile.POLICY:
             from ..party import policy_form
+            from ..party.names import POLICY
 
-            return file_schema(policy_form.NAME, policy_form.FORM)
+            return file_schema(POLICY, policy_form.FORM)
         case WrittenFile.DEALER:
             from ..party.dealing import policy
 

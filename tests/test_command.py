@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from dpmosaic.command import COMMANDS, loaded
+from dpmosaic.party.home import PartyHome
 
 SLOW_TO_IMPORT = {
     *("cryptography", "dp_accounting", "duckdb", "grpc", "jinja2", "networkx", "numba", "numpy", "pandas"),
@@ -37,6 +38,27 @@ def packages_imported_by(*arguments):
 )
 def test_help_and_lists_import_no_package_that_is_slow_to_import(arguments):
     assert packages_imported_by(*arguments) & SLOW_TO_IMPORT == set()
+
+
+@pytest.fixture(scope="module")
+def party(tmp_path_factory):
+    """The folder of a party with a domain."""
+    folder = tmp_path_factory.mktemp("party") / "clinic"
+    PartyHome.create(folder, "clinic")
+    (folder / "domain.json").write_text('{"a": 2}')
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "needed"),
+    [
+        ("ledger", {"cryptography"}),
+        ("releases", {"cryptography", "numpy"}),
+        ("card", {"cryptography", "numpy"}),
+    ],
+)
+def test_a_party_s_light_commands_import_neither_transport_nor_engines(party, name, needed):
+    assert packages_imported_by("party", name, str(party)) & SLOW_TO_IMPORT <= needed
 
 
 @pytest.mark.parametrize("name", COMMANDS)

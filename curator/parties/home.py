@@ -84,11 +84,14 @@ class CuratorHome:
         if address != ATTACHED and not _is_address(address):
             raise DataError(f"expected the address as host:port, got {address!r}; give the port too")
         earlier = self.cards().get(card.name)
-        if earlier is not None and not card.follows(earlier.identity):
+        handovers = () if earlier is None else card.path_from(earlier.identity)
+        if earlier is not None and handovers is None:
             raise PolicyError(
                 f"{card.role} {card.name!r} is enrolled with another identity; if its owner confirms the new "
                 f"one, remove {self.folder / _CARDS / card.name}.json first"
             )
+        if earlier is not None and handovers and not any(one.recounted for one in handovers):
+            self.marks().carry(earlier.identity, card.identity)
         write_private(self.folder / _CARDS / f"{card.name}.json", as_text(card.to_json()).encode())
         addresses = self.addresses() | {card.name: address}
         write_private(self.folder / _ADDRESSES, json.dumps(addresses, indent=2).encode())

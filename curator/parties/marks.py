@@ -50,6 +50,13 @@ class Marks:
             if mark.events > known.get(identity.hex(), START).events:
                 self._write(known | {identity.hex(): mark})
 
+    def carry(self, former: bytes, identity: bytes) -> None:
+        """Keeps the mark of a party's former identity for the one that follows it: its ledger is the same."""
+        with self._locked():
+            known = self._read()
+            if former.hex() in known and identity.hex() not in known:
+                self._write(known | {identity.hex(): known[former.hex()]})
+
     def _read(self) -> dict[str, Mark]:
         if self._path is None or not self._path.exists():
             return self._known

@@ -21,7 +21,7 @@ _DELIVERY_S = 30.0
 
 @contextlib.contextmanager
 def told(home: CuratorHome) -> Iterator[None]:
-    """Sends a notice if a party does not answer, or a release waits for an operator; raises the same error.
+    """Sends a notice if a party does not answer, or if a release waits for an operator; hides no error.
 
     Args:
         home: folder of the curator.

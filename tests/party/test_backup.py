@@ -17,8 +17,9 @@ from dpmosaic.common.statement import Claim
 from dpmosaic.party.backup import back_up, restore
 from dpmosaic.party.command import party_commands
 from dpmosaic.party.folder import LEDGER
-from dpmosaic.party.home import REQUESTS, PartyHome
+from dpmosaic.party.home import PartyHome
 from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.names import REQUESTS
 from support.ledgers import DATA, HALF, KEY, OTHER, QUERY, SECRET, TERMS, anything
 from support.terms import id_of, terms_of
 

@@ -5,6 +5,7 @@ import pytest
 from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.party import policy_file
+from dpmosaic.party.names import POLICY
 from dpmosaic.party.policy import Policy, Records
 from dpmosaic.party.policy_file import Settings
 from dpmosaic.party.sources.query import QuerySource
@@ -17,7 +18,7 @@ NAMED = KEYED + 'identifiers = { national_id = "nid", surname = "name" }\n'
 
 def settings(folder, text, domain='{"a": 2}'):
     (folder / "domain.json").write_text(domain)
-    (folder / policy_file.NAME).write_text(text)
+    (folder / POLICY).write_text(text)
     return Settings.load(folder)
 
 

@@ -7,6 +7,8 @@ from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PolicyError
+from dpmosaic.common.handover import Handover
+from dpmosaic.common.history import START, Mark
 from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.curator.parties.home import ATTACHED, CuratorHome
 
@@ -54,6 +56,21 @@ def test_another_identity_under_a_known_name_is_refused(home):
     home.enroll(card(), "host:1")
     with pytest.raises(PolicyError, match="another identity"):
         home.enroll(card(seed=2), "host:1")
+
+
+@pytest.mark.parametrize("recounted", [False, True])
+def test_a_party_that_hands_over_keeps_its_mark_unless_it_recounted_a_restored_ledger(home, recounted):
+    former, later = Identity.from_seed(b"a" * 32), Identity.from_seed(b"b" * 32)
+    made = self_signed("clinic", new_tls_key(), datetime.now(UTC))
+    home.enroll(Card.issue(PARTY, "clinic", former, made, Domain.coded({"a": 2})), ATTACHED)
+    seen = Mark(7, b"h" * 32)
+    home.marks().follow("clinic", former.public, START, seen)
+    handover = Handover.issue(PARTY, "clinic", former, later.public, recounted=recounted)
+    home.enroll(Card.issue(PARTY, "clinic", later, made, Domain.coded({"a": 2}), (handover,)), ATTACHED)
+    assert home.cards()["clinic"].identity == later.public
+    assert home.marks().of(later.public) == (START if recounted else seen)
+    with pytest.raises(PolicyError, match="enrolled with another identity"):
+        home.enroll(Card.issue(PARTY, "clinic", former, made, Domain.coded({"a": 2})), ATTACHED)
 
 
 def test_a_curators_card_is_not_enrolled(home):

@@ -40,7 +40,9 @@ def test_a_notice_that_fails_changes_nothing_of_the_error(home, capsys):
     assert "a notice was not delivered: " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ["[notify]\ncomand = []\n", "[other]\n", "notify"])
+@pytest.mark.parametrize(
+    "text", ["[notify]\ncomand = []\n", "[other]\n", "notify", "notify = 1", '[notify]\ncommand = "a"\n']
+)
 def test_a_file_that_is_wrong_is_refused(home, text):
     (home.folder / "notify.toml").write_text(text)
     with pytest.raises(DataError, match=r"notify\.toml"), told(home):

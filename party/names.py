@@ -1,0 +1,26 @@
+"""Names of the files in a party's folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..common.errors import DataError
+
+LEDGER, REQUESTS = "ledger.sqlite", "requests.sqlite"
+SHAREABLE_LOG = "shareable.log"
+POLICY = "policy.toml"
+CODES = ".codes"
+"""Folder of the codes of single rows, while a release reads them."""
+
+
+def check_role(folder: Path, role: str, policy_name: str) -> None:
+    """Returns only if a folder is that of a role.
+
+    Raises:
+        DataError: it has no policy of the role.
+    """
+    if not (folder / policy_name).exists():
+        raise DataError(
+            f"expected the folder of a {role}, with {policy_name} in it, got {folder}; name another "
+            "folder, or restore the file"
+        )
