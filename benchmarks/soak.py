@@ -2,8 +2,8 @@
 
 All are processes of this machine. Every 20 simulated minutes each curator makes a masked release; then the
 clock jumps to the next ones. Every 40 minutes one of four parties is killed while both releases run, every
-three hours the second curator. The other four parties and the first curator run all day: their memory, descriptors
-and files are what is looked at. In the end every ledger is compared with all certificates.
+three hours the second curator. The other four parties and the first curator run all day: their memory,
+descriptors and files are what is looked at. In the end every ledger is compared with all certificates.
 
 Run: python benchmarks/soak.py [--hours 24] [--out soak.json] [--figure soak.svg]
 """
@@ -77,6 +77,7 @@ class Curator:
         self.start()
 
     def start(self) -> None:
+        """Starts the process."""
         command = [sys.executable, __file__, "--curate", str(self.home)]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
@@ -210,7 +211,7 @@ class Soak:
             daemon.stop()
 
     def differences(self) -> int:
-        """Number of releases that a ledger does not have exactly once, as certified; 0 if nothing was lost."""
+        """Number of entries of ledgers that differ from the certificates; 0 if nothing was lost or charged twice."""
         wrong = 0
         for name in self.network.all_names:
             ledger = Ledger(self.network.party(name) / LEDGER)
