@@ -211,7 +211,7 @@ class Soak:
             daemon.stop()
 
     def differences(self) -> int:
-        """Number of entries of ledgers that differ from the certificates; 0 if nothing was lost or charged twice."""
+        """Number of entries of ledgers that differ from the certificates; 0: nothing lost, nothing charged twice."""
         wrong = 0
         for name in self.network.all_names:
             ledger = Ledger(self.network.party(name) / LEDGER)
