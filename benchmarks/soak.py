@@ -211,7 +211,7 @@ class Soak:
             daemon.stop()
 
     def differences(self) -> int:
-        """Number of entries of ledgers that differ from the certificates; 0: nothing lost, nothing charged twice."""
+        """Number of entries of ledgers that differ from the certificates: 0 if none is lost or double."""
         wrong = 0
         for name in self.network.all_names:
             ledger = Ledger(self.network.party(name) / LEDGER)
