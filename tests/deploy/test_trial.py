@@ -11,7 +11,7 @@ from support.edits import edit
 from support.services import Services, possible
 
 TRIAL = Path(__file__).parents[2] / "deploy/compose"
-PATIENCE_S = 120
+PATIENCE_S = 600
 
 pytestmark = pytest.mark.skipif(not possible(), reason="this machine lets nobody make namespaces")
 

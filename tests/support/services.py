@@ -15,6 +15,8 @@ from pathlib import Path
 import dpmosaic
 
 PACKAGES = str(Path(dpmosaic.__file__).parents[1])
+COMPILED = sorted({path.parent for path in Path(dpmosaic.__file__).parent.resolve().glob("curator/**/*.nbi")})
+"""Where compiled functions are kept, which tests before may have compiled."""
 
 _ALL = """
 import fcntl, socket, struct, subprocess, sys
@@ -88,7 +90,7 @@ class Services:
         """Starts a service, or another command in its place."""
         service = self.services[name]
         inside = command or (*service["entrypoint"], *service.get("command", ()))
-        volumes = [f"{self.folder / 'image'}:/image"]
+        volumes = [f"{self.folder / 'image'}:/image", *(f"{path}:{path}" for path in COMPILED)]
         for volume in service["volumes"]:
             source, place, *_ = volume.split(":")
             held = self.trial if source == "./" else self.volume(source)
@@ -102,7 +104,6 @@ class Services:
             "PYTHONPATH": PACKAGES,
             "PYTHONDONTWRITEBYTECODE": "1",
             "TMPDIR": "/scratch",
-            "NUMBA_CACHE_DIR": "/scratch",
             "OPENBLAS_NUM_THREADS": "1",
         }
         with (self.folder / f"{name}.log").open("ab") as log:
@@ -115,7 +116,7 @@ class Services:
         held.mkdir(parents=True, exist_ok=True)
         return held
 
-    def run(self, name, *command, limit_s=300):
+    def run(self, name, *command, limit_s=1800):
         """Runs a service that ends, or another command in its place; returns its exit status."""
         return self.start(name, *command).wait(limit_s)
 
