@@ -188,8 +188,8 @@ def _learnt(form: dict[str, Any]) -> list[str]:
         found = [f"Trusted: {form['protocol']['trusted']}."]
     else:
         found = [
-            "No other institution and no curator sees your rows or exact counts, as long as the software of all "
-            "follows the protocol, and this holds:",
+            "No other institution and no curator sees your rows or exact counts, as long as the software of "
+            "all follows the protocol, and this holds:",
             _colluding(masked["tolerated"], masked["others"]),
             *_dealt(masked["dealers"]),
             *_evaluated(masked),
