@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -92,6 +94,29 @@ def federation(
         typer.echo(text, nl=False)
     else:
         out.write_text(text, encoding="utf-8")
+
+
+@curator_commands.command()
+def listen(
+    folder: _Folder,
+    address: Annotated[str, typer.Option(help="host:port on which enrolled parties dial this curator.")],
+) -> None:
+    """Listen for parties that dial this curator, between its releases too, so that several may run at once.
+
+    Logs one JSON object for each party that comes or goes. Ends at SIGTERM.
+    """
+    from ..common.stopping import Stop
+    from .parties.home import CuratorHome
+
+    def told(party: str, up: bool) -> None:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        typer.echo(json.dumps({"time": now, "event": "attached" if up else "away", "party": party}))
+
+    stop = Stop().at_signals()
+    with contextlib.closing(CuratorHome.open(folder).listener(address, told)) as listener:
+        listener.start()
+        typer.echo(f"listening for {', '.join(sorted(listener.names))}", err=True)
+        stop.wait()
 
 
 @curator_commands.command()

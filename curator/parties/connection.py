@@ -90,7 +90,7 @@ class GrpcConnection:
 
     def _once(self, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
         ask = self._channel.stream_stream(f"/{SERVICE}/{method}")
-        sending = _Sending(requests)
+        sending = Sending(requests)
         call = ask(sending.frames(), timeout=self._retry_policy.call_s)
         sending.begin(call)
         try:
@@ -103,7 +103,7 @@ class GrpcConnection:
             call.cancel()
 
 
-class _Sending:
+class Sending:
     """The requests of one call; a thread of gRPC reads them, and the caller gets their errors."""
 
     def __init__(self, requests: Iterable[bytes]) -> None:
@@ -113,10 +113,12 @@ class _Sending:
         self.failure: BaseException | None = None
 
     def begin(self, call: grpc.Call) -> None:
+        """Names the call, which is cancelled if the requests fail."""
         self._call = call
         self._begun.set()
 
     def frames(self) -> Iterator[bytes]:
+        """The requests, once the call has begun."""
         self._begun.wait()
         try:
             yield from self._requests
