@@ -42,6 +42,7 @@ def served(pages: Callable[[Gate, Stop], ASGIApp], stop: Stop, port: int = 0) ->
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,
             lifespan="off",
             ws="none",
             timeout_graceful_shutdown=_LAST_S,
@@ -52,6 +53,7 @@ def served(pages: Callable[[Gate, Stop], ASGIApp], stop: Stop, port: int = 0) ->
         try:
             yield f"http://{authority}{gate.entrance}"
         finally:
+            gate.ended.set()
             server.should_exit = True
             thread.join()
 
