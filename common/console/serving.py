@@ -40,6 +40,7 @@ def served(pages: Callable[[Gate, Stop], ASGIApp], stop: Stop, port: int = 0) ->
         config = uvicorn.Config(
             Guard(pages(gate, stop), gate, authority),
             log_config=None,
+            log_level="warning",
             access_log=False,
             server_header=False,
             proxy_headers=False,

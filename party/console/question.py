@@ -208,7 +208,7 @@ def _trusted(form: dict[str, Any]) -> list[str]:
 
 def _colluding(tolerated: int, others: int) -> str:
     if tolerated >= others:
-        return "The other parties may all work together against your institution."
+        return "Nothing of the other parties: they may all work together against your institution."
     return f"At most {tolerated} of the {others} other parties work together against your institution."
 
 
