@@ -23,6 +23,8 @@ class Gate:
         """Name of the cookie."""
         self.form_token = secrets.token_urlsafe(_BYTES)
         """What every form of a page sends back."""
+        self.ended = threading.Event()
+        """Set when the console ends; replies that go on for long end then."""
         self._session = secrets.token_urlsafe(_BYTES)
         self._token: str | None = secrets.token_urlsafe(_BYTES)
         self._lock = threading.Lock()

@@ -40,8 +40,10 @@ def served(pages: Callable[[Gate, Stop], ASGIApp], stop: Stop, port: int = 0) ->
         config = uvicorn.Config(
             Guard(pages(gate, stop), gate, authority),
             log_config=None,
+            log_level="warning",
             access_log=False,
             server_header=False,
+            proxy_headers=False,
             lifespan="off",
             ws="none",
             timeout_graceful_shutdown=_LAST_S,
@@ -52,6 +54,7 @@ def served(pages: Callable[[Gate, Stop], ASGIApp], stop: Stop, port: int = 0) ->
         try:
             yield f"http://{authority}{gate.entrance}"
         finally:
+            gate.ended.set()
             server.should_exit = True
             thread.join()
 

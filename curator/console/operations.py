@@ -22,8 +22,11 @@ _GRACE_S = 20.0
 _MAX_TOLD = 200
 _MAX_TEXT = 20_000
 
-ENDED = {0: "done"}
-STOPPED = "stopped here"
+_ERROR = "error: "
+"""Beginning of what a command says when it fails."""
+
+DONE, STOPPED, FAILED = "done", "stopped here", "not done"
+"""How an operation ended."""
 
 
 @dataclass(frozen=True)
@@ -175,10 +178,10 @@ class Operations:
         with self._lock:
             current = self._shown.current
             assert current is not None
-            ended = ENDED.get(status, STOPPED if current.stopping else "not done")
-            text = "\n".join(said)[-_MAX_TEXT:]
+            ended = DONE if not status else STOPPED if current.stopping else FAILED
+            text = "\n".join(said).removeprefix(_ERROR)[-_MAX_TEXT:]
             if text or status:
-                what = STOPPED if current.stopping and status else text or f"ended with status {status}"
+                what = STOPPED if ended == STOPPED else text or f"ended with status {status}"
                 told = Told(self._time(), current.name, what, bool(status))
                 self._shown = replace(self._shown, told=(*self._shown.told, told)[-_MAX_TOLD:])
             self._set(replace(current, ended=ended))

@@ -134,7 +134,7 @@ class CuratorPages:
     async def _changes(self, seen: int) -> AsyncIterator[str]:
         silent = 0
         yield "retry: 2000\n\n"
-        while True:
+        while not self.site.gate.ended.is_set():
             await asyncio.sleep(_EVERY_S)
             version, silent = self.operations.shown().version, silent + 1
             if version != seen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +18,9 @@ from ...common.console.gate import Gate
 from ...common.console.site import Site, form_of
 from ...common.errors import DataError
 from ...common.stopping import Stop
+from ..approvals import Request as Asked
 from ..deciding import Desk, user_name
+from ..decisions import PENDING
 from ..explained import in_words
 from ..folder import SHAREABLE_LOG
 from ..home import PartyHome
@@ -57,7 +60,7 @@ class PartyPages:
     def overview(self, request: Request) -> Response:
         """What waits for a decision, and the budget."""
         with Desk.opened(self.folder) as desk:
-            questions = [q for q in _questions(desk) if q.status == "waiting"]
+            questions = _questions(desk, lambda request: request.state == PENDING)
             standing = _standing(desk)
         chart = chart_of(standing, datetime.now(UTC))
         daemon = next(health(PartyHome.open(self.folder)))
@@ -196,9 +199,10 @@ def party_pages(folder: Path, gate: Gate, stop: Stop) -> ASGIApp:
     )
 
 
-def _questions(desk: Desk) -> list[Question]:
+def _questions(desk: Desk, wanted: Callable[[Asked], bool] = lambda request: True) -> list[Question]:
+    """The questions of the wanted requests, in order of arrival."""
     today = datetime.now(UTC).date()
-    ids = [request.terms.release_id for request in desk.approvals.requests()]
+    ids = [request.terms.release_id for request in desk.approvals.requests() if wanted(request)]
     return [question_of(desk.explained(release_id), today) for release_id in ids]
 
 

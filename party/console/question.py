@@ -39,6 +39,7 @@ class Question:
         records: number of records of the whole table; None if it is not public.
         tables: which tables of counts it measures, in words.
         learnt: who sees what, as sentences.
+        trusted: what has to hold for that, as sentences.
         cost: what it may cost, zCDP.
         left: what would be left of the lifetime budget after it, zCDP.
         guess: chance of a right guess about one person, at most, from even odds.
@@ -63,6 +64,7 @@ class Question:
     records: int | None
     tables: tuple[str, ...]
     learnt: tuple[str, ...]
+    trusted: tuple[str, ...]
     cost: float
     left: float
     guess: float
@@ -111,6 +113,7 @@ def question_of(form: dict[str, Any], today: date) -> Question:
         records=None if aligning is not None else form["records"],
         tables=tuple(_tables(form)),
         learnt=tuple(_learnt(form)),
+        trusted=tuple(_trusted(form)),
         cost=charge["zcdp_rho"],
         left=form["lifetime"]["left_rho"],
         guess=best_guess(epsilon, delta),
@@ -181,24 +184,31 @@ def _learnt(form: dict[str, Any]) -> list[str]:
     if aligning is not None:
         return [
             "The curator and the other parties learn, up to noise, how many people are in which parties. "
-            "Nobody learns who.",
-            f"Trusted: {form['protocol']['trusted']}.",
+            "Nobody learns who."
         ]
-    if masked is None:
-        found = [f"Trusted: {form['protocol']['trusted']}."]
-    else:
+    found = []
+    if masked is not None:
         found = [
-            "No other institution and no curator sees your rows or exact counts, as long as this holds:",
-            _colluding(masked["tolerated"], masked["others"]),
-            *_dealt(masked["dealers"]),
-            *_evaluated(masked),
+            "No other institution and no curator sees your rows or exact counts, if the software of all "
+            "follows the protocol and if what is said below holds."
         ]
     return [*found, "The synthetic table and what is computed from it may be passed on to anybody."]
 
 
+def _trusted(form: dict[str, Any]) -> list[str]:
+    masked = form["masked"]
+    if masked is None:
+        return [f"Trusted: {form['protocol']['trusted']}."]
+    return [
+        _colluding(masked["tolerated"], masked["others"]),
+        *_dealt(masked["dealers"]),
+        *_evaluated(masked),
+    ]
+
+
 def _colluding(tolerated: int, others: int) -> str:
     if tolerated >= others:
-        return "The other parties may all work together against your institution."
+        return "Nothing of the other parties: they may all work together against your institution."
     return f"At most {tolerated} of the {others} other parties work together against your institution."
 
 

@@ -48,7 +48,7 @@ def test_a_release_is_checked_asked_for_approved_and_resumed_in_two_consoles(tmp
         assert len(re.findall("protocol [0-9]+, software 0", text)) == 2
         assert "of at most" in do(curator, "dry run")
         text = do(curator, "release")
-        assert "waits for the operators of party-1-1" in text
+        assert "party &#39;party-1-1&#39;: the release waits for this party&#39;s operator" in text
         (request,) = json.loads(command("party", "releases", officer_folder, "--json"))
         asked = officer.get(f"/releases/{request['release']}")[2]
         assert "waits for you" in asked

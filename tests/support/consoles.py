@@ -55,16 +55,17 @@ def run(operator, terms, *, spent, finish):
             ledger.certify(Claim(terms.release_id, certificate, spent))
 
 
-def institution(folder):
-    """The operator of an institution that has finished a release, runs one, and has two waiting."""
+def institution(folder, *, waiting=True):
+    """The operator of an institution that has finished a release and runs one; perhaps with two waiting."""
     operator = Operator(folder)
     budget = Budget(zcdp_rho=0.25)
     for release_id, finish in ((FINISHED, True), (RUNNING, False)):
         terms = ask(operator, release_id, budget=budget)
         operator.run("approve", release_id, "--yes", "--by", "M. Officer", "--reason", "board of 12 November")
         run(operator, terms, spent=0.1, finish=finish)
-    ask(operator, WAITING)
-    ask(operator, HOSTILE, NASTY, words="<b>1 pair</b>", budget=Budget(zcdp_rho=0.3))
+    if waiting:
+        ask(operator, WAITING)
+        ask(operator, HOSTILE, NASTY, words="<b>1 pair</b>", budget=Budget(zcdp_rho=0.3))
     return operator
 
 

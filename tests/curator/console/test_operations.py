@@ -57,7 +57,7 @@ def test_a_refusal_is_told_with_what_to_do(operations):
     done = run(operations, "import sys; sys.exit('error: expected this, got that; do so')")
     assert done.ended == "not done"
     (told,) = operations.shown().told
-    assert (told.operation, told.text, told.failed) == ("work", "error: expected this, got that; do so", True)
+    assert (told.operation, told.text, told.failed) == ("work", "expected this, got that; do so", True)
 
 
 def test_a_program_that_dies_in_silence_is_told_by_its_status(operations):

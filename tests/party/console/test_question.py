@@ -112,7 +112,7 @@ def test_only_decisions_that_change_something_are_offered(form, decided, ledger,
 
 def test_whom_to_trust_is_said_for_every_kind_of_dealing(form):
     def told(**masked):
-        return " ".join(asked(form, **{f"masked__{name}": value for name, value in masked.items()}).learnt)
+        return " ".join(asked(form, **{f"masked__{name}": value for name, value in masked.items()}).trusted)
 
     assert "meant for trials" in told(dealers=["curator"])
     assert "north deals" in told(dealers=["north"])
