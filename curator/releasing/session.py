@@ -215,4 +215,8 @@ def _begun_with(kept: Journal) -> tuple[CuratorHome, ReleasePlan]:
 def _digest(plan: ReleasePlan) -> bytes:
     """SHA-256 (hex) of the workload's file; of nothing where the workload is a name."""
     path = Path(plan.workload or "")
-    return hashlib.sha256(path.read_bytes() if path.suffix == ".json" else b"").hexdigest().encode()
+    try:
+        content = path.read_bytes() if path.suffix == ".json" else b""
+    except OSError as cause:
+        raise DataError(f"cannot read the workload {path}: {cause.strerror}; fix the plan") from cause
+    return hashlib.sha256(content).hexdigest().encode()

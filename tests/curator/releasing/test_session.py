@@ -1,6 +1,7 @@
 """What a resumed release keeps of the one that began."""
 
 import contextlib
+import sqlite3
 import stat
 import subprocess
 
@@ -140,6 +141,22 @@ def test_a_workload_file_that_was_edited_is_refused(begun_with):
     (session.folder.parent / "w.json").write_text('[["x"]]')
     with pytest.raises(DataError, match="the workload file has other content"):
         Session.resume(session.folder)
+
+
+def test_a_workload_file_that_is_not_there_begins_no_release(begun_with, tmp_path):
+    with pytest.raises(DataError, match=r"cannot read the workload .*absent\.json"):
+        begun_with(PLAN.replace("rho", 'workload = "absent.json"\nrho'))
+    assert not (tmp_path / "out.private").exists()
+
+
+def test_a_release_of_an_earlier_version_is_resumed_without_the_notes_that_it_lacks(begun):
+    with sqlite3.connect(begun.parent / "out.private" / "journal.sqlite") as journal:
+        journal.execute("DELETE FROM header WHERE name IN ('domain_file', 'workload', 'settings')")
+    journal.close()
+    assert resumed(begun)
+    (begun.parent / "d.json").write_text('{"x": 2, "y": 4}')
+    with pytest.raises(DataError, match="the domain file has other entries"):
+        Session.resume(begun)
 
 
 def test_a_resumed_release_keeps_the_settings_that_it_was_given(begun_with):
