@@ -1,9 +1,9 @@
 """A simulated day: two curators release over eight parties, while processes are killed and started again.
 
 All are processes of this machine. Every 40 simulated minutes each curator makes a masked release, and one of
-four parties is killed while both run; then the clock jumps to the next ones. Every fifth time the second curator
-is killed too. The other four parties and the first curator run all day: their memory, descriptors and files are
-what is looked at. In the end every ledger is compared with all certificates.
+four parties is killed while both run; then the clock jumps to the next ones. Every fifth time the second
+curator is killed too. The other four parties and the first curator run all day: their memory, descriptors and
+files are what is looked at. In the end every ledger is compared with all certificates.
 
 Run: python benchmarks/soak.py [--hours 24] [--out soak.json] [--figure soak.svg]
 """
