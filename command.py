@@ -42,6 +42,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "curator.mechanisms.command:mechanisms",
         "List the mechanisms: what each does, when to use it, over which protocols, what `--set` changes.",
     ),
+    "schema": (
+        "simulations.schema_command:schema",
+        "Print the JSON schema of a file that people write, for editors; reading the file checks the same.",
+    ),
     "query": (
         "curator.analysis.query_command:query",
         "Ask a release in SQL: counts, shares, means, sums and quantiles, with intervals. Costs no budget.",

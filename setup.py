@@ -28,6 +28,9 @@ setup(
     package_data={
         "": ["*.pyi"],
         "dpmosaic": ["py.typed"],
+        "dpmosaic.common.console": [f"templates/*.{kind}" for kind in ("html", "css", "js", "svg")],
+        "dpmosaic.party.console": ["templates/*.html"],
+        "dpmosaic.curator.console": ["templates/*.html"],
         "dpmosaic.curator.report": ["templates/*.html", "templates/*.css"],
         "dpmosaic.simulations.experiments": [f"templates/*.{kind}" for kind in ("html", "css", "svg", "xml")],
     },

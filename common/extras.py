@@ -21,6 +21,7 @@ _MODULES = {
     "metrics": ("prometheus_client",),
     "postgres": ("psycopg",),
     "spark": ("pyspark",),
+    "console": ("starlette", "uvicorn", "jinja2"),
     "adbc": ("adbc_driver_manager", "pyarrow"),
 }
 

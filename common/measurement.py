@@ -28,6 +28,8 @@ class Measurement:
         interaction: whether values are the interaction of a marginal whose cells had noise of scale sigma.
         sigmas: shape (n_r,), float64: standard deviations of the cells if they differ; else None.
         groups: groups of codes that were counted instead of single codes; values are of their cells.
+        sampled: whether a sample of the rows was counted; then sigma contains its error, which is neither
+            independent nor the same in all cells.
     """
 
     clique: Clique
@@ -39,6 +41,7 @@ class Measurement:
     interaction: bool = False
     sigmas: NDArray[np.float64] | None = None
     groups: Groups = ()
+    sampled: bool = False
 
     def __post_init__(self) -> None:
         if self.values.ndim != 1:

@@ -48,6 +48,8 @@ class PartyDescription:
         alignments: ids of the alignments of its current rows.
         identifiers: agreed names of the identifiers by which its rows can be aligned, sorted.
         max_cells: upper limit of the cells of a marginal; None if it states none.
+        sends_to: names of the parties to which it sends openings itself, sorted.
+        takes_from: names of the parties from which it takes them, sorted.
     """
 
     name: str
@@ -60,6 +62,8 @@ class PartyDescription:
     alignments: tuple[str, ...] = ()
     identifiers: tuple[str, ...] = ()
     max_cells: int | None = None
+    sends_to: tuple[str, ...] = ()
+    takes_from: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -259,6 +263,29 @@ class OpeningRequest:
 
     def __post_init__(self) -> None:
         _check_coins(self.coins)
+
+    def delivery(self, sender: int) -> Delivery:
+        """The header of the message.
+
+        Args:
+            sender: place of its sender in the plan.
+        """
+        return Delivery(self.release_id, self.kind, self.chain, sender, self.query_id, self.step, self.coins)
+
+
+@dataclass(frozen=True)
+class PushRequest:
+    """Asks a party to send an opening to another one itself.
+
+    Attributes:
+        opening: the message.
+        recipient: name of the other party.
+        sender: place of the asked one in the plan.
+    """
+
+    opening: OpeningRequest
+    recipient: str
+    sender: int
 
 
 @dataclass(frozen=True)

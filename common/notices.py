@@ -18,13 +18,22 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .errors import DataError
+from .forms.several import ListOf
+from .forms.tables import Key, Table
+from .forms.values import Number, Text
 
 APPROVAL_WAITS, BUDGET_LOW = "approval_waits", "budget_low"
 CERTIFICATE_ENDS, UNHEALTHY, PARTY_DOWN = "certificate_ends", "unhealthy", "party_down"
 """Events of notices."""
 
-KEYS: Mapping[str, type | tuple[type, ...]] = {"command": list, "webhook": str, "budget_below": (int, float)}
-"""Keys of the section [notify]."""
+FORM = Table(
+    {
+        "command": Key(ListOf(Text(), like="a program and its arguments"), "Run without a shell."),
+        "webhook": Key(Text(), "An https:// URL to which the notice is posted."),
+        "budget_below": Key(Number(least=0, below=1), "With less left of the budget: a notice."),
+    }
+)
+"""The section [notify]."""
 
 PAUSES_S = (1.0, 10.0)
 """Seconds between the tries to deliver a notice."""
@@ -67,13 +76,9 @@ class Notify:
         command, webhook = section.get("command", []), section.get("webhook", "")
         if bool(command) == bool(webhook):
             raise DataError(f"{name}: [notify] needs either command or webhook; give one of them")
-        if not isinstance(command, list) or not all(isinstance(word, str) for word in command):
-            raise DataError(f"{name}: command in [notify] is a list of a program and its arguments; fix it")
         if webhook and not _is_safe(webhook):
             raise DataError(f"{name}: webhook in [notify] has to begin with https://; fix it")
         below = float(section.get("budget_below", 0.0))
-        if not 0 <= below < 1:
-            raise DataError(f"{name}: budget_below in [notify] is a share from 0 to less than 1; fix it")
         return cls(tuple(command), webhook, below)
 
     def deliver(self, notice: Mapping[str, str]) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +17,9 @@ from rich.console import Console
 from ..common.errors import DataError, MosaicError, PartyUnavailable, PolicyError
 from ..common.extras import require_extra
 from ..common.printable import printable
-from .options import SpreadsheetSafe
+from .console.command import console
+from .options import Settings, SpreadsheetSafe, parsed
+from .plan_command import plan
 from .releasing.table_format import Format, TableFile, TableFormat
 
 if TYPE_CHECKING:
@@ -93,33 +98,40 @@ def federation(
 
 
 @curator_commands.command()
-def plan(
+def listen(
     folder: _Folder,
-    slices: Annotated[
-        list[str] | None,
-        typer.Option("--slice", help="Parties that hold the same records: a,b. May be repeated."),
-    ] = None,
-    out: Annotated[str, typer.Option(help="Name of the plan's file in the folder.")] = "plan.toml",
+    address: Annotated[str, typer.Option(help="host:port on which enrolled parties dial this curator.")],
 ) -> None:
-    """Draft a plan and the domain of the whole table from the cards."""
-    from ..common.card import as_text
-    from .parties.home import CuratorHome
-    from .releasing.drafting import draft
+    """Listen for parties that dial this curator, between its releases too, so that several may run at once.
 
-    home = CuratorHome.open(folder)
-    domain_file = f"{Path(out).stem}.domain.json"
-    for path in (folder / out, folder / domain_file):
-        if path.exists():
-            raise DataError(f"{path} already exists; choose another name with --out")
-    grouped = [text.split(",") for text in slices] if slices else None
-    text, domain = draft(list(home.cards().values()), grouped, domain_file)
-    (folder / domain_file).write_text(as_text(domain.to_json()), encoding="utf-8")
-    (folder / out).write_text(text, encoding="utf-8")
-    typer.echo(f"review {folder / out}, above all which parties hold the same records")
+    Logs one JSON object for each party that comes or goes. Ends at SIGTERM.
+    """
+    from ..common.stopping import Stop
+    from .parties.home import CuratorHome
+
+    def told(party: str, up: bool) -> None:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        typer.echo(json.dumps({"time": now, "event": "attached" if up else "away", "party": party}))
+
+    stop = Stop().at_signals()
+    with contextlib.closing(CuratorHome.open(folder).listener(address, told)) as listener:
+        listener.start()
+        typer.echo(f"listening for {', '.join(sorted(listener.names))}", err=True)
+        stop.wait()
+
+
+curator_commands.command()(plan)
 
 
 @curator_commands.command()
-def preflight(plan: _PlanFile, home: _Home = None) -> None:
+def preflight(
+    plan: _PlanFile,
+    home: _Home = None,
+    settings: Settings = None,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object for each check.")
+    ] = False,
+) -> None:
     """Check everything that could stop a release, and what all parties say to it; charges nothing."""
     require_extra("curator")
     from .forecasting.preflight import preflight as run_checks
@@ -127,8 +139,12 @@ def preflight(plan: _PlanFile, home: _Home = None) -> None:
     from .releasing.plan import ReleasePlan
 
     failed = 0
-    for line in run_checks(CuratorHome.open(home or plan.parent), ReleasePlan.load(plan)):
+    read = ReleasePlan.load(plan).with_settings(parsed(settings))
+    for line in run_checks(CuratorHome.open(home or plan.parent), read):
         failed += not line.passed
+        if json_output:
+            typer.echo(json.dumps(asdict(line)))
+            continue
         colour = None if line.passed else typer.colors.RED
         typer.secho(
             printable(f"{'ok  ' if line.passed else 'FIX'}  {line.about}: {line.what}: {line.finding}"),
@@ -186,6 +202,7 @@ def release(
     plan: _PlanFile,
     out: Annotated[Path | None, typer.Option(help="Folder for the results.")] = None,
     home: _Home = None,
+    settings: Settings = None,
     table_format: Format = TableFormat.CSV,
     spreadsheet_safe: SpreadsheetSafe = False,
     json_output: _Json = False,
@@ -199,17 +216,18 @@ def release(
     """Make a release over the parties' daemons."""
     require_extra("curator")
     from .parties.home import CuratorHome
+    from .releasing.plan import ReleasePlan
 
-    table_file = TableFile(table_format, spreadsheet_safe)
+    given, table_file = parsed(settings), TableFile(table_format, spreadsheet_safe)
     opened = CuratorHome.open(home or plan.parent)
     if dry_run:
-        _forecast(plan, opened, link, json_output)
+        _forecast(ReleasePlan.load(plan).with_settings(given), opened, link, json_output)
         return
     if out is None:
         raise DataError("expected --out, the folder for the results, or --dry-run; got neither")
     from .releasing.session import Session
 
-    _run(Session.begin(out, plan, opened, table_file), json_output)
+    _run(Session.begin(out, plan, opened, table_file, given), json_output)
 
 
 @curator_commands.command()
@@ -277,13 +295,11 @@ def verify(
         raise typer.Exit(1)
 
 
-def _forecast(plan_file: Path, home: CuratorHome, link_mib_s: float, json_output: bool) -> None:
+def _forecast(plan: ReleasePlan, home: CuratorHome, link_mib_s: float, json_output: bool) -> None:
     from .forecasting.display import print_forecast
     from .forecasting.forecast import forecast
     from .releasing.alignment_session import AlignmentSession
-    from .releasing.plan import ReleasePlan
 
-    plan = ReleasePlan.load(plan_file)
     with home.links(plan.participants, plan.listen, plan.retry_policy) as links:
         slices, aligned = [[links[name] for name in names] for names in plan.slices], None
         if plan.alignment is not None:
@@ -352,3 +368,6 @@ def _run(session: Session, json_output: bool) -> None:
 
 def _resumable(stopped: MosaicError, folder: Path) -> MosaicError:
     return type(stopped)(f"{stopped}. The release stopped; resume it with: dpmosaic curator resume {folder}")
+
+
+curator_commands.command()(console)

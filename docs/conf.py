@@ -1,6 +1,7 @@
 """How Sphinx builds the documentation."""
 
 import re
+import sys
 from os.path import relpath
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import dpmosaic
 project = "dpmosaic"
 release = dpmosaic.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["systemd"]
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 html_theme = "furo"
 html_title = "dpmosaic"
@@ -54,6 +55,27 @@ def _text(app, page, source):
     source[0] = re.sub(r"\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)", lambda link: placed(link), source[0])
 
 
+def _pictures(app, page, source):
+    """Puts pictures in the place of their comments, where there was a browser to draw them."""
+
+    def placed(named):
+        name, words = named.groups()
+        return f"![{words}](pictures/{name}.png)" if (DOCS / "pictures" / f"{name}.png").exists() else ""
+
+    source[0] = re.sub(r"<!-- picture ([a-z]+): (.+?) -->", placed, source[0])
+
+
+def _draw(app):
+    """Draws the pictures anew, so that they show the pages as they are."""
+    try:
+        import pictures
+    except ImportError:
+        # The documentation can be built without the tests' packages.
+        return
+    if pictures.CHROMIUM is not None:
+        pictures.write(DOCS / "pictures")
+
+
 def _docstring(app, what, name, thing, options, lines):
     """Takes bars and asterisks outside of code for what they are: docstrings say |a| and a * b."""
     parts = re.split(r"(`[^`]*`)", "\n".join(lines))
@@ -63,5 +85,7 @@ def _docstring(app, what, name, thing, options, lines):
 
 def setup(app):
     """Sphinx calls this; docstrings are taken before their sections are read."""
+    app.connect("builder-inited", _draw)
     app.connect("source-read", _text)
+    app.connect("source-read", _pictures)
     app.connect("autodoc-process-docstring", _docstring, priority=400)

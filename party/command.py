@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from .console.command import console
 from .printing import print_rows
 from .recovery_commands import backup, doctor, recount, restore
 from .release_commands import approve, deny, releases, show
@@ -59,5 +60,5 @@ def _home() -> type[PartyHome]:
 
 
 add_commands(party_commands, _home, listing="ledger")
-for _command in (releases, show, approve, deny, backup, restore, recount, doctor):
+for _command in (releases, show, approve, deny, console, backup, restore, recount, doctor):
     party_commands.command()(_command)

@@ -82,6 +82,12 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
         )
         yield "dealers", _dealers(masked["dealers"])
         yield "evaluators", _evaluators(masked)
+        if masked["sample"]:
+            yield (
+                "sample",
+                f"marginals across parties are counted on {masked['sample']:,} rows of the largest slice, "
+                "drawn at random; the promise and its cost are the same as for all rows",
+            )
     yield "left", _left(form["lifetime"])
     yield "policy", _verdict_of_policy(form)
     if form["ledger"] is not None:

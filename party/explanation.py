@@ -148,6 +148,7 @@ def _masked(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
         "dealers": [dealer.name for dealer in plan.dealers],
         "evaluators": evaluators,
         "this_party_evaluates": own in evaluators,
+        "sample": plan.sample,
     }
 
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from ..common.card import CURATOR, Card, FederationList, as_text, check_name_of_role, read_json
+from ..common.card import CURATOR, PARTY, Card, FederationList, as_text, check_name_of_role, read_json
 from ..common.crypto.certificates import check_name
 from ..common.errors import DataError, PolicyError
 from ..common.keyring import (
@@ -35,9 +35,11 @@ if TYPE_CHECKING:
     from ..common.data.domain import Domain
     from ..common.notices import Notify
     from ..common.wire.tls import TlsSide
+    from .direct import Direct
     from .ledger import Ledger
     from .role import Role
     from .serving.watch import Condition
+    from .toml_file import Serve
 
 _TRUSTED = "trusted"
 
@@ -56,6 +58,7 @@ class Opened:
         proxy: URL of the proxy through which it dials a curator; None for none.
         notify: how its operator is told of events; None for not at all.
         watched: event -> condition of the role, of which its operator is told.
+        direct: openings from party to party without the curator.
     """
 
     role: Role[Any]
@@ -67,6 +70,7 @@ class Opened:
     proxy: str | None = None
     notify: Notify | None = None
     watched: dict[str, Condition] = field(default_factory=dict)
+    direct: Direct | None = None
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,14 @@ class Home(ABC):
             DataError: a file is missing or does not hold together.
         """
 
+    @abstractmethod
+    def serve(self) -> Serve:
+        """How the daemon is reached, as the policy says.
+
+        Raises:
+            DataError: the policy is missing or does not hold together.
+        """
+
     def domain(self) -> Domain | None:
         """The attributes on the card; none by default."""
         return None
@@ -165,6 +177,10 @@ class Home(ABC):
         """The federations whose cards are pinned."""
         folder = self.keyring.folder / _TRUSTED
         return [FederationList.from_json(read_json(path)) for path in sorted(folder.glob("*.json"))]
+
+    def cards(self) -> dict[str, Card]:
+        """The pinned cards of parties, by name."""
+        return {card.name: card for card in self._latest().values() if card.role == PARTY}
 
     def pinned(self) -> dict[str, bytes]:
         """Names and identities of the pinned parties and dealers."""
@@ -289,12 +305,17 @@ class Home(ABC):
         return found
 
     def is_served(self) -> bool:
-        """Whether a daemon runs on this folder."""
+        """Whether a daemon has locked the folder."""
         try:
-            with self.claimed():
-                return False
-        except DataError:
-            return True
+            file = (self.folder / "serve.lock").open("rb")
+        except OSError:
+            return False
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                return True
+        return False
 
     def _pinned_at(self, curator: str) -> Path:
         return self.keyring.folder / _TRUSTED / f"{check_name(curator)}.json"

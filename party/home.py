@@ -11,12 +11,13 @@ from ..common.data.domain import Domain
 from . import policy_file
 from .approvals import Approvals
 from .folder import Home, Opened
-from .names import LEDGER, REQUESTS
+from .names import LEDGER, POLICY, REQUESTS
 from .policy_file import Settings
 
 if TYPE_CHECKING:
     from .ledger import Ledger
     from .party import Party
+    from .toml_file import Serve
 
 
 @dataclass(frozen=True)
@@ -24,13 +25,17 @@ class PartyHome(Home):
     """The folder of one party: also its requested releases, and its domain."""
 
     role: ClassVar[str] = PARTY
-    policy_name: ClassVar[str] = policy_file.NAME
+    policy_name: ClassVar[str] = POLICY
     policy_template: ClassVar[str] = policy_file.TEMPLATE
     databases: ClassVar[tuple[str, ...]] = (LEDGER, REQUESTS)
 
     def domain(self) -> Domain:
         """The attributes that the party holds."""
         return Settings.load(self.folder).domain
+
+    def serve(self) -> Serve:
+        """How the daemon is reached."""
+        return Settings.load(self.folder).serve
 
     def opened(self) -> AbstractContextManager[Opened]:
         """The party, after its rows are read."""

@@ -23,6 +23,7 @@ from .ledger_rows import (
     CERTIFIED,
     OPEN,
     LedgerEntry,
+    LedgerEvents,
     LedgerRelease,
     Placement,
 )
@@ -260,6 +261,14 @@ class Ledger(ReadLedger):
         with self._transaction(erases=True):
             if self._releases.state(release_id) == OPEN:
                 self._close(release_id, ABANDONED, None)
+
+    def events(self) -> list[LedgerEvents]:
+        """Beginning and end of all accepted releases, in the order of acceptance."""
+        with self._lock:
+            rows = self._database.execute(
+                "SELECT release_id, accepted_at, closed_at, certificate FROM release ORDER BY rowid"
+            ).fetchall()
+        return [LedgerEvents(*row) for row in rows]
 
     def check_writable(self) -> None:
         """Returns only if something can be written now: the format's number, as it is."""

@@ -87,6 +87,23 @@ class LedgerSummary:
 
 
 @dataclass(frozen=True)
+class LedgerEvents:
+    """When a release began and ended, by the numbers of the ledger's events: the ledger keeps no times.
+
+    Attributes:
+        release_id: id of the release.
+        accepted: number of the event by which it was accepted.
+        closed: number of the event by which it was certified or abandoned; None while it is open.
+        certificate: SHA-256 of the certificate that the party signed; None without one.
+    """
+
+    release_id: str
+    accepted: int
+    closed: int | None
+    certificate: bytes | None
+
+
+@dataclass(frozen=True)
 class LedgerEntry:
     """One charged query.
 

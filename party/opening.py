@@ -13,6 +13,7 @@ from .approvals import Approvals
 from .counting.catalogue import engine_of
 from .counting.rows import CountedRows
 from .counting.spool import empty
+from .direct import Direct
 from .folder import Opened
 from .held import HeldRows
 from .identifiers import Identifiers
@@ -60,6 +61,9 @@ def opened(home: PartyHome) -> Iterator[Opened]:
         if settings.notify is not None and settings.notify.budget_below:
             below = settings.notify.budget_below
             watched[BUDGET_LOW] = budget_low(lifetime, ledger.reserved, below)
+        direct = Direct(
+            settings.direct.get("send", {}), frozenset(settings.direct.get("take", [])), home.cards
+        )
         yield Opened(
             party,
             ledger,
@@ -70,6 +74,7 @@ def opened(home: PartyHome) -> Iterator[Opened]:
             serve.proxy,
             settings.notify,
             watched,
+            direct,
         )
 
 

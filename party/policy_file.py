@@ -12,23 +12,21 @@ from typing import TYPE_CHECKING, Any
 from ..common.card import PARTY
 from ..common.data.domain import Domain
 from ..common.errors import DataError
-from ..common.notices import KEYS as NOTIFY
+from ..common.forms.tables import Table
 from ..common.notices import Notify
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.alignment.match_keys import check_identifier
 from ..common.workers import Workers
 from .names import POLICY
 from .policy import Policy, Records
-from .toml_file import SERVE, Keys, Serve, check_least, read_toml
+from .policy_form import FORM
+from .toml_file import Serve, read_toml
 from .working import TEMPLATE as WORKERS_TEMPLATE
-from .working import WORKERS, workers_of
+from .working import workers_of
 
 if TYPE_CHECKING:
     from .sources.source import Source
 
-_GUARANTEED = "guaranteed"
-
-NAME = POLICY
 
 _TIMEOUT_S = 3600.0
 """Seconds that a statement of the source's engine may take, unless the policy says otherwise."""
@@ -79,6 +77,11 @@ listen = "127.0.0.1:7443"        # host:port; the curator's machine must reach i
 # metrics = "127.0.0.1:9464"     # for Prometheus; needs pip install 'dpmosaic[metrics]'
 # proxy = "http://proxy:3128"    # with --attach: dials the curator by CONNECT through this HTTP proxy
 
+[direct]
+# Openings go to and from these pinned parties without the curator, sealed all the same, if both say so.
+# send = { other = "other.example.org:7443" }   # the party's machine must reach it
+# take = ["other"]                              # needs listen in [serve] where they reach it
+
 """
 _NOTIFY_TEMPLATE = """
 # [notify]                       # of releases that wait, budget, certificate, health
@@ -117,55 +120,6 @@ approval = true                  # a person approves every release: dpmosaic par
 """
 TEMPLATE = _ROWS_TEMPLATE + WORKERS_TEMPLATE + _NOTIFY_TEMPLATE + _LIMITS_TEMPLATE
 
-_KEYS: Keys = {
-    "source": {
-        "domain": str,
-        "file": str,
-        "query": str,
-        "database": str,
-        "kind": str,
-        "options": dict,
-        "engine": str,
-        "table": str,
-        "connection": str,
-        "order_by": str,
-        "timeout_s": (int, float),
-        "key": str,
-        "identifiers": dict,
-    },
-    "records": {"same_as": list, "together": bool, "order": str},
-    "serve": SERVE,
-    "workers": WORKERS,
-    "notify": NOTIFY,
-    "policy": {
-        "protocols": list,
-        "adjacencies": list,
-        "max_release_rho": (int, float),
-        "lifetime_rho": (int, float),
-        "max_alignment_rho": (int, float),
-        "max_match_keys": int,
-        "max_labels_delta": (int, float),
-        "max_cells": int,
-        "min_records": int,
-        "min_tolerated": int,
-        "max_rows_per_person": int,
-        "min_parties": int,
-        "veto_evaluators": list,
-        "dealers": list,
-        "min_dealers": int,
-        "may_deal": bool,
-        "require_check": bool,
-        "max_memory_mb": int,
-        "max_disk_mb": int,
-        "max_cpu_seconds": int,
-        "max_queries": int,
-        "max_active_releases": int,
-        "allow_unreviewed": bool,
-        "approval": bool,
-    },
-}
-
-_RHOS = ("max_release_rho", "lifetime_rho", "max_alignment_rho")
 _RESOURCES = ("max_memory_mb", "max_disk_mb", "max_cpu_seconds", "max_queries", "max_active_releases")
 
 
@@ -177,6 +131,7 @@ class Settings:
         policy: the limits.
         approval: whether a person approves every release.
         serve: how the daemon is reached.
+        direct: `send` and `take`, of openings without the curator.
         domain: of the party's attributes.
         key: column that names the person of each row; None if there is none.
         identifiers: agreed name -> column of each identifier; empty if the policy allows no alignment.
@@ -188,6 +143,7 @@ class Settings:
     policy: Policy
     approval: bool
     serve: Serve
+    direct: Mapping[str, Any]
     domain: Domain
     key: str | None
     identifiers: Mapping[str, str]
@@ -204,12 +160,9 @@ class Settings:
         Raises:
             DataError: it is missing or does not hold together; names the key.
         """
-        form = read_toml(home / NAME, _KEYS, PARTY)
-        source, policy = form.get("source", {}), form.get("policy", {})
-        check_least(NAME, source, ("timeout_s",), 1)
-        if "domain" not in source:
-            raise DataError(f"{NAME}: expected the key domain in [source]; name the domain file")
-        key, records = source.get("key"), _records(form.get("records", {}))
+        content = read_toml(home / POLICY, FORM, PARTY)
+        source, policy = content["source"], content.get("policy", {})
+        key, records = source.get("key"), _records(content.get("records", {}))
         _check_key(key, records, policy)
         limits, identifiers = _policy(policy, records), _identifiers(source)
         _check_alignment(identifiers, limits)
@@ -220,13 +173,14 @@ class Settings:
         return cls(
             limits,
             policy.get("approval", True),
-            Serve.of(NAME, form),
+            Serve.of(content),
+            content.get("direct", {}),
             domain,
             key,
             identifiers if limits.max_alignment_rho else {},
             float(source.get("timeout_s", _TIMEOUT_S)),
-            workers_of(NAME, form.get("workers", {})),
-            Notify.of(NAME, form),
+            workers_of(POLICY, content.get("workers", {})),
+            Notify.of(POLICY, content),
             source,
             home,
         )
@@ -245,19 +199,16 @@ class Settings:
 def keys_set(home: Path) -> list[str]:
     """The known keys that a party's file sets, without their values; none if it cannot be read."""
     try:
-        form: dict[str, Any] = tomllib.loads((home / NAME).read_text(encoding="utf-8"))
+        form: dict[str, Any] = tomllib.loads((home / POLICY).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return []
-    sections = {name: form[name] for name in _KEYS if isinstance(form.get(name), dict)}
-    return [f"{name}.{key}" for name, section in sections.items() for key in _KEYS[name] if key in section]
+    known = {name: key.form.keys for name, key in FORM.keys.items() if isinstance(key.form, Table)}
+    sections = {name: form[name] for name in known if isinstance(form.get(name), dict)}
+    return [f"{name}.{key}" for name, section in sections.items() for key in known[name] if key in section]
 
 
 def _records(entries: Mapping[str, Any]) -> Records:
-    if entries.get("order", _GUARANTEED) != _GUARANTEED:
-        raise DataError(f"{NAME}: order in [records] can only be {_GUARANTEED!r}; fix it or take it out")
     same_as = entries.get("same_as")
-    if not all(isinstance(name, str) for name in same_as or []):
-        raise DataError(f"{NAME}: same_as is a list of names; fix it")
     return Records(
         None if same_as is None else frozenset(same_as), entries.get("together", False), "order" in entries
     )
@@ -266,20 +217,18 @@ def _records(entries: Mapping[str, Any]) -> Records:
 def _check_key(key: str | None, records: Records, policy: Mapping[str, Any]) -> None:
     if key is not None and records.order_guaranteed:
         raise DataError(
-            f"{NAME}: with a key in [source] the order of the rows is compared; take order in [records] out"
+            f"{POLICY}: with a key in [source] the order of the rows is compared; take order in [records] out"
         )
     if key is None and policy.get("max_rows_per_person", 1) > 1:
-        raise DataError(f"{NAME}: max_rows_per_person above 1 needs a key in [source]; name the column")
+        raise DataError(f"{POLICY}: max_rows_per_person above 1 needs a key in [source]; name the column")
 
 
 def _identifiers(source: Mapping[str, Any]) -> Mapping[str, str]:
     """Agreed name -> column; the key alone is the identifier `key`."""
     key = source.get("key")
     identifiers: Mapping[str, str] = source.get("identifiers", {} if key is None else {"key": key})
-    for name, column in identifiers.items():
+    for name in identifiers:
         check_identifier(name)
-        if not isinstance(column, str) or not column:
-            raise DataError(f"{NAME}: identifier {name!r}: expected the name of a column; write it in quotes")
     return identifiers
 
 
@@ -287,10 +236,10 @@ def _check_alignment(identifiers: Mapping[str, str], policy: Policy) -> None:
     if not policy.max_alignment_rho:
         return
     if not identifiers:
-        raise DataError(f"{NAME}: max_alignment_rho above 0 needs a key or identifiers in [source]")
+        raise DataError(f"{POLICY}: max_alignment_rho above 0 needs a key or identifiers in [source]")
     if policy.max_rows_per_person > 1:
         raise DataError(
-            f"{NAME}: an alignment uses one row of a person; set max_rows_per_person = 1, or take "
+            f"{POLICY}: an alignment uses one row of a person; set max_rows_per_person = 1, or take "
             "max_alignment_rho out"
         )
 
@@ -299,8 +248,8 @@ def _check_domain(domain: Domain, key: str | None, identifiers: Mapping[str, str
     for column in (*([] if key is None else [key]), *identifiers.values()):
         if column in domain:
             raise DataError(
-                f"{NAME}: column {column!r} identifies people in [source] and is an attribute of the domain, "
-                "whose values are released; take it out of one of the two"
+                f"{POLICY}: column {column!r} identifies people in [source] and is an attribute of the "
+                "domain, whose values are released; take it out of one of the two"
             )
 
 
@@ -309,20 +258,12 @@ def _check_reviewed(domain: Domain) -> None:
         raise DataError(
             f"the domain file has entries that were read from the rows: {', '.join(domain.unreviewed)}; "
             'replace their bounds and categories by what is publicly known, and take "reviewed": false out '
-            f"(for trials, set allow_unreviewed in [policy] of {NAME})"
+            f"(for trials, set allow_unreviewed in [policy] of {POLICY})"
         )
 
 
 def _policy(entries: Mapping[str, Any], records: Records) -> Policy:
-    least = (*_RHOS, "max_labels_delta", "max_cells", "min_records", "min_tolerated")
-    check_least(NAME, entries, least, 0)
-    check_least(
-        NAME, entries, ("max_rows_per_person", "max_match_keys", "min_parties", "min_dealers", *_RESOURCES), 1
-    )
     resources = {key: entries[key] for key in _RESOURCES if key in entries}
-    for key in ("protocols", "adjacencies", "veto_evaluators", "dealers"):
-        if not all(isinstance(name, str) for name in entries.get(key, [])):
-            raise DataError(f"{NAME}: {key} is a list of names; fix it")
     return Policy(
         protocols=frozenset(entries.get("protocols", [])),
         adjacencies=frozenset(Adjacency.named(name) for name in entries.get("adjacencies", [])),

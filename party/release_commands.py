@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import pwd
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from ..common.errors import DataError
-from ..common.printable import printable
 from .printing import print_entries, print_rows
-
-if TYPE_CHECKING:
-    from .approvals import Approvals
-    from .home import PartyHome
-    from .ledger import Ledger
 
 _Folder = Annotated[Path, typer.Argument(help="The party's folder.")]
 _Release = Annotated[str, typer.Argument(help="Release id, or a unique prefix.")]
+_Waiting = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[RELEASE]", help="Release id, or a unique prefix; default: the only one that waits."
+    ),
+]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 _By = Annotated[str | None, typer.Option("--by", help="Who decides; default: the user of this system.")]
 _Reason = Annotated[str, typer.Option("--reason", help="Why; stored and signed with the decision.")]
@@ -54,12 +50,13 @@ def releases(folder: _Folder, json_output: _Json = False) -> None:
     print_rows(columns, rows, json_output)
 
 
-def show(folder: _Folder, release: _Release, json_output: _Json = False) -> None:
+def show(folder: _Folder, release: _Waiting = None, json_output: _Json = False) -> None:
     """Show all that a requested release would do, and the decisions on it."""
+    from .deciding import Desk
     from .explained import in_words
 
-    with _opened(folder) as (home, approvals, ledger):
-        form = _explained(home, approvals, ledger, release)
+    with Desk.opened(folder) as desk:
+        form = desk.explained(release)
     if json_output:
         typer.echo(json.dumps(form))
     else:
@@ -68,78 +65,28 @@ def show(folder: _Folder, release: _Release, json_output: _Json = False) -> None
 
 def approve(
     folder: _Folder,
-    release: _Release,
+    release: _Waiting = None,
     by: _By = None,
     reason: _Reason = "",
     yes: Annotated[bool, typer.Option("--yes", help="The release was reviewed already.")] = False,
 ) -> None:
     """Approve a release, after showing it; its curator can then resume it."""
-    from .decisions import APPROVED
+    from .deciding import Desk
     from .explained import in_words
 
-    with _opened(folder) as (home, approvals, ledger):
-        form = _explained(home, approvals, ledger, release)
+    with Desk.opened(folder) as desk:
+        form = desk.explained(release)
         print_entries(in_words(form))
         if not yes:
             typer.confirm("Approve this release?", abort=True)
-        accepted = form["ledger"] is not None
-        approvals.decide(form["release"], APPROVED, _name(by), printable(reason), accepted=accepted)
-    typer.echo(f"approved {form['release']}")
+        approved = desk.approve(form["release"], by, reason)
+    typer.echo(f"approved {approved}")
 
 
 def deny(folder: _Folder, release: _Release, by: _By = None, reason: _Reason = "") -> None:
     """Deny a release. If it is running, this stops it; if it is certified already, this comes too late."""
-    from .decisions import DENIED
-    from .ledger_rows import CERTIFIED
+    from .deciding import Desk
 
-    with _opened(folder) as (_, approvals, ledger):
-        release_id = approvals.request(release).terms.release_id
-        accepted = _state(ledger, release_id) is not None
-        if accepted:
-            ledger.abandon(release_id)
-        if _state(ledger, release_id) == CERTIFIED:
-            raise DataError(
-                f"the denial comes too late: release {release_id} is certified, and nothing was changed; ask "
-                "its curator not to publish it"
-            )
-        approvals.decide(release_id, DENIED, _name(by), printable(reason), accepted=accepted)
-    typer.echo(f"denied {release_id}{'; it is stopped, and its keys are erased' if accepted else ''}")
-
-
-def _state(ledger: Ledger, release_id: str) -> str | None:
-    """State of an accepted release; None for another."""
-    return next((e.state for e in ledger.summaries() if e.release_id == release_id), None)
-
-
-@contextlib.contextmanager
-def _opened(folder: Path) -> Iterator[tuple[PartyHome, Approvals, Ledger]]:
-    from .disk import told_if_full
-    from .folder import LEDGER
-    from .home import PartyHome
-    from .ledger import Ledger
-
-    home = PartyHome.open(folder)
-    with (
-        told_if_full(folder),
-        contextlib.closing(home.approvals()) as approvals,
-        contextlib.closing(Ledger(home.folder / LEDGER)) as ledger,
-    ):
-        yield home, approvals, ledger
-
-
-def _explained(home: PartyHome, approvals: Approvals, ledger: Ledger, release: str) -> dict[str, Any]:
-    from .explanation import explain
-    from .policy_file import Settings
-
-    policy = Settings.load(home.folder).policy
-    return explain(approvals.request(release), home, policy, ledger)
-
-
-def _name(given: str | None) -> str:
-    """Who decides; the user of this process cannot be set by an environment variable."""
-    if given is not None:
-        return printable(given)
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return f"user {os.getuid()}"
+    with Desk.opened(folder) as desk:
+        denied, stopped = desk.deny(release, by, reason)
+    typer.echo(f"denied {denied}{'; it is stopped, and its keys are erased' if stopped else ''}")

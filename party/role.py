@@ -18,6 +18,7 @@ from ..common.messages import (
     Acceptance,
     DealRequest,
     Delivery,
+    DeliveryKind,
     Introduction,
     MarginalQuery,
     MultiplyRequest,
@@ -161,6 +162,24 @@ class Role(ABC, Generic[Active]):
         """
         if self._ledger.curator(release_id) not in (None, b"", caller):
             raise _not_the_curator()
+
+    def check_peer(self, delivery: Delivery, peer: bytes) -> None:
+        """Refuses a delivery by another party, unless it is an opening that this party made.
+
+        Args:
+            delivery: header of the message.
+            peer: identity of the other party, as the transport knows it.
+
+        Raises:
+            PolicyError: it is another kind of message, or the plan has another party at the sender's place.
+            ProtocolError: the release was not accepted, or is closed.
+        """
+        roster = decode_terms(self._ledger.release(delivery.release_id).terms).plan.roster
+        sent = roster[delivery.sender].identity if delivery.sender < len(roster) else None
+        if delivery.kind is not DeliveryKind.OPENING or sent != peer:
+            raise PolicyError(
+                "another party may only deliver openings that it made itself; all else passes the curator"
+            )
 
     def introduce(self, introduction: Introduction) -> None:
         """Receives the acceptances of the other participants of an accepted release."""

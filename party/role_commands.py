@@ -1,4 +1,4 @@
-"""The commands that parties and dealers have in common: init, card, trust, rotate, renew, serve, abandon."""
+"""The commands that parties and dealers have in common: from `init` to `abandon`."""
 
 from __future__ import annotations
 
@@ -178,6 +178,22 @@ def _add_daemon(commands: typer.Typer, home_type: Callable[[], type[Home]], list
             metrics=metrics,
             until_ends=sys.stdin.fileno() if until_input_ends else None,
         )
+
+    @commands.command()
+    def health(
+        folder: Folder,
+        address: Annotated[
+            str | None, typer.Option(help="host:port of the daemon, instead of the policy's.")
+        ] = None,
+    ) -> None:
+        """Ask the running daemon whether it can answer; status 1 if not. Not for one that attaches."""
+        from .serving.asking import is_serving
+
+        home = home_type().open(folder)
+        if not is_serving(home.side(), address or home.serve().listen):
+            typer.echo("NOT_SERVING; the reason is in the daemon's log")
+            raise typer.Exit(1)
+        typer.echo("SERVING")
 
     @commands.command()
     def abandon(

@@ -6,11 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..common.errors import DataError
+from ..common.forms.tables import Key, Table
+from ..common.forms.values import Text, whole
 from ..common.workers import Workers
-from .toml_file import check_least
 
-WORKERS: Mapping[str, type] = {"threads": int, "scheduler": str}
-"""Keys of the section [workers]."""
+WORKERS = Table(
+    {
+        "threads": Key(whole(1), "Number of threads; by default one for each processor."),
+        "scheduler": Key(Text(), "Address of the scheduler of a Dask cluster, tls://HOST:PORT."),
+    }
+)
+"""The section [workers]."""
 
 TEMPLATE = """\
 [workers]
@@ -32,7 +38,6 @@ def workers_of(name: str, entries: Mapping[str, Any]) -> Workers:
         DataError: it names both kinds, or an address without encryption.
         MissingExtraError: Dask is not installed.
     """
-    check_least(name, entries, ("threads",), 1)
     scheduler = entries.get("scheduler")
     if scheduler is None:
         return Workers.threads(entries.get("threads"))

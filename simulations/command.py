@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -16,13 +17,15 @@ from ..common.errors import DataError
 from ..common.extras import require_extra
 from ..common.protocols.alignment.alignment import DEFAULT_RHO, Population
 from ..common.protocols.registry import BUILT_IN, MASKED
-from ..curator.options import JsonOutput, MechanismName, Rows, Seed, SpreadsheetSafe
+from ..curator.options import JsonOutput, MechanismName, Rows, Seed, Settings, SpreadsheetSafe, parsed
 from ..curator.releasing.bins_share import DEFAULT_SHARE, check_coded
 from ..curator.releasing.table_format import Format, TableFile, TableFormat
 
 if TYPE_CHECKING:
     from ..common.data.domain import Domain
+    from ..common.data.table import Table
     from ..party.sources.source import FileSource
+    from .evaluation.distribution import Distribution
     from .simulate import Simulation
 
 _STDERR = Console(stderr=True)
@@ -32,7 +35,7 @@ _STDERR = Console(stderr=True)
 def simulate(
     data: Annotated[Path, typer.Argument(help="The real table: .csv, .csv.gz or .parquet.")],
     domain: Annotated[Path, typer.Option(help="Domain file; `dpmosaic domain infer` drafts one.")],
-    out: Annotated[Path, typer.Option(help="Folder for the results.")],
+    out: Annotated[Path | None, typer.Option(help="Folder for the results.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="Privacy budget, with delta.")] = None,
     delta: Annotated[float, typer.Option(help="Privacy budget, with epsilon.")] = 1e-9,
     rho: Annotated[float | None, typer.Option(help="Privacy budget in zCDP, instead of epsilon.")] = None,
@@ -48,10 +51,7 @@ def simulate(
         int, typer.Option(help="masked: number of dealers, 1 or at least 3; by default the curator deals.")
     ] = 0,
     mechanism: MechanismName = "mosaic",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Set a parameter of the mechanism; may be repeated."),
-    ] = None,
+    settings: Settings = None,
     time_limit: Annotated[
         float | None, typer.Option(help="Time limit in seconds; same as --set time_limit=SECONDS.")
     ] = None,
@@ -98,6 +98,9 @@ def simulate(
     table_format: Format = TableFormat.CSV,
     spreadsheet_safe: SpreadsheetSafe = False,
     json_output: JsonOutput = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Forecast cost, noise, time and memory; measure nothing.")
+    ] = False,
 ) -> None:
     """Partition a table over K x S parties, release a synthetic table from them, and compare the two."""
     require_extra("curator")
@@ -111,25 +114,52 @@ def simulate(
     from ..curator.releasing import outputs as files
     from ..curator.releasing.progress import progress_bar
     from ..party.sources.source import FileSource
+    from .originals import Original, read_original
     from .people import Overlap, read_people
     from .simulate import simulate as run
 
     table_file = TableFile(table_format, spreadsheet_safe)
     limit = [] if time_limit is None else [f"time_limit={time_limit}"]
     budget = Budget(epsilon, delta, rho)
-    chosen = mechanism_named(mechanism, variant, _parsed([*(settings or []), *limit]))
+    chosen = mechanism_named(mechanism, variant, parsed([*(settings or []), *limit]))
     source = FileSource(data)
     loaded = Domain.load(domain)
-    table, identifiers = read_people(source, loaded, key)
+    if key is None:
+        original, identifiers = read_original(source, loaded), None
+    else:
+        table, identifiers = read_people(source, loaded, key)
+        original = Original(table, {})
     if binarise and population != Population.EVERYWHERE.value:
         raise DataError("--binarise: the value `absent` has no binary digits; release the people everywhere")
     if binarise:
         check_coded(loaded)
     binary = Binarisation(loaded) if binarise else None
+    if dry_run:
+        if Overlap.of(identifiers if key else None, overlap, shuffle, typos) is not None or record_wise:
+            raise DataError("--dry-run: expected rows in the same order and no --record-wise; leave them out")
+        _forecast(
+            binary.encode(table) if binary else table,
+            json_output,
+            budget=budget,
+            grid=grid,
+            protocol=protocol,
+            collusions=collusions,
+            check=check,
+            dealers=dealers,
+            mechanism=chosen,
+            workload=workload,
+            target=target,
+            adjacency=Adjacency.named(adjacency),
+            rows=rows,
+            bins_share=bins_share,
+        )
+        return
+    if out is None:
+        raise DataError("expected --out, the folder for the results, or --dry-run; got neither")
     files.check_folder(out, ["metrics.json", BINS])
     with process_for_checks() as checks, progress_bar(_STDERR) as report:
         result = run(
-            binary.encode(table) if binary else table,
+            binary.encode(original.table) if binary else original.table,
             budget=budget,
             grid=grid,
             protocol=protocol,
@@ -142,7 +172,7 @@ def simulate(
             adjacency=Adjacency.named(adjacency),
             record_wise=record_wise,
             rows=rows,
-            identifiers=None if key is None else identifiers,
+            identifiers=identifiers,
             overlap=overlap,
             shuffle=shuffle,
             typos=typos,
@@ -155,8 +185,8 @@ def simulate(
         )
     if binary:
         result = replace(result, synthetic=binary.decode(result.synthetic))
-    aligned = Overlap.of(identifiers if key else None, overlap, shuffle, typos) is not None
-    _write(out, result, source, loaded, seed, table_file, aligned)
+    aligned = Overlap.of(identifiers, overlap, shuffle, typos) is not None
+    _write(out, result, source, loaded, seed, table_file, None if aligned else original.numbers)
     warning = files.formula_warning(result.synthetic.domain, table_file)
     if json_output:
         typer.echo(json.dumps(_summary(result, out, warning)))
@@ -200,6 +230,17 @@ def demo(
         console.print(f"report: {page}")
 
 
+def _forecast(table: Table, json_output: bool, **arguments: Any) -> None:
+    from ..curator.forecasting.display import print_forecast
+    from .foreseen import forecast_simulation
+
+    predicted = forecast_simulation(table, **arguments)
+    if json_output:
+        typer.echo(json.dumps(predicted.to_json()))
+    else:
+        print_forecast(Console(), predicted)
+
+
 def _write(
     out: Path,
     result: Simulation,
@@ -207,9 +248,19 @@ def _write(
     domain: Domain,
     seed: int | None,
     table_file: TableFile,
-    aligned: bool,
+    numbers: Mapping[str, Distribution] | None,
 ) -> None:
-    """Writes the files of a simulated release; values are compared unless its rows are a join."""
+    """Writes the files of a simulated release; values are compared unless its rows are a join.
+
+    Args:
+        out: folder, checked.
+        result: the release.
+        source: the real table.
+        domain: as the user gave it.
+        seed: of the values; None for cryptographic randomness.
+        table_file: how the synthetic table is written.
+        numbers: the distributions of the real numbers, as far as they are known; None without a comparison.
+    """
     from ..common.crypto.randomness import RandomStream
     from ..curator.certificates.verify import BINS
     from ..curator.releasing import outputs as files
@@ -219,14 +270,16 @@ def _write(
 
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
     synthetic, columns = result.synthetic, _written_columns(source, domain)
-    values = decoded(synthetic, stream.generator())
-    written = files.write(out, synthetic, values, columns, result.certificate, result.fitted, table_file)
+    written = files.write(
+        out, synthetic, stream.generator(), columns, result.certificate, result.fitted, table_file
+    )
     files.write_certificate(out, result.certificate.with_outputs(written))
     if result.bins is not None:
         files.write_choice(out / BINS, result.bins, synthetic.domain)
     metrics = result.metrics
-    if not aligned:
-        metrics = {**metrics, "values": main_figures(source.cells, values, domain)}
+    if numbers is not None:
+        values = decoded(synthetic, stream.generator())
+        metrics = {**metrics, "values": main_figures(numbers, source.cells, values, domain)}
     files.write_not_for_release(out / "metrics.json", files.json_text(metrics), PRIVATE)
 
 
@@ -234,17 +287,6 @@ def _written_columns(source: FileSource, domain: Domain) -> list[str]:
     """The columns of the synthetic table in the order of the file, and identifiers that it has not."""
     held = source.columns()
     return [*(name for name in domain.columns if name not in held), *(n for n in held if n in domain.columns)]
-
-
-def _parsed(settings: list[str]) -> dict[str, str]:
-    """The parameters given by `--set`."""
-    pairs = [setting.partition("=") for setting in settings]
-    for setting, (key, equals, _) in zip(settings, pairs, strict=True):
-        if not (key and equals):
-            raise DataError(f"--set: expected KEY=VALUE, got {setting!r}; add the value")
-    if len({key for key, _, _ in pairs}) < len(pairs):
-        raise DataError("--set: expected each parameter at most once, got one twice; remove one")
-    return {key: value for key, _, value in pairs}
 
 
 def _summary(result: Simulation, out: Path, warning: str | None) -> dict[str, object]:

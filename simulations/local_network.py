@@ -155,14 +155,19 @@ class LocalNetwork:
         """Path of the drafted plan."""
         return self.folder / "curator" / "plan.toml"
 
-    def start(self, name: str) -> Daemon:
-        """Starts a party or dealer and enrolls its address at the curator."""
+    def start(self, name: str, attach: str | None = None) -> Daemon:
+        """Starts a party or dealer.
+
+        Args:
+            name: its name.
+            attach: host and port that those who dial the curator dial; by default those of the plan.
+        """
         curator = CuratorHome.open(self.folder / "curator")
         dealing = name in self.dealers
         role, home = (DEALER, self.dealer(name)) if dealing else (PARTY, self.party(name))
         if curator.addresses()[name] == ATTACHED:
-            listen = ReleasePlan.load(self.plan).listen
-            return Daemon.start(home, "--attach", str(listen), role=role)
+            dialled = attach or ReleasePlan.load(self.plan).listen
+            return Daemon.start(home, "--attach", str(dialled), role=role)
         return Daemon.start(home, "--listen", curator.addresses()[name], role=role)
 
     def party(self, name: str) -> Path:

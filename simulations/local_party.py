@@ -11,7 +11,7 @@ import numpy as np
 from ..common.card import as_text
 from ..common.data.domain import Domain
 from ..common.protocols.masked.dealers import CURATOR_DEALS
-from ..party import policy_file
+from ..party.names import POLICY
 from ..party.sources.source import FileSource, quoted
 from .people import Held
 
@@ -68,7 +68,12 @@ def write(
         dealers=json.dumps(list(dealers) or [CURATOR_DEALS]),
         alignment="" if key is None else "max_alignment_rho = 1e6\n",
     )
-    (folder / policy_file.NAME).write_text(policy, encoding="utf-8")
+    (folder / POLICY).write_text(policy, encoding="utf-8")
+    write_table(folder, source, domain, held, key)
+
+
+def write_table(folder: Path, source: FileSource, domain: Domain, held: Held, key: str | None) -> None:
+    """Writes the rows and the domain of a party, without a policy; for the arguments see `write`."""
     (folder / _DOMAIN).write_text(as_text(domain.to_json()), encoding="utf-8")
     _write_rows(source, domain, held, key, folder / _ROWS)
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..common.crypto.randomness import RandomStream
+from ..common.data.domain import Domain
 from ..common.data.table import Table
 from ..common.data.workload import Workload
 from ..common.errors import DataError
@@ -20,6 +21,7 @@ from ..curator.certificates.certificate import Certificate
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.mechanisms.parts.fitted import Report, ignore
+from ..curator.pgm.counting import keep_pairs
 from ..curator.releasing.alignment_order import AlignmentOrder
 from ..curator.releasing.bins_share import DEFAULT_SHARE
 from ..curator.releasing.release import Released, ReleaseOrder
@@ -58,6 +60,7 @@ def simulate(
     adjacency: Adjacency = Adjacency.ZERO_OUT,
     collusions: int | None = None,
     check: str = "",
+    sample: int | None = None,
     dealers: int = 0,
     record_wise: bool = False,
     rows: int | None = None,
@@ -94,10 +97,12 @@ def simulate(
         collusions: with "masked", number of parties that may collude without breaking the promise; by
             default 1, or 0 for a single party. Zero gives the noise of a trusted place.
         check: with "masked", "one-hot" to have parties prove that they open each record once.
+        sample: with "masked", rows of the largest slice that products between parties use; by default all, at
+            most 10^7.
         dealers: with "masked", number of dealers, 1 or at least 3; by default the curator deals.
         record_wise: with "indicator", follow the paper exactly: noise on every record, even if one party
             holds the whole clique.
-        rows: number of synthetic rows; by default as many as the table has.
+        rows: number of synthetic rows; by default as many as the table has, at most 10^7.
         identifiers: for each row, what identifies its person; by default its number. An empty one matches
             nobody.
         overlap: share of the people of a slice who are at all of its parties, by default 1. Each other person
@@ -128,26 +133,27 @@ def simulate(
     shared = Overlap.of(identifiers, overlap, shuffle, typos)
     aligning = AlignmentOrder.parse({"population": population, "rho": alignment_rho})
     anywhere = shared is not None and aligning.population is Population.ANYWHERE
-    released = table.domain.with_absent() if anywhere else table.domain
-    order = ReleaseOrder(
-        released,
-        protocol_named(protocol) if isinstance(protocol, str) else protocol,
-        adjacency,
-        mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism,
-        Workload.wanted(released, workload, target),
+    order = ordered(
+        table.domain.with_absent() if anywhere else table.domain,
         budget,
+        protocol,
+        mechanism,
+        workload,
+        target,
+        adjacency,
         collusions,
         rows,
-        check=check,
+        check,
+        dealers,
+        sample,
     )
     if record_wise and order.protocol is not INDICATOR:
         raise DataError(
             "record_wise: expected the protocol 'indicator', got another; leave it out or choose 'indicator'"
         )
-    if dealers and order.protocol is not MASKED:
-        raise DataError(
-            "dealers: expected the protocol 'masked', got another; leave it out or choose 'masked'"
-        )
+    if shared is None and not table.domain.open:
+        # A party that holds all rows answers from these counts.
+        keep_pairs(table, order.workload.cliques)
     grid = Grid.parse(grid, table.domain, table.record_count) if isinstance(grid, str) else grid
     if shared is None:
         among = Participants.in_order(table, order, grid, stream, dealers, record_wise)
@@ -160,6 +166,44 @@ def simulate(
     return Simulation(result.synthetic, result.fitted, result.certificate, metrics, made.bins)
 
 
+def ordered(
+    domain: Domain,
+    budget: Budget,
+    protocol: Protocol | str,
+    mechanism: Mechanism | str,
+    workload: Workload | str | None,
+    target: str | None,
+    adjacency: Adjacency,
+    collusions: int | None,
+    rows: int | None,
+    check: str,
+    dealers: int,
+    sample: int | None,
+) -> ReleaseOrder:
+    """The order of a simulated release over a domain; for the arguments see `simulate`.
+
+    Raises:
+        DataError: an argument does not fit the others.
+    """
+    order = ReleaseOrder(
+        domain,
+        protocol_named(protocol) if isinstance(protocol, str) else protocol,
+        adjacency,
+        mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism,
+        Workload.wanted(domain, workload, target),
+        budget,
+        collusions,
+        rows,
+        check=check,
+        sample=sample,
+    )
+    if dealers and order.protocol is not MASKED:
+        raise DataError(
+            "dealers: expected the protocol 'masked', got another; leave it out or choose 'masked'"
+        )
+    return order
+
+
 def _metrics(order: ReleaseOrder, made: Released, among: Participants, seconds: float) -> dict[str, Any]:
     """The errors of a release, as JSON values.
 
@@ -170,6 +214,8 @@ def _metrics(order: ReleaseOrder, made: Released, among: Participants, seconds: 
         seconds: run time of the release.
     """
     real = among.real if order.chosen is None else among.real_with(order.chosen)
+    for table in (real, made.synthetic):
+        keep_pairs(table, order.workload.cliques)
     return {
         "private": PRIVATE,
         "labels": list(made.certificate.labels),

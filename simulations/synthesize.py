@@ -72,7 +72,7 @@ def synthesize(
         rules: public statements that no synthetic row breaks, beside those of the domain.
         target: a column that others should predict well: the workload is what predicts it.
         workload: "1way", "2way", "3way", a file, or a Workload; by default all pairs.
-        rows: number of synthetic rows; by default as many as the table has.
+        rows: number of synthetic rows; by default as many as the table has, at most 10^7.
         seed: makes the release reproducible and not for release; it is labelled so.
         progress: whether to show progress; by default in a terminal and in a notebook.
         checks: where the second opinion on epsilon is computed; by default in a thread.

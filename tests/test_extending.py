@@ -57,7 +57,7 @@ def test_it_is_forty_lines_of_code():
 def test_it_is_listed_with_its_package_and_version(run, tmp_path):
     listed = json.loads(run(*DPMOSAIC, "mechanisms", "--json", cwd=tmp_path))
     assert listed["ring"]["package"] == "dpmosaic-ring 0.3"
-    assert listed["ring"]["parameters"] == [{"name": "one_way", "kind": "number", "default": 0.2}]
+    assert listed["ring"]["parameters"] == [{"name": "one_way", "kind": "a number", "default": 0.2}]
     assert "masked" in listed["ring"]["protocols"]
     assert listed["mosaic"]["package"] is None
 

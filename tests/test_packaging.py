@@ -36,15 +36,35 @@ OPTIONAL_MODULES = {
     "statsmodels": "statsmodels",
     "torch": "torch",
     "prometheus-client": "prometheus_client",
+    "starlette": "starlette",
+    "uvicorn": "uvicorn",
 }
 
-EXTRAS = ("curator", "eval", "demo", "gan", "metrics", "ddh", "postgres", "spark", "adbc", "cluster")
+EXTRAS = (
+    "curator",
+    "eval",
+    "demo",
+    "gan",
+    "metrics",
+    "ddh",
+    "postgres",
+    "spark",
+    "adbc",
+    "cluster",
+    "console",
+)
 
 OF_PACKAGES = {
     *(f"dpmosaic.party.counting.{name}" for name in ("postgres", "spark", "adbc")),
     "dpmosaic.common.cluster",
 }
 """Modules that need the extra of an engine, or of a cluster."""
+
+OF_CONSOLES = {
+    *(f"dpmosaic.common.console.{name}" for name in ("guard", "serving", "site")),
+    "dpmosaic.party.console.pages",
+}
+"""Modules that only the console of a party imports."""
 
 OF_GAN = {
     f"dpmosaic.curator.mechanisms.dp_gan.{name}"
@@ -152,7 +172,7 @@ def test_every_module_of_the_wheel_imports_from_the_wheel(wheel, fresh_python):
     if not all(find_spec(module) for module in ("torch", "opacus")):
         modules = [name for name in modules if name not in OF_GAN]
     if not all(find_spec(module) for module in ("psycopg", "pyspark", "adbc_driver_manager", "distributed")):
-        modules = [name for name in modules if name not in OF_PACKAGES]
+        modules = [name for name in modules if name not in OF_PACKAGES | OF_CONSOLES]
     code = f"import importlib\nfor name in {modules}:\n    print(importlib.import_module(name).__file__)"
     # Isolated: PYTHONPATH may name a checkout.
     origins = run(fresh_python, "-I", "-c", code, cwd=fresh_python.parent).split("\n")[:-1]
@@ -177,7 +197,7 @@ def test_the_tests_hide_every_optional_dependency():
 
 def test_a_party_and_the_command_import_without_the_extras(tmp_path):
     everyone = modules_of({file for file in shipped_files() if file.startswith(("common/", "party/"))})
-    everyone = [name for name in everyone if name not in OF_PACKAGES]
+    everyone = [name for name in everyone if name not in OF_PACKAGES | OF_CONSOLES]
     code = f"import importlib\nfor name in {['dpmosaic', 'dpmosaic.command', *everyone]}:\n"
     run(
         sys.executable,

@@ -63,10 +63,19 @@ def test_every_example_of_a_domain_file_is_one():
 def test_every_shell_command_of_a_page_is_run_by_the_gate(page):
     text, path = page.read_text(encoding="utf-8"), page.relative_to(ROOT)
     assert len(re.findall(r"^```sh$", text, flags=re.M)) == len(re.findall(r"^<!-- ci: ", text, flags=re.M))
-    gate = "".join((ROOT / ".ci" / name).read_text(encoding="utf-8") for name in ("run", "readme_network"))
+    scripts = ("run", "readme_network", "guide")
+    gate = "".join((ROOT / ".ci" / name).read_text(encoding="utf-8") for name in scripts)
     runs = rf"(page|commands_of) {re.escape(str(path))}" + ("|^readme" if page == README else "")
     for name in set(re.findall(r"<!-- ci: (\S+) -->", text)):
         assert re.search(rf"({runs}) {name}\b", gate, flags=re.M), name
+
+
+def test_a_first_masked_release_by_the_guide_takes_at_most_20_commands():
+    """Each is one block; all other commands of the page are the reader's choice."""
+    page = (ROOT / "docs" / "operators-guide.md").read_text(encoding="utf-8")
+    steps = re.findall(r"^\*\*(\d+)\.\*\* .*?^```sh$", page, flags=re.M | re.S)
+    assert sorted(map(int, steps)) == list(range(1, 21))
+    assert len(steps) == page.count("```sh\n")
 
 
 def test_every_public_name_and_mechanism_is_in_the_api_reference():

@@ -26,8 +26,9 @@ from ..protocols.masked.ring import Ring
 from ..protocols.partition import Partition, RosterEntry
 from .form import Reader, integer, items, octets, real, record, text
 
-KIND, VERSION, REASONED_VERSION = "dpmosaic release terms", 6, 7
-"""Terms that state neither a reason nor a largest marginal keep the bytes of the older version."""
+KIND, VERSION, REASONED_VERSION, SAMPLED_VERSION = "dpmosaic release terms", 6, 7, 8
+"""Terms that state neither a reason nor a largest marginal, and those without a sample, keep the bytes of the
+older versions."""
 
 _T = TypeVar("_T")
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
@@ -47,6 +48,9 @@ def encode_terms(terms: ReleaseTerms) -> bytes:
         items([_encoded_matching(terms.aligning)] if terms.aligning is not None else []),
         _encoded_purpose(terms.purpose),
     )
+    if terms.masked is not None and terms.masked.sample:
+        sample = integer(terms.masked.sample)
+        return record(KIND, SAMPLED_VERSION, (*fields, _encoded_reason(terms.purpose), sample))
     if _is_reasoned(terms.purpose):
         return record(KIND, REASONED_VERSION, (*fields, _encoded_reason(terms.purpose)))
     return record(KIND, VERSION, fields)
@@ -58,18 +62,20 @@ def decode_terms(data: bytes) -> ReleaseTerms:
     Raises:
         ProtocolError: they are not the canonical bytes of terms, or the terms are inconsistent.
     """
-    reader = Reader(data, KIND, VERSION, REASONED_VERSION)
+    reader = Reader(data, KIND, VERSION, REASONED_VERSION, SAMPLED_VERSION)
     release_id, version, protocol = reader.text(), reader.integer(), reader.text()
     adjacency, granted = reader.text(), reader.real()
     try:
         plan = _decoded_partition(reader)
         masked = reader.items(lambda: _decoded_masked(reader, plan))
         aligning = reader.items(lambda: _decoded_matching(reader, plan))
-        plans = (*masked, *aligning)
         purpose = _decoded_purpose(reader)
-        if reader.version == REASONED_VERSION:
+        if reader.version >= REASONED_VERSION:
             purpose = _with_decoded_reason(purpose, reader)
+        if reader.version == SAMPLED_VERSION:
+            masked = _with_decoded_sample(masked, reader)
         reader.end()
+        plans = (*masked, *aligning)
         if len(plans) > 1:
             raise ProtocolError("expected at most one plan")
         return ReleaseTerms(
@@ -254,9 +260,17 @@ def _with_decoded_reason(purpose: Purpose, reader: Reader) -> Purpose:
     about = About(reader.text(), reader.text(), reader.text(), reader.text())
     cells = reader.items(reader.integer)
     reasoned = replace(purpose, about=about, max_cells=cells[0] if cells else None)
-    if len(cells) > 1 or not _is_reasoned(reasoned):
+    unreasoned = reader.version == REASONED_VERSION and not _is_reasoned(reasoned)
+    if len(cells) > 1 or unreasoned:
         raise ProtocolError("expected a reason of the release, and at most one number of cells")
     return reasoned
+
+
+def _with_decoded_sample(plans: Sequence[MaskedPlan], reader: Reader) -> tuple[MaskedPlan, ...]:
+    sample = reader.integer()
+    if not plans or not sample:
+        raise ProtocolError("expected a masked plan and a number of sampled rows")
+    return tuple(replace(plan, sample=sample) for plan in plans)
 
 
 def _encoded_labels(search: LabelSearch) -> bytes:

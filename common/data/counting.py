@@ -20,16 +20,19 @@ Codes = NDArray[np.unsignedinteger[Any]]
 ROWS_AT_ONCE = 2**18
 """Number of rows of a block; it bounds temporary memory."""
 
-_CELLS_AT_ONCE = 2**23
+CELLS_AT_ONCE = 2**23
 """Number of cells of the joint tables that are counted together; it bounds temporary memory."""
 
-_KEPT_CELLS = 2**22
+KEPT_CELLS = 2**22
 """Largest number of counts that are kept for later calls (32 MiB)."""
 
 _LEAST_JOINT, _LARGEST_JOINT = 2**6, 2**16
 _ROWS_PER_CELL = 4
 """A joint table of two groups has a cell for so many rows at most, so that adding costs little."""
 
+
+CountPairs = Callable[[Mapping[str, Codes], Mapping[str, int], Collection[Clique]], dict[Clique, Counts]]
+"""Codes of attributes, their numbers of codes, and pairs -> exact counts; see `pairs_counted`."""
 
 Group = tuple[str, ...]
 """Attributes that are counted together; of few joint values."""
@@ -118,14 +121,14 @@ def _joint_counts(
     start = 0
     while start < len(passes):
         held = itertools.accumulate(totals[start:])
-        stop = start + max(1, sum(total <= _CELLS_AT_ONCE for total in held))
+        stop = start + max(1, sum(total <= CELLS_AT_ONCE for total in held))
         joint = {
             both: np.zeros(math.prod(cells[g] for g in both), dtype=np.int64) for both in passes[start:stop]
         }
         start = stop
         for first in range(0, len(next(iter(columns.values()))), ROWS_AT_ONCE):
             codes = {
-                group: _joint_codes(columns, sizes, group, first)
+                group: joint_codes(columns, sizes, group, first, first + ROWS_AT_ONCE)
                 for group in {g for both in joint for g in both}
             }
             for both, counts in joint.items():
@@ -141,11 +144,11 @@ def _between(one: Sequence[str], two: Sequence[str], same: bool) -> Iterator[Cli
     return itertools.combinations(one, 2) if same else itertools.product(one, two)
 
 
-def _joint_codes(
-    columns: Mapping[str, Codes], sizes: Mapping[str, int], group: Sequence[str], start: int
+def joint_codes(
+    columns: Mapping[str, Codes], sizes: Mapping[str, int], group: Group, start: int, stop: int
 ) -> Codes:
-    """The cell of a group's joint table of each row of a block."""
-    block = slice(start, start + ROWS_AT_ONCE)
+    """The cell of a group's joint table of each of the rows start to stop - 1."""
+    block = slice(start, stop)
     if len(group) == 1:
         return columns[group[0]][block]
     codes = columns[group[0]][block].astype(np.uint16)
@@ -197,7 +200,7 @@ class Kept:
         """
         asked = list(cliques)
         found = count([clique for clique in dict.fromkeys(asked) if clique not in self._counts])
-        room = _KEPT_CELLS - sum(counts.size for counts in self._counts.values())
+        room = KEPT_CELLS - sum(counts.size for counts in self._counts.values())
         for clique, counts in found.items():
             counts.flags.writeable = False
             if counts.size <= room:

@@ -6,13 +6,14 @@ import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from .counting import ROWS_AT_ONCE, Counts, Kept, pairs_counted, two_different
+from .counting import ROWS_AT_ONCE, CountPairs, Counts, Kept, pairs_counted, two_different
 from .domain import Clique, Domain
 from .grouping import Groups, grouped, grouped_shape
 from .rules.values import drawn_together
@@ -152,7 +153,13 @@ class Table:
             counts += np.bincount(cells, minlength=len(counts))
         return counts
 
-    def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
+    def marginals(
+        self,
+        cliques: Iterable[Clique],
+        groups: Sequence[Groups] = (),
+        *,
+        pairs: CountPairs = pairs_counted,
+    ) -> list[NDArray[np.int64]]:
         """Several marginals, as by `marginal`, but not to be written to.
 
         Pairs of codes are counted together, and kept for later calls as far as there is room.
@@ -160,16 +167,17 @@ class Table:
         Args:
             cliques: the attributes of each.
             groups: groups of the codes of each clique's attributes; empty if there are none.
+            pairs: counts pairs.
         """
         asked = list(cliques)
         if any(groups):
             return [self.marginal(clique, of) for clique, of in zip(asked, groups, strict=True)]
-        return self._kept.counted(asked, self._counted)
+        return self._kept.counted(asked, partial(self._counted, pairs))
 
-    def _counted(self, cliques: Sequence[Clique]) -> dict[Clique, Counts]:
+    def _counted(self, pairs: CountPairs, cliques: Sequence[Clique]) -> dict[Clique, Counts]:
         columns = dict(zip(self.domain.names, self.columns, strict=True))
         sizes = dict(zip(self.domain.names, self.domain.sizes, strict=True))
-        found = pairs_counted(columns, sizes, list(filter(two_different, cliques)))
+        found = pairs(columns, sizes, list(filter(two_different, cliques)))
         return found | {clique: self.marginal(clique) for clique in cliques if clique not in found}
 
     def cell_codes(
@@ -224,19 +232,32 @@ def encode_table(domain: Domain, columns: Mapping[str, RawColumn]) -> Table:
     return table
 
 
-def decode_table(table: Table, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+def decode_table(
+    table: Table, rng: np.random.Generator, counts: Mapping[str, NDArray[np.int64]] | None = None
+) -> dict[str, NDArray[Any]]:
     """Raw columns whose encoding is this table; numbers are drawn from their bins, as rules allow.
 
     Totals are the sums of their parts, which may be outside the total's bin.
+
+    Args:
+        table: the codes.
+        rng: draws numbers inside bins.
+        counts: rows of each code, for every attribute, by which numbers are spread within bins; those of the
+            table if None.
     """
     codes = dict(zip(table.domain.names, table.columns, strict=True))
+    spread = code_counts(table) if counts is None else counts
 
     def draw(name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
-        counts = np.bincount(codes[name], minlength=table.domain[name].size)
-        return table.domain[name].decode(codes[name][rows], rng, counts)
+        return table.domain[name].decode(codes[name][rows], rng, spread[name])
 
-    values = {name: table.domain[name].decode(column, rng) for name, column in codes.items()}
+    values = {name: table.domain[name].decode(column, rng, spread[name]) for name, column in codes.items()}
     return drawn_together(table.domain, codes, values, draw)
+
+
+def code_counts(table: Table) -> dict[str, NDArray[np.int64]]:
+    """Rows of each code, for every attribute."""
+    return {name: table.marginal((name,)) for name in table.domain}
 
 
 def _column(columns: Mapping[str, RawColumn], name: str) -> RawColumn:

@@ -223,7 +223,7 @@ class Dealing:
                 for start, size in self._blocks(number, sum(widths) + sum(right_widths))
             )
             total = np.zeros((sum(widths), sum(right_widths)), dtype=ring.dtype)
-            for product in self._ranges(dealt_range, pieces, plan.records(number)):
+            for product in self._ranges(dealt_range, pieces, plan.opened_records(number)):
                 total += product
             for chain, product in products_of(plan, lefts, rights, total):
                 pads = [self._pad(i, "product share", chain) for i in plan.openers(chain, number)]
@@ -254,7 +254,7 @@ class Dealing:
         cells = plan.cells(chain)
         mask = self._mask(owner, chain)
         blocks = (mask.uniform(plan.ring, *at, cells) for at in self._blocks(number, 4 * cells))
-        challenge = Challenge.from_coins(request.coins, plan.records(number), cells)
+        challenge = Challenge.from_coins(request.coins, plan.opened_records(number), cells)
         source = self._masks(owner).source
         proof = proof_stream(source, request.recipient, request.coins, chain)
         attested = attest(challenge, challenge.sketch(blocks, masks=True), proof, RandomStream.from_os())
@@ -267,7 +267,7 @@ class Dealing:
 
     def _blocks(self, number: int, cells: int) -> Iterator[tuple[int, int]]:
         """First row and number of rows of each block of a slice."""
-        records, at_once = self._plan.records(number), block_rows(self._plan.ring, cells)
+        records, at_once = self._plan.opened_records(number), block_rows(self._plan.ring, cells)
         for start in range(0, records, at_once):
             yield start, min(at_once, records - start)
 

@@ -29,6 +29,15 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     return 1 / _largest(lambda inverse: gaussian_delta(mu, 1 / inverse) <= delta)
 
 
+def best_guess(epsilon: float, delta: float) -> float:
+    """The largest probability of a correct guess which of two neighbouring tables it was, from even odds.
+
+    Source: Wasserman and Zhou 2010; Kairouz, Oh and Viswanath 2015: (e^epsilon + delta) / (1 + e^epsilon).
+    """
+    odds = math.exp(min(epsilon, 700.0))
+    return min(1.0, odds / (1 + odds) + delta / (1 + odds))
+
+
 def zcdp_delta(rho: float, epsilon: float) -> float:
     """The delta of rho-zCDP at epsilon.
 

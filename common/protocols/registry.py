@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ..errors import DataError
 from ..extensions import PROTOCOLS, extensions
+from ..forms.nearest import meant
 
 
 class Users(enum.Enum):
@@ -173,9 +174,14 @@ COLLUSIONS = (
 """For each kind of release that keeps a promise, who could learn more than it."""
 
 
-def protocol_names() -> tuple[str, ...]:
-    """The names of all protocols, the default first and those of other packages last."""
-    return (*BUILT_IN, *extensions(PROTOCOLS, BUILT_IN))
+def protocol_names(*, for_daemons: bool = False) -> tuple[str, ...]:
+    """The names of all protocols, the default first and those of other packages last.
+
+    Args:
+        for_daemons: leaves out those that only simulations may use.
+    """
+    own = [name for name, found in BUILT_IN.items() if not for_daemons or found.users is Users.DAEMONS]
+    return (*own, *extensions(PROTOCOLS, BUILT_IN))
 
 
 def find_protocol(name: str) -> Protocol | None:
@@ -205,10 +211,6 @@ def protocol_named(name: str, *, for_daemons: bool = False) -> Protocol:
     """
     found = find_protocol(name)
     if found is None or (for_daemons and found.users is not Users.DAEMONS):
-        known = [
-            known
-            for known in protocol_names()
-            if not for_daemons or known not in BUILT_IN or BUILT_IN[known].users is Users.DAEMONS
-        ]
-        raise DataError(f"protocol: expected one of {', '.join(known)}, got {name!r}")
+        known = protocol_names(for_daemons=for_daemons)
+        raise DataError(f"protocol: expected one of {', '.join(known)}, got {name!r}{meant(name, known)}")
     return found

@@ -20,6 +20,10 @@ class Ended(enum.Enum):
     DONE = enum.auto()
 
 
+Reply = bytes | Ended | MosaicError
+"""What a frame of the party says: a reply, or the end of the call and why."""
+
+
 def encode_call(method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
     """The curator's frames of one call."""
     yield relay_pb2.CuratorFrame(method=method).SerializeToString()
@@ -72,7 +76,7 @@ def encode_end(error: Exception | None = None) -> bytes:
     return relay_pb2.PartyFrame(refusal=refusal).SerializeToString()
 
 
-def decode_reply(data: bytes) -> bytes | Ended | MosaicError:
+def decode_reply(data: bytes) -> Reply:
     """A reply, or the end of the call.
 
     Raises:

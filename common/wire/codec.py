@@ -25,6 +25,8 @@ def encode_description(description: PartyDescription) -> bytes:
         alignments=description.alignments,
         identifiers=description.identifiers,
         max_cells=description.max_cells,
+        sends_to=description.sends_to,
+        takes_from=description.takes_from,
     )
     return message.SerializeToString()
 
@@ -50,6 +52,8 @@ def decode_description(data: bytes) -> PartyDescription:
         alignments=tuple(message.alignments),
         identifiers=tuple(message.identifiers),
         max_cells=message.max_cells if message.HasField("max_cells") else None,
+        sends_to=tuple(message.sends_to),
+        takes_from=tuple(message.takes_from),
     )
 
 

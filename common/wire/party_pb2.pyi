@@ -58,7 +58,7 @@ class DescribeRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class PartyDescription(_message.Message):
-    __slots__ = ("name", "protocol_version", "software_version", "domain_json", "record_count", "protocols", "identity", "alignments", "identifiers", "max_cells")
+    __slots__ = ("name", "protocol_version", "software_version", "domain_json", "record_count", "protocols", "identity", "alignments", "identifiers", "max_cells", "sends_to", "takes_from")
     NAME_FIELD_NUMBER: _ClassVar[int]
     PROTOCOL_VERSION_FIELD_NUMBER: _ClassVar[int]
     SOFTWARE_VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -69,6 +69,8 @@ class PartyDescription(_message.Message):
     ALIGNMENTS_FIELD_NUMBER: _ClassVar[int]
     IDENTIFIERS_FIELD_NUMBER: _ClassVar[int]
     MAX_CELLS_FIELD_NUMBER: _ClassVar[int]
+    SENDS_TO_FIELD_NUMBER: _ClassVar[int]
+    TAKES_FROM_FIELD_NUMBER: _ClassVar[int]
     name: str
     protocol_version: int
     software_version: str
@@ -79,7 +81,9 @@ class PartyDescription(_message.Message):
     alignments: _containers.RepeatedScalarFieldContainer[str]
     identifiers: _containers.RepeatedScalarFieldContainer[str]
     max_cells: int
-    def __init__(self, name: _Optional[str] = ..., protocol_version: _Optional[int] = ..., software_version: _Optional[str] = ..., domain_json: _Optional[str] = ..., record_count: _Optional[int] = ..., protocols: _Optional[_Iterable[str]] = ..., identity: _Optional[bytes] = ..., alignments: _Optional[_Iterable[str]] = ..., identifiers: _Optional[_Iterable[str]] = ..., max_cells: _Optional[int] = ...) -> None: ...
+    sends_to: _containers.RepeatedScalarFieldContainer[str]
+    takes_from: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., protocol_version: _Optional[int] = ..., software_version: _Optional[str] = ..., domain_json: _Optional[str] = ..., record_count: _Optional[int] = ..., protocols: _Optional[_Iterable[str]] = ..., identity: _Optional[bytes] = ..., alignments: _Optional[_Iterable[str]] = ..., identifiers: _Optional[_Iterable[str]] = ..., max_cells: _Optional[int] = ..., sends_to: _Optional[_Iterable[str]] = ..., takes_from: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Verdict(_message.Message):
     __slots__ = ("refusals", "by_hand")
@@ -162,6 +166,16 @@ class OpeningRequest(_message.Message):
     kind: DeliveryKind
     coins: bytes
     def __init__(self, release_id: _Optional[str] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., recipient: _Optional[int] = ..., query_id: _Optional[str] = ..., step: _Optional[int] = ..., kind: _Optional[_Union[DeliveryKind, str]] = ..., coins: _Optional[bytes] = ...) -> None: ...
+
+class PushRequest(_message.Message):
+    __slots__ = ("opening", "recipient", "sender")
+    OPENING_FIELD_NUMBER: _ClassVar[int]
+    RECIPIENT_FIELD_NUMBER: _ClassVar[int]
+    SENDER_FIELD_NUMBER: _ClassVar[int]
+    opening: OpeningRequest
+    recipient: str
+    sender: int
+    def __init__(self, opening: _Optional[_Union[OpeningRequest, _Mapping]] = ..., recipient: _Optional[str] = ..., sender: _Optional[int] = ...) -> None: ...
 
 class DealRequest(_message.Message):
     __slots__ = ("release_id", "kind", "recipient", "chains", "owner", "coins")

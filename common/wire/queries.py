@@ -13,6 +13,7 @@ from ..messages import (
     MarginalQuery,
     MultiplyRequest,
     OpeningRequest,
+    PushRequest,
     ScoreQuery,
 )
 from ..protocols.masked.plan import Chain
@@ -157,6 +158,21 @@ def decode_opening_request(data: bytes) -> OpeningRequest:
         )
     except ValueError as cause:
         raise ProtocolError(f"expected a consistent request: {cause}; compare versions") from None
+
+
+def encode_push_request(request: PushRequest) -> bytes:
+    """Bytes of a PushRequest."""
+    opening = pb.OpeningRequest()
+    opening.ParseFromString(encode_opening_request(request.opening))
+    message = pb.PushRequest(opening=opening, recipient=request.recipient, sender=request.sender)
+    return message.SerializeToString()
+
+
+def decode_push_request(data: bytes) -> PushRequest:
+    """The PushRequest of these bytes."""
+    message = parsed(pb.PushRequest, data)
+    opening = decode_opening_request(message.opening.SerializeToString())
+    return PushRequest(opening, message.recipient, message.sender)
 
 
 def encode_deal_request(request: DealRequest) -> bytes:

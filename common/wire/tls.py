@@ -19,6 +19,7 @@ METHODS = (
     "Introduce",
     "Open",
     "Deal",
+    "Push",
     "Deliver",
     "Align",
     "Multiply",
@@ -31,6 +32,9 @@ METHODS = (
 )
 _PING_MS = 20_000
 _PONG_MS = 20_000
+
+WINDOW_BYTES = 4 << 20
+"""Bytes of one stream that a side takes before its program reads them: 80 MiB/s over a link of 50 ms."""
 
 OPTIONS = (
     # Heartbeats: a side that computes still replies to pings, a dead one does not.
@@ -45,6 +49,10 @@ OPTIONS = (
     # A frame holds 1 MiB. gRPC's own limit of 4 MiB on a message stays.
     ("grpc.so_reuseport", 0),
     ("grpc.use_local_subchannel_pool", 1),
+    # A slow receiver slows the sender, through a curator whose memory does not grow. Left to itself, gRPC
+    # widens the window with the speed of the link.
+    ("grpc.http2.bdp_probe", 0),
+    ("grpc.http2.lookahead_bytes", WINDOW_BYTES),
 )
 _NO_PROXY = (("grpc.enable_http_proxy", 0),)
 """Variables of the environment do not choose a way that nobody of the two sides named."""
@@ -59,12 +67,14 @@ class TlsSide:
         certificate: certificate that it shows.
         pinned: certificates of peers that it accepts.
         identities: identity of each pinned curator, by the fingerprint of its certificate; a party's side.
+        peers: identity of each party that may send openings here, by the fingerprint of its certificate.
     """
 
     key: bytes
     certificate: Certificate
     pinned: tuple[Certificate, ...]
     identities: Mapping[str, bytes] = field(default_factory=dict)
+    peers: Mapping[str, bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.certificate.is_of(self.key):

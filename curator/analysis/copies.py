@@ -36,7 +36,7 @@ from ...common.errors import DataError
 from ..pgm.refinement import MAX_CELLS, refined
 from ..pgm.zeros import zeros_of
 from ..releasing.evidence import Evidence, Known
-from ..releasing.frames import decoded, typed
+from ..releasing.frames import typed
 from ..releasing.outputs import WARNING, write_table, write_text
 from ..releasing.table_format import TableFile
 from .published import Published, evidence_of
@@ -91,7 +91,7 @@ def write_copies(
                 write_text(whole / WARNING, "\n".join(published.certificate.labels) + "\n")
             for number, table in enumerate(tables, 1):
                 path = whole / f"{number}.{table_file.table_format.value}"
-                write_table(path, table.domain, decoded(table, values), columns, table_file)
+                write_table(path, table, values, columns, table_file)
             whole.rename(folder)
     except OSError as cause:
         raise DataError(f"cannot write {folder}: {cause.strerror}; choose another folder") from cause

@@ -18,7 +18,6 @@ from ..certificates.certificate import Certificate
 from ..certificates.verify import BINS, CERTIFICATE
 from ..mechanisms.parts.released import ReleasedModel
 from ..releasing import outputs
-from ..releasing.frames import decoded
 from ..releasing.raw_frames import as_typed_before
 from ..releasing.table_format import TableFile, TableFormat
 from ..report.page import release_report
@@ -225,9 +224,8 @@ class Release:
             _copy(self.published, folder)
             return
         made = drawn.released
-        values = decoded(made.synthetic, drawn.rng)
         written = outputs.write(
-            folder, made.synthetic, values, drawn.columns, made.certificate, made.fitted, table_file
+            folder, made.synthetic, drawn.rng, drawn.columns, made.certificate, made.fitted, table_file
         )
         outputs.write_certificate(folder, made.certificate.with_outputs(written))
         if drawn.bins is not None:

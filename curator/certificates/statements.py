@@ -158,6 +158,8 @@ class StatedPlan:
         evaluators: names of the three roles that compute scores from shares; empty where there are none.
         collusion: who would have to collude to read what, in words; empty where the protocol does not say.
         check: what parties prove of their openings; empty for nothing.
+        sample: rows of the largest slice of several parties that answer for marginals across parties; 0 for
+            all rows.
         alignment: of the parties' rows; None if the parties of a slice hold the same records.
         unreviewed: attributes whose bounds or categories were read from private rows, and that nobody has
             reviewed; such a release is not private as stated.
@@ -184,6 +186,7 @@ class StatedPlan:
     evaluators: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
     collusion: str = field(default="", metadata=OPTIONAL)
     check: str = field(default="", metadata=OPTIONAL)
+    sample: int = field(default=0, metadata=OPTIONAL)
     alignment: StatedAlignment | None = field(default=None, metadata=OPTIONAL)
     unreviewed: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
     bins: StatedBins | None = field(default=None, metadata=OPTIONAL)
@@ -216,13 +219,22 @@ class StatedPlan:
 def stated_roles(masked: MaskedPlan | None) -> dict[str, Any]:
     """What a plan of the protocol `masked` adds to a `StatedPlan`, by field; the defaults without one."""
     if masked is None:
-        return {"collusions": None, "dealers": (), "evaluators": (), "collusion": "", "check": ""}
+        found = {
+            "collusions": None,
+            "dealers": (),
+            "evaluators": (),
+            "collusion": "",
+            "check": "",
+            "sample": 0,
+        }
+        return found
     return {
         "collusions": masked.tolerated,
         "dealers": tuple(dealer.name for dealer in masked.dealers),
         "evaluators": masked.evaluator_names,
         "collusion": who_must_collude(masked),
         "check": masked.check,
+        "sample": masked.sample,
     }
 
 

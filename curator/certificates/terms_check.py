@@ -139,7 +139,7 @@ def _check_trust(certificate: Certificate, terms: ReleaseTerms) -> Check:
         return Check(
             "trust",
             False,
-            "another protocol, adjacency, dealers, evaluators, collusions or check than signed",
+            "another protocol, adjacency, dealers, evaluators, collusions, check or sample than signed",
         )
     roles = "" if masked is None else f", at most {masked.tolerated} of the parties may collude"
     who = f". {plan.collusion}" if plan.collusion else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from rich.console import Console
 from rich.table import Table
@@ -10,6 +11,7 @@ from rich.text import Text
 
 from ...common.printable import printable
 from .forecast import Forecast
+from .resources import Resources
 
 _SHOWN = 20
 
@@ -25,11 +27,21 @@ def print_forecast(console: Console, forecast: Forecast) -> None:
             f"A release before chooses bins for rho {forecast.bins_rho:.4g}; below, their number is as "
             "planned and their widths are equal."
         )
-    steps = Table("step", "charged as", "times, at most", "marginals, at most", "rho", "sigma")
+    steps = Table(
+        "step", "charged as", "times, at most", "marginals, at most", "rho", "of one query", "sigma"
+    )
     for step in forecast.outlook.steps:
         sigmas = "" if step.sigmas is None else _range(*step.sigmas)
         rho = f"{step.zcdp_rho:.4g}"
-        steps.add_row(Text(step.title), Text(step.name), str(step.times), str(step.marginals), rho, sigmas)
+        steps.add_row(
+            Text(step.title),
+            Text(step.name),
+            str(step.times),
+            str(step.marginals),
+            rho,
+            f"{step.query_zcdp_rho:.3g}",
+            sigmas,
+        )
     console.print(steps)
     parties = Table("party or dealer", "receives, MiB at most", "sends, MiB at most")
     each = zip(forecast.parties, forecast.traffic.received, forecast.traffic.sent, strict=True)
@@ -40,6 +52,14 @@ def print_forecast(console: Console, forecast: Forecast) -> None:
         f"About {forecast.seconds:.0f} s without fitting the model, for links of "
         f"{forecast.link_mib_s:g} MiB/s and a latency of {1e3 * forecast.latency_s:.0f} ms."
     )
+    if forecast.sampling is not None:
+        console.print(
+            f"Marginals across parties are counted on {sum(forecast.sampling.sampled):,} of "
+            f"{sum(forecast.sampling.records):,} rows; that moves each by a total variation distance of at "
+            f"most {forecast.sampling_error:.3g}, in addition to noise."
+        )
+    for line in _at_the_curator(forecast.resources):
+        console.print(line)
     found = sorted(forecast.outlook.marginals, key=lambda marginal: -marginal.largest_error)
     marginals = Table("marginal, if it is measured", "cells", "sigma", "total variation from noise")
     for marginal in found[:_SHOWN]:
@@ -53,6 +73,21 @@ def print_forecast(console: Console, forecast: Forecast) -> None:
     console.print(marginals)
     if len(found) > _SHOWN:
         console.print(f"{len(found) - _SHOWN} more marginals are less noisy; --json shows all.")
+
+
+def _at_the_curator(needed: Resources) -> Iterator[str]:
+    """Bounds of memory and time of the mechanism, and what cannot be foreseen."""
+    model = "" if needed.model_mb is None else f", the model up to {needed.model_mb:g} MiB"
+    yield f"At the curator: noisy marginals up to {needed.marginals_mb:,.1f} MiB{model}."
+    if needed.training is not None:
+        yield (
+            f"Training: {needed.training.steps:,} steps, each over a share of about "
+            f"{needed.training.sample_rate:g} of the records, with noise "
+            f"{needed.training.noise_multiplier:.3g}; its seconds cannot be foreseen."
+        )
+    elif needed.fit_s is not None:
+        fits = f"{needed.fits} fits" if needed.fits else "no fit of a model"
+        yield f"Time of the mechanism: {fits} at most, about {needed.fit_s:,.0f} s with drawing rows at most."
 
 
 def _range(least: float, largest: float) -> str:

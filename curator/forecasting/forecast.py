@@ -18,6 +18,7 @@ from ...common.messages import ReleaseTerms
 from ...common.privacy.conversion import gaussian_epsilon
 from ...common.privacy.cost import score_sigma
 from ...common.protocols.chosen import Chosen
+from ...common.protocols.masked.sampling import Sampling
 from ...common.protocols.registry import BUILT_IN
 from ..measurers.federation import FederationMeasurer
 from ..measurers.limits import is_too_large
@@ -29,7 +30,9 @@ from ..releasing.bins_order import bins_order
 from ..releasing.choosing import even_coding
 from ..releasing.over_parties import dealers_of, order_of
 from ..releasing.plan import ReleasePlan
+from ..releasing.release import ReleaseOrder
 from .outlook import Outlook, outlook
+from .resources import Resources, resources
 from .traffic import Traffic, masked_traffic, plain_traffic
 
 _PRODUCTS_PER_S = 2e8
@@ -51,10 +54,12 @@ class Forecast:
         outlook: steps and marginals of the mechanism.
         traffic: upper bounds of the payload.
         seconds: expected time without fitting the model.
+        resources: what the mechanism takes at the curator.
         link_mib_s: assumed bandwidth of every party's link, MiB/s.
         latency_s: measured latency of the slowest of them.
         bins_rho: what the release before spends on choosing bins, zCDP; None without one. Their number is
             planned.
+        sampling: how many rows answer for marginals across parties; None for all.
     """
 
     granted: Fraction
@@ -64,9 +69,19 @@ class Forecast:
     outlook: Outlook
     traffic: Traffic
     seconds: float
+    resources: Resources
     link_mib_s: float
     latency_s: float
     bins_rho: float | None = None
+    sampling: Sampling | None = None
+
+    @property
+    def sampling_error(self) -> float:
+        """Bound on the total variation distance by sampling of every marginal of the workload; 0 without."""
+        if self.sampling is None:
+            return 0.0
+        cells = max((marginal.cells for marginal in self.outlook.marginals), default=1)
+        return min(1.0, self.sampling.l1_bound(cells) / (2 * sum(self.sampling.records)))
 
     def to_json(self) -> dict[str, Any]:
         """The forecast for scripts; null replaces the infinite sigma of what is never measured."""
@@ -82,8 +97,20 @@ class Forecast:
             "marginals": [_finite(asdict(marginal)) for marginal in self.outlook.marginals],
             "bytes_at_most": self.traffic.total,
             "parties": {name: {"received": got, "sent": sent} for name, got, sent in each},
+            "sample": None if self.sampling is None else self._sample,
             "seconds": self.seconds,
+            "curator": asdict(self.resources),
             "assumed": {"link_mib_per_s": self.link_mib_s, "latency_s": self.latency_s},
+        }
+
+    @property
+    def _sample(self) -> dict[str, Any]:
+        assert self.sampling is not None
+        rows = sum(self.sampling.sampled)
+        return {
+            "rows": rows,
+            "of": sum(self.sampling.records),
+            "total_variation_at_most": self.sampling_error,
         }
 
 
@@ -106,19 +133,38 @@ def forecast(
     Raises:
         DataError: plan and parties do not match, or mechanism (`outlook`) or protocol have no forecast.
     """
-    if plan.protocol.name not in BUILT_IN:
-        raise DataError(
-            f"protocol {plan.protocol.name!r} of another package has no forecast; release without --dry-run"
-        )
-    chosen = _planned_bins(plan, links, aligned)
-    order = order_of(plan, chosen)
-    granted = order.granted
+    chosen = None
+    if plan.bins_share is not None:
+        records = connect(plan.domain, links, plan.left_out, aligned).record_count
+        chosen = planned_bins(plan.domain, order_of(plan), plan.bins_share, records)
     dealing = dealers_of(plan, dealers or {}, Identity.generate(), RandomStream.from_os())
     federation = connect(plan.domain, links, plan.left_out, aligned, dealers=dealing, chosen=chosen)
+    return forecast_order(order_of(plan, chosen), federation, link_mib_s)
+
+
+def forecast_order(
+    order: ReleaseOrder, federation: Federation, link_mib_s: float, records_at_hand: bool = False
+) -> Forecast:
+    """Forecasts the release of an order over parties that have described themselves.
+
+    Args:
+        order: the order, with the bins that are planned, if any are chosen.
+        federation: the parties and dealers.
+        link_mib_s: bandwidth of the slowest party's link, MiB/s.
+        records_at_hand: whether the records are in one place, as in simulation.
+
+    Raises:
+        DataError: the mechanism (`outlook`) or the protocol has no forecast.
+    """
+    if order.protocol.name not in BUILT_IN:
+        raise DataError(
+            f"protocol {order.protocol.name!r} of another package has no forecast; release without --dry-run"
+        )
+    granted, chosen = order.granted, order.chosen
     terms = order.proposal(NEVER_PROPOSED).terms(federation)
     latency = max(map(_latency, federation.clients_of(terms).values()))
     noise = _Planned(federation, terms, granted)
-    seen = outlook(order.mechanism, noise, order.workload)
+    seen = outlook(order.mechanism, noise, order.workload, records_at_hand)
     if terms.masked is not None:
         sigmas = {step.name: step.sigmas[0] for step in seen.steps if step.sigmas}
         traffic = masked_traffic(terms.masked, seen.planned, sigmas)
@@ -127,24 +173,37 @@ def forecast(
     seconds = (
         traffic.total / (link_mib_s * 2**20) + traffic.calls * latency + traffic.products / _PRODUCTS_PER_S
     )
-    epsilon, delta = plan.budget.epsilon, plan.budget.delta
+    epsilon, delta = order.budget.epsilon, order.budget.delta
     if epsilon is None and delta is not None:
-        epsilon = gaussian_epsilon(math.sqrt(2 * plan.budget.granted(gaussian_only=True)), delta)
-    names = tuple(federation.clients_of(terms))
-    bins_rho = None if chosen is None else chosen.zcdp_rho
-    return Forecast(granted, epsilon, delta, names, seen, traffic, seconds, link_mib_s, latency, bins_rho)
+        epsilon = gaussian_epsilon(math.sqrt(2 * order.budget.granted(gaussian_only=True)), delta)
+    sampling = None if terms.masked is None else terms.masked.sampling
+    return Forecast(
+        granted,
+        epsilon,
+        delta,
+        tuple(federation.clients_of(terms)),
+        seen,
+        traffic,
+        seconds,
+        resources(order.mechanism, order.domain, seen.planned, order.budget),
+        link_mib_s,
+        latency,
+        None if chosen is None else chosen.zcdp_rho,
+        sampling,
+    )
 
 
-def _planned_bins(
-    plan: ReleasePlan, links: Sequence[Sequence[Connection]], aligned: Aligned | None
-) -> Chosen | None:
-    """As many bins as the release before would choose, of equal width; None if it chooses none."""
-    if plan.bins_share is None:
-        return None
-    order = order_of(plan)
-    choosing = bins_order(order, plan.bins_share)
-    records = connect(plan.domain, links, plan.left_out, aligned).record_count
-    coding = even_coding(plan.domain, records, float(order.granted - choosing.granted))
+def planned_bins(domain: Domain, order: ReleaseOrder, share: float, record_count: int) -> Chosen:
+    """As many bins as the release before would choose, of equal width.
+
+    Args:
+        domain: domain of the table, with open attributes.
+        order: order of the release that spends the whole budget.
+        share: share of the budget that chooses bins.
+        record_count: number of records.
+    """
+    choosing = bins_order(order, share)
+    coding = even_coding(domain, record_count, float(order.granted - choosing.granted))
     return Chosen(NEVER_PROPOSED, "0" * 64, float(choosing.granted), coding, choosing.labels_delta)
 
 
@@ -175,7 +234,10 @@ class _Planned:
         return masked_sigma(self._terms.masked, self._terms.unit, clique, zcdp_rho, interaction, groups)
 
     def expected_score_sigma(self, count: int, zcdp_rho: Fraction) -> float:
-        factor = 1.0 if self._terms.masked is None else self._terms.masked.noise.factor
+        masked = self._terms.masked
+        factor = 1.0 if masked is None else masked.noise.factor
+        if masked is not None and masked.sampling is not None:
+            factor *= masked.sampling.factor
         return factor * score_sigma(zcdp_rho, self._terms.unit, count)
 
 

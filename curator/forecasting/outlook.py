@@ -34,10 +34,11 @@ class StepOutlook:
     Attributes:
         name: name as in the certificate.
         title: description for people.
-        asks: "marginals", "interactions", "scores" or "choices".
+        asks: "marginals", "interactions", "scores", "choices" or "records".
         times: how often it runs, at most.
         marginals: how many it measures or scores each time, at most.
         zcdp_rho: its cost, all times together.
+        query_zcdp_rho: cost of one query, on average over the most that it asks for at once.
         sigmas: least and largest standard deviation of one cell or score; None if it asks for neither.
     """
 
@@ -47,6 +48,7 @@ class StepOutlook:
     times: int
     marginals: int
     zcdp_rho: float
+    query_zcdp_rho: float
     sigmas: tuple[float, float] | None
 
 
@@ -104,25 +106,28 @@ class _Sigmas:
     all_at_once: float
 
 
-def outlook(mechanism: Mechanism, noise: PlannedNoise, workload: Workload) -> Outlook:
+def outlook(
+    mechanism: Mechanism, noise: PlannedNoise, workload: Workload, records_at_hand: bool = False
+) -> Outlook:
     """Forecasts a mechanism's run.
 
     Marginals of the workload are forecast from measurements of single codes.
 
     Args:
-        mechanism: a mechanism that measures marginals.
+        mechanism: the mechanism.
         noise: noise of the planned release.
         workload: marginals to preserve.
+        records_at_hand: whether the records are in one place, as in simulation.
 
     Raises:
-        DataError: the mechanism reads records in one place, or cannot run over the planned protocol.
+        DataError: the mechanism reads records that are not in one place, or cannot run over the protocol.
     """
     steps = mechanism.steps(noise, workload)
-    if any(step.asks is Asks.RECORDS for step in steps):
+    if not records_at_hand and any(step.asks is Asks.RECORDS for step in steps):
         raise DataError(
             f"mechanism {mechanism.name}: expected a mechanism that measures marginals, got one that reads "
-            "records in one place; it runs only in simulation and has no forecast. Run `dpmosaic simulate`, "
-            "or choose another mechanism"
+            "records in one place; it runs only in simulation. Run `dpmosaic simulate --dry-run`, or choose "
+            "another mechanism"
         )
     sigmas = {step.name: _sigmas(noise, step) for step in steps}
     found = tuple(_step(noise, step, sigmas[step.name]) for step in steps)
@@ -138,7 +143,8 @@ def _step(noise: PlannedNoise, step: Step, sigmas: Mapping[Clique, _Sigmas]) -> 
         sigma = noise.expected_score_sigma(max(1, step.most), step.budget(noise.granted))
         found = sigma, sigma
     rho = float(noise.granted * step.share)
-    return StepOutlook(step.name, step.title, step.asks.value, step.times, step.most, rho, found)
+    each = rho / (step.times * max(1, step.most))
+    return StepOutlook(step.name, step.title, step.asks.value, step.times, step.most, rho, each, found)
 
 
 def _sigmas(noise: PlannedNoise, step: Step) -> dict[Clique, _Sigmas]:

@@ -170,7 +170,10 @@ def _check_federation(
     plan: ReleasePlan, slices: list[list[Connection]], links: Mapping[str, Connection]
 ) -> str:
     dealers = [links[name] for name in plan.other_dealers]
-    federation = connect(plan.domain, slices, plan.left_out, dealers=dealers, counted=plan.alignment is None)
+    counted = plan.alignment is None
+    federation = connect(
+        plan.domain, slices, plan.left_out, dealers=dealers, counted=counted, direct=plan.direct
+    )
     if plan.alignment is not None:
         plan.alignment.plan(federation)
     found = f"{len(federation.slices)} slices, {len(federation.members)} parties"

@@ -163,7 +163,7 @@ def _multiplied(traffic: Traffic, plan: MaskedPlan, chain: Chain, number: int) -
             _opened(traffic, plan, owner, chain[: k - 1], last, number)
             _opened(traffic, plan, last, chain[k - 1 : k], owner, number)
         if k == len(chain) or (number, chain[:k]) not in traffic._dealt:
-            traffic.products += plan.records(number) * plan.cells(chain[:k])
+            traffic.products += plan.opened_records(number) * plan.cells(chain[:k])
         if k < len(chain) and (number, chain[:k]) not in traffic._dealt:
             traffic._dealt.add((number, chain[:k]))
             _deal_rows(traffic, plan, chain[:k], number)
@@ -172,7 +172,11 @@ def _multiplied(traffic: Traffic, plan: MaskedPlan, chain: Chain, number: int) -
 
 def _deal_rows(traffic: Traffic, plan: MaskedPlan, chain: Chain, number: int) -> None:
     """Adds the row-wise products of a chain, one with each owner of the left factor, and their checks."""
-    last, records, times = plan.holders(chain, number)[-1], plan.records(number), repetitions(plan.ring)
+    last, records, times = (
+        plan.holders(chain, number)[-1],
+        plan.opened_records(number),
+        repetitions(plan.ring),
+    )
     word_bytes = WIDE.word_bytes
     for owner in plan.openers(chain, number):
         _deal(traffic, plan, last, records * plan.cells(chain) * word_bytes)
@@ -196,7 +200,7 @@ def _opened(
     traffic.relay(owner, recipient, plan.opening_bytes(chain, number))
     if plan.check:
         traffic.relay(owner, recipient, PROOF_ELEMENTS * WORD_BYTES)
-        _deal(traffic, plan, recipient, attestation_elements(plan.records(number)) * WORD_BYTES)
+        _deal(traffic, plan, recipient, attestation_elements(plan.opened_records(number)) * WORD_BYTES)
 
 
 def _scored(traffic: Traffic, plan: MaskedPlan, asked: Sequence[Asked], times: int, sigma: float) -> None:

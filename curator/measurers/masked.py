@@ -53,7 +53,7 @@ from ..parties.asking import Asking
 from ..parties.federation import Federation
 from .labels import LabelFinder
 from .limits import is_too_large
-from .measurer import Observer, Query
+from .measurer import Observer, Query, Scores
 from .scores import Batch, ScoringMeasurer, local_scores, score_charge, shared_scores, without_absent
 from .size import NoisySize
 
@@ -145,7 +145,13 @@ def masked_sigma(
     if not plan.feasible(clique, groups):
         return math.inf
     shape = grouped_shape(plan.domain.shape(clique), groups) if interaction else ()
-    return plan.noise.total_sigma(_scale(plan, gaussian_sigma(zcdp_rho, adjacency, shape), shape))
+    scale = _scale(plan, gaussian_sigma(zcdp_rho, adjacency, shape), shape)
+    return factor_of(plan, clique) * plan.noise.total_sigma(scale)
+
+
+def factor_of(plan: MaskedPlan, clique: Clique) -> float:
+    """What answers for a clique, and their noise, are multiplied by: rows for each row that answers."""
+    return plan.sampling.factor if plan.sampling is not None and plan.is_sampled(clique) else 1.0
 
 
 def _scale(plan: MaskedPlan, sigma: float, shape: tuple[int, ...]) -> float:
@@ -189,10 +195,12 @@ class MaskedMeasurer(ScoringMeasurer):
         self._multiplied: set[tuple[int, Chain]] = set()
         self._seeded: set[int] = set()
         self._ordered: set[int] = set()
+        self._sigmas: dict[tuple[Fraction, tuple[int, ...]], float] = {}
         self._asked = 0
         self._asking = asking or Asking()
         self._finder = LabelFinder(federation, terms, self._asking)
         self._size = _noisy_size(self._plan, self._unit)
+        self.sampling = self._plan.sampling
         self.observers = observers_of(self._plan)
         if acceptances:
             self._introduce(acceptances)
@@ -201,9 +209,19 @@ class MaskedMeasurer(ScoringMeasurer):
         self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False, groups: Groups = ()
     ) -> float:
         """Standard deviation of every cell; infinite if openings exceed their limit, or terms exclude it."""
-        if is_too_large(self._terms, self.domain, clique, groups):
+        if is_too_large(self._terms, self.domain, clique, groups) or not self._plan.feasible(clique, groups):
             return math.inf
-        return masked_sigma(self._plan, self._unit, clique, zcdp_rho, interaction, groups)
+        # A mechanism asks for thousands of cliques of few shapes.
+        shape = grouped_shape(self.domain.shape(clique), groups) if interaction else ()
+        if (zcdp_rho, shape) not in self._sigmas:
+            self._sigmas[zcdp_rho, shape] = masked_sigma(
+                self._plan, self._unit, clique, zcdp_rho, interaction, groups
+            )
+        return self._sigmas[zcdp_rho, shape]
+
+    def is_sampled(self, clique: Clique) -> bool:
+        """See `Measurer.is_sampled`."""
+        return self._plan.is_sampled(clique)
 
     def measurable_groups(self, groups: Groups) -> Groups:
         """The groups with `absent` apart, where it is the last code; see `Measurer.measurable_groups`."""
@@ -228,6 +246,23 @@ class MaskedMeasurer(ScoringMeasurer):
         # Slices whose rows differ in order are refused before anything is charged.
         for number in range(self._plan.slice_count):
             self._asking.persist(partial(self._begin, number), self._forget)
+
+    def score(
+        self,
+        cliques: Sequence[Clique],
+        references: Iterable[Integers],
+        zcdp_rho: Fraction,
+        step: str,
+        groups: Sequence[Groups] = (),
+    ) -> Scores:
+        """Noisy L1 distances; see `Measurer.score`. Of sampled rows, references and distances are scaled."""
+        factors = np.array([factor_of(self._plan, clique) for clique in cliques])
+        scaled = (
+            reference if factor == 1 else np.rint(reference / factor).astype(np.int64)
+            for reference, factor in zip(references, factors, strict=True)
+        )
+        scores = super().score(cliques, scaled, zcdp_rho, step, groups)
+        return Scores(scores.values * factors, scores.sigma * float(factors.max(initial=1.0)))
 
     def _compared(self, references: Iterable[Integers]) -> Iterable[Integers]:
         return map(without_absent, references) if self._plan.absent else references
@@ -419,20 +454,25 @@ class MaskedMeasurer(ScoringMeasurer):
             bounds.check(opened)
             counts = opened / grid_of(asked.sigma)
             counts = from_differences(counts, shape) if asked.interaction else counts
+            counts = counts * factor
             return counts + self._absent(asked, shape) if self._plan.absent else counts
 
-        shape = asked.shape(self.domain)
+        shape, factor = asked.shape(self.domain), factor_of(self._plan, asked.clique)
+        sampling = self._plan.sampling if self._plan.is_sampled(asked.clique) else None
         bounds = marginal_bounds(
             self._plan,
             asked.sigma,
             len(asked.boxes) or math.prod(shape),
             boxes=bool(asked.boxes),
             interaction=shape if asked.interaction else (),
+            sampled=sampling is not None,
         )
         counts = self._asking.ask(asked.query_id, encode_asked(asked), counted, self._forget)
-        total = self._plan.noise.total_sigma(asked.sigma)
-        if not asked.boxes and not asked.interaction:
+        total = factor * self._plan.noise.total_sigma(asked.sigma)
+        if not asked.boxes and not asked.interaction and sampling is None:
             self._learn_size(counts, total)
+        if sampling is not None:
+            total = math.hypot(total, sampling.cell_sigma(len(asked.boxes) or math.prod(shape)))
         rho = float(charge.zcdp_rho)
         return Measurement(
             asked.clique,
@@ -442,6 +482,7 @@ class MaskedMeasurer(ScoringMeasurer):
             boxes=asked.boxes,
             interaction=asked.interaction,
             groups=asked.groups,
+            sampled=sampling is not None,
         )
 
     def _learn_size(self, counts: NDArray[np.float64], sigma: float) -> None:

@@ -16,6 +16,7 @@ from ...common.data.grouping import Groups, check_groups
 from ...common.errors import DataError
 from ...common.measurement import Measurement
 from ...common.privacy.budget import Accountant, Charge
+from ...common.protocols.masked.sampling import Sampling
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,9 @@ class Measurer(ABC):
 
     before: tuple[Measurement, ...] = ()
     """Noisy one-way marginals of this table that a release before published, such as the choice of bins."""
+
+    sampling: Sampling | None = None
+    """The sample of rows that answers for some cliques (`is_sampled`); None if all rows always answer."""
 
     observers: tuple[Observer, ...] = ()
     """What each observer sees, if some see more noise than was charged; otherwise empty."""
@@ -181,7 +185,9 @@ class Measurer(ABC):
     def expected_sigma(
         self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False, groups: Groups = ()
     ) -> float:
-        """Standard deviation of one cell (root mean square over cells) at this cost, from public facts.
+        """Standard deviation of one cell's noise (root mean square over cells) at this cost.
+
+        It follows from public facts, and does not contain the error of a sample.
 
         Args:
             clique: attributes of the marginal.
@@ -189,6 +195,10 @@ class Measurer(ABC):
             interaction: measure only the interaction; the deviation is that of cells before projection.
             groups: groups of codes whose marginal is measured.
         """
+
+    def is_sampled(self, clique: Clique) -> bool:
+        """Whether only sampled rows answer for this clique; `sampling` says how many there are."""
+        return False
 
     def measurable_groups(self, groups: Groups) -> Groups:
         """The groups that are measured in place of these; equal to them unless a code has to be apart."""

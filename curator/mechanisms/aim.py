@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Clique
 from ...common.data.workload import Workload
 from ...common.errors import DataError
+from ...common.forms.values import whole
 from ...common.measurement import Measurement
 from ..measurers.measurer import Measurer, Query
 from ..pgm.estimation import estimate
@@ -33,6 +34,7 @@ from .parts.allocation import check_smallest, measure_split, measure_step
 from .parts.bounds import ScoredDistance
 from .parts.ending import averages_of, ended
 from .parts.fitted import FittedModel, Progress, Report, Round
+from .parts.parameters import Cells, Positive, Share, check_parameters
 from .parts.scoring import (
     DRAFT,
     FINAL,
@@ -68,16 +70,13 @@ class AIM(GaussianMechanism):
 
     name: ClassVar[str] = "aim"
 
-    alpha: float = 0.9
-    rounds_per_attribute: int = 16
-    maxsize: int = 10_000
-    max_model_mb: float = 32.0
+    alpha: Share = 0.9
+    rounds_per_attribute: Annotated[int, whole(2)] = 16
+    maxsize: Cells = 10_000
+    max_model_mb: Positive = 32.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.alpha < 1:
-            raise DataError(f"alpha: expected a share in (0, 1), got {self.alpha}")
-        if self.rounds_per_attribute < 2 or self.maxsize < 2 or not self.max_model_mb > 0:
-            raise DataError("expected rounds_per_attribute >= 2, maxsize >= 2 and max_model_mb > 0")
+        check_parameters(self)
 
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
         """See `Mechanism.steps`; the shares assume that no round is annealed.

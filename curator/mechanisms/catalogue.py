@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
-from types import NoneType, UnionType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from dataclasses import dataclass, replace
+from typing import Any
 
 from ...common.errors import DataError
 from ...common.extensions import MECHANISMS, extensions
+from ...common.forms.form import Form
+from ...common.forms.nearest import meant
+from ...common.forms.values import Choice
 from ...common.protocols.registry import Protocol, Scores, protocol_named, protocol_names
 from .absyn.absyn import ABSyn
 from .aim import AIM
@@ -20,6 +22,7 @@ from .mechanism import Mechanism
 from .mosaic.mosaic import Mosaic
 from .mst import MST
 from .mwem import MWEM
+from .parts.parameters import forms_of
 from .ppsyn.ppsyn import PPSyn
 from .privbayes.privbayes import PrivBayes
 from .randdpgen.randdpgen import RandDPGen
@@ -153,7 +156,8 @@ def entry_named(name: str) -> Entry:
         return CATALOGUE[name]
     others = extensions(MECHANISMS, CATALOGUE)
     if name not in others:
-        raise DataError(f"mechanism: expected one of {', '.join(mechanism_names())}, got {name!r}")
+        for fault in Choice(mechanism_names()).faults(name):
+            raise DataError(f"mechanism: {fault.reason}")
     found: Entry = others[name].load(Entry)
     return found
 
@@ -164,7 +168,7 @@ class Parameter:
 
     Attributes:
         name: of the parameter.
-        kind: type in words.
+        kind: type and range in words.
         default: value in the default variant.
     """
 
@@ -184,20 +188,20 @@ def mechanism_named(
         settings: values of parameters as text.
 
     Raises:
-        DataError: no mechanism has this name, variant or parameter, or a value is of another type; lists what
-            there is.
+        DataError: no mechanism has this name, variant or parameter, or a value is of another type or out of
+            range; lists what there is.
     """
     variants = entry_named(name).variants
-    if variant not in variants:
-        raise DataError(f"variant of {name}: expected one of {', '.join(variants)}, got {variant!r}")
+    for fault in Choice(tuple(variants)).faults(variant):
+        raise DataError(f"variant of {name}: {fault.reason}")
     mechanism: Any = variants[variant]()
-    hints = _hints(mechanism)
+    forms = forms_of(type(mechanism))
     values = {}
     for key, text in (settings or {}).items():
-        if key not in hints:
+        if key not in forms:
             known = ", ".join(f"{p.name} ({p.kind})" for p in parameters(name)) or "none"
-            raise DataError(f"parameter of {name}: expected one of {known}; got {key!r}")
-        values[key] = _value(key, text, hints[key])
+            raise DataError(f"parameter of {name}: expected one of {known}; got {key!r}{meant(key, forms)}")
+        values[key] = _value(key, text, forms[key])
     configured: Mechanism = replace(mechanism, **values)
     return configured
 
@@ -205,40 +209,23 @@ def mechanism_named(
 def parameters(name: str) -> list[Parameter]:
     """The parameters of a mechanism of the catalogue, with the values of the default variant."""
     mechanism = entry_named(name).variants["default"]()
-    return [Parameter(key, _words(hint), getattr(mechanism, key)) for key, hint in _hints(mechanism).items()]
+    return [
+        Parameter(key, form.words, getattr(mechanism, key)) for key, form in parameter_forms(name).items()
+    ]
 
 
-def _hints(mechanism: Any) -> dict[str, Any]:
-    """Types of the parameters; the variant is chosen by its own option."""
-    hints = get_type_hints(type(mechanism))
-    return {field.name: hints[field.name] for field in fields(mechanism) if field.name != "variant"}
+def parameter_forms(name: str) -> Mapping[str, Form]:
+    """What each parameter of a mechanism of the catalogue may be."""
+    return forms_of(type(entry_named(name).variants["default"]()))
 
 
-def _words(hint: Any) -> str:
-    if get_origin(hint) is Literal:
-        return " or ".join(get_args(hint))
-    if isinstance(hint, UnionType):
-        return " or ".join(_words(part) for part in get_args(hint))
-    return {float: "number", int: "whole number", str: "text", bool: "true or false", NoneType: "none"}[hint]
+def _value(key: str, text: str, form: Form) -> object:
+    """Reads the value of a parameter.
 
-
-def _value(key: str, text: str, hint: Any) -> Any:
-    """Reads a value of the hinted type."""
-    # "none" is text too, so none comes first.
-    parts = get_args(hint) if isinstance(hint, UnionType) else (hint,)
-    for part in sorted(parts, key=lambda part: part is not NoneType):
-        if get_origin(part) is Literal:
-            if text in get_args(part):
-                return text
-        elif part is NoneType:
-            if text == "none":
-                return None
-        elif part is bool:
-            if text in ("true", "false"):
-                return text == "true"
-        else:
-            try:
-                return part(text)
-            except ValueError:
-                continue
-    raise DataError(f"parameter {key}: expected {_words(hint)}, got {text!r}")
+    Raises:
+        DataError: it is of another type, or out of range.
+    """
+    value = form.read(text)
+    if not form.fits(value):
+        raise DataError(f"parameter {key}: expected {form.words}, got {text!r}")
+    return value

@@ -30,6 +30,7 @@ from .parts.allocation import check_smallest, measure_split, measure_step
 from .parts.bounds import ScoredDistance
 from .parts.ending import averages_of, ended
 from .parts.fitted import FittedModel, Progress, Report, Round
+from .parts.parameters import Positive, Share, check_parameters
 from .parts.scoring import SELECTED_BY, check_scores, measurable_cliques, round_of, score_against
 from .parts.steps import Asks, PublicFacts, Step, one_way_step
 
@@ -46,18 +47,14 @@ class MST(GaussianMechanism):
 
     name: ClassVar[str] = "mst"
 
-    one_way: float = 0.3
-    scores: float = 0.1
-    max_model_mb: float = 32.0
+    one_way: Share = 0.3
+    scores: Share = 0.1
+    max_model_mb: Positive = 32.0
 
     def __post_init__(self) -> None:
-        for name in ("one_way", "scores"):
-            if not 0 < getattr(self, name) < 1:
-                raise DataError(f"{name}: expected a share in (0, 1), got {getattr(self, name)}")
+        check_parameters(self)
         if self.one_way + self.scores >= 1:
             raise DataError("expected one_way + scores < 1, so that pairs get a share; lower them")
-        if not self.max_model_mb > 0:
-            raise DataError(f"max_model_mb: expected a positive number, got {self.max_model_mb}")
 
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
         """See `Mechanism.steps`; without pairs, one-way marginals get the whole budget.

@@ -17,7 +17,6 @@ from typing import ClassVar
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Clique
 from ...common.data.workload import Workload
-from ...common.errors import DataError
 from ...common.measurement import Measurement
 from ..measurers.measurer import Measurer, Query
 from ..pgm.estimation import estimate
@@ -28,6 +27,7 @@ from .parts.allocation import check_smallest
 from .parts.bounds import ScoredDistance
 from .parts.ending import averages_of, ended
 from .parts.fitted import FittedModel, Progress, Report, Round
+from .parts.parameters import Cells, Positive, Share, Times, check_parameters
 from .parts.scoring import (
     DRAFT,
     FINAL,
@@ -54,18 +54,13 @@ class MWEM(GaussianMechanism):
 
     name: ClassVar[str] = "mwem"
 
-    rounds: int | None = None
-    alpha: float = 0.9
-    maxsize: int = 10_000
-    max_model_mb: float = 32.0
+    rounds: Times | None = None
+    alpha: Share = 0.9
+    maxsize: Cells = 10_000
+    max_model_mb: Positive = 32.0
 
     def __post_init__(self) -> None:
-        if self.rounds is not None and self.rounds < 1:
-            raise DataError(f"rounds: expected at least 1, got {self.rounds}")
-        if not 0 < self.alpha < 1:
-            raise DataError(f"alpha: expected a share in (0, 1), got {self.alpha}")
-        if self.maxsize < 2 or not self.max_model_mb > 0:
-            raise DataError("expected maxsize >= 2 and max_model_mb > 0")
+        check_parameters(self)
 
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
         """See `Mechanism.steps`.

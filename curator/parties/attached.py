@@ -13,7 +13,7 @@ import grpc
 
 from ...common.errors import DataError, MosaicError, PartyUnavailable, PolicyError
 from ...common.wire import attached
-from ...common.wire.attached import Ended
+from ...common.wire.attached import Ended, Reply
 from ...common.wire.status import refuse
 from ...common.wire.tls import OPTIONS, TlsSide, fingerprint_of, server_credentials
 from .connection import RetryPolicy
@@ -29,13 +29,21 @@ class AttachmentServer:
         side: certificate of the curator, and the parties that it admits.
         names: name of each party, by the fingerprint of its certificate.
         address: host and port to listen on; port 0 for any free port.
+        told: called with a name and whether the party is attached now, at every change.
 
     Raises:
         DataError: the curator cannot listen on the address.
     """
 
-    def __init__(self, side: TlsSide, names: dict[str, str], address: str) -> None:
+    def __init__(
+        self,
+        side: TlsSide,
+        names: dict[str, str],
+        address: str,
+        told: Callable[[str, bool], None] = lambda party, up: None,
+    ) -> None:
         self._names = names
+        self._told = told
         self._arrived = threading.Condition()
         self._free: dict[str, list[_Stream]] = defaultdict(list)
         self._open: Counter[str] = Counter()
@@ -79,8 +87,7 @@ class AttachmentServer:
                 if not self._arrived.wait(until - time.monotonic()):
                     raise PartyUnavailable(
                         f"party {party!r} is not attached; check that it runs with --attach and this "
-                        "curator's "
-                        "address, and trusts the curator's card"
+                        "curator's address, and trusts the curator's card"
                     )
 
     def release(self, party: str, stream: _Stream) -> None:
@@ -97,7 +104,7 @@ class AttachmentServer:
         with self._arrived:
             if self._open[party] >= _STREAMS_EACH:
                 refuse(context, PolicyError("the party has as many open streams as allowed; close some"))
-            self._open[party] += 1
+            self._count(party, 1)
         try:
             stream = _Stream(frames, context.cancel)
             if context.add_callback(stream.close):
@@ -106,7 +113,12 @@ class AttachmentServer:
                 yield from stream.outgoing()
         finally:
             with self._arrived:
-                self._open[party] -= 1
+                self._count(party, -1)
+
+    def _count(self, party: str, change: int) -> None:
+        before, self._open[party] = self._open[party], self._open[party] + change
+        if bool(before) != bool(self._open[party]):
+            self._told(party, bool(self._open[party]))
 
 
 class _Stream:
@@ -180,25 +192,32 @@ class AttachedConnection:
         stream = self._attachments.acquire(self._party, self._retry_policy.arrival_s)
         deadline = threading.Timer(self._retry_policy.call_s, stream.close)
         deadline.start()
-        done = False
+        last: Reply | None = None
         try:
             for frame in attached.encode_call(method, requests):
                 stream.send(frame)
             for data in stream.incoming():
-                reply = attached.decode_reply(data)
-                if isinstance(reply, bytes):
-                    yield reply
-                    continue
-                done = True
-                break
+                last = attached.decode_reply(data)
+                if not isinstance(last, bytes):
+                    break
+                yield last
         finally:
             deadline.cancel()
-            if done:
-                self._attachments.release(self._party, stream)
-            else:
+            if last is None or isinstance(last, bytes):
                 stream.close()
-        if not done:
-            raise PartyUnavailable(f"party {self._party!r} disconnected or did not finish in time")
-        if reply is not Ended.DONE:
-            assert isinstance(reply, MosaicError)
-            raise type(reply)(f"party {self._party!r}: {reply}")
+            else:
+                self._attachments.release(self._party, stream)
+        finish(self._party, last)
+
+
+def finish(party: str, last: Reply | None) -> None:
+    """Returns only if the last frame of a call was its proper end.
+
+    Raises:
+        PartyUnavailable: the frames ended early.
+        MosaicError: what the party raised.
+    """
+    if isinstance(last, MosaicError):
+        raise type(last)(f"party {party!r}: {last}")
+    if last is not Ended.DONE:
+        raise PartyUnavailable(f"party {party!r} disconnected or did not finish in time")

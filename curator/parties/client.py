@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.canonical.terms import encode_terms
-from ...common.errors import ProtocolError
+from ...common.errors import PartyUnavailable, ProtocolError
 from ...common.frames import FRAME_BYTES
 from ...common.history import START, Mark
 from ...common.labels import decode_labels
@@ -26,12 +26,14 @@ from ...common.messages import (
     MultiplyRequest,
     OpeningRequest,
     PartyDescription,
+    PushRequest,
     ReleaseTerms,
     ScoreQuery,
     Verdict,
 )
 from ...common.statement import Claim, Statement
 from ...common.wire import alignments, codec, probes, queries, refusals, statements, streams
+from .direct_streams import DirectStreams, reaches
 
 
 class Connection(Protocol):
@@ -70,14 +72,18 @@ class PartyClient:
 
     Args:
         connection: connection to the party.
+        direct: when it sends openings to other parties itself.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, direct: DirectStreams = DirectStreams.NEVER) -> None:
         self._connection = connection
+        self._direct = direct
+        self._described: PartyDescription | None = None
 
     def describe(self) -> PartyDescription:
         """The public description of the party."""
-        return codec.decode_description(self._single("Describe", [b""]))
+        self._described = codec.decode_description(self._single("Describe", [b""]))
+        return self._described
 
     def probe(self, frames: int, now: Callable[[], float] = time.time) -> ProbeResult:
         """Sends the party frames of 1 MiB and receives as many back.
@@ -116,24 +122,38 @@ class PartyClient:
         self._single("Introduce", [codec.encode_introduction(introduction)])
 
     def relay(self, sender: int, request: OpeningRequest, recipient: PartyClient) -> None:
-        """Relays a sealed message from this participant to another, frame by frame.
+        """Takes a sealed message from this participant to another, frame by frame.
+
+        An opening goes straight from party to party where the policies of both name each other, unless
+        `direct` is `NEVER`; else, and if that fails and `direct` is `ALLOWED`, through this curator.
 
         Args:
             sender: place of this participant in the plan.
             request: message that it sends.
             recipient: client of the other participant.
         """
+        if request.kind is DeliveryKind.OPENING and self._pushed(sender, request, recipient):
+            return
         sealed = self._connection.call("Open", [queries.encode_opening_request(request)])
-        delivery = Delivery(
-            request.release_id,
-            request.kind,
-            request.chain,
-            sender,
-            request.query_id,
-            request.step,
-            request.coins,
-        )
-        recipient._single("Deliver", itertools.chain([streams.encode_delivery(delivery)], sealed))
+        header = streams.encode_delivery(request.delivery(sender))
+        recipient._single("Deliver", itertools.chain([header], sealed))
+
+    def _pushed(self, sender: int, request: OpeningRequest, recipient: PartyClient) -> bool:
+        """Has the party send an opening itself; whether it did."""
+        one, other = self._described, recipient._described
+        if self._direct is DirectStreams.NEVER or one is None or other is None or not reaches(one, other):
+            return False
+        pushed = PushRequest(request, other.name, sender)
+        try:
+            self._push(pushed)
+        except PartyUnavailable:
+            if self._direct is DirectStreams.REQUIRED:
+                raise
+            return False
+        return True
+
+    def _push(self, request: PushRequest) -> None:
+        self._single("Push", [queries.encode_push_request(request)])
 
     def relay_dealt(self, sender: int, request: DealRequest, recipient: PartyClient) -> None:
         """Relays what this dealer deals to a party, frame by frame.

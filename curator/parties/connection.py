@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 import grpc
 
 from ...common.crypto.certificates import Certificate
+from ...common.wire.sending import Sending
 from ...common.wire.status import error_of, is_transient
 from ...common.wire.tls import SERVICE, TlsSide, secure_channel
 
@@ -90,7 +90,7 @@ class GrpcConnection:
 
     def _once(self, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
         ask = self._channel.stream_stream(f"/{SERVICE}/{method}")
-        sending = _Sending(requests)
+        sending = Sending(requests)
         call = ask(sending.frames(), timeout=self._retry_policy.call_s)
         sending.begin(call)
         try:
@@ -101,32 +101,6 @@ class GrpcConnection:
             raise
         finally:
             call.cancel()
-
-
-class _Sending:
-    """The requests of one call; a thread of gRPC reads them, and the caller gets their errors."""
-
-    def __init__(self, requests: Iterable[bytes]) -> None:
-        self._requests = requests
-        self._begun = threading.Event()
-        self._call: grpc.Call | None = None
-        self.failure: BaseException | None = None
-
-    def begin(self, call: grpc.Call) -> None:
-        self._call = call
-        self._begun.set()
-
-    def frames(self) -> Iterator[bytes]:
-        self._begun.wait()
-        try:
-            yield from self._requests
-        except GeneratorExit:
-            raise
-        except BaseException as failure:
-            # Raised in a thread of gRPC, where it would be lost.
-            self.failure = failure
-            assert self._call is not None
-            self._call.cancel()
 
 
 def dial(

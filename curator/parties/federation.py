@@ -15,6 +15,7 @@ from ...common.protocols.masked.dealers import CURATOR_DEALS, DealerEntry
 from ...common.protocols.partition import Partition, RosterEntry
 from .alignments import Aligned
 from .client import Connection, PartyClient
+from .direct_streams import DirectStreams, check_direct
 from .marks import Marks
 from .replies import raise_worst, together, tried
 
@@ -213,6 +214,7 @@ def connect(
     dealers: Sequence[str | Connection] = (),
     counted: bool = True,
     chosen: Chosen | None = None,
+    direct: DirectStreams = DirectStreams.NEVER,
 ) -> Federation:
     """Asks every party for its description and checks that the parties' tables partition one table.
 
@@ -224,8 +226,10 @@ def connect(
         dealers: who may deal: names of parties, and connections to dealers that are none.
         counted: whether the parties of a slice have to hold as many records each, unless they are aligned.
         chosen: the codes that an earlier release chose for the domain's open attributes, if any.
+        direct: when openings go straight from party to party.
 
     Raises:
+        PolicyError: direct streams are required, and two parties of a slice do not allow them.
         DataError: a slice does not cover the domain with disjoint attributes, or its parties differ in
             their record counts; names the slice and the parties.
         ProtocolError: a party has another protocol version.
@@ -234,7 +238,7 @@ def connect(
         raise DataError("expected at least one slice and one party in each; add parties to the plan")
     left_out = left_out or {}
     anywhere = aligned is not None and aligned.alignment.population is Population.ANYWHERE
-    members = tuple(tuple(_member(link, left_out) for link in links) for links in slices)
+    members = tuple(tuple(_member(link, left_out, direct) for link in links) for links in slices)
     coded = domain if chosen is None else chosen.coding.domain(domain)
     federation = Federation(
         coded.with_absent() if anywhere else coded,
@@ -247,6 +251,8 @@ def connect(
         _check_slice(domain, number, piece)
         if counted and aligned is None:
             _check_counts(number, piece)
+        if direct is DirectStreams.REQUIRED:
+            check_direct(number, [member.description for member in piece])
     return federation
 
 
@@ -278,8 +284,8 @@ def _described(client: PartyClient) -> PartyDescription:
     return description
 
 
-def _member(connection: Connection, left_out: Mapping[str, Sequence[str]]) -> Member:
-    client = PartyClient(connection)
+def _member(connection: Connection, left_out: Mapping[str, Sequence[str]], direct: DirectStreams) -> Member:
+    client = PartyClient(connection, direct)
     description = _described(client)
     if description.domain is None:
         raise DataError(f"{description.name!r} is a dealer and holds no rows; take it out of the slices")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,11 +14,15 @@ from ...common.keyring import Keyring, write_private
 from ...common.wire.tls import TlsSide
 from .attached import AttachedConnection, AttachmentServer
 from .connection import GrpcConnection, RetryPolicy, dial
+from .listener import LentConnection, Listener, lender
 from .marks import Marks
 
 _CARDS, _ADDRESSES, _MARKS = "cards", "addresses.json", "marks.json"
 ATTACHED = "attached"
 """Stands for the address of a party or dealer that dials the curator."""
+
+Links = dict[str, GrpcConnection | AttachedConnection | LentConnection]
+"""Connections to parties and dealers, by name."""
 
 
 @dataclass(frozen=True)
@@ -118,46 +122,70 @@ class CuratorHome:
             raise DataError("expected enrolled parties, got none; run dpmosaic curator enroll for each card")
         return FederationList(self.card(), parties, dealers)
 
+    def listener(self, address: str, told: Callable[[str, bool], None]) -> Listener:
+        """A listener for the enrolled parties and dealers that dial the curator; see `Listener`.
+
+        Raises:
+            DataError: nobody dials the curator, another listener runs, or the address is in use.
+        """
+        dialling = [name for name, where in self.addresses().items() if where == ATTACHED]
+        if not dialling:
+            raise DataError(
+                "expected parties or dealers that dial this curator, got none; enroll them with --attached"
+            )
+        return Listener(self.folder, *self._admitted(dialling), address, told)
+
     @contextlib.contextmanager
-    def links(
-        self, names: Iterable[str], listen: str | None, retry_policy: RetryPolicy
-    ) -> Iterator[dict[str, GrpcConnection | AttachedConnection]]:
+    def links(self, names: Iterable[str], listen: str | None, retry_policy: RetryPolicy) -> Iterator[Links]:
         """Connections to enrolled parties and dealers: dials them, or waits for those that dial the curator.
 
         Args:
             names: their names.
-            listen: host and port for those that dial the curator.
+            listen: host and port for those that dial the curator; not needed where a listener runs.
             retry_policy: deadlines and retries.
 
         Raises:
-            DataError: one is not enrolled, or dials the curator and `listen` is None.
+            DataError: one is not enrolled, or dials the curator, which nobody listens for.
         """
         cards, addresses = self.cards(), self.addresses()
         wanted = tuple(names)
         for name in wanted:
             if name not in cards:
                 raise DataError(f"{name!r} is not enrolled; enrolled: {', '.join(cards) or 'no party'}")
-        certificates = {name: cards[name].certificate for name in wanted}
-        own = TlsSide(self.keyring.tls_key, self.keyring.certificate, tuple(certificates.values()))
-        attached = {certificates[n].fingerprint: n for n in wanted if addresses[n] == ATTACHED}
+        dialling = [name for name in wanted if addresses[name] == ATTACHED]
+        own, _ = self._admitted(wanted)
         with contextlib.ExitStack() as stack:
-            attachments = None
-            if attached:
-                if listen is None:
-                    raise DataError(
-                        "plan: expected listen in [network], since parties dial the curator; set it to "
-                        "host:port"
-                    )
-                attachments = stack.enter_context(contextlib.closing(AttachmentServer(own, attached, listen)))
-                attachments.start()
-            links: dict[str, GrpcConnection | AttachedConnection] = {}
+            links: Links = {}
+            if dialling:
+                links |= stack.enter_context(self._attached(dialling, listen, retry_policy))
             for name in wanted:
-                if attachments is not None and addresses[name] == ATTACHED:
-                    links[name] = AttachedConnection(name, attachments, retry_policy)
-                    continue
-                link = dial(name, addresses[name], own, certificates[name], retry_policy)
-                links[name] = stack.enter_context(contextlib.closing(link))
-            yield links
+                if name not in links:
+                    link = dial(name, addresses[name], own, cards[name].certificate, retry_policy)
+                    links[name] = stack.enter_context(contextlib.closing(link))
+            yield {name: links[name] for name in wanted}
+
+    @contextlib.contextmanager
+    def _attached(self, names: list[str], listen: str | None, retry_policy: RetryPolicy) -> Iterator[Links]:
+        """Connections to those that dial the curator: over its listener, or by listening as long as this."""
+        with lender(self.folder) as channel:
+            if channel is not None:
+                yield {name: LentConnection(name, channel, retry_policy) for name in names}
+                return
+        if listen is None:
+            raise DataError(
+                "expected listen in [network] of the plan, or a running `dpmosaic curator listen`, since "
+                "parties dial the curator; got neither; set it to host:port"
+            )
+        with contextlib.closing(AttachmentServer(*self._admitted(names), listen)) as attachments:
+            attachments.start()
+            yield {name: AttachedConnection(name, attachments, retry_policy) for name in names}
+
+    def _admitted(self, names: Iterable[str]) -> tuple[TlsSide, dict[str, str]]:
+        """The curator's side towards some of the enrolled, and their names by fingerprint."""
+        cards = self.cards()
+        pinned = {name: cards[name].certificate for name in names}
+        own = TlsSide(self.keyring.tls_key, self.keyring.certificate, tuple(pinned.values()))
+        return own, {certificate.fingerprint: name for name, certificate in pinned.items()}
 
 
 def _is_address(text: str) -> bool:

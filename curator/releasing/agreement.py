@@ -25,6 +25,7 @@ from ..measurers.measurer import Measurer
 from ..parties.alignments import Aligned
 from ..parties.asking import Asking
 from ..parties.client import Connection
+from ..parties.direct_streams import DirectStreams
 from ..parties.federation import Federation, connect
 from ..parties.marks import Marks
 
@@ -45,6 +46,7 @@ class Proposal:
         collusions: tolerated collusions; None for the protocol's default.
         check: check of openings (`MaskedPlan`); empty for none.
         copies: factor by which parties are charged more than is granted.
+        sample: rows of the largest slice that products between parties use (`MaskedPlan`); None for a limit.
     """
 
     release_id: str
@@ -55,6 +57,7 @@ class Proposal:
     collusions: int | None = None
     check: str = ""
     copies: int = 1
+    sample: int | None = None
 
     @property
     def charged_rho(self) -> float:
@@ -85,7 +88,7 @@ class Proposal:
         _check_singles(federation.domain, most)
         plan = measuring(name).plan(federation, self.granted, unit, self.collusions)
         if isinstance(plan, MaskedPlan):
-            plan = replace(plan, check=self.check)
+            plan = replace(plan, check=self.check).with_sample(self.sample)
         return ReleaseTerms(
             self.release_id,
             PROTOCOL_VERSION,
@@ -162,6 +165,7 @@ def agree(
     aligned: Aligned | None = None,
     counted: bool = True,
     chosen: Chosen | None = None,
+    direct: DirectStreams = DirectStreams.NEVER,
     refused: Callable[[Federation, MosaicError], None] = lambda federation, refusal: None,
     recalled: bool = False,
 ) -> Agreement:
@@ -182,6 +186,7 @@ def agree(
         aligned: alignment of the parties' rows; None if the parties of a slice hold the same records.
         counted: see `connect`.
         chosen: see `connect`.
+        direct: see `connect`.
         refused: called if a party refuses the terms for good, before the refusal is raised.
         recalled: all answers are known, and parties may have closed the release: they are asked nothing new.
 
@@ -192,7 +197,9 @@ def agree(
     """
     asking = asking or Asking()
     federation = asking.persist(
-        lambda: connect(domain, links, left_out, aligned, dealers=dealers, counted=counted, chosen=chosen),
+        lambda: connect(
+            domain, links, left_out, aligned, dealers=dealers, counted=counted, chosen=chosen, direct=direct
+        ),
         nothing_delivered,
     )
     if identities is not None:

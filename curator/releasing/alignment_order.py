@@ -20,15 +20,6 @@ from ...common.protocols.alignment.match_keys import MatchKey
 from ...common.protocols.alignment.plan import ALIGNMENT, FIRST, HMAC, AlignmentPlan
 from ..parties.federation import Federation
 
-KEYS: Mapping[str, type | tuple[type, ...]] = {
-    "population": str,
-    "rho": (int, float),
-    "keying": str,
-    "match": list,
-    "duplicates": str,
-    "across_slices": str,
-}
-
 
 @dataclass(frozen=True)
 class AlignmentOrder:
@@ -58,10 +49,6 @@ class AlignmentOrder:
             DataError: a value is out of range.
         """
         match = section.get("match", [["key:exact"]])
-        if not all(isinstance(key, list) and all(isinstance(part, str) for part in key) for key in match):
-            raise DataError(
-                'plan: expected match in [alignment] to be lists of fields such as [["key:exact"]]; fix it'
-            )
         rho = float(section.get("rho", DEFAULT_RHO))
         if not 0 < rho < math.inf:
             raise DataError("plan: expected a positive finite rho in [alignment], got another value; fix it")

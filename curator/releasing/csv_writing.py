@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +25,31 @@ _ALIKE = (1e-4, 1e10)
 """Numbers of these sizes that are not whole are written alike by Arrow and by Python."""
 
 
-def write_csv(path: Path, rows: pd.DataFrame) -> None:
-    """Writes decoded rows as CSV, block by block on two cores.
+def write_csv(path: Path, rows: Iterable[pd.DataFrame]) -> None:
+    """Writes decoded rows as CSV, on two cores.
 
     Args:
         path: the file; overwritten.
-        rows: columns of numbers, booleans, texts and objects; None, NaN and "" are empty cells.
+        rows: at least one block of them: columns of numbers, booleans, texts and objects; None, NaN and ""
+            are empty cells.
 
     Raises:
         DataError: the file cannot be written.
     """
+    try:
+        with path.open("wb") as file:
+            for number, block in enumerate(rows):
+                if not number:
+                    file.write(block.iloc[:0].to_csv(index=False).encode("utf-8"))
+                for part in _lines(block):
+                    file.write(part)
+    except OSError as cause:
+        raise DataError(
+            f"{path} cannot be written; free space on its disk, or choose another folder"
+        ) from cause
+
+
+def _lines(rows: pd.DataFrame) -> Iterator[memoryview]:
     columns = [rows.iloc[:, place].to_numpy() for place in range(rows.shape[1])]
     length = max(1, _CELLS_AT_ONCE // len(columns))
 
@@ -42,15 +57,7 @@ def write_csv(path: Path, rows: pd.DataFrame) -> None:
         some = slice(block * length, (block + 1) * length)
         return joined([cells(column[some]) for column in columns], alone=len(columns) == 1)
 
-    try:
-        with path.open("wb") as file:
-            file.write(rows.iloc[:0].to_csv(index=False).encode("utf-8"))
-            for part in made_in_order(lines, -(-len(rows) // length)):
-                file.write(part)
-    except OSError as cause:
-        raise DataError(
-            f"{path} cannot be written; free space on its disk, or choose another folder"
-        ) from cause
+    return made_in_order(lines, -(-len(rows) // length))
 
 
 def cells(values: NDArray[Any]) -> pa.Array:

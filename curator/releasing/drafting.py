@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 
 from ...common.card import DEALER, Card
@@ -18,15 +18,15 @@ _TEMPLATE = """\
 # A release, drafted from the cards of the enrolled parties. Review every line.
 
 [about]                         # every party reads this before it decides, and the certificate states it
-purpose = ""                    # what the synthetic table is for
-contact = ""                    # who answers questions about it
-# until = 2030-12-31            # the last day on which a party may accept the release
+purpose = {purpose}                    # what the synthetic table is for
+contact = {contact}                    # who answers questions about it
+{until}            # the last day on which a party may accept the release
 
 [release]
 domain = {domain}        # domain of the whole table
 # The promise is for one record, which is one row of one slice. A person with several rows, or with rows in
 # several slices, is protected by the sum over these rows.
-epsilon = 1.0                   # the promise
+epsilon = {epsilon}                   # the promise
 delta = 1e-9
 # rows_per_person = 2           # the promise for a person with up to so many rows of one slice, with more
                                 # noise; every party needs a key column and max_rows_per_person
@@ -34,12 +34,13 @@ adjacency = "zero-out"          # or "replace-one"; with [alignment] also "add-r
 protocol = "masked"             # or "indicator", "trusted": see the README
 collusions = 1                  # masked: number of parties that may collude
 {dealers}# check = "one-hot"             # masked: parties prove that they open each record once
+# sample = 1000000              # masked: rows that marginals across parties use; by default all, at most 10^7
 mechanism = "mosaic"            # `dpmosaic mechanisms` lists all
 variant = "default"
 # settings = {{ time_limit = 60 }}  # parameters of the mechanism
-workload = "2way"               # "1way", "2way", "3way", or a JSON file
-# target = "income"             # instead of a workload: what users will predict from the other attributes
-# rows = 1000                   # synthetic rows; by default as many as the table has
+{workload}               # "1way", "2way", "3way", or a JSON file
+{target}             # instead of a workload: what users will predict from the other attributes
+# rows = 1000                   # synthetic rows; by default as many as the table has, at most 10^7
 
 # The parties of a slice hold columns of the same people, but their rows are not in the same order, or not all
 # of them know every person: a private alignment, charged once, gives each person a position.
@@ -54,7 +55,9 @@ workload = "2way"               # "1way", "2way", "3way", or a JSON file
 {bins}[network]
 call_seconds = 3600.0           # deadline of one call to a party
 tries = 6                       # of a call to a party that cannot be reached
-# listen = "0.0.0.0:7444"       # for parties that dial the curator
+{listen}       # for parties that dial the curator
+# direct = "allowed"            # openings go straight from party to party where both policies say so;
+                                # "required" refuses parties that do not
 
 # The parties of a slice hold the same records in the same order, or are aligned, and different slices hold
 # different people.
@@ -67,12 +70,51 @@ share = {share}                    # of the promise: a release before chooses th
 
 """
 
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the people who plan a release know about it beside the cards.
+
+    Attributes:
+        purpose: what the synthetic table is for.
+        contact: who answers questions about it.
+        epsilon: the promise.
+        until: last day on which a party may accept it; empty for any.
+        target: attribute that users will predict; empty for none.
+        listen: host:port where parties dial the curator; empty if none does.
+    """
+
+    purpose: str = ""
+    contact: str = ""
+    epsilon: float = 1.0
+    until: str = ""
+    target: str = ""
+    listen: str = ""
+
+    def lines(self) -> dict[str, str]:
+        """The parts of a drafted plan that they fill in."""
+        return {
+            "purpose": json.dumps(self.purpose, ensure_ascii=False),
+            "contact": json.dumps(self.contact, ensure_ascii=False),
+            "epsilon": str(float(self.epsilon)),
+            "until": f"until = {self.until}" if self.until else "# until = 2030-12-31",
+            "workload": '# workload = "2way"' if self.target else 'workload = "2way"',
+            "target": f"target = {json.dumps(self.target)}" if self.target else '# target = "income"',
+            "listen": f"listen = {json.dumps(self.listen)}" if self.listen else '# listen = "0.0.0.0:7444"',
+        }
+
+
+NO_WISHES = Wishes()
+
 _ALONE = "it must collude with no party"
 _TOGETHER = "no two of a slice may collude with a party of it"
 
 
 def draft(
-    cards: Sequence[Card], slices: Sequence[Sequence[str]] | None, domain_file: str
+    cards: Sequence[Card],
+    slices: Sequence[Sequence[str]] | None,
+    domain_file: str,
+    wishes: Wishes = NO_WISHES,
 ) -> tuple[str, Domain]:
     """A plan's text and the whole table's domain, from the cards.
 
@@ -85,6 +127,7 @@ def draft(
         cards: cards of the enrolled parties.
         slices: names of each slice's parties; None groups parties that hold different attributes.
         domain_file: name of the domain file in the plan.
+        wishes: what is known about the release beside the cards.
 
     Raises:
         DataError: the cards' domains do not partition one table; names them and the fix.
@@ -113,7 +156,7 @@ def draft(
     domain = Domain(tuple(attributes[name] for name in ordered))
     bins = _BINS.format(share=DEFAULT_SHARE, names=", ".join(domain.open)) if domain.open else ""
     text = _TEMPLATE.format(
-        domain=json.dumps(domain_file), dealers=_stated_dealers(dealers, grouped), bins=bins
+        domain=json.dumps(domain_file), dealers=_stated_dealers(dealers, grouped), bins=bins, **wishes.lines()
     )
     for names in grouped:
         text += f"\n[[slice]]\nparties = {json.dumps(names)}\n"
@@ -131,6 +174,11 @@ def draft(
     }
     rules = dict.fromkeys(rule for names in grouped for name in names for rule in known[name].rules)
     return text, replace(domain, unmodelled=tuple(identifiers.values()), rules=tuple(rules))
+
+
+def proposed_slices(cards: Sequence[Card]) -> list[list[str]]:
+    """The parties grouped such that those of a slice hold different attributes."""
+    return _grouped({card.name: card.domain for card in cards if card.domain is not None})
 
 
 def _stated_dealers(dealers: Sequence[str], slices: Sequence[Sequence[str]]) -> str:

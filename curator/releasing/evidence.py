@@ -63,14 +63,14 @@ class Evidence:
     def of(cls, fitted: FittedModel, records: float) -> Evidence:
         """The evidence of a release.
 
-        Measurements of boxes or of groups of codes, those whose noise is not Gaussian and those whose cells
-        have different noise are left out: the noise of their interactions is not of the form that intervals
-        need.
+        Measurements of boxes, of groups of codes or of a sample, those whose noise is not Gaussian and those
+        whose cells have different noise are left out: the noise of their interactions is not of the form that
+        intervals need.
         """
         domain, known = fitted.model.domain, dict[Clique, Known]()
         for measurement in fitted.measurements:
             coarse = measurement.boxes or measurement.groups
-            if coarse or not measurement.gaussian or measurement.sigmas is not None:
+            if coarse or measurement.sampled or not measurement.gaussian or measurement.sigmas is not None:
                 continue
             for clique, found in _interactions_of(domain, measurement):
                 known[clique] = found if clique not in known else known[clique].averaged(found)

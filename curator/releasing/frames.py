@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,12 @@ from ...common.data.dates import TimeAttribute
 from ...common.data.domain import Domain
 from ...common.data.moments import Moments
 from ...common.data.numeric import NumericAttribute
-from ...common.data.table import Table, decode_table
+from ...common.data.table import Table, code_counts, decode_table
 from ...common.data.unmodelled import Identifier
 from ...common.data.values import text_of
+
+BLOCK = 2**18
+"""Rows that are decoded at once; it bounds temporary memory."""
 
 
 def typed(table: Table, columns: Sequence[str], rng: np.random.Generator) -> pd.DataFrame:
@@ -61,15 +64,48 @@ def spelled_values(
 
 
 def decoded(table: Table, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-    """The values of each column, and new identifiers, shape (N,) each.
+    """The values of each column, and new identifiers, shape (N,) each; those of `decoded_blocks`.
+
+    Args:
+        table: the table, coded.
+        rng: draws values inside bins.
+    """
+    blocks = list(decoded_blocks(table, rng))
+    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+
+
+def decoded_blocks(table: Table, rng: np.random.Generator) -> Iterator[dict[str, NDArray[Any]]]:
+    """The values of each column, and new identifiers, in blocks of at most `BLOCK` rows.
 
     Args:
         table: the table, coded.
         rng: draws values inside bins.
     """
     identifiers = [column for column in table.domain.unmodelled if isinstance(column, Identifier)]
-    drawn = {column.name: column.drawn(table.record_count) for column in identifiers}
-    return drawn | decode_table(table, rng)
+    counts = code_counts(table)
+    for first in range(0, max(1, table.record_count), BLOCK):
+        block = table.rows(first, min(first + BLOCK, table.record_count))
+        drawn = {column.name: column.drawn(block.record_count, first + 1) for column in identifiers}
+        yield drawn | decode_table(block, rng, counts)
+
+
+def schema_of(domain: Domain, columns: Sequence[str]) -> pa.Schema:
+    """The Arrow types of decoded columns, for readers such as pandas; those of any rows.
+
+    Args:
+        domain: domain of the table.
+        columns: names of the columns, in order.
+    """
+    # Each value once: from rows without a value, or without any text, types could not be told.
+    rows, rng = max(domain.sizes, default=1), np.random.default_rng(0)
+    values: dict[str, NDArray[Any]] = {
+        column.name: column.drawn(1).repeat(rows)
+        for column in domain.unmodelled
+        if isinstance(column, Identifier)
+    }
+    for name in domain:
+        values[name] = domain[name].decode(np.arange(rows) % domain[name].size, rng)
+    return pa.Schema.from_pandas(typed_values(domain, values, columns), preserve_index=False)
 
 
 def typed_column(domain: Domain, name: str, values: NDArray[Any]) -> pd.Series:

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from ...common.data.domain import Domain
 from ...common.data.table import Table
@@ -18,7 +20,7 @@ from ..mechanisms.parts.fitted import FittedModel
 from ..report.page import release_report
 from .csv_writing import write_csv
 from .evidence import EVIDENCE, Evidence
-from .frames import spelled_values, typed_values
+from .frames import decoded_blocks, schema_of, spelled_values, typed_values
 from .spreadsheets import attributes_like_formulas, with_apostrophes
 from .table_format import TableFile, TableFormat
 
@@ -55,7 +57,7 @@ def check_folder(folder: Path, more: Sequence[str] = ()) -> None:
 def write(
     folder: Path,
     synthetic: Table,
-    values: Mapping[str, NDArray[Any]],
+    rng: np.random.Generator,
     columns: Sequence[str],
     certificate: Certificate,
     fitted: FittedModel,
@@ -66,7 +68,7 @@ def write(
     Args:
         folder: checked by `check_folder`.
         synthetic: the synthetic table, coded.
-        values: its values, `decoded`.
+        rng: draws values inside bins.
         columns: column names in the order to write.
         certificate: certificate of the release.
         fitted: model from which the rows were drawn, and its measurements.
@@ -77,7 +79,7 @@ def write(
     """
     if certificate.labels:
         write_text(folder / WARNING, "\n".join(certificate.labels) + "\n")
-    write_table(folder / table_file.table_format.file, synthetic.domain, values, columns, table_file)
+    write_table(folder / table_file.table_format.file, synthetic, rng, columns, table_file)
     fitted.model.save(folder / MODEL)
     Evidence.of(fitted, certificate.records).save(folder / EVIDENCE)
     write_text(folder / _REPORT, release_report(certificate, synthetic))
@@ -86,18 +88,19 @@ def write(
 
 
 def write_table(
-    path: Path,
-    domain: Domain,
-    values: Mapping[str, NDArray[Any]],
-    columns: Sequence[str],
-    table_file: TableFile,
+    path: Path, synthetic: Table, rng: np.random.Generator, columns: Sequence[str], table_file: TableFile
 ) -> None:
-    """Writes a synthetic table; arguments as of `write`."""
+    """Writes a synthetic table block by block, in memory of a few blocks; arguments as of `write`."""
+    domain, blocks = synthetic.domain, decoded_blocks(synthetic, rng)
     if table_file.table_format is TableFormat.PARQUET:
-        typed_values(domain, values, columns).to_parquet(path, engine="pyarrow", index=False)
-    else:
-        rows = spelled_values(domain, values, columns)
-        write_csv(path, with_apostrophes(rows) if table_file.spreadsheet_safe else rows)
+        schema = schema_of(domain, columns)
+        with pq.ParquetWriter(path, schema) as writer:
+            for values in blocks:
+                rows = typed_values(domain, values, columns)
+                writer.write_table(pa.Table.from_pandas(rows, schema, preserve_index=False))
+        return
+    spelled = (spelled_values(domain, values, columns) for values in blocks)
+    write_csv(path, map(with_apostrophes, spelled) if table_file.spreadsheet_safe else spelled)
 
 
 def write_certificate(folder: Path, certificate: Certificate) -> None:

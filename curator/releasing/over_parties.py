@@ -87,6 +87,7 @@ def release_over_parties(
         marks=marks,
         aligned=aligned,
         chosen=order.chosen,
+        direct=plan.direct,
         refused=giving_up(journal),
         recalled=journal.note("certificate") is not None,
     )
@@ -159,4 +160,5 @@ def order_of(plan: ReleasePlan, chosen: Chosen | None = None) -> ReleaseOrder:
         plan.check,
         chosen,
         about=plan.about,
+        sample=plan.sample,
     )

@@ -47,6 +47,8 @@ from ..mechanisms.parts.steps import Step
 from ..pgm.blas import one_thread
 from .agreement import Proposal
 from .obedience import obedient
+from .row_count import default_rows
+from .sampling_error import with_sampling_error
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,13 @@ class ReleaseOrder:
         workload: marginals to preserve.
         budget: privacy budget of the release.
         collusions: tolerated collusions; None for the protocol's default.
-        rows: number of synthetic rows; None for as many as the table has.
+        rows: number of synthetic rows; None for as many as the table has, up to a limit (`default_rows`).
         rows_per_person: rows of one person in one slice that the promise covers.
         check: check of openings (`MaskedPlan`); empty for none.
         chosen: codes that an earlier release chose, whose cost is a part of the budget; None for none.
         before: noisy one-way marginals from which it chose them.
         about: the reason of the release, for the people who decide on it.
+        sample: rows of the largest slice that products between parties use (`MaskedPlan`); None for a limit.
     """
 
     domain: Domain
@@ -83,6 +86,7 @@ class ReleaseOrder:
     chosen: Chosen | None = None
     before: tuple[Measurement, ...] = ()
     about: About = field(default_factory=About)
+    sample: int | None = None
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 1:
@@ -93,6 +97,11 @@ class ReleaseOrder:
             raise DataError(
                 f"collusions: the protocol {self.protocol.name!r} tolerates none; leave them out or choose "
                 "'masked'"
+            )
+        if self.sample is not None and not (self.sample >= 1 and self.protocol.tolerates_collusions):
+            raise DataError(
+                f"sample: expected at least 1 row and the protocol 'masked', got {self.sample} and "
+                f"{self.protocol.name!r}; leave it out"
             )
         if self.check and not self.protocol.tolerates_collusions:
             raise DataError(
@@ -134,7 +143,14 @@ class ReleaseOrder:
             self.about,
         )
         return Proposal(
-            release_id, self.protocol, self.adjacency, self.granted, purpose, self.collusions, self.check
+            release_id,
+            self.protocol,
+            self.adjacency,
+            self.granted,
+            purpose,
+            self.collusions,
+            self.check,
+            sample=self.sample,
         )
 
 
@@ -212,13 +228,15 @@ def make_release(
         if checks is None and order.budget.delta is not None:
             beside.submit(prepare_check)
         fitted = order.mechanism.run(measurer, order.workload, stream.child("mechanism"), report)
+        fitted = with_sampling_error(fitted, measurer)
         plan = stated_plan(order, layout, fitted.steps)
         opinions: Callable[[], Opinions] = dict
         if measurer.not_private is None:
             opinions = opinions_beside(checks or beside, plan, measurer.accountant, measurer.observers)
         # A noisy number improves while the mechanism measures.
         records = measurer.record_count
-        synthetic = fitted.model.generate(order.rows or records, stream.child("rows").generator())
+        rows = order.rows or default_rows(order.domain, records)
+        synthetic = fitted.model.generate(rows, stream.child("rows").generator())
         synthetic = obedient(synthetic, fitted, stream.child("rules").generator())
         fitted = fitted.bounded_for(synthetic, records)
     certificate = issue(

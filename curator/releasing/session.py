@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,13 +22,14 @@ from ..parties.private_folder import JOURNAL, journal_of, make_private, private_
 from . import outputs as files
 from .alignment_session import AlignmentSession
 from .bins_session import BinsSession
-from .frames import decoded
 from .over_parties import order_of, release_over_parties
 from .plan import ReleasePlan
+from .plan_changes import differences, listed, plan_changes
 from .release import Released
 from .table_format import TableFile, TableFormat
 
 _FORMAT, _SAFE, _ALIGNMENT = "table_format", "spreadsheet_safe", "alignment"
+_DOMAIN, _DOMAIN_FILE, _WORKLOAD, _SETTINGS = "domain", "domain_file", "workload", "settings"
 AWAY_S = 60.0
 """Seconds that a release waits for an unavailable party."""
 
@@ -50,7 +53,14 @@ class Session:
     table_file: TableFile
 
     @classmethod
-    def begin(cls, folder: Path, plan_file: Path, home: CuratorHome, table_file: TableFile) -> Session:
+    def begin(
+        cls,
+        folder: Path,
+        plan_file: Path,
+        home: CuratorHome,
+        table_file: TableFile,
+        settings: Mapping[str, str] | None = None,
+    ) -> Session:
         """Starts a new release.
 
         Args:
@@ -58,11 +68,14 @@ class Session:
             plan_file: the plan, a TOML file.
             home: folder of the curator.
             table_file: how the synthetic table is written.
+            settings: parameters of the mechanism that replace those of the plan, as text.
 
         Raises:
-            DataError: the plan is invalid, or the folder holds an earlier release.
+            DataError: the plan is invalid, the mechanism has no such parameter, or the folder holds an
+                earlier release.
         """
-        plan = ReleasePlan.load(plan_file)
+        plan = ReleasePlan.load(plan_file).with_settings(settings or {})
+        digest = _digest(plan)
         files.check_folder(folder, [JOURNAL, BINS])
         path = journal_of(folder)
         if path.exists():
@@ -74,7 +87,10 @@ class Session:
         kept = Journal.create(path, plan.text)
         kept.note_once("plan_file", str(plan_file.resolve()).encode())
         kept.note_once("home", str(home.folder.resolve()).encode())
-        kept.note_once("domain", plan.domain.digest().encode())
+        kept.note_once(_DOMAIN, plan.domain.digest().encode())
+        kept.note_once(_DOMAIN_FILE, json.dumps(plan.domain.to_json()).encode())
+        kept.note_once(_WORKLOAD, digest)
+        kept.note_once(_SETTINGS, json.dumps(dict(settings or {})).encode())
         kept.note_once(_FORMAT, table_file.table_format.value.encode())
         kept.note_once(_SAFE, bytes([table_file.spreadsheet_safe]))
         return cls(folder, home, plan, kept, table_file)
@@ -138,7 +154,7 @@ class Session:
                 return files.write(
                     self.folder,
                     made.synthetic,
-                    decoded(made.synthetic, values),
+                    values,
                     made.synthetic.domain.columns,
                     made.certificate,
                     made.fitted,
@@ -178,9 +194,25 @@ class Session:
 
 
 def _begun_with(kept: Journal) -> tuple[CuratorHome, ReleasePlan]:
-    """The curator and the plan that a journal began with, if the plan is unchanged."""
+    """The curator and the plan that a journal began with, if plan, domain and workload are unchanged."""
     plan_file, home = (Path((kept.note(name) or b"").decode()) for name in ("plan_file", "home"))
     plan = ReleasePlan.load(plan_file)
-    if plan.text != kept.plan or plan.domain.digest().encode() != kept.note("domain"):
-        raise DataError(f"{plan_file} or its domain changed since the release began; restore them")
-    return CuratorHome.open(home), plan
+    changes = plan_changes(kept.plan, plan.text)
+    if plan.domain.digest().encode() != kept.note(_DOMAIN):
+        noted = json.loads(kept.note(_DOMAIN_FILE) or b"{}")
+        found = differences({"domain": noted}, {"domain": plan.domain.to_json()}) if noted else []
+        changes += found or ["the domain file has other entries"]
+    if kept.note(_WORKLOAD) not in (None, _digest(plan)):
+        changes.append("the workload file has other content")
+    if changes:
+        raise DataError(
+            f"{plan_file} or a file that it names changed since the release began: {listed(changes)}. "
+            "Restore it and resume, or abandon the release and start a new one; nothing was charged now"
+        )
+    return CuratorHome.open(home), plan.with_settings(json.loads(kept.note(_SETTINGS) or b"{}"))
+
+
+def _digest(plan: ReleasePlan) -> bytes:
+    """SHA-256 (hex) of the workload's file; of nothing where the workload is a name."""
+    path = Path(plan.workload or "")
+    return hashlib.sha256(path.read_bytes() if path.suffix == ".json" else b"").hexdigest().encode()

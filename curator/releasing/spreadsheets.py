@@ -1,7 +1,4 @@
-"""Text that a spreadsheet would run as a formula when it opens a CSV file.
-
-Source: OWASP, "CSV Injection": a leading apostrophe makes a cell text.
-"""
+"""Columns of a table that a spreadsheet would run as formulas; see `common.formulas`."""
 
 from __future__ import annotations
 
@@ -14,8 +11,7 @@ from ...common.data.boolean import BooleanAttribute
 from ...common.data.categorical import CategoricalAttribute
 from ...common.data.domain import Domain
 from ...common.data.unmodelled import Identifier, Unmodelled
-
-_BEGINNINGS = ("=", "+", "-", "@", "\t", "\r", "\n")
+from ...common.formulas import as_text, is_formula
 
 
 def attributes_like_formulas(domain: Domain) -> tuple[str, ...]:
@@ -24,7 +20,7 @@ def attributes_like_formulas(domain: Domain) -> tuple[str, ...]:
     Numbers are not formulas, nor is text that reads as a number, such as "-5".
     """
     labels = {column.name: _labels(column) for column in (*domain.unmodelled, *domain.attributes)}
-    return tuple(name for name in domain.columns if any(map(_is_formula, (name, *labels[name]))))
+    return tuple(name for name in domain.columns if any(map(is_formula, (name, *labels[name]))))
 
 
 def with_apostrophes(rows: pd.DataFrame) -> pd.DataFrame:
@@ -56,7 +52,7 @@ def without_apostrophes(rows: pd.DataFrame, domain: Domain) -> pd.DataFrame:
 
 
 def _unescaped(cell: str) -> str:
-    return cell[1:] if cell.startswith("'") and _is_formula(cell[1:]) else cell
+    return cell[1:] if cell.startswith("'") and is_formula(cell[1:]) else cell
 
 
 def _labels(column: Attribute | Unmodelled) -> tuple[str, ...]:
@@ -73,16 +69,4 @@ def _labels(column: Attribute | Unmodelled) -> tuple[str, ...]:
 
 
 def _escaped(cell: Any) -> Any:
-    return "'" + cell if isinstance(cell, str) and _is_formula(cell) else cell
-
-
-def _is_formula(text: str) -> bool:
-    return text.startswith(_BEGINNINGS) and not _is_number(text)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return as_text(cell) if isinstance(cell, str) else cell

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from ...common.card import CURATOR
 from ...common.errors import ApprovalPending, DataError, PartyUnavailable
-from ...common.notices import APPROVAL_WAITS, KEYS, PARTY_DOWN, Notifier, Notify
+from ...common.forms.tables import Key, Table, check_file
+from ...common.notices import APPROVAL_WAITS, FORM, PARTY_DOWN, Notifier, Notify
 from ..parties.home import CuratorHome
 
 NAME = "notify.toml"
@@ -54,11 +55,7 @@ def notify_of(home: CuratorHome) -> Notify | None:
         form = tomllib.loads(path.read_text(encoding="utf-8"))
     except ValueError as cause:
         raise DataError(f"{path} is not TOML: {cause}; fix the line") from cause
-    section = form.get("notify")
-    if form.keys() != {"notify"} or not isinstance(section, dict) or not section.keys() <= KEYS.keys():
-        raise DataError(
-            f"{path}: expected one section [notify] with the keys {', '.join(KEYS)}, got another; fix it"
-        )
+    check_file(NAME, Table({"notify": Key(FORM, required=True)}), form)
     return Notify.of(NAME, form)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...common.privacy.budget import AnswerKind
-from ...common.privacy.conversion import zcdp_epsilon
+from ...common.privacy.conversion import best_guess, zcdp_epsilon
 from ...common.protocols.alignment.alignment import Population
 from ...common.protocols.masked.trust import DEALT_BY_CURATOR
 from ...common.protocols.registry import find_protocol
@@ -122,11 +122,7 @@ class PlainPromise:
 
 
 def promise_of(certificate: Certificate) -> PlainPromise:
-    """The promise of a certificate.
-
-    From even odds, a guess is correct with probability at most (e^epsilon + delta) / (1 + e^epsilon)
-    (Wasserman and Zhou 2010; Kairouz, Oh and Viswanath 2015).
-    """
+    """The promise of a certificate."""
     promise, plan = certificate.promise, certificate.plan
     delta = promise.delta or _DELTA
     noise = plan.noise_budget.delta or _DELTA
@@ -141,7 +137,7 @@ def promise_of(certificate: Certificate) -> PlainPromise:
         delta,
         promise.epsilon is None,
         odds,
-        min(1.0, odds / (1 + odds) + delta / (1 + odds)),
+        best_guess(epsilon, delta),
         _ADJACENCY.get(plan.adjacency, plan.adjacency),
         _UNKNOWN if protocol is None else protocol.explanation,
         plan.collusion,

@@ -12,6 +12,7 @@ from ...common.crypto.randomness import fresh_key
 from ..folder import LEDGER, Home, Opened
 from ..institution import Rules
 from ..ledger import Ledger
+from ..toml_file import Serve
 from . import policy
 from .dealer import Dealer
 from .policy import DealerSettings
@@ -24,6 +25,10 @@ class DealerHome(Home):
     role: ClassVar[str] = DEALER
     policy_name: ClassVar[str] = policy.NAME
     policy_template: ClassVar[str] = policy.TEMPLATE
+
+    def serve(self) -> Serve:
+        """How the daemon is reached."""
+        return DealerSettings.load(self.folder).serve
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[Opened]:

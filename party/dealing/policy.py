@@ -8,9 +8,11 @@ from pathlib import Path
 
 from ...common.card import DEALER
 from ...common.errors import PolicyError
+from ...common.forms.tables import Key, Table
+from ...common.forms.values import whole
 from ...common.messages import PROTOCOL_VERSION, ReleaseTerms
 from ...common.workers import NONE, Workers
-from ..toml_file import SERVE, Keys, Serve, check_least, read_toml
+from ..toml_file import SERVE, Serve, read_toml
 from ..working import TEMPLATE as WORKERS_TEMPLATE
 from ..working import WORKERS, workers_of
 
@@ -36,14 +38,25 @@ max_active_releases = 8          # so many releases that are neither certified n
 """
 TEMPLATE = _SERVE_TEMPLATE + WORKERS_TEMPLATE + _LIMITS_TEMPLATE
 
-_CLOSED = ("max_records", "max_cells")
-_RESOURCES = ("max_memory_mb", "max_cpu_seconds", "max_active_releases")
-
-_KEYS: Keys = {
-    "serve": SERVE,
-    "workers": WORKERS,
-    "policy": dict.fromkeys((*_CLOSED, *_RESOURCES), int),
-}
+FORM = Table(
+    {
+        "serve": Key(SERVE, "How the daemon is reached."),
+        "workers": Key(WORKERS, "What computes beside its calls."),
+        "policy": Key(
+            Table(
+                {
+                    "max_records": Key(whole(0), "Upper limit of the records of one slice."),
+                    "max_cells": Key(whole(0), "Upper limit of the cells of one marginal."),
+                    "max_memory_mb": Key(whole(1), "Memory of one release, MiB."),
+                    "max_cpu_seconds": Key(whole(1), "Seconds of computing for one release."),
+                    "max_active_releases": Key(whole(1), "Releases that are open at the same time."),
+                }
+            ),
+            "What the dealer allows.",
+        ),
+    }
+)
+"""The form of the file."""
 
 
 @dataclass(frozen=True)
@@ -127,8 +140,6 @@ class DealerSettings:
         Raises:
             DataError: it is missing or does not hold together; names the key.
         """
-        form = read_toml(folder / NAME, _KEYS, DEALER)
-        limits: Mapping[str, int] = form.get("policy", {})
-        check_least(NAME, limits, _CLOSED, 0)
-        check_least(NAME, limits, _RESOURCES, 1)
-        return cls(DealerPolicy(**limits), Serve.of(NAME, form), workers_of(NAME, form.get("workers", {})))
+        content = read_toml(folder / NAME, FORM, DEALER)
+        limits: Mapping[str, int] = content.get("policy", {})
+        return cls(DealerPolicy(**limits), Serve.of(content), workers_of(NAME, content.get("workers", {})))

@@ -76,7 +76,9 @@ class Attachment:
             PartyUnavailable: no stream is open.
         """
         if not self._open:
-            raise PartyUnavailable("no stream to the curator is open; it listens only during a release")
+            raise PartyUnavailable(
+                "no stream to the curator is open; without `curator listen` it listens only during a release"
+            )
 
     def _keep_open(self) -> None:
         pause = _FIRST_PAUSE_S
@@ -167,7 +169,10 @@ def _why(call: grpc.RpcError) -> str:
             "the TLS handshake with the curator failed: expected that each side shows the certificate that "
             "the other pinned; compare fingerprints and expiry, exchange cards again and trust them"
         )
-    return "the curator does not listen: it does so only during a release, or it cannot be reached"
+    return (
+        "the curator does not listen, or it cannot be reached; without `curator listen` it does so only "
+        "during a release"
+    )
 
 
 def _read_to_end(requests: Iterator[bytes]) -> None:

@@ -11,6 +11,7 @@ from typing import TextIO
 
 from ...common.notices import CERTIFICATE_ENDS, UNHEALTHY, Notifier
 from ...common.stopping import Stop
+from ..direct import NO_DIRECT
 from ..disk import check_room, told_if_full
 from ..folder import SHAREABLE_LOG, Home, Opened, Reread
 from .attachment import Attachment
@@ -74,14 +75,15 @@ def _serve(
             log: Log = EventLog(log_to, shareable)
             checks = opened.checks
             checks["disk"] = partial(check_room, home.folder)
-            servicer = PartyServicer(opened.role, checks=checks)
+            direct = opened.direct or NO_DIRECT
+            side = Reread(lambda: direct.side(home.side()), home.keyring.folder)
+            servicer = PartyServicer(opened.role, checks=checks, direct=direct, side=side)
             counting: Metrics | None = None
             if (metrics_at := metrics or opened.metrics) is not None:
                 counting = Metrics(opened.ledger, opened.lifetime, checks, home.role)
                 log(Event("metrics", code="SERVING", address=counting.start(metrics_at)))
                 log = counting.logged(log)
             if attach is None:
-                side = Reread(home.side, home.keyring.folder)
                 server = PartyServer(servicer, side, listen or opened.listen, Health(checks, log), log)
                 checks["reload"] = server.certificates.check_current
                 server.start()

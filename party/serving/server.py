@@ -94,8 +94,12 @@ class PartyServer:
                     raise PolicyError(
                         "the caller's certificate is not pinned here; send its card to this daemon's operator"
                     )
-                caller = side.identities.get(fingerprint, b"")
-                replies = self._servicer.serve(method, call.counted_in(requests), caller)
+                taken = call.counted_in(requests)
+                if fingerprint in side.peers and fingerprint not in side.identities:
+                    replies = self._servicer.serve_peer(method, taken, side.peers[fingerprint])
+                else:
+                    caller = side.identities.get(fingerprint, b"")
+                    replies = self._servicer.serve(method, taken, caller)
                 yield from call.counted_out(replies)
             except grpc.RpcError:
                 call.end("CANCELLED", "the caller disconnected")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import sqlite3
 import time
@@ -9,11 +10,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ...common.errors import PartyUnavailable, ProtocolError
+from ...common.errors import PartyUnavailable, PolicyError, ProtocolError
 from ...common.frames import MESSAGE_BYTES
 from ...common.history import Mark
-from ...common.messages import Verdict
+from ...common.messages import Delivery, PartyDescription, PushRequest, Verdict
 from ...common.wire import alignments, codec, probes, queries, refusals, statements, streams
+from ...common.wire.tls import TlsSide
+from ..direct import NO_DIRECT, Direct
 from ..disk import FULL, is_full
 from ..role import Role
 from .health import failures
@@ -27,6 +30,8 @@ class PartyServicer:
         party: the party or dealer.
         clock: returns seconds since 1970 in UTC.
         checks: name -> check of the daemon, which raises if it cannot answer; part of every review.
+        direct: openings from party to party without the curator.
+        side: current TLS side, with which it dials other parties; None if it dials none.
     """
 
     def __init__(
@@ -34,8 +39,12 @@ class PartyServicer:
         party: Role[Any],
         clock: Callable[[], float] = time.time,
         checks: Mapping[str, Callable[[], None]] | None = None,
+        direct: Direct = NO_DIRECT,
+        side: Callable[[], TlsSide] | None = None,
     ) -> None:
         self._party = party
+        self._direct = direct
+        self._side = side
         self._checks = {} if checks is None else checks
         self._clock = clock
         self._turns = Turns(party.counted)
@@ -51,18 +60,33 @@ class PartyServicer:
         Raises:
             MosaicError: the party refuses, or its disk is full; the text contains no private data.
         """
-        try:
+        with _full_is_unavailable():
             yield from self._replies(method, requests, caller)
-        except (OSError, sqlite3.Error) as error:
-            if is_full(error):
-                raise PartyUnavailable(FULL) from error
-            raise
+
+    def serve_peer(self, method: str, requests: Iterator[bytes], peer: bytes) -> Iterator[bytes]:
+        """The reply to another party, which may do nothing but deliver an opening that it made.
+
+        Args:
+            method: name of a method of the service Party.
+            requests: encoded requests.
+            peer: identity of the other party, as the transport knows it.
+
+        Raises:
+            PolicyError: it asks for anything else.
+            MosaicError: see `serve`.
+        """
+        if method != "Deliver":
+            raise PolicyError("another party may only deliver openings here; ask through the curator")
+        with _full_is_unavailable():
+            yield from self._deliver(
+                _bounded(requests), lambda delivery: self._party.check_peer(delivery, peer)
+            )
 
     def _replies(self, method: str, requests: Iterator[bytes], caller: bytes) -> Iterator[bytes]:
         party, requests = self._party, _bounded(requests)
         match method:
             case "Describe":
-                yield codec.encode_description(party.describe())
+                yield codec.encode_description(self._described())
             case "Probe":
                 wanted = probes.decode_asked(requests)
                 yield from probes.encode_replies(self._clock(), wanted)
@@ -86,13 +110,18 @@ class PartyServicer:
                 yield from self._stream(
                     opening.release_id, caller, lambda: streams.encode_payload(party.open(opening))
                 )
+            case "Push":
+                pushed = queries.decode_push_request(_only(requests))
+                yield from self._push(pushed, caller)
             case "Deal":
                 dealt = queries.decode_deal_request(_only(requests))
                 yield from self._stream(
                     dealt.release_id, caller, lambda: streams.encode_payload(party.deal(dealt))
                 )
             case "Deliver":
-                yield from self._deliver(requests, caller)
+                yield from self._deliver(
+                    requests, lambda delivery: party.check_caller(delivery.release_id, caller)
+                )
             case "Multiply":
                 products = queries.decode_multiply_request(_only(requests))
                 yield from self._done(products.release_id, caller, lambda: party.multiply(products))
@@ -128,13 +157,30 @@ class PartyServicer:
         verdict = self._party.review(terms, signature, caller, seen)
         return replace(verdict, refusals=(*verdict.refusals, *failures(self._checks)))
 
-    def _deliver(self, requests: Iterator[bytes], caller: bytes) -> Iterator[bytes]:
+    def _described(self) -> PartyDescription:
+        sends = self._direct.send if self._side is not None else ()
+        return replace(
+            self._party.describe(), sends_to=tuple(sorted(sends)), takes_from=tuple(sorted(self._direct.take))
+        )
+
+    def _push(self, pushed: PushRequest, caller: bytes) -> Iterator[bytes]:
+        """Sends an opening to another party; it is computed in turns, and sent outside."""
+        if self._side is None:
+            raise PolicyError("this party dials no other party; relay the opening through the curator")
+        opening = pushed.opening
+        frames = self._stream(
+            opening.release_id, caller, lambda: streams.encode_payload(self._party.open(opening))
+        )
+        self._direct.send_to(self._side(), pushed.recipient, opening.delivery(pushed.sender), frames)
+        yield codec.encode_acknowledgement()
+
+    def _deliver(self, requests: Iterator[bytes], check: Callable[[Delivery], None]) -> Iterator[bytes]:
         header = next(requests, b"")
         delivery, _ = streams.decode_delivery(iter([header]))
         turn = self._turns.of(delivery.release_id)
 
         def delivered() -> Iterator[bytes]:
-            self._party.check_caller(delivery.release_id, caller)
+            check(delivery)
             self._party.deliver(delivery, streams.decode_payload(turn.outside(requests)))
             yield codec.encode_acknowledgement()
 
@@ -157,6 +203,16 @@ class PartyServicer:
             return iter([codec.encode_acknowledgement()])
 
         return self._stream(release_id, caller, acknowledged)
+
+
+@contextlib.contextmanager
+def _full_is_unavailable() -> Iterator[None]:
+    try:
+        yield
+    except (OSError, sqlite3.Error) as error:
+        if is_full(error):
+            raise PartyUnavailable(FULL) from error
+        raise
 
 
 def _bounded(requests: Iterator[bytes]) -> Iterator[bytes]:

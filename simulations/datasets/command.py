@@ -52,9 +52,17 @@ def show(
 def fetch(
     name: Annotated[str, typer.Argument(help="As `dpmosaic datasets` lists it.")],
     folder: Annotated[Path, typer.Argument(help="Where to write NAME.csv and NAME.domain.json.")],
+    grid: Annotated[
+        str | None,
+        typer.Option(help="KxS: also write what each of K x S parties holds, into party-1-1, party-1-2, ..."),
+    ] = None,
 ) -> None:
     """Write a public table and its domain file into a folder; downloads are checked by checksum."""
     from .catalogue import DATASETS, get
+    from .parts import write_parts
 
     table, domain = get(name, folder)
     typer.echo(f"{DATASETS[name].records:,} records ({DATASETS[name].terms}) in {table}, domain in {domain}")
+    if grid is not None:
+        for party in write_parts(table, domain, grid, folder):
+            typer.echo(f"rows.parquet and domain.json of a party in {party}")

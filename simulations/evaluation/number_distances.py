@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,8 @@ from ...common.data.attribute import Attribute
 from ...common.data.dates import bins_of
 from ...common.data.domain import Domain
 from ...common.data.values import RawColumn
+from ..ahead import made_ahead
+from .distribution import Distribution, kolmogorov_distance
 from .values import Array, Values
 
 QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.99)
@@ -81,42 +82,48 @@ def number_distances(real: Values, synthetic: Values) -> list[NumberDistance]:
 
 
 def main_figures(
-    real: Callable[[Domain], Iterable[RawColumn]], synthetic: Mapping[str, RawColumn], domain: Domain
+    real: Mapping[str, Distribution],
+    others: Callable[[Domain], Iterable[RawColumn]],
+    synthetic: Mapping[str, RawColumn],
+    domain: Domain,
 ) -> dict[str, Any]:
-    """The most telling figures of every attribute that holds numbers, as JSON values.
+    """The most telling figures of every attribute that holds numbers, as JSON values; on two cores.
 
     Args:
-        real: domain -> the real columns in its order, before encoding; each is held no longer than needed.
+        real: the distributions of the real numbers, by name, as far as they are known.
+        others: domain -> the other real columns in its order, before encoding; each is held no longer than
+            needed.
         synthetic: the values of the synthetic table.
         domain: of both; every value has a code in it.
 
     Raises:
         DataError: the real table cannot be read.
     """
-    names = [one.name for one in domain.attributes if one.within(np.empty(0)) is not None]
-    if not names:
-        return {}
-    held = domain.project(names)
-    figures: dict[str, dict[str, Any]] = {}
-    for attribute, cells in zip(held.attributes, real(held), strict=True):
-        both = [attribute.within(column) for column in (cells, synthetic[attribute.name])]
-        numbers = [one for one in both if one is not None]
-        figures[attribute.name] = {
-            "kolmogorov": kolmogorov_distance(*numbers),
-            "zeros": _of_both([float(np.mean(one == 0)) for one in numbers]),
-            "mean": _of_both([_mean(one) for one in numbers]),
-        }
+    held = [one for one in domain.attributes if one.within(np.empty(0)) is not None]
+    unknown = [one.name for one in held if one.name not in real]
+    cells = iter(others(domain.project(unknown)) if unknown else ())
+    compared = (
+        (one, real[one.name] if one.name in real else next(cells), synthetic[one.name]) for one in held
+    )
+    figures = dict(zip((one.name for one in held), made_ahead(_figures, compared), strict=True))
     return dict(sorted(figures.items(), key=lambda item: -item[1]["kolmogorov"]))
 
 
-def _of_both(values: Sequence[float | None]) -> dict[str, float | None]:
-    return dict(zip(("real", "synthetic"), values, strict=True))
+def _figures(column: tuple[Attribute, Distribution | RawColumn, RawColumn]) -> dict[str, Any]:
+    """The figures of one attribute, from its real and its synthetic values."""
+    attribute, *both = column
+    real, synthetic = (one if isinstance(one, Distribution) else _described(attribute, one) for one in both)
+    return {
+        "kolmogorov": kolmogorov_distance(real, synthetic),
+        "zeros": {"real": real.zeros, "synthetic": synthetic.zeros},
+        "mean": {"real": real.mean, "synthetic": synthetic.mean},
+    }
 
 
-def _mean(numbers: Array) -> float | None:
-    """The mean of the values that are not missing."""
-    held = numbers[~np.isnan(numbers)]
-    return float(held.mean()) if len(held) else None
+def _described(attribute: Attribute, column: RawColumn) -> Distribution:
+    numbers = attribute.within(column)
+    assert numbers is not None
+    return Distribution.of(numbers)
 
 
 def _furthest_first(
@@ -128,23 +135,6 @@ def _furthest_first(
         if attribute.name in real
     ]
     return sorted(found, key=lambda distance: -distance.kolmogorov)
-
-
-def kolmogorov_distance(real: Array, synthetic: Array) -> float:
-    """The Kolmogorov distance of the values that are not missing, as by `distribution_gaps`; on two cores."""
-    with ThreadPoolExecutor(2) as threads:
-        left, right = threads.map(_sorted, (real, synthetic))
-        if not (len(left) and len(right)):
-            return float(len(left) != len(right))
-        return max(threads.map(_largest_gap, (left, right), (right, left)))
-
-
-def _largest_gap(numbers: Array, others: Array) -> float:
-    """The largest gap at one of these numbers; both are sorted."""
-    last = np.append(numbers[1:] != numbers[:-1], True)
-    below = (np.flatnonzero(last) + 1) / len(numbers)
-    others_below = np.searchsorted(others, numbers[last], side="right") / len(others)
-    return float(np.abs(below - others_below).max())
 
 
 def _sorted(numbers: Array) -> Array:

@@ -30,7 +30,10 @@ def test_all_operators_are_asked_at_once_and_one_resume_goes_on(tmp_path, networ
         for name in WAITING:
             (request,) = requests(command, network, name)
             assert request["decision"] == "pending"
-            command("party", "approve", network.party(name), request["release"], "--yes")
+            assert request["release"] in command("party", "show", network.party(name))
+            command("party", "approve", network.party(name), "--yes")
+            undecided = command("party", "approve", network.party(name), "--yes", fails=True)
+            assert "expected one release that waits for a decision, found 0" in undecided
         command("curator", "resume", tmp_path / "out")
     assert (tmp_path / "out/certificate.json").exists()
 

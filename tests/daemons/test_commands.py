@@ -265,6 +265,21 @@ def test_a_revoked_curator_gets_no_answer(institution):
     assert "FIX  clinic: connection" in output
 
 
+def test_health_is_that_of_the_running_daemon_and_its_status_says_so(institution):
+    asked = ("party", "health", institution.party)
+    assert "no daemon of this folder answers at 127.0.0.1:7" in institution.dpmosaic(
+        *asked, "--address", "127.0.0.1:7", fails=True
+    )
+    daemon = institution.serve()
+    assert institution.dpmosaic(*asked, "--address", daemon.address()) == "SERVING\n"
+    (institution.party / "rows.csv").unlink()
+    until = time.monotonic() + 60
+    while all(event["code"] != "NOT_SERVING" for event in daemon.events()):
+        assert time.monotonic() < until
+        time.sleep(0.2)
+    assert "NOT_SERVING" in institution.dpmosaic(*asked, "--address", daemon.address(), fails=True)
+
+
 def test_refuses_a_second_daemon_in_one_folder(institution):
     institution.serve()
     output = institution.dpmosaic("party", "serve", institution.party, "--listen", "127.0.0.1:0", fails=True)

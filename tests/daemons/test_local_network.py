@@ -21,6 +21,7 @@ from dpmosaic.party.home import PartyHome
 from dpmosaic.party.sources.source import FileSource, read_table
 from dpmosaic.simulations.local_network import LocalNetwork, program
 from dpmosaic.simulations.people import Overlap, linked
+from support.edits import edit
 
 
 @pytest.mark.parametrize("attach", [False, True])
@@ -44,6 +45,34 @@ def test_a_network_of_processes_releases_the_partitioned_table(tmp_path, network
     spent = {entry["spent_rho"] for (entry,) in ledgers}
     promise = json.loads((tmp_path / "out/certificate.json").read_text())["promise"]
     assert spent == {promise["zcdp_rho_spent"]}
+
+
+def test_two_releases_at_once_ask_attached_parties_over_one_listener(tmp_path, network_of, command):
+    network = network_of(tmp_path, grid="1x2", attach=True)
+    address = ReleasePlan.load(network.plan).listen
+    edit(network.plan, {f'listen = "{address}"': ""})
+    listen = ["curator", "listen", str(network.plan.parent), "--address", address]
+    listener = subprocess.Popen(
+        [*program(), *listen], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert "listening for party-1-1, party-1-2" in listener.stderr.readline()
+        daemons = [network.start(name, address) for name in network.all_names]
+        come = [json.loads(listener.stdout.readline()) for _ in daemons]
+        assert {(entry["event"], entry["party"]) for entry in come} == {
+            ("attached", name) for name in network.all_names
+        }
+        release = [*program(), "curator", "release", str(network.plan), "--out"]
+        releases = [subprocess.Popen([*release, str(tmp_path / out)]) for out in ("first", "second")]
+        assert [one.wait(120) for one in releases] == [0, 0]
+    finally:
+        for daemon in daemons:
+            daemon.stop()
+        listener.terminate()
+        assert listener.wait(30) == 0
+        listener.communicate()
+    for name in network.all_names:
+        assert len(json.loads(command("party", "ledger", network.party(name), "--json"))) == 2
 
 
 def test_frequent_texts_that_nobody_listed_are_released_by_a_network(tmp_path, network_of, command):

@@ -62,6 +62,7 @@ def test_an_explanation_contains_the_whole_plan(operator):
         "dealers": ["curator"],
         "evaluators": ["curator", "clinic", "other"],
         "this_party_evaluates": True,
+        "sample": 0,
     }
     assert form["lifetime"] == {"rho": 2.0, "left_rho": 2.0 - rho}
     assert form["refused_by_policy"] is None

@@ -71,6 +71,22 @@ def test_a_trusted_curator_is_accepted_and_a_revoked_one_is_not(home):
         home.revoke("curator")
 
 
+def test_only_parties_under_take_in_the_policy_may_connect_beside_the_curator(home):
+    other, third = card("other"), card("third")
+    home.trust(federation(home, other, third))
+    (home.folder / "rows.csv").write_text("a\n0\n1\n")
+    source = '[source]\ndomain = "domain.json"\nfile = "rows.csv"\n'
+    direct = '[direct]\nsend = { third = "third:7443" }\ntake = ["other", "unknown"]\n'
+    (home.folder / "policy.toml").write_text(source + direct)
+    with home.opened() as opened:
+        side = opened.direct.side(home.side())
+    assert side.peers == {other.certificate.fingerprint: other.identity}
+    assert side.accepts(other.certificate.fingerprint)
+    assert not side.accepts(third.certificate.fingerprint)
+    assert side.identities == home.side().identities
+    assert opened.direct.send == {"third": "third:7443"}
+
+
 def test_a_new_certificate_of_a_known_identity_replaces_the_old_one(home):
     home.trust(federation(home))
     newer = card("curator", CURATOR)

@@ -5,6 +5,7 @@ import pytest
 from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.party import policy_file
+from dpmosaic.party.names import POLICY
 from dpmosaic.party.policy import Policy, Records
 from dpmosaic.party.policy_file import Settings
 from dpmosaic.party.sources.query import QuerySource
@@ -17,7 +18,7 @@ NAMED = KEYED + 'identifiers = { national_id = "nid", surname = "name" }\n'
 
 def settings(folder, text, domain='{"a": 2}'):
     (folder / "domain.json").write_text(domain)
-    (folder / policy_file.NAME).write_text(text)
+    (folder / POLICY).write_text(text)
     return Settings.load(folder)
 
 
@@ -87,40 +88,48 @@ listen = "0.0.0.0:1"
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("[source]\n", "expected the key domain"),
-        (SOURCE + "[limits]\n", "'limits'"),
-        ("source = 3\n", "'source'"),
-        (SOURCE + "[policy]\nmax_rho = 1\n", "'max_rho'"),
-        (SOURCE + "[policy]\nmax_cells = true\n", "another type"),
-        (SOURCE + "[policy]\nmax_cells = 1.5\n", "another type"),
-        (SOURCE + "[policy]\napproval = 0\n", "another type"),
-        (SOURCE + "[policy]\nmax_release_rho = -1\n", "not negative"),
-        (SOURCE + "[policy]\nmax_labels_delta = -1e-9\n", "not negative"),
-        (SOURCE + "[policy]\nmax_labels_delta = nan\n", "finite"),
-        (SOURCE + "[policy]\nlifetime_rho = inf\n", "finite"),
-        (SOURCE + "[policy]\nlifetime_rho = nan\n", "finite"),
-        (SOURCE + "[policy]\nprotocols = [1]\n", "list of names"),
-        (SOURCE + "[policy]\nveto_evaluators = [1]\n", "list of names"),
+        ("[source]\n", r"domain in \[source\]: expected a text, found nothing"),
+        (SOURCE + "[limits]\n", r"\[limits\]: unknown key; it has source"),
+        ("source = 3\n", r"\[source\]: expected a table"),
+        (SOURCE + "[policy]\nmax_rho = 1\n", r"max_rho in \[policy\]: unknown key"),
+        (SOURCE + "[policy]\nmax_cells = true\n", "a whole number of at least 0, got true"),
+        (SOURCE + "[policy]\nmax_cells = 1.5\n", "a whole number of at least 0, got 1.5"),
+        (SOURCE + "[policy]\napproval = 0\n", "true or false, got 0"),
+        (SOURCE + "[policy]\nmax_release_rho = -1\n", "expected a number of at least 0, got -"),
+        (SOURCE + "[policy]\nmax_labels_delta = -1e-9\n", "expected a number of at least 0, got -"),
+        (SOURCE + "[policy]\nmax_labels_delta = nan\n", "a number of at least 0, got nan"),
+        (SOURCE + "[policy]\nlifetime_rho = inf\n", "a number of at least 0, got inf"),
+        (SOURCE + "[policy]\nlifetime_rho = nan\n", "a number of at least 0, got nan"),
+        (SOURCE + "[policy]\nprotocols = [1]\n", "expected a text, got 1"),
+        (SOURCE + "[policy]\nveto_evaluators = [1]\n", "expected a text, got 1"),
         (SOURCE + "[policy]\nmin_parties = 0\n", "at least 1"),
         (SOURCE + "[policy]\nmin_dealers = 0\n", "at least 1"),
-        (SOURCE + "[policy]\nmay_deal = 1\n", "another type"),
-        (SOURCE + "[policy]\ndealers = [1]\n", "list of names"),
+        (SOURCE + "[policy]\nmay_deal = 1\n", "true or false, got 1"),
+        (SOURCE + "[policy]\ndealers = [1]\n", "expected a text, got 1"),
         (SOURCE + "[policy]\nmax_memory_mb = 0\n", "at least 1"),
-        (SOURCE + "[policy]\nmax_cpu_seconds = 1.5\n", "another type"),
+        (SOURCE + "[policy]\nmax_cpu_seconds = 1.5\n", "a whole number"),
         (SOURCE + "[policy]\nmax_rows_per_person = 0\n", "at least 1"),
         (SOURCE + "[policy]\nmax_rows_per_person = 2\n", "needs a key"),
-        (SOURCE + "[records]\nsame_as = [1]\n", "list of names"),
-        (SOURCE + '[records]\norder = "sorted"\n', "'guaranteed'"),
+        (SOURCE + "[records]\nsame_as = [1]\n", "expected a text, got 1"),
+        (SOURCE + '[records]\norder = "sorted"\n', "expected guaranteed, got 'sorted'"),
         (SOURCE + 'key = "id"\n[records]\norder = "guaranteed"\n', "take order"),
         (SOURCE + "[policy]\nmax_alignment_rho = 0.1\n", "needs a key or identifiers"),
-        (SOURCE + "[policy]\nmax_alignment_rho = -1\n", "not negative"),
+        (SOURCE + "[policy]\nmax_alignment_rho = -1\n", "expected a number of at least 0, got -"),
         (KEYED + "[policy]\nmax_alignment_rho = 1\nmax_rows_per_person = 2\n", "one row of a person"),
-        (SOURCE + 'identifiers = "nid"\n', "another type"),
-        (SOURCE + "identifiers = { national_id = 3 }\n", "'national_id': expected the name of a column"),
-        (SOURCE + 'identifiers = { national_id = "" }\n', "'national_id': expected the name of a column"),
+        (SOURCE + 'identifiers = "nid"\n', "expected a table, got a text"),
+        (
+            SOURCE + "identifiers = { national_id = 3 }\n",
+            "national_id in .source.: expected the name of a column",
+        ),
+        (
+            SOURCE + 'identifiers = { national_id = "" }\n',
+            "national_id in .source.: expected the name of a column",
+        ),
         (SOURCE + "identifiers = { 'a:b' = 'nid' }\n", "lower-case letters, digits and underscores.*'a:b'"),
         (SOURCE + 'key = "a"\n', "column 'a' identifies people"),
         (SOURCE + 'identifiers = { national_id = "a" }\n', "column 'a' identifies people"),
+        (SOURCE + '[direct]\nsend = { b = "b" }\n', r"send b in \[direct\]: expected HOST:PORT"),
+        (SOURCE + "[direct]\ntake = 'b'\n", "expected a list of names, got a text"),
         (SOURCE + "[policy\n", "not TOML"),
     ],
 )

@@ -11,7 +11,6 @@ NAME = "policy.toml"
 @pytest.mark.parametrize(
     ("entries", "reason"),
     [
-        ({"threads": 0}, "policy.toml: threads is at least 1"),
         ({"threads": 2, "scheduler": "tls://host:8786"}, "has threads and scheduler"),
         ({"scheduler": "tcp://10.0.0.1:8786"}, "expected an address such as tls://host:8786"),
         ({"scheduler": "tcp://localhost.example.org:8786"}, "expected an address such as tls://host:8786"),

@@ -13,16 +13,20 @@ from google.protobuf.message import DecodeError
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.errors import MosaicError
+from dpmosaic.common.errors import MosaicError, PolicyError
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.alignment.plan import ALIGNMENT
 from dpmosaic.common.protocols.registry import protocol_named
 from dpmosaic.common.statement import Claim
 from dpmosaic.common.wire import party_pb2 as pb
+from dpmosaic.common.wire import streams
 from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.curator.parties.direct_streams import DirectStreams
 from dpmosaic.curator.releasing.agreement import Proposal, agree
 from dpmosaic.curator.releasing.align_over_parties import matched
 from dpmosaic.curator.releasing.alignment_order import AlignmentProposal
+from dpmosaic.party.direct import Direct
+from dpmosaic.party.serving.servicer import PartyServicer
 from dpmosaic.simulations.network import policy_for, start_parties
 from support.aligning import Aligning, order
 from support.parties import cut, layout, random_table
@@ -37,6 +41,7 @@ MESSAGES = {
     "Accept": pb.SignedTerms,
     "Introduce": pb.Introduction,
     "Open": pb.OpeningRequest,
+    "Push": pb.PushRequest,
     "Deliver": pb.DeliveryFrame,
     "Align": pb.AlignRequest,
     "Deal": pb.DealRequest,
@@ -57,6 +62,9 @@ PROTOCOLS = {
     ALIGNMENT: "1x2",
 }
 """Protocols, and the grid of their parties; together their releases use every method."""
+
+PUSHING, PUSHED = "party-1-1", "party-1-2"
+"""With `masked`, the party that sends openings itself, and the one that takes them."""
 
 DEALER = "party-2-1"
 """The party that deals with `masked`, for the slice of the other two."""
@@ -92,7 +100,34 @@ def parties_of(protocol):
     pieces = cut(TABLE, PROTOCOLS[protocol])
     policy = policy_for(protocol, Adjacency.ZERO_OUT, 2.0)
     policy = replace(policy, dealers=frozenset({DEALER}), may_deal=True)
-    return start_parties(pieces, policy, RandomStream.from_seed(1))
+    links = start_parties(pieces, policy, RandomStream.from_seed(1))
+    if protocol == "masked":
+        one, other = (link.servicer._party for link in links[0])
+        links[0][1].servicer = PartyServicer(other, direct=Direct(take=frozenset({PUSHING})))
+        sending = InProcess(links[0][1].servicer, one.describe().identity)
+        links[0][0].servicer = PartyServicer(one, direct=sending, side=lambda: None)
+    return links
+
+
+class InProcess(Direct):
+    """Sends openings to another party in this process.
+
+    Args:
+        recipient: servicer of the other party.
+        identity: of this one.
+    """
+
+    def __init__(self, recipient, identity):
+        super().__init__(send={PUSHED: "in this process"})
+        object.__setattr__(self, "recipient", recipient)
+        object.__setattr__(self, "identity", identity)
+
+    def send_to(self, own, name, delivery, frames):
+        """See `Direct.send_to`."""
+        if name not in self.send:
+            raise PolicyError("the policy names no such party")
+        header = streams.encode_delivery(delivery)
+        list(self.recipient.serve_peer("Deliver", itertools.chain([header], frames), self.identity))
 
 
 def release_of(protocol):
@@ -107,7 +142,7 @@ def release_of(protocol):
         "0" * 32, protocol_named(protocol), Adjacency.ZERO_OUT, Fraction(2), PURPOSE, check=check
     )
     dealers = [DEALER] if protocol == "masked" else []
-    agreement = agree(DOMAIN, recorded, proposal, dealers=dealers)
+    agreement = agree(DOMAIN, recorded, proposal, dealers=dealers, direct=DirectStreams.ALLOWED)
     measurer = agreement.measurer()
     rho = Fraction(1, 20)
     boxes = (((0, 2), (0, 1)), ((2, 3), (0, 2)))

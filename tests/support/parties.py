@@ -142,14 +142,17 @@ def dealers_for(links, keys, count=0):
     return start_dealers(count, keys, links)
 
 
-def masked_terms(federation, granted, adjacency=Adjacency.ZERO_OUT, tolerated=None, release_id=RELEASE_ID):
-    plan = masked_plan(federation, granted, adjacency, tolerated)
+def masked_terms(
+    federation, granted, adjacency=Adjacency.ZERO_OUT, tolerated=None, release_id=RELEASE_ID, sample=None
+):
+    plan = masked_plan(federation, granted, adjacency, tolerated).with_sample(sample)
     return terms_of(release_id, MASKED.name, adjacency, float(granted), plan)
 
 
 def measurer_over(
     table, grid="2x2", granted=Fraction(1), *, protocol=MASKED.name, tolerated=None,
     adjacency=Adjacency.ZERO_OUT, seed=1, dealers=0, tapped=None, held=None,
+    sample=None,
 ):  # fmt: skip
     """The measurer of a release over the parties of a grid.
 
@@ -164,6 +167,7 @@ def measurer_over(
         dealers: number of dealers; see `dealers_for`.
         held: makes other rows of a party's piece of the table, such as rows that an engine counts.
         tapped: wraps every link in another connection, in the order of the plan.
+        sample: rows of the largest slice that products use.
     """
     keys = RandomStream.from_seed(seed)
     pieces = cut(table, grid)
@@ -176,7 +180,7 @@ def measurer_over(
         dealing = list(map(tapped, dealing))
     federation = connect(table.domain, links, dealers=dealing)
     if protocol == MASKED.name:
-        terms = masked_terms(federation, granted, adjacency, tolerated)
+        terms = masked_terms(federation, granted, adjacency, tolerated, sample=sample)
         acceptances = federation.accept(terms)
         return MaskedMeasurer(federation, terms, acceptances, granted)
     terms = terms_of(RELEASE_ID, protocol, adjacency, float(granted), federation.partition)

@@ -13,6 +13,8 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.wire.tls import TlsSide, secure_channel
 from dpmosaic.curator.parties.attached import AttachedConnection, AttachmentServer
 from dpmosaic.curator.parties.connection import RetryPolicy, dial
+from dpmosaic.curator.parties.listener import LentConnection, Listener, lender
+from dpmosaic.party.direct import NO_DIRECT
 from dpmosaic.party.serving.attachment import Attachment
 from dpmosaic.party.serving.health import Health
 from dpmosaic.party.serving.server import PartyServer
@@ -38,7 +40,8 @@ def servicer_of(table=TABLE, policy=POLICY):
 class Loopback:
     """One listening party; `party` and `curator` are keys and certificates, `pinned` those it accepts."""
 
-    def __init__(self, servicer=None, party=None, curator=None, checks=None):
+    def __init__(self, servicer=None, party=None, curator=None, checks=None, direct=NO_DIRECT):
+        self.direct = direct
         self.party, self.curator = party or pair("north"), curator or pair("curator")
         self.pinned = [self.curator[1]]
         self.identities = {}
@@ -57,7 +60,7 @@ class Loopback:
         self.server.start()
 
     def side(self):
-        return TlsSide(*self.party, tuple(self.pinned), self.identities)
+        return self.direct.side(TlsSide(*self.party, tuple(self.pinned), self.identities))
 
     def wait_for_reload(self):
         """Waits until connections get changed certificates."""
@@ -97,14 +100,21 @@ def loopback():
 
 
 class Arrival:
-    """A party that dials out, and the curator's attachments."""
+    """A party that dials out, and the curator's attachments; those of a listener if it has a folder."""
 
-    def __init__(self, servicer=None, enrolled=None, expected=None):
+    def __init__(self, servicer=None, enrolled=None, expected=None, folder=None):
         self.party, self.curator = pair("north"), pair("curator")
-        self.events, self.connections = [], []
+        self.events, self.connections, self.changes, self.folder = [], [], [], folder
         shown = TlsSide(*self.curator, ((enrolled or self.party)[1],))
         names = {(enrolled or self.party)[1].fingerprint: "north"}
-        self.attachments = AttachmentServer(shown, names, "127.0.0.1:0")
+
+        def told(*change):
+            self.changes.append(change)
+
+        if folder is None:
+            self.attachments = AttachmentServer(shown, names, "127.0.0.1:0", told)
+        else:
+            self.attachments = Listener(folder, shown, names, "127.0.0.1:0", told)
         self.attachments.start()
         address = f"127.0.0.1:{self.attachments.port}"
         trusted = expected or self.curator[1]
@@ -117,10 +127,16 @@ class Arrival:
         )
         self.attachment.start()
 
-    def dial(self, retry_policy=None):
-        return AttachedConnection("north", self.attachments, retry_policy or HASTY)
+    def dial(self, retry_policy=None, party="north"):
+        if self.folder is None:
+            return AttachedConnection(party, self.attachments, retry_policy or HASTY)
+        lent = lender(self.folder)
+        self.connections.append(lent)
+        return LentConnection(party, lent.__enter__(), retry_policy or HASTY)
 
     def stop(self):
+        for lent in self.connections:
+            lent.__exit__(None, None, None)
         self.attachment.stop()
         self.attachments.close()
 
@@ -139,3 +155,9 @@ def arrival():
     yield start
     for one in started:
         one.stop()
+
+
+@pytest.fixture
+def lent(arrival, tmp_path):
+    """Starts parties that dial a listener, and stops them after the test."""
+    return lambda *arguments, **changes: arrival(*arguments, **changes, folder=tmp_path)

@@ -152,6 +152,12 @@ class TestAttached(ConnectionContract):
         return arrival
 
 
+class TestLent(ConnectionContract):
+    @pytest.fixture
+    def start(self, lent):
+        return lent
+
+
 SOON = RetryPolicy(call_s=5, tries=1, arrival_s=1.5)
 
 
@@ -178,7 +184,7 @@ def test_a_party_whose_curator_does_not_listen_says_so_once(arrival):
     party.attachment._log = lambda event: event.reason and (party.events.append(event), told.set())
     party.attachments.close()
     assert told.wait(30)
-    assert "only during a release" in party.events[-1].reason
+    assert "`curator listen`" in party.events[-1].reason
 
 
 def test_a_party_reports_whether_its_link_is_up(arrival):

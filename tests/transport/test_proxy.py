@@ -7,10 +7,11 @@ import threading
 import pytest
 
 from dpmosaic.common.errors import DataError
+from dpmosaic.common.forms.tables import Key, Table, check_file
 from dpmosaic.common.wire.tls import TlsSide, secure_channel
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.connection import GrpcConnection, RetryPolicy
-from dpmosaic.party.toml_file import Serve
+from dpmosaic.party.toml_file import SERVE, Serve
 
 
 class Proxy:
@@ -88,6 +89,9 @@ def test_a_proxy_of_the_environment_is_not_used(loopback, proxy, monkeypatch):
     "url", ["proxy:3128", "https://proxy:3128", "http://user:word@proxy:3128", "http://proxy"]
 )
 def test_a_proxy_is_a_host_and_a_port_without_a_password(url):
-    with pytest.raises(DataError, match="expected proxy in"):
-        Serve.of("policy.toml", {"serve": {"proxy": url}})
-    assert Serve.of("policy.toml", {"serve": {"proxy": "http://proxy:3128"}}).proxy == "http://proxy:3128"
+    form = Table({"serve": Key(SERVE)})
+    with pytest.raises(DataError, match=r"proxy in .*expected http://HOST:PORT, without"):
+        check_file("policy.toml", form, {"serve": {"proxy": url}})
+    given = {"serve": {"proxy": "http://proxy:3128"}}
+    check_file("policy.toml", form, given)
+    assert Serve.of(given).proxy == "http://proxy:3128"

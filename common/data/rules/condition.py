@@ -21,7 +21,7 @@ from .plain import extent, numbers, texts
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-_COMPARED: dict[str, Callable[[Array, float], Mask]] = {
+_COMPARED: Mapping[str, Callable[[Array, float], Mask]] = {
     "below": lambda found, bound: found < bound,
     "above": lambda found, bound: found > bound,
     "at_least": lambda found, bound: found >= bound,
@@ -29,6 +29,9 @@ _COMPARED: dict[str, Callable[[Array, float], Mask]] = {
     "equal": lambda found, bound: found == bound,
     "not": lambda found, bound: (found != bound) & ~np.isnan(found),
 }
+
+COMPARISONS = tuple(_COMPARED)
+"""Names of comparisons in a domain file."""
 
 
 @dataclass(frozen=True)

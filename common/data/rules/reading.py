@@ -11,6 +11,7 @@ from .determines import Determines
 from .impossible import Impossible, NullWhen, read_conditions
 from .order import AtMost, Sum
 from .rule import Rule
+from .rule_form import RULE
 
 
 def read_rules(form: object) -> tuple[Rule, ...]:
@@ -36,19 +37,23 @@ def read_rule(form: object) -> Rule:
     Raises:
         DataError: it is none.
     """
+    fits = RULE.fits(form)
+    # The readers of conditions and maps know better what is wrong with them.
     match form:
-        case {"impossible": conditions, **rest} if not rest:
+        case {"impossible": conditions, **rest} if fits or not rest:
             return Impossible(read_conditions(conditions))
-        case {"determines": {"from": str(determinant), "to": str(dependent), **more}, **rest} if (
-            not more and set(rest) <= {"map"}
+        case {"determines": {"from": str(determinant), "to": str(dependent)}, "map": pairs, **rest} if (
+            fits or not rest
         ):
-            return Determines(determinant, dependent, _pairs(rest["map"]) if rest else None)
-        case {"at_most": [*names], **rest} if not rest and _all_text(names):
+            return Determines(determinant, dependent, _pairs(pairs))
+        case {"determines": {"from": str(determinant), "to": str(dependent)}} if fits:
+            return Determines(determinant, dependent, None)
+        case {"at_most": [*names]} if fits:
             return AtMost(tuple(names))
-        case {"sum": str(total), "of": [*parts], **rest} if not rest and _all_text(parts):
+        case {"sum": str(total), "of": [*parts]} if fits:
             return Sum(total, tuple(parts))
-        case {"null": str(column), "when": conditions, **rest} if rest in ({}, {"only": True}):
-            return NullWhen(column, read_conditions(conditions), bool(rest))
+        case {"null": str(column), "when": conditions, **rest} if fits or not rest:
+            return NullWhen(column, read_conditions(conditions), rest.get("only") is True)
     raise DataError(
         'rules: expected "impossible", "determines" with "from" and "to", "at_most", "sum" with "of", or '
         '"null" with "when"; fix the rule'
@@ -59,7 +64,3 @@ def _pairs(form: object) -> tuple[tuple[str, Any], ...]:
     if not isinstance(form, Mapping) or not all(isinstance(v, (str, int, float)) for v in form.values()):
         raise DataError("rules: expected as map an object, value -> value; fix the rule")
     return tuple((text_of(value), determined) for value, determined in form.items())
-
-
-def _all_text(names: list[object]) -> bool:
-    return all(isinstance(name, str) for name in names)

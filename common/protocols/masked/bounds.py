@@ -52,7 +52,13 @@ class AnswerBounds:
 
 
 def marginal_bounds(
-    plan: MaskedPlan, sigma: float, entries: int, *, boxes: bool = False, interaction: Sequence[int] = ()
+    plan: MaskedPlan,
+    sigma: float,
+    entries: int,
+    *,
+    boxes: bool = False,
+    interaction: Sequence[int] = (),
+    sampled: bool = False,
 ) -> AnswerBounds:
     """Bounds of a noisy marginal, of sums over disjoint boxes, or of an interaction's differences.
 
@@ -62,11 +68,13 @@ def marginal_bounds(
         entries: number of cells or boxes.
         boxes: whether the entries are boxes, outside of which records may lie.
         interaction: shape of the marginal if its differences are answered; else empty.
+        sampled: whether only sampled rows are counted.
     """
     if interaction:
         largest = plan.largest(sigma, interaction=interaction)
         return AnswerBounds(-largest, largest)
-    records, noise = grid_of(sigma) * plan.record_count, plan.noise.largest(sigma)
+    counted = sum(map(plan.opened_records, range(plan.slice_count))) if sampled else plan.record_count
+    records, noise = grid_of(sigma) * counted, plan.noise.largest(sigma)
     noise_total = plan.noise.largest_total(sigma, entries)
     # Of the positions of an alignment, nobody knows how many count.
     least = 0 if boxes or plan.alignment is not None else records

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ...data.domain import Clique
@@ -26,6 +26,7 @@ from .dealers import DealerEntry, check_collusions, check_dealers, dealers_wante
 from .one_hot import CHECK, RING_BITS
 from .presence import columns_in, presence, present_chain
 from .ring import Ring, Words
+from .sampling import MOST_ROWS, Sampling
 
 Chain = tuple[Clique, ...]
 """Parts of a clique in the order of multiplication, each held by another party of the slice; over aligned
@@ -57,6 +58,8 @@ class MaskedPlan(Partition):
             a party, and deals for other slices then.
         check: "one-hot" if every opening is proved to be one-hot (`one_hot`), so that a clique may have parts
             of two parties at most; else empty.
+        sample: rows of the largest slice of several parties on which products between parties are computed
+            (`sampling`), and the same share of every other slice; 0 for all rows.
     """
 
     tolerated: int
@@ -64,10 +67,16 @@ class MaskedPlan(Partition):
     evaluators: tuple[int, ...] = ()
     dealers: tuple[DealerEntry, ...] = ()
     check: str = ""
+    sample: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._check_dealers()
+        if self.sample and not 0 < self.sample < self._most_multiplied:
+            raise DataError(
+                "sample: expected fewer rows than the largest slice of several parties has, got another "
+                "number; leave it out to use all rows"
+            )
         if self.evaluators and (
             len(set(self.evaluators)) != 3
             or len(self.evaluators) != 3
@@ -272,6 +281,40 @@ class MaskedPlan(Partition):
         """Number of columns of the product of these parts."""
         return math.prod(width(self.domain, column) for part in chain for column in columns_in(part))
 
+    @cached_property
+    def sampling(self) -> Sampling | None:
+        """How many rows of each slice products use; None if they use all."""
+        if not self.sample:
+            return None
+        records = tuple(map(self.records, range(self.slice_count)))
+        most = self._most_multiplied
+        return Sampling(records, tuple(max(1, n * self.sample // most) if n else 0 for n in records))
+
+    def with_sample(self, rows: int | None) -> MaskedPlan:
+        """The plan with a sample of so many rows of the largest slice of several parties.
+
+        Args:
+            rows: None for at most `MOST_ROWS`; as many as that slice has, or more, are all rows.
+        """
+        wanted = MOST_ROWS if rows is None else rows
+        return replace(self, sample=wanted if wanted < self._most_multiplied else 0)
+
+    @property
+    def _most_multiplied(self) -> int:
+        """Rows of the largest slice of several parties; 0 if there is none."""
+        slices = range(self.slice_count)
+        return max((self.records(k) for k in slices if len(self.members(k)) > 1), default=0)
+
+    def is_sampled(self, clique: Clique) -> bool:
+        """Whether sampled rows answer for this clique, in all slices: in some slice it needs a product."""
+        if not self.sample:
+            return False
+        return any(len(self.chain(clique, number)) > 1 for number in range(self.slice_count))
+
+    def opened_records(self, number: int) -> int:
+        """Number of rows of a slice that are opened and multiplied."""
+        return self.records(number) if self.sampling is None else self.sampling.sampled[number]
+
     def opened_range(self, chain: Chain, number: int, place: int) -> range:
         """The rows of one range of an opening; only openings of one part have several.
 
@@ -285,18 +328,18 @@ class MaskedPlan(Partition):
         """
         if not 0 <= place < self.opened_ranges(chain, number):
             raise ProtocolError("expected a range of the rows of the slice, got another; compare the plan")
-        records = self.records(number)
+        records = self.opened_records(number)
         if len(chain) > 1:
             return range(records)
         return range(place * OPENED_ROWS, min((place + 1) * OPENED_ROWS, records))
 
     def opened_ranges(self, chain: Chain, number: int) -> int:
         """Number of ranges of an opening."""
-        return 1 if len(chain) > 1 else max(1, -(-self.records(number) // OPENED_ROWS))
+        return 1 if len(chain) > 1 else max(1, -(-self.opened_records(number) // OPENED_ROWS))
 
     def opening_bytes(self, chain: Chain, number: int) -> int:
         """Bytes of the row-wise product of these parts."""
-        return self.records(number) * self.cells(chain) * self.ring.word_bytes
+        return self.opened_records(number) * self.cells(chain) * self.ring.word_bytes
 
     def multiplied_bytes(self, clique: Clique, groups: Groups = ()) -> int:
         """Bytes of what parties multiply row by row for this clique; 0 if each slice has it at one party."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 from sqlglot import errors, exp, parse
 
 from ....common.errors import DataError
+from ....common.forms.nearest import nearest
 from .language import (
     SUPPORTED,
     Aggregate,
@@ -246,11 +246,11 @@ _SHOWN = 12
 
 def suggested(text: str, known: Sequence[str]) -> str:
     """What there is instead, and what of it is most like the text."""
-    near = difflib.get_close_matches(text, known, 1)
+    near = nearest(text, known)
     listed = ", ".join(map(repr, known[:_SHOWN])) + (
         f" and {len(known) - _SHOWN} more" * (len(known) > _SHOWN)
     )
-    return (f"did you mean {near[0]!r}? " if near else "") + f"The release has {listed}"
+    return ("" if near is None else f"did you mean {near!r}? ") + f"The release has {listed}"
 
 
 def _literal(value: exp.Expr) -> Literal:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from ....common.errors import BudgetError, DataError
+from ....common.errors import BudgetError
+from ....common.forms.values import whole
 from ....common.privacy.budget import Charge
 from ....common.privacy.renyi import SampledGaussian, affordable_steps, noise_multiplier, sampled_gaussian_rho
+from ..parts.parameters import Part, Positive, Share, Times, check_parameters
 from ..parts.steps import Asks, Step
 
 TRAINING = "dp-gan"
@@ -39,34 +41,22 @@ class GanSettings:
         checkpoint: file for the state of the training, from which a stopped run resumes; optional.
     """
 
-    one_way: float = 0.1
-    sample_rate: float = 0.01
-    epochs: float = 20.0
-    noise_multiplier: float | None = None
-    max_grad_norm: float = 0.3
-    hidden: int = 64
-    latent: int = 32
-    critic_steps: int = 2
-    weight_clip: float = 0.1
-    learning_rate: float = 2e-3
-    critic_learning_rate: float = 1e-2
+    one_way: Share = 0.1
+    sample_rate: Part = 0.01
+    epochs: Positive = 20.0
+    noise_multiplier: Positive | None = None
+    max_grad_norm: Positive = 0.3
+    hidden: Annotated[int, whole(2)] = 64
+    latent: Times = 32
+    critic_steps: Times = 2
+    weight_clip: Positive = 0.1
+    learning_rate: Positive = 2e-3
+    critic_learning_rate: Positive = 1e-2
     device: Literal["cpu", "cuda"] = "cpu"
     checkpoint: str | None = None
 
     def __post_init__(self) -> None:
-        if not 0 < self.one_way < 1:
-            raise DataError(f"one_way: expected a share in (0, 1), got {self.one_way}")
-        if not 0 < self.sample_rate <= 1:
-            raise DataError(f"sample_rate: expected a probability in (0, 1], got {self.sample_rate}")
-        for name in ("epochs", "max_grad_norm", "weight_clip", "learning_rate", "critic_learning_rate"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise DataError(f"{name}: expected a positive number, got {getattr(self, name)}")
-        if self.noise_multiplier is not None and not 0 < self.noise_multiplier < math.inf:
-            raise DataError(f"noise_multiplier: expected a positive number, got {self.noise_multiplier}")
-        if self.hidden < 2 or min(self.latent, self.critic_steps) < 1:
-            raise DataError("expected hidden >= 2, latent >= 1 and critic_steps >= 1")
-        if self.device not in ("cpu", "cuda"):
-            raise DataError(f"device: expected 'cpu' or 'cuda', got {self.device!r}")
+        check_parameters(self)
 
     def described(self) -> dict[str, Any]:
         """The parameters without the path of the checkpoint."""

@@ -52,6 +52,10 @@ _S_PER_ADJUSTED = 2e-9
 it is counted in, and for each candidate and MiB of the model, over all steps of a release; and for each cell
 that a sweep over rows reads."""
 
+_MOST_COUNTED = 10**7
+"""Most records whose counting is part of the limit. To count more takes the parties longer, but to leave out
+candidates instead would lose what so many records are good for."""
+
 
 def useful(facts: PublicFacts, candidates: Sequence[Clique]) -> list[Clique]:
     """The candidates whose noise is not useless: rule 1."""
@@ -84,7 +88,7 @@ def affordable(facts: PublicFacts, cliques: Sequence[Clique], seconds: float) ->
 def seconds_of(domain: Domain, candidates: Sequence[Clique], records: int) -> float:
     """Estimated processor seconds of the work that grows with candidates."""
     cells = sum(map(domain.cells, candidates))
-    each = _S_PER_CANDIDATE + _S_PER_RECORD * records
+    each = _S_PER_CANDIDATE + _S_PER_RECORD * min(records, _MOST_COUNTED)
     return len(candidates) * each + cells * _S_PER_CELL
 
 

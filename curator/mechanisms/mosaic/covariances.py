@@ -13,6 +13,8 @@ Source: the flip-flop of Dutilleul, "The MLE algorithm for the matrix normal dis
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
@@ -27,6 +29,13 @@ MAX_VALUES = 512
 
 _STEPS, _MORE_STEPS = 4, 2
 """Steps from the prior, and from what fewer measurements taught."""
+
+_OF_EACH = 40
+"""Covariances along an attribute are learned from so many of its interactions, a random choice: more of them
+teach little and take time."""
+
+_PAIRS = 1000
+"""Largest number of pairs, evenly chosen, from which their coupling is learned."""
 
 _EXPECTED = 30.0
 _UNCOUPLED = 10.0
@@ -49,6 +58,7 @@ def learned_axes(
         before: what was learned from fewer measurements, to go on from; of no, some or all attributes.
     """
     expected: dict[str, Axis] = {}
+    effects = _some_of_each(effects)
     for clique, effect in effects.items():
         cells = np.maximum(effect.reference, 0.0).reshape(effect.shape)
         for axis, name in enumerate(clique):
@@ -65,6 +75,19 @@ def learned_axes(
                 views[name] += count
         axes = {name: Axis.of(sums[name] / views[name]) for name in sums}
     return axes
+
+
+def _some_of_each(effects: Mapping[Clique, Effect]) -> dict[Clique, Effect]:
+    """Effects chosen at random, until every attribute has `_OF_EACH` of them or all of its own."""
+    cliques, seen = list(effects), Counter[str]()
+    chosen: set[Clique] = set()
+    # The choice is public, and the same in every run.
+    for place in np.random.default_rng(0).permutation(len(cliques)).tolist():
+        clique = cliques[place]
+        if any(seen[name] < _OF_EACH for name in clique):
+            chosen.add(clique)
+            seen.update(clique)
+    return {clique: effect for clique, effect in effects.items() if clique in chosen}
 
 
 def _scatters(effect: Effect, records: float) -> Iterator[tuple[Array, int]]:
@@ -99,6 +122,7 @@ def learned_coupling(effects: Collection[Effect], records: float, before: Array 
     Returns:
         Shape (RANKS, RANKS), symmetric; all ones without pairs.
     """
+    effects = list(effects)[:: max(1, math.ceil(len(effects) / _PAIRS))]
     coupling = np.ones((RANKS, RANKS)) if before is None else before
     for _ in range(_STEPS if before is None else _MORE_STEPS):
         sums, counts = np.full((2, RANKS, RANKS), _UNCOUPLED)

@@ -23,6 +23,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +48,8 @@ COORDINATES = 12
 _FACTORS = 8
 _PARTS = 5
 """The pairs are split into this many parts; each is foreseen from the others."""
+
+_THREADS = 2
 
 _SWEEPS = 40
 _TOLERANCE = 1e-3
@@ -154,11 +157,12 @@ def foreseen(
     if len(measured) < math.comb(len(kept), 2):
         whole = factors(blocks.values, blocks.noise, blocks.owners)
     part = (blocks.owners[:, None] + blocks.owners) % _PARTS
-    for number in range(_PARTS):
-        left_out = (part == number) & np.isfinite(blocks.noise)
-        if left_out.any():
-            others = np.where(left_out, np.inf, blocks.noise)
-            whole[left_out] = factors(blocks.values, others, blocks.owners)[left_out]
+    left_out = [(part == number) & np.isfinite(blocks.noise) for number in range(_PARTS)]
+    others = [np.where(left, np.inf, blocks.noise) for left in left_out]
+    with ThreadPoolExecutor(_THREADS) as threads:
+        fits = threads.map(lambda noise: factors(blocks.values, noise, blocks.owners), others)
+        for left, fitted in zip(left_out, fits, strict=True):
+            whole[left] = fitted[left]
     return {pair: records * blocks.cells(whole, pair) for pair in itertools.combinations(kept, 2)}
 
 

@@ -44,12 +44,12 @@ from ....common.crypto.randomness import RandomStream
 from ....common.data.domain import Clique, Domain
 from ....common.data.interactions import freedom
 from ....common.data.workload import Workload
-from ....common.errors import DataError
 from ...measurers.measurer import Measurer
 from ...pgm.zeros import zeros_of
 from ..mechanism import GaussianMechanism
 from ..parts.allocation import check_smallest, measurable
 from ..parts.fitted import FittedModel, Report
+from ..parts.parameters import Positive, check_parameters
 from ..parts.schedule import Schedule
 from ..parts.scoring import measurable_cliques
 from ..parts.steps import Asks, PublicFacts, Step, measurable_as_interaction
@@ -107,13 +107,11 @@ class Mosaic(GaussianMechanism):
 
     name: ClassVar[str] = "mosaic"
 
-    max_model_mb: float = 8.0
-    time_limit: float | None = None
+    max_model_mb: Positive = 8.0
+    time_limit: Positive | None = None
 
     def __post_init__(self) -> None:
-        for key, value in (("max_model_mb", self.max_model_mb), ("time_limit", self.time_limit)):
-            if value is not None and not 0 < value < math.inf:
-                raise DataError(f"{key}: expected a positive number, got {value}")
+        check_parameters(self)
 
     @property
     def model_limit_mb(self) -> float:
@@ -122,7 +120,8 @@ class Mosaic(GaussianMechanism):
         return min(self.max_model_mb, limit)
 
     @property
-    def _seconds(self) -> float:
+    def seconds(self) -> float:
+        """The time limit of the whole release."""
         return self.time_limit or SECONDS
 
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
@@ -138,12 +137,12 @@ class Mosaic(GaussianMechanism):
             ModelError: the smallest candidate makes too large a model; nothing has been measured.
         """
         kept = self._kept(measurer, workload)
-        limit_mb = min(self.model_limit_mb, model_mb(len(kept), self._seconds))
+        limit_mb = min(self.model_limit_mb, model_mb(len(kept), self.seconds))
         if kept:
             check_smallest(measurer.domain, kept, limit_mb)
         steps = self._steps(measurer, workload, kept)
         schedule = Schedule(ROUNDS, limit_mb)
-        return Run(measurer, workload, steps, schedule, self._seconds, stream, report).run()
+        return Run(measurer, workload, steps, schedule, self.seconds, stream, report).run()
 
     def _steps(self, facts: PublicFacts, workload: Workload, kept: tuple[Clique, ...]) -> tuple[Step, ...]:
         singles = tuple((name,) for name in facts.domain if facts.domain[name].size > 1)
@@ -152,9 +151,9 @@ class Mosaic(GaussianMechanism):
         if not kept:
             return (first,)
         by_scores = facts.scores_exactly
-        selecting = _selecting(facts, workload, kept, self._seconds) if by_scores else _survey(facts, kept)
-        in_time = affords_larger(facts, self._seconds)
-        more = _larger(facts, self._seconds) if by_scores and in_time else ()
+        selecting = _selecting(facts, workload, kept, self.seconds) if by_scores else _survey(facts, kept)
+        in_time = affords_larger(facts, self.seconds)
+        more = _larger(facts, self.seconds) if by_scores and in_time else ()
         left = 1 - first.share - sum(step.share for step in (*selecting, *more))
         again = (*singles, *_measured(selecting))
         # The run splits by predicted error (`budget_split`); a split by these sizes is similar.
@@ -165,7 +164,7 @@ class Mosaic(GaussianMechanism):
     def _kept(self, facts: PublicFacts, workload: Workload) -> tuple[Clique, ...]:
         """The candidates that the protocol can measure and the release can afford."""
         found = candidates(facts.domain, workload, self.model_limit_mb)
-        return tuple(affordable(facts, useful(facts, measurable_cliques(facts, found)), self._seconds))
+        return tuple(affordable(facts, useful(facts, measurable_cliques(facts, found)), self.seconds))
 
 
 def candidates(domain: Domain, workload: Workload, max_model_mb: float) -> list[Clique]:

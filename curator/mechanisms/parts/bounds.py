@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ....common.data.domain import Clique, Domain
 from ....common.data.table import Table
 from ....common.measurement import Measurement
+from ...pgm.counting import pairs_on_cores
 from .released import ReleasedModel
 
 CONFIDENCE = 0.95
@@ -212,9 +213,10 @@ def bounds_of_rows(
     """
     cliques = [bound.clique for bound in bounds]
     marginals = model.marginals_within_limits(cliques)
+    counted = rows.marginals(cliques, pairs=pairs_on_cores)
     scale = records / rows.record_count
     found = []
-    for bound, marginal, counts in zip(bounds, marginals, rows.marginals(cliques), strict=True):
+    for bound, marginal, counts in zip(bounds, marginals, counted, strict=True):
         assert marginal is not None
         l1 = bound.l1 + float(np.abs(scale * counts - marginal).sum())
         found.append(replace(bound, l1=l1, total_variation=min(1.0, l1 / (2 * records))))

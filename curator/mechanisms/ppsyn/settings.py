@@ -9,6 +9,7 @@ from ....common.data.domain import Domain
 from ....common.data.workload import Workload
 from ....common.errors import DataError
 from ..parts.allocation import check_smallest
+from ..parts.parameters import Part, Positive, Share, Times, check_parameters
 
 
 @dataclass(frozen=True)
@@ -26,25 +27,17 @@ class PPSynSettings:
     """
 
     variant: Literal["default", "paper"] = "default"
-    eta: float = 0.7
-    one_way: float = 0.1
-    scores: float = 0.05
-    rounds: int = 4
-    maxsize: int = 10_000
-    max_model_mb: float = 32.0
+    eta: Part = 0.7
+    one_way: Share = 0.1
+    scores: Share = 0.05
+    rounds: Times = 4
+    maxsize: Times = 10_000
+    max_model_mb: Positive = 32.0
 
     def __post_init__(self) -> None:
-        if self.variant not in ("default", "paper"):
-            raise DataError(f"variant: expected 'default' or 'paper', got {self.variant!r}")
-        if not 0 < self.eta <= 1:
-            raise DataError(f"eta: expected a share in (0, 1], got {self.eta}")
-        for name in ("one_way", "scores"):
-            if not 0 < getattr(self, name) < 1:
-                raise DataError(f"{name}: expected a share in (0, 1), got {getattr(self, name)}")
+        check_parameters(self)
         if self.one_way + self.scores >= 1:
             raise DataError("expected one_way + scores < 1, so that rounds get a share; lower them")
-        if self.rounds < 1 or self.maxsize < 1 or not self.max_model_mb > 0:
-            raise DataError("expected rounds >= 1, maxsize >= 1 and max_model_mb > 0")
 
     def candidates(self, domain: Domain, workload: Workload) -> Workload:
         """The workload's marginals with at most `maxsize` cells.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from ....common.errors import DataError
+from ....common.forms.values import whole
+from ..parts.parameters import Positive, Share, check_parameters
 from .network import Drawing
 
 
@@ -24,20 +24,11 @@ class PrivBayesSettings:
     """
 
     variant: Literal["default", "paper"] = "default"
-    network_share: float = 0.2
-    noises_per_cell: float = 4.0
-    group: int = 8
+    network_share: Share = 0.2
+    noises_per_cell: Positive = 4.0
+    group: Annotated[int, whole(2)] = 8
     drawing: Drawing = "without-replacement"
     consistency: bool = True
 
     def __post_init__(self) -> None:
-        if self.variant not in ("default", "paper"):
-            raise DataError(f"variant: expected 'default' or 'paper', got {self.variant!r}")
-        if self.drawing not in ("without-replacement", "with-replacement"):
-            raise DataError(
-                f"drawing: expected 'without-replacement' or 'with-replacement', got {self.drawing!r}"
-            )
-        if not 0 < self.network_share < 1:
-            raise DataError(f"network_share: expected a share in (0, 1), got {self.network_share}")
-        if not 0 < self.noises_per_cell < math.inf or self.group < 2:
-            raise DataError("expected noises_per_cell > 0 and group >= 2")
+        check_parameters(self)

@@ -29,6 +29,7 @@ from ....common.errors import DataError
 from ....common.privacy.budget import Budget
 from ...measurers.measurer import Measurer
 from ..parts.fitted import FittedModel, Report
+from ..parts.parameters import Cells, Positive, Share, Times, check_parameters
 from ..parts.steps import PublicFacts, Step
 from .by_marginals import MarginalRun, steps_by_marginals
 from .by_scores import ScoredRun, steps_by_scores
@@ -55,30 +56,20 @@ class RandDPGen:
     """
 
     variant: Literal["default", "paper"] = "default"
-    alpha: float = 0.3
-    beta: float = 0.2
-    one_way: float = 0.1
-    rounds_per_attribute: int = 16
-    maxsize: int = 10_000
-    max_model_mb: float = 32.0
+    alpha: Share = 0.3
+    beta: Share = 0.2
+    one_way: Share = 0.1
+    rounds_per_attribute: Times = 16
+    maxsize: Cells = 10_000
+    max_model_mb: Positive = 32.0
     selection: Literal["scores", "marginals"] = "scores"
     allocation: Literal["cells", "attributes"] = "cells"
 
     def __post_init__(self) -> None:
-        if self.variant not in ("default", "paper"):
-            raise DataError(f"variant: expected 'default' or 'paper', got {self.variant!r}")
-        if self.selection not in ("scores", "marginals"):
-            raise DataError(f"selection: expected 'scores' or 'marginals', got {self.selection!r}")
-        if self.allocation not in ("cells", "attributes"):
-            raise DataError(f"allocation: expected 'cells' or 'attributes', got {self.allocation!r}")
-        for name in ("alpha", "beta", "one_way"):
-            if not 0 < getattr(self, name) < 1:
-                raise DataError(f"{name}: expected a share in (0, 1), got {getattr(self, name)}")
+        check_parameters(self)
         first = self.alpha + (self.beta if self.paper else self.one_way)
         if first >= 1:
             raise DataError("alpha with beta or one_way leaves no budget for the rounds; lower them")
-        if self.rounds_per_attribute < 1 or self.maxsize < 2 or not self.max_model_mb > 0:
-            raise DataError("expected rounds_per_attribute >= 1, maxsize >= 2 and max_model_mb > 0")
 
     @classmethod
     def of_the_paper(cls) -> RandDPGen:

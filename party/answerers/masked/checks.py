@@ -40,7 +40,7 @@ class Checks:
     def __init__(self, plan: MaskedPlan, me: int, seeds: ReceivedSeeds, peers: Peers) -> None:
         self._plan = plan
         self._me = me
-        self._records = plan.records(plan.roster[me].slice)
+        self._records = plan.opened_records(plan.roster[me].slice)
         self._seeds = seeds
         self._peers = peers
         self._proofs: dict[tuple[int, Chain], tuple[bytes, Elements]] = {}

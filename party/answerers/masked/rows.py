@@ -48,7 +48,7 @@ class DealtRows:
         self._plan = plan
         self._me = me
         self._slice = plan.roster[me].slice
-        self._records = plan.records(self._slice)
+        self._records = plan.opened_records(self._slice)
         self._dealers = plan.dealers_of(self._slice)
         self._seeds = seeds
         self._peers = peers

@@ -34,6 +34,7 @@ from ....common.protocols.masked.plan import (
 from ....common.protocols.masked.presence import columns_in
 from ....common.protocols.masked.ranges import left_range, right_range
 from ....common.protocols.masked.ring import Words
+from ....common.protocols.masked.sampling import SampledRows, sampled_positions
 from ....common.wire.streams import row_blocks
 from ...allowance import Allowance
 from .checks import Checks
@@ -51,7 +52,7 @@ class MaskedSession:
 
     Args:
         rows: records of the party, without attributes that are not in the plan; over aligned parties, at
-            their positions.
+            their positions. Products use those that the plan samples.
         terms: terms of the release.
         me: index of the party in the roster.
         secret: secret of this release in the ledger.
@@ -83,6 +84,7 @@ class MaskedSession:
         self._names = frozenset(plan.domain)
         self._presences = plan.presences(self._slice)
         self._rows = rows
+        self._multiplied = _sampled(rows, terms, self._slice)
         self.peers = Peers(terms, self.me, secret, introduction.acceptances, salts)
         self._streams = self.peers.streams()
         # Aligned parties have no order to compare: their rows are at positions.
@@ -173,7 +175,7 @@ class MaskedSession:
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores an opening of another party, or a message of the dealer."""
         chain, kind, sender = delivery.chain, delivery.kind, delivery.sender
-        records = self._rows.record_count
+        records = self._multiplied.record_count
         match kind:
             case DeliveryKind.OPENING:
                 self._check_neighbour(sender)
@@ -278,7 +280,8 @@ class MaskedSession:
     def share(self, clique: Clique, groups: Groups = ()) -> Words:
         """The party's exact share of a marginal, shape (cells,); all shares sum to the exact counts.
 
-        The shares of a cell in which every attribute is `absent` are zero.
+        Counts are those of sampled rows if the plan says so (`MaskedPlan.is_sampled`). The shares of a cell
+        in which every attribute is `absent` are zero.
 
         Args:
             clique: attributes of the marginal.
@@ -294,7 +297,8 @@ class MaskedSession:
         if self.me not in self._holders(chain):
             return np.zeros(math.prod(grouped_shape(domain.shape(clique), groups)), dtype=ring.dtype)
         if len(chain) == 1:
-            share = ring.words(self._rows.marginal(clique, groups))
+            rows = self._multiplied if self.plan.is_sampled(clique) else self._rows
+            share = ring.words(rows.marginal(clique, groups))
         else:
             held = [column for part in chain for column in columns_in(part)]
             axes = [held.index(column) for column in columns_of(clique, groups)]
@@ -353,7 +357,7 @@ class MaskedSession:
 
     def _codes(self, part: Clique, start: int, rows: int) -> NDArray[np.int64]:
         columns = columns_in(part)
-        return self._rows.cell_codes(names_of(columns), start, start + rows, groups_of(columns))
+        return self._multiplied.cell_codes(names_of(columns), start, start + rows, groups_of(columns))
 
     def _opened(self, chain: Chain, rows: int) -> Iterator[Words]:
         """The sum of the openings of a chain's holders, block by block; a share of this party is in clear."""
@@ -370,7 +374,7 @@ class MaskedSession:
 
     def _masked(self, chain: Chain, rows: int, within: range | None = None) -> Iterator[tuple[Words, Words]]:
         """The mask and the matrix of this party, block by block; of one part, also within a range of rows."""
-        within = range(self._rows.record_count) if within is None else within
+        within = range(self._multiplied.record_count) if within is None else within
         mask, cells = self._seeds.masks.child("mask", *labels(chain)), self.plan.cells(chain)
         for start, block in zip(within[::rows], self._matrix(chain, rows, within), strict=True):
             yield mask.uniform(self.plan.ring, start, len(block), cells), block
@@ -378,7 +382,7 @@ class MaskedSession:
     def _matrix(self, chain: Chain, rows: int, within: range | None = None) -> Iterator[Words]:
         """This party's matrix: indicators of its own part, or its share of a row-wise product."""
         ring = self.plan.ring
-        within = range(self._rows.record_count) if within is None else within
+        within = range(self._multiplied.record_count) if within is None else within
         records = within[::rows]
         last, cells = chain[-1], self.plan.cells(chain[-1:])
         if len(chain) == 1:
@@ -413,7 +417,7 @@ class MaskedSession:
             (ring, masks, start, at) for start, at in zip(itertools.count(0, rows), opened, strict=False)
         )
         total = np.zeros((sum(widths), sum(right_widths)), dtype=ring.dtype)
-        for product in self.processors.map(left_range, pieces, self._rows.record_count):
+        for product in self.processors.map(left_range, pieces, self._multiplied.record_count):
             total += product
         for chain, product in products_of(plan, lefts, rights, total):
             shares = [ring.uniform(pad, 1, product.size)[0] for pad in self._pads("product share", chain)]
@@ -435,7 +439,7 @@ class MaskedSession:
             (at, [(self._codes(right, start, rows), n) for right, n in zip(rights, cells, strict=True)])
             for start, at in zip(itertools.count(0, rows), opened, strict=False)
         )
-        for found in self.processors.map(right_range, pieces, self._rows.record_count):
+        for found in self.processors.map(right_range, pieces, self._multiplied.record_count):
             for total, product in zip(totals, found, strict=True):
                 total += product
         for right, total in zip(rights, totals, strict=True):
@@ -447,6 +451,15 @@ class MaskedSession:
         self._row_products.drop(chain)
         for sender in self.plan.members(self._slice):
             self._openings.drop((sender, chain))
+
+
+def _sampled(rows: Rows, terms: ReleaseTerms, number: int) -> Rows:
+    """The rows of a slice that are opened and multiplied: all, or the sample that the plan demands."""
+    plan = terms.masked
+    if plan is None or plan.sampling is None:
+        return rows
+    records, sampled = plan.records(number), plan.sampling.sampled[number]
+    return SampledRows(rows, sampled_positions(terms.release_id, number, records, sampled))
 
 
 def _opened_labels(chain: Chain, place: int) -> list[str]:

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpmosaic.common.canonical.form import integer, items, octets, real, record, text
-from dpmosaic.common.canonical.terms import KIND, REASONED_VERSION, VERSION, decode_terms
+from dpmosaic.common.canonical.terms import KIND, REASONED_VERSION, SAMPLED_VERSION, VERSION, decode_terms
 from dpmosaic.common.errors import ProtocolError
 from support.terms import RELEASE_ID
 
@@ -136,7 +136,7 @@ def test_a_float_without_a_canonical_form_is_refused(value):
         {"kind": "dpmosaic introduction"},
         {"kind": KIND + " "},
         {"version": VERSION - 1},
-        {"version": REASONED_VERSION + 1},
+        {"version": SAMPLED_VERSION + 1},
         {"version": 0},
     ],
 )
@@ -391,3 +391,17 @@ def test_a_reason_goes_with_its_version_only():
         decode_terms(terms(protocol="p", version=REASONED_VERSION))
     read = decode_terms(terms(protocol="p", version=REASONED_VERSION, why=reason(cells=(7,)))).purpose
     assert (read.about.contact, read.about.until, read.max_cells) == ("ethics@example.org", "", 7)
+
+
+def test_a_sample_goes_with_a_masked_plan_of_more_rows_and_is_not_empty():
+    plans = [masked(dealers=[D])]
+    two = partition(roster=TWO)
+    read = decode_terms(terms(plans, version=SAMPLED_VERSION, plan=two, why=reason(cells=(7,)) + integer(6)))
+    assert (read.masked.sample, read.purpose.max_cells) == (6, 7)
+    without_reason = reason("", "", "", "") + integer(1)
+    assert (
+        decode_terms(terms(plans, version=SAMPLED_VERSION, plan=two, why=without_reason)).masked.sample == 1
+    )
+    for kept, rows in ((plans, 0), (plans, 7), ([], 6)):
+        with pytest.raises(ProtocolError):
+            decode_terms(terms(kept, version=SAMPLED_VERSION, plan=two, why=reason() + integer(rows)))

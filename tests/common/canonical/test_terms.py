@@ -195,6 +195,7 @@ def test_only_equal_terms_have_equal_bytes(one, other):
         {"plan": replace(PLAN, evaluators=(2, 1, 0))},
         {"plan": replace(PLAN, evaluators=())},
         {"plan": replace(PLAN, check="one-hot")},
+        {"plan": replace(PLAN, sample=1)},
         {"plan": replace(PLAN, dealers=(replace(DEALERS[0], name="e"),))},
         {"plan": replace(PLAN, dealers=(replace(DEALERS[0], identity=b"e" * 32),))},
         {"plan": replace(PLAN, dealers=THREE_DEALERS)},

@@ -52,14 +52,14 @@ def test_refuses_other_values_and_missing_ones_without_their_value():
     ("form", "reason"),
     [
         ({"true": ["Y"]}, "both as lists"),
-        ({"true": ["Y"], "false": [["N"]]}, "both as lists"),
-        ({"true": "Y", "false": "N"}, "false is a list"),
+        ({"true": ["Y"], "false": [["N"]]}, "false 1: expected a text, a finite number"),
+        ({"true": "Y", "false": "N"}, "true: expected a list, got a text"),
         ({"true": ["Y"], "false": ["Y"]}, "once, and none empty"),
         ({"true": [1], "false": ["1"]}, "once, and none empty"),
         ({"true": ["Y"], "false": [""]}, "once, and none empty"),
         ({"true": ["false"], "false": ["N"]}, "true is not false"),
         ({"true": ["Y"], "false": ["N"], "missing": ["Y"]}, "stands among missing too"),
-        ({"nullable": 1}, "nullable and reviewed are true or false"),
+        ({"nullable": 1}, "nullable: expected true or false, got 1"),
         ({"yes": ["Y"]}, "unknown keys yes"),
     ],
 )

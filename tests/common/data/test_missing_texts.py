@@ -45,7 +45,7 @@ def test_namibia_is_a_category_where_it_is_listed_and_missing_where_that_is_said
 
 @pytest.mark.parametrize("missing", ["NA", [1], [""]])
 def test_a_domain_file_lists_texts_for_missing_values(missing):
-    with pytest.raises(DataError, match="missing is a list"):
+    with pytest.raises(DataError, match=r"missing( 1)?: expected a|missing is a list"):
         Domain.from_json({"x": {"type": "categorical", "categories": ["", "a"], "missing": missing}})
 
 

@@ -225,3 +225,23 @@ def test_refuses_to_forecast_a_mechanism_that_reads_records(tmp_path, mechanism)
     setting = Setting(tmp_path, "1x1", mechanism=mechanism, protocol="trusted", **promise)
     with pytest.raises(DataError, match="simulat"):
         setting.forecast()
+
+
+def test_a_sample_is_forecast_with_its_noise_its_error_and_less_traffic(tmp_path):
+    keys = {"mechanism": "mst", "workload": "2way", "collusions": 0, "sample": 300}
+    whole = Setting(tmp_path, "1x2", **(keys | {"sample": None})).forecast()
+    setting = Setting(tmp_path, "1x2", **keys)
+    said = setting.forecast()
+    stated = said.to_json()["sample"]
+    assert (stated["rows"], stated["of"], whole.to_json()["sample"]) == (300, RECORDS, None)
+    assert said.sampling_error == stated["total_variation_at_most"] > whole.sampling_error == 0
+    assert said.traffic.total < 0.6 * whole.traffic.total
+    pair = next(m for m in said.outlook.marginals if m.clique == ("a", "d"))
+    plain = next(m for m in whole.outlook.marginals if m.clique == ("a", "d"))
+    assert pair.least_sigma == pytest.approx(RECORDS / 300 * plain.least_sigma)
+    text = StringIO()
+    print_forecast(Console(file=text, width=200), said)
+    assert "counted on 300 of 900 rows" in text.getvalue()
+    released = setting.release()
+    assert released.certificate.plan.sample == 300
+    assert {len(m.clique) for m in released.fitted.measurements if m.sampled} == {2}

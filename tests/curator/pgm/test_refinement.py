@@ -11,8 +11,9 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm import refinement
 from dpmosaic.curator.pgm.estimation import estimate
-from dpmosaic.curator.pgm.refinement import Grouped, _Maps, _surplus, _sweep, refined
+from dpmosaic.curator.pgm.refinement import Grouped, _columns, _surplus, refined
 from dpmosaic.curator.pgm.sampling import generate
+from dpmosaic.curator.pgm.sweeps import sweep
 
 DOMAIN = Domain.coded({"a": 3, "b": 4, "c": 2, "d": 5})
 PAIRS = list(itertools.combinations(range(4), 2))
@@ -93,15 +94,17 @@ def test_after_the_last_sweep_no_single_change_helps(cliques):
 def test_the_surplus_is_kept_up_to_date(cliques, grouped):
     wanted = marginals_of(random_table(300, seed=1), cliques)
     groups = groups_of(random_table(300, seed=1)) if grouped else []
-    maps = _Maps.of(DOMAIN.sizes, groups)
-    codes = np.column_stack(maps.columns([c.astype(np.int32) for c in random_table(300, seed=2).columns]))
-    views, over = _surplus(list(codes.T), maps, wanted, {}, groups)
-    sizes = np.array(DOMAIN.sizes)
-    assert _sweep(codes, sizes, views, maps.starts, maps.labels, maps.mapped, over) > 0
-    mapped = maps.columns(list(codes.T[: len(DOMAIN)]))
-    assert np.array_equal(np.column_stack(mapped), codes)
-    counted = _surplus(mapped, maps, wanted, {}, groups)[1]
-    assert over.tolist() == pytest.approx(counted.tolist(), abs=1e-9)
+    columns = _columns(DOMAIN.sizes, groups)
+    codes = np.stack(
+        columns.of_codes([c.astype(np.int32) for c in random_table(300, seed=2).columns]), axis=1
+    )
+    kept = _surplus(list(codes.T), columns, wanted, {}, groups)
+    assert sweep(codes, columns, kept) > 0
+    mapped = columns.of_codes(list(codes.T[: len(DOMAIN)]))
+    assert np.array_equal(np.stack(mapped, axis=1), codes)
+    for one, counted in zip(kept, _surplus(mapped, columns, wanted, {}, groups), strict=True):
+        assert one.columns == counted.columns
+        assert one.over.tolist() == counted.over.tolist()
 
 
 def test_after_the_last_sweep_no_single_change_helps_groups_either():
@@ -150,9 +153,9 @@ def test_each_sweep_of_a_large_table_reads_some_rows_and_none_twice(monkeypatch)
 
     def looking(codes, *others):
         looked.append(codes.copy())
-        return _sweep(codes, *others)
+        return sweep(codes, *others)
 
-    monkeypatch.setattr(refinement, "_sweep", looking)
+    monkeypatch.setattr(refinement, "sweep", looking)
     after = refined(before, marginals_of(random_table(1000, seed=1)), rng())
     differ = np.any([one != other for one, other in zip(before.columns, after.columns, strict=True)], axis=0)
     assert [len(codes) for codes in looked] == [30, 30, 30]

@@ -25,24 +25,24 @@ def columns(rng):
 @pytest.mark.parametrize("rows", [1, 1000])
 def test_writes_every_kind_of_column_as_pandas_does(tmp_path, rows):
     table = pd.DataFrame(columns(np.random.default_rng(1))).iloc[:rows]
-    write_csv(tmp_path / "table.csv", table)
+    write_csv(tmp_path / "table.csv", [table])
     assert (tmp_path / "table.csv").read_bytes() == table.to_csv(index=False).encode("utf-8")
     assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
 
 
 def test_keeps_the_order_of_many_rows(tmp_path):
     table = pd.DataFrame({"number": np.arange(500_000)})
-    write_csv(tmp_path / "table.csv", table)
+    write_csv(tmp_path / "table.csv", [table])
     assert pd.read_csv(tmp_path / "table.csv")["number"].tolist() == list(range(500_000))
 
 
 def test_a_missing_cell_of_a_single_column_is_no_empty_line(tmp_path):
     table = pd.DataFrame({"number": [1.5, np.nan, 2.0]})
-    write_csv(tmp_path / "table.csv", table)
+    write_csv(tmp_path / "table.csv", [table])
     assert (tmp_path / "table.csv").read_bytes() == table.to_csv(index=False).encode("utf-8")
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path):
     with pytest.raises(DataError, match=r"missing/t\.csv cannot be written"):
-        write_csv(tmp_path / "missing" / "t.csv", pd.DataFrame({"a": [1], "b": [2]}))
+        write_csv(tmp_path / "missing" / "t.csv", [pd.DataFrame({"a": [1], "b": [2]})])
     assert not list(tmp_path.iterdir())

@@ -14,8 +14,8 @@ from dpmosaic.common.errors import DataError
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.mechanisms.parts.fitted import FittedModel
 from dpmosaic.curator.mechanisms.parts.records import SelectedRecords
-from dpmosaic.curator.releasing import outputs
-from dpmosaic.curator.releasing.frames import decoded
+from dpmosaic.curator.releasing import frames, outputs
+from dpmosaic.curator.releasing.frames import decoded, spelled_values, typed_values
 from dpmosaic.curator.releasing.table_format import TableFile, TableFormat
 from dpmosaic.party.sources.source import read_table
 from support.certificates import certificate_form
@@ -41,8 +41,7 @@ def written(folder, kind):
     fitted = FittedModel(SelectedRecords(table, (), 200.0), (), (), ())
     outputs.check_folder(folder)
     rng, table_file = np.random.default_rng(1), TableFile(kind)
-    values = decoded(table, rng)
-    digests = outputs.write(folder, table, values, DOMAIN.names, certificate, fitted, table_file)
+    digests = outputs.write(folder, table, rng, DOMAIN.names, certificate, fitted, table_file)
     outputs.write_certificate(folder, certificate.with_outputs(digests))
     return table
 
@@ -97,3 +96,37 @@ def test_a_file_that_no_promise_covers_has_a_warning_beside_it_and_both_count_as
     (tmp_path / "errors.json").unlink()
     with pytest.raises(DataError, match=r"already holds errors\.json\.NOT-FOR-RELEASE\.txt"):
         outputs.check_folder(tmp_path, ["errors.json"])
+
+
+@pytest.mark.parametrize("kind", TableFormat)
+def test_blocks_of_rows_are_written_like_one_data_frame(tmp_path, kind, monkeypatch):
+    monkeypatch.setattr(frames, "BLOCK", 3)
+    table = written(tmp_path, kind)
+    values = decoded(table, np.random.default_rng(1))
+    whole = tmp_path / f"whole.{kind}"
+    if kind is TableFormat.CSV:
+        spelled_values(DOMAIN, values, DOMAIN.names).to_csv(whole, index=False)
+        assert (tmp_path / kind.file).read_bytes() == whole.read_bytes()
+    else:
+        typed_values(DOMAIN, values, DOMAIN.names).to_parquet(whole, index=False)
+        pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / kind.file), pd.read_parquet(whole))
+
+
+def test_types_of_a_parquet_file_do_not_depend_on_the_values_of_its_first_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(frames, "BLOCK", 2)
+    domain = Domain((CategoricalAttribute("text", ("", "a")), NumericAttribute("n", 0, 9, 5, nullable=True)))
+    table = Table.from_codes(domain, np.array([[0, 5], [0, 5], [1, 0]]))
+    rng, path = np.random.default_rng(0), tmp_path / "table.parquet"
+    outputs.write_table(path, table, rng, domain.names, TableFile(TableFormat.PARQUET))
+    rows = pd.read_parquet(path)
+    assert rows["text"].isna().tolist() == rows["n"].isna().tolist() == [True, True, False]
+    assert rows["text"].tolist()[2] == "a"
+
+
+def test_numbers_inside_bins_follow_the_whole_table_and_not_their_block(monkeypatch):
+    domain = Domain((NumericAttribute("n", 0.0, 8.0, 8),))
+    table = Table.from_codes(domain, {"n": np.repeat(np.arange(8), [1, 2, 4, 8, 16, 32, 64, 128])})
+    codes, rng = table.column("n"), np.random.default_rng(5)
+    expected = [domain["n"].decode(codes[row : row + 1], rng, np.bincount(codes))[0] for row in range(255)]
+    monkeypatch.setattr(frames, "BLOCK", 1)
+    assert decoded(table, np.random.default_rng(5))["n"].tolist() == expected

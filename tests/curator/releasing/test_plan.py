@@ -1,31 +1,22 @@
 import json
-from datetime import UTC, datetime
 
 import pytest
 
 from dpmosaic.common.about import About
-from dpmosaic.common.card import DEALER, PARTY, Card
-from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
+from dpmosaic.common.card import DEALER, Card
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.curator.mechanisms.mst import MST
 from dpmosaic.curator.releasing.drafting import draft
 from dpmosaic.curator.releasing.over_parties import order_of
 from dpmosaic.curator.releasing.plan import ReleasePlan
+from support.cards import cards
 
-KEY = new_tls_key()
-CERTIFICATE = self_signed("a", KEY, datetime.now(UTC))
 RELEASE = '[release]\ndomain = "d.json"\n'
 SLICE = '[[slice]]\nparties = ["a", "b"]\n'
-
-
-def cards(**held):
-    return [
-        Card.issue(PARTY, name.replace("_", "-"), Identity.generate(), CERTIFICATE, Domain.from_json(domain))
-        for name, domain in held.items()
-    ]
 
 
 def loaded(folder, text):
@@ -104,10 +95,9 @@ def test_a_draft_has_the_rules_of_all_parties_once():
     assert domain == Domain.from_json(ruled)
 
 
-@pytest.mark.parametrize("leaves_out", ['{ c = ["x"] }', '{ a = "x" }'])
-def test_refuses_leaves_out_for_a_party_outside_the_slice(tmp_path, leaves_out):
-    with pytest.raises(DataError, match="expected leaves_out to map parties"):
-        loaded(tmp_path, f"{RELEASE}rho = 1\n{SLICE}leaves_out = {leaves_out}\n")
+def test_refuses_leaves_out_for_a_party_outside_the_slice(tmp_path):
+    with pytest.raises(DataError, match="expected leaves_out to name parties"):
+        loaded(tmp_path, f"{RELEASE}rho = 1\n{SLICE}leaves_out = {{ c = ['x'] }}\n")
 
 
 def test_omitted_keys_of_a_plan_have_the_stated_defaults(tmp_path):
@@ -129,8 +119,36 @@ def test_the_rows_of_a_person_that_a_plan_covers_come_into_the_terms(tmp_path):
 
 
 def test_settings_of_the_mechanism_are_text_as_on_the_command_line(tmp_path):
-    plan = loaded(tmp_path, RELEASE + "rho = 1\nsettings = { time_limit = 60, exact = true }\n" + SLICE)
-    assert plan.settings == {"time_limit": "60", "exact": "true"}
+    keys = 'mechanism = "privbayes"\nsettings = { group = 6, consistency = true }\n'
+    plan = loaded(tmp_path, f"{RELEASE}rho = 1\n{keys}{SLICE}")
+    assert plan.settings == {"group": "6", "consistency": "true"}
+
+
+def test_settings_of_the_command_line_take_the_place_of_those_in_the_plan(tmp_path):
+    keys = 'mechanism = "mst"\nsettings = { one_way = 0.2, max_model_mb = 9 }\n'
+    plan = loaded(tmp_path, f"{RELEASE}rho = 1\n{keys}{SLICE}").with_settings({"one_way": "0.4"})
+    assert plan.settings == {"one_way": "0.4", "max_model_mb": "9"}
+    assert order_of(plan).mechanism == MST(one_way=0.4, max_model_mb=9)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"one_wya": "0.4"}, r"one_wya.*did you mean 'one_way'"),
+        ({"one_way": "1.5"}, "one_way: expected a number above 0 and below 1, got '1.5'"),
+        ({"one_way": "0.95"}, r"one_way \+ scores < 1"),
+    ],
+)
+def test_refuses_settings_of_the_command_line_that_the_mechanism_does_not_have(tmp_path, given, reason):
+    plan = loaded(tmp_path, f'{RELEASE}rho = 1\nmechanism = "mst"\n{SLICE}')
+    with pytest.raises(DataError, match=reason):
+        plan.with_settings(given)
+
+
+def test_refuses_settings_that_leave_no_budget_when_the_plan_is_read(tmp_path):
+    keys = 'mechanism = "mst"\nsettings = { one_way = 0.95 }\n'
+    with pytest.raises(DataError, match=r"one_way \+ scores < 1"):
+        loaded(tmp_path, f"{RELEASE}rho = 1\n{keys}{SLICE}")
 
 
 def test_a_workload_file_is_relative_to_the_plan(tmp_path):
@@ -159,25 +177,31 @@ def test_refuses_a_target_that_does_not_exist_or_stands_beside_a_workload(tmp_pa
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("[release]\n" + SLICE, "expected the key domain"),
-        (SLICE, r"expected only \[release\]"),
-        (RELEASE, r"expected only \[release\]"),
-        (RELEASE + "rho = 1\n[other]\n" + SLICE, r"expected only \[release\]"),
+        ("[release]\n" + SLICE, "domain in .*found nothing"),
+        (SLICE, r"\[release\]: expected a table"),
+        (RELEASE, r"\[slice\]: expected a list"),
+        (RELEASE + "rho = 1\n[other]\n" + SLICE, r"\[other\]: unknown key; it has about"),
         (RELEASE + 'protocol = "theorem"\n' + SLICE, "'theorem'"),
         (RELEASE + 'protocol = "indicator-mle"\n' + SLICE, "'indicator-mle'"),
         (RELEASE + 'protocol = "trusted"\n' + SLICE, "one party"),
         (RELEASE + 'protocol = "indicator"\ncollusions = 1\n' + SLICE, "collusions"),
-        (RELEASE + "check = true\n" + SLICE, "another type"),
-        (RELEASE + "rows = 0\n" + SLICE, "positive"),
-        (RELEASE + "sigma = 0\n" + SLICE, "unknown key 'sigma'"),
-        (RELEASE + 'epsilon = "1"\n' + SLICE, "another type"),
-        (RELEASE + "rows = true\n" + SLICE, "another type"),
-        (RELEASE + "rows_per_person = 0\n" + SLICE, "rows_per_person of at least 1"),
-        (RELEASE + "[network]\ntries = 0\n" + SLICE, "positive"),
-        (RELEASE + "[[slice]]\n", "a list of parties"),
-        (RELEASE + "[[slice]]\nparties = []\n", "at least one party"),
+        (RELEASE + "check = true\n" + SLICE, "expected one-hot, got true"),
+        (RELEASE + "epsilom = 1\n" + SLICE, r"epsilom in .*did you mean 'epsilon'"),
+        (
+            RELEASE + "settings = { tme_limit = 1 }\n" + SLICE,
+            "did you mean 'time_limit'",
+        ),
+        (RELEASE + "settings = { time_limit = -1 }\n" + SLICE, "expected none or a number above 0"),
+        (RELEASE + "rows = 0\n" + SLICE, "rows .*of at least 1, got 0"),
+        (RELEASE + "sigma = 0\n" + SLICE, r"sigma in \[release\]: unknown key; it has domain"),
+        (RELEASE + 'epsilon = "1"\n' + SLICE, "a number above 0, got a text"),
+        (RELEASE + "rows = true\n" + SLICE, "got true"),
+        (RELEASE + "rows_per_person = 0\n" + SLICE, "rows_per_person .*of at least 1, got 0"),
+        (RELEASE + "[network]\ntries = 0\n" + SLICE, "tries .*of at least 1, got 0"),
+        (RELEASE + "[[slice]]\n", r"parties in \[slice\] 1: expected a list of names"),
+        (RELEASE + "[[slice]]\nparties = []\n", "that is not empty, got an empty one"),
         (RELEASE + SLICE + SLICE, "no party twice"),
-        ("slice = [3]\n[release]\n", "keys and values"),
+        ("slice = [3]\n[release]\ndomain = 'd'\n", r"\[slice\] 1: expected a table"),
         ("[release\n", "not TOML"),
     ],
 )
@@ -213,8 +237,8 @@ def test_a_plan_names_its_dealers_and_by_default_the_curator(tmp_path, keys, dea
 @pytest.mark.parametrize(
     ("keys", "refusal"),
     [
-        ("dealers = []", "names of one dealer, or of three"),
-        ("dealers = [1]", "names of one dealer, or of three"),
+        ("dealers = []", "a list of names that is not empty"),
+        ("dealers = [1]", "dealers 1 in .*expected a text, got 1"),
         ('dealers = ["d", "e"]', "expected one dealer, or 3 or more"),
         ('dealers = ["d", "d", "e"]', "with different names"),
         ('dealers = ["a"]', "slice 1: expected 1 dealers that are no party of it"),
@@ -231,7 +255,7 @@ def test_refuses_dealers_that_cannot_deal(tmp_path, keys, refusal):
     ("count", "named"), [(0, ("curator",)), (1, ("d-0",)), (2, ("d-0",)), (3, ("d-0", "d-1", "d-2"))]
 )
 def test_a_draft_names_enrolled_dealers_and_never_two(tmp_path, count, named):
-    dealers = [Card.issue(DEALER, f"d-{n}", Identity.generate(), CERTIFICATE) for n in range(count)]
+    dealers = [Card.issue(DEALER, f"d-{n}", Identity.generate(), GRID[0].certificate) for n in range(count)]
     text, _ = draft([*GRID, *dealers], None, "d.json")
     assert loaded(tmp_path, text).dealers == named
     assert "may_deal" not in text

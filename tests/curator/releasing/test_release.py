@@ -20,8 +20,10 @@ from dpmosaic.curator.certificates.statements import StatedStep
 from dpmosaic.curator.mechanisms.independent import Independent
 from dpmosaic.curator.mechanisms.parts.steps import Asks, Step
 from dpmosaic.curator.parties.client import PartyClient
+from dpmosaic.curator.releasing import row_count
 from dpmosaic.curator.releasing.agreement import Proposal, agree
 from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release
+from dpmosaic.curator.releasing.row_count import default_rows
 from dpmosaic.simulations.contracts.trial import Trial
 from support.terms import PURPOSE, RELEASE_ID, id_of
 
@@ -67,6 +69,19 @@ def test_one_stream_gives_one_table_and_bounds_on_its_rows():
     assert one.synthetic.digest() == again.synthetic.digest()
     assert one.certificate.error_bounds == one.fitted.bounds
     assert one.synthetic.record_count == 60
+
+
+def test_a_plan_that_names_no_number_of_rows_gets_at_most_the_default(monkeypatch):
+    monkeypatch.setattr(row_count, "MOST_ROWS", 11)
+    assert made(order()).synthetic.record_count == 11
+    assert made(order(rows=12)).synthetic.record_count == 12
+
+
+def test_the_default_number_of_rows_bounds_the_memory_of_the_curator():
+    wide = Domain.coded({f"x{place}": 2 for place in range(500)})
+    assert default_rows(DOMAIN, 60) == 60
+    assert default_rows(DOMAIN, 10**9) == 10**7
+    assert default_rows(wide, 10**9) * 500 <= 2**30 < (default_rows(wide, 10**9) + 1) * 500
 
 
 def test_the_certificate_states_the_second_opinion_on_all_charges():

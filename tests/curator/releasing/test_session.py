@@ -22,15 +22,26 @@ parties = ["a", "b"]
 
 
 @pytest.fixture
-def begun(tmp_path):
-    """Begins a release that writes a CSV for spreadsheets, and stops."""
+def begun_with(tmp_path):
+    """Begins a release by a plan and perhaps settings, and stops."""
     home = CuratorHome.create(tmp_path / "curator", "curator")
     (tmp_path / "d.json").write_text('{"x": 2, "y": 3}')
-    (tmp_path / "plan.toml").write_text(PLAN)
-    table_file = TableFile(spreadsheet_safe=True)
-    session = Session.begin(tmp_path / "out", tmp_path / "plan.toml", home, table_file)
-    session.journal.close()
-    return tmp_path / "out"
+    (tmp_path / "w.json").write_text('[["x", "y"]]')
+
+    def begin(plan, settings=None):
+        (tmp_path / "plan.toml").write_text(plan)
+        table_file = TableFile(spreadsheet_safe=True)
+        session = Session.begin(tmp_path / "out", tmp_path / "plan.toml", home, table_file, settings)
+        session.journal.close()
+        return session
+
+    return begin
+
+
+@pytest.fixture
+def begun(begun_with):
+    """Begins a release that writes a CSV for spreadsheets, and stops."""
+    return begun_with(PLAN).folder
 
 
 def resumed(folder, *options):
@@ -86,3 +97,59 @@ def test_a_journal_that_an_earlier_version_put_among_the_results_is_refused_unti
         command(begun)
     subprocess.run(str(told.value).partition("move it: ")[2], shell=True, check=True)
     command(begun)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "shown"),
+    [
+        ("rho = 0.5", "rho = 0.75", r"rho in \[release\]: 0.5 before, 0.75 now"),
+        ("rho = 0.5", "rho = 0.5\nrows = 9", r"rows in \[release\]: absent before, 9 now"),
+        (
+            'parties = ["a", "b"]',
+            'parties = ["a"]',
+            r'parties in \[slice 1\]: \["a", "b"\] before, \["a"\] now',
+        ),
+    ],
+)
+def test_a_plan_that_was_edited_is_refused_with_what_was_before_and_what_is_now(begun, before, now, shown):
+    plan = begun.parent / "plan.toml"
+    plan.write_text(PLAN.replace(before, now))
+    with pytest.raises(
+        DataError, match=f"changed since the release began: {shown}. Restore it.*nothing was charged now"
+    ):
+        Session.resume(begun)
+    plan.write_text(PLAN)
+    assert resumed(begun)
+
+
+def test_a_comment_in_a_plan_is_no_change(begun):
+    (begun.parent / "plan.toml").write_text(f"# Reviewed.\n{PLAN}")
+    assert resumed(begun)
+
+
+def test_a_domain_that_was_edited_is_refused_with_the_attribute(begun):
+    (begun.parent / "d.json").write_text('{"x": 2, "y": 4}')
+    with pytest.raises(
+        DataError, match=r"y\.n in \[domain\]: 3 before, 4 now|y in \[domain\]: 3 before, 4 now"
+    ):
+        Session.resume(begun)
+
+
+def test_a_workload_file_that_was_edited_is_refused(begun_with):
+    session = begun_with(PLAN.replace("rho", 'workload = "w.json"\nrho'))
+    (session.folder.parent / "w.json").write_text('[["x"]]')
+    with pytest.raises(DataError, match="the workload file has other content"):
+        Session.resume(session.folder)
+
+
+def test_a_resumed_release_keeps_the_settings_that_it_was_given(begun_with):
+    session = begun_with(PLAN, {"time_limit": "5"})
+    again = Session.resume(session.folder)
+    again.journal.close()
+    assert again.plan.settings == {"time_limit": "5"}
+
+
+def test_a_setting_that_the_mechanism_does_not_have_begins_no_release(begun_with, tmp_path):
+    with pytest.raises(DataError, match="did you mean 'time_limit'"):
+        begun_with(PLAN, {"timelimit": "5"})
+    assert not (tmp_path / "out.private").exists()

@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import shutil
 
 import pytest
 
@@ -10,12 +9,12 @@ from dpmosaic.common.data.categorical import CategoricalAttribute, CodedAttribut
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.report.page import evaluation_report, release_report
+from support.browsing import CONTRAST, chromium, needs_browser
 from support.certificates import DOMAIN, certificate_form, rows
 
 from .conftest import comparison_of
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium or google-chrome on the PATH")
+pytestmark = needs_browser
 
 WIDTHS = (390, 1280)
 SCHEMES = ("light", "dark")
@@ -42,29 +41,6 @@ CUT = """() => {
   return cut;
 }"""
 
-# The WCAG contrast of each visible text with what lies behind it.
-CONTRAST = """() => {
-  const light = colour => {
-    const [r, g, b] = colour.match(/[\\d.]+/g).slice(0, 3).map(x => x / 255)
-      .map(x => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const behind = node => {
-    for (; node; node = node.parentElement) {
-      const colour = getComputedStyle(node).backgroundColor;
-      if (!colour.endsWith(", 0)")) return colour;
-    }
-    return "rgb(255, 255, 255)";
-  };
-  return [...document.querySelectorAll("h1, h2, h3, p, li, td, th, dt, dd, span, summary, svg.chart text")]
-    .filter(node => node.textContent.trim() && node.getClientRects().length)
-    .map(node => {
-      const style = getComputedStyle(node);
-      const pair = [light(node.ownerSVGElement ? style.fill : style.color), light(behind(node))];
-      return [node.textContent, (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05)];
-    });
-}"""
-
 
 def reports(domain):
     certificate = Certificate.from_json(certificate_form(domain))
@@ -87,13 +63,8 @@ def pages(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        # Chromium's own sandbox does not start for the user that runs tests in a container.
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with chromium() as launched:
         yield launched
-        launched.close()
 
 
 @contextlib.contextmanager

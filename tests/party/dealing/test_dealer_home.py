@@ -101,11 +101,11 @@ def test_every_limit_of_a_dealer_is_read(home):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("[policy]\nmax_record = 1\n", r"\[policy\] has no key 'max_record'"),
-        ("[source]\n", "expected the sections serve, workers, policy, got 'source'"),
-        ("[policy]\nmax_cells = -1\n", "max_cells is a finite number and not negative"),
-        ("[policy]\nmax_cpu_seconds = 0\n", "max_cpu_seconds is at least 1"),
-        ("[policy]\nmax_records = 1.5\n", "max_records in .* has a value of another type"),
+        ("[policy]\nmax_record = 1\n", r"max_record in \[policy\]: unknown key .did you mean 'max_records'"),
+        ("[source]\n", r"\[source\]: unknown key; it has serve, workers, policy"),
+        ("[policy]\nmax_cells = -1\n", "max_cells .*a whole number of at least 0, got -1"),
+        ("[policy]\nmax_cpu_seconds = 0\n", "max_cpu_seconds .*a whole number of at least 1, got 0"),
+        ("[policy]\nmax_records = 1.5\n", "max_records in .*a whole number of at least 0, got 1.5"),
         ("[policy\n", "is not TOML"),
     ],
 )

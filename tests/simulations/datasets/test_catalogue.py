@@ -5,6 +5,7 @@ import http.server
 import json
 import threading
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -21,6 +22,24 @@ CELLS = [
 ]
 TRAIN = ", ".join(CELLS) + "\n" + ", ".join(["50", "?", *CELLS[2:14], ">50K"]) + "\n\n"
 TEST = "|1x3 Cross validator\n" + ", ".join(["17", *CELLS[1:14], ">50K."]) + "\n\n"
+
+
+def test_a_grid_writes_what_each_party_holds_with_a_key_that_is_no_attribute(tmp_path):
+    written = CliRunner().invoke(app, ["datasets", "get", "randhie", str(tmp_path), "--grid", "2x2"])
+    assert written.exit_code == 0, written.output
+    whole = pd.read_csv(tmp_path / "randhie.csv")
+    for row, rows in enumerate((slice(0, 10095), slice(10095, 20190)), start=1):
+        parts = [tmp_path / f"party-{row}-{place}" for place in (1, 2)]
+        tables = [pd.read_parquet(part / "rows.parquet") for part in parts]
+        keys = [list(table.pop("row_number")) for table in tables]
+        assert keys[0] == keys[1] == [str(number) for number in range(rows.start, rows.stop)]
+        for part, table in zip(parts, tables, strict=True):
+            assert Domain.load(part / "domain.json").names == tuple(table.columns)
+        assert [*tables[0], *tables[1]] == list(Domain.load(tmp_path / "randhie.domain.json").names)
+        for name, column in pd.concat(tables, axis=1).items():
+            assert list(column.astype(float)) == list(whole[name][rows].astype(float))
+    again = CliRunner().invoke(app, ["datasets", "get", "randhie", str(tmp_path / "two"), "--grid", "0x2"])
+    assert isinstance(again.exception, DataError)
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from dpmosaic.common.data.categorical import CategoricalAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.party.sources.source import open_source
+from dpmosaic.simulations.evaluation.distribution import Distribution, kolmogorov_distance
 from dpmosaic.simulations.evaluation.number_distances import (
     distribution_gaps,
-    kolmogorov_distance,
     main_figures,
     number_distances,
     summary,
@@ -97,7 +97,9 @@ def test_the_main_figures_are_of_the_file_and_of_decoded_values(tmp_path):
     (tmp_path / "real.csv").write_text("kind,gain\nx,0\ny,10\nx,\n")
     real = open_source(tmp_path / "real.csv").cells
     made = {"kind": np.array(["x", "y", "x"], dtype=object), "gain": np.array([0, 0, 20])}
-    figures = main_figures(real, made, DOMAIN)
+    known = {"gain": Distribution.of(np.array([0, 10, math.nan]))}
+    figures = main_figures({}, real, made, DOMAIN)
+    assert main_figures(known, None, made, DOMAIN) == figures
     assert figures == {
         "gain": {
             "kolmogorov": pytest.approx(1 / 3),
@@ -105,10 +107,12 @@ def test_the_main_figures_are_of_the_file_and_of_decoded_values(tmp_path):
             "mean": {"real": pytest.approx(5), "synthetic": pytest.approx(20 / 3)},
         }
     }
-    assert main_figures(real, made, DOMAIN.project(["kind"])) == {}
+    assert main_figures({}, real, made, DOMAIN.project(["kind"])) == {}
 
 
 @given(*(st.lists(st.one_of(st.integers(0, 5), st.just(math.nan)), min_size=1) for _ in range(2)))
 def test_the_kolmogorov_distance_is_that_of_all_gaps(real, synthetic):
     both = np.array(real, dtype=np.float64), np.array(synthetic, dtype=np.float64)
-    assert kolmogorov_distance(*both) == distribution_gaps(*both)[0]
+    described = tuple(map(Distribution.of, both))
+    assert kolmogorov_distance(*described) == distribution_gaps(*both)[0]
+    assert kolmogorov_distance(*reversed(described)) == distribution_gaps(*both)[0]

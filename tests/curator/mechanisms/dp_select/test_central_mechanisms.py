@@ -174,15 +174,15 @@ def test_keeps_the_marginals_with_the_largest_scores():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"variant": "other"}, "variant: expected 'default' or 'paper'"),
-        ({"gan": 1.0}, "gan: expected a share"),
-        ({"scores": 0.0}, "scores: expected a share"),
-        ({"marginals": 1.1}, "marginals: expected a share"),
+        ({"variant": "other"}, "variant: expected default or paper"),
+        ({"gan": 1.0}, "gan: expected a number above 0 and below 1"),
+        ({"scores": 0.0}, "scores: expected a number above 0 and below 1"),
+        ({"marginals": 1.1}, "marginals: expected a number above 0 and at most 1"),
         ({"gan": 0.8}, r"expected one_way \+ scores \+ gan < 1"),
         ({"reference": "both"}, "reference: expected"),
         ({"distance": "l1"}, "distance: expected one of density, kolmogorov, l2"),
-        ({"candidates": 1}, "candidates >= 2"),
-        ({"pool": 0}, "pool, at_once and sections >= 1"),
+        ({"candidates": 1}, "candidates: expected a whole number of at least 2"),
+        ({"pool": 0}, "pool: expected a whole number of at least 1"),
         ({"variant": "paper", "checkpoint": "state.pt"}, "expected none for the variant 'paper'"),
     ],
 )

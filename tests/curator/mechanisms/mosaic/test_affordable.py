@@ -7,6 +7,7 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.curator.mechanisms.mosaic import affordable as module
 from dpmosaic.curator.mechanisms.mosaic.affordable import (
+    MAX_CANDIDATES,
     MAX_CELLS,
     affordable,
     affords_larger,
@@ -112,3 +113,18 @@ def test_larger_interactions_are_looked_for_in_tables_of_few_attributes_only():
     assert affords_larger(facts([2] * 23, record_count=38_000), 60.0)
     assert not affords_larger(facts([20] * 14, record_count=50_000), 1.0)
     assert not affords_larger(facts([20] * 100, record_count=50_000), 60.0)
+
+
+def test_a_table_of_very_many_records_keeps_its_candidates():
+    """Parties count them; a limit for a usual table would leave most of a billion records' pairs out."""
+    given = facts([85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2], record_count=10**9)
+    assert affordable(given, pairs_of(given), 60.0) == pairs_of(given)
+
+
+def test_pairs_of_500_attributes_are_limited_to_a_number_that_fits_memory_and_time():
+    given = facts([2, 3] * 250, record_count=10**9)
+    pairs = pairs_of(given)
+    assert len(pairs) == 124_750
+    kept = affordable(given, pairs, 10_000.0)
+    assert len(kept) == MAX_CANDIDATES
+    assert sum(map(given.domain.cells, kept)) <= MAX_CELLS

@@ -1,0 +1,1 @@
+"""Forms of files that people write: one definition checks a file and states its JSON schema."""

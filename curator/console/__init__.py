@@ -1,0 +1,1 @@
+"""The console of a curator: one plan, its parties, and the release that is made from it."""

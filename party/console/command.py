@@ -1,0 +1,27 @@
+"""The command `dpmosaic party console`."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ...common.extras import require_extra
+
+
+def console(
+    folder: Annotated[Path, typer.Argument(help="The party's folder.")],
+    port: Annotated[int, typer.Option(help="Port on this machine; 0 for a free one.")] = 0,
+) -> None:
+    """Serve pages to decide on releases, for one browser of this machine, until stopped (Ctrl-C)."""
+    require_extra("console")
+    from ...common.console.serving import served
+    from ...common.stopping import Stop
+    from .pages import party_pages
+
+    stop = Stop().at_signals()
+    with served(partial(party_pages, folder), stop, port) as address:
+        typer.echo(f"open this address in a browser of this machine; it opens once: {address}")
+        stop.wait()

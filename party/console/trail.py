@@ -1,0 +1,189 @@
+"""The audit trail of an institution: requests, decisions, events of the ledger and of the daemon."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from ...common.formulas import as_text
+from ...common.printable import printable
+from ..approvals import Request
+from ..decisions import APPROVED
+from ..ledger_rows import CERTIFIED, LedgerEvents, LedgerSummary
+
+REQUESTED, DECIDED, LEDGER, DAEMON = "requested", "decided", "ledger", "daemon"
+KINDS = (REQUESTED, DECIDED, LEDGER, DAEMON)
+
+_MAX_LOG_BYTES = 8 << 20
+_CALL, _OK = "call", "OK"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the trail.
+
+    Attributes:
+        at: time, ISO 8601 in UTC; of an event of the ledger, which keeps no times, the approval before it.
+        exact: "yes", or "not before" of an event of the ledger.
+        kind: `REQUESTED`, `DECIDED`, `LEDGER` or `DAEMON`.
+        release_id: id of the release; empty for none.
+        by: who did it.
+        what: what happened.
+    """
+
+    at: str
+    exact: str
+    kind: str
+    release_id: str
+    by: str
+    what: str
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which lines are wanted; an empty text wants all.
+
+    Attributes:
+        kind: kind of the line.
+        since: first day, ISO 8601.
+        until: last day, ISO 8601.
+        words: text that release, person or event contains, in any case.
+    """
+
+    kind: str = ""
+    since: str = ""
+    until: str = ""
+    words: str = ""
+
+    @classmethod
+    def of(cls, values: Mapping[str, str]) -> Filter:
+        """A filter from the fields of a form; others are ignored."""
+        return cls(**{one.name: values.get(one.name, "").strip() for one in fields(cls)})
+
+    def takes(self, entry: Entry) -> bool:
+        """Whether a line is wanted."""
+        day, text = entry.at[:10], f"{entry.release_id}\n{entry.by}\n{entry.what}".casefold()
+        return (
+            self.kind in ("", entry.kind)
+            and (not self.since or day >= self.since)
+            and (not self.until or day <= self.until)
+            and self.words.casefold() in text
+        )
+
+
+def trail(
+    requests: Sequence[Request],
+    names: Mapping[bytes, str],
+    public: bytes,
+    summaries: Sequence[LedgerSummary],
+    events: Sequence[LedgerEvents],
+    log: Path,
+) -> list[Entry]:
+    """All that happened, the latest first.
+
+    Args:
+        requests: requested releases.
+        names: names of the pinned curators, by identity.
+        public: identity of the party.
+        summaries: accepted releases.
+        events: their beginning and end.
+        log: the daemon's log of codes; it may be missing.
+    """
+    found = [
+        *_of_requests(requests, names, public),
+        *_of_ledger(requests, summaries, events),
+        *_of_daemon(log),
+    ]
+    # Sorting keeps the order of lines of one time: a request, its decision, what the ledger did then.
+    return sorted(found, key=lambda entry: entry.at)[::-1]
+
+
+def as_csv(entries: Iterable[Entry]) -> str:
+    """Lines of the trail as CSV; no cell of it is a formula to a spreadsheet."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow([one.name for one in fields(Entry)])
+    writer.writerows([as_text(printable(cell)) for cell in astuple(entry)] for entry in entries)
+    return out.getvalue()
+
+
+def _of_requests(requests: Sequence[Request], names: Mapping[bytes, str], public: bytes) -> Iterator[Entry]:
+    for request in requests:
+        release_id, purpose = request.terms.release_id, request.terms.purpose.about.purpose
+        by = names.get(request.curator, "a curator that is not pinned any more")
+        yield Entry(
+            request.at,
+            "yes",
+            REQUESTED,
+            release_id,
+            by,
+            f"asked for a release: {purpose or 'no purpose stated'}",
+        )
+        for number, decision in enumerate(request.decisions):
+            because = f": {decision.reason}" if decision.reason else ""
+            signed = "" if request.is_signed(number, public) else " (NOT SIGNED by this party)"
+            yield Entry(
+                decision.at, "yes", DECIDED, release_id, decision.by, f"{decision.verdict}{because}{signed}"
+            )
+
+
+def _of_ledger(
+    requests: Sequence[Request], summaries: Sequence[LedgerSummary], events: Sequence[LedgerEvents]
+) -> Iterator[Entry]:
+    approved = {
+        request.terms.release_id: decision.at
+        for request in requests
+        for decision in request.decisions
+        if decision.verdict == APPROVED
+    }
+    spent = {one.release_id: one for one in summaries}
+    for one in events:
+        at, summary = approved.get(one.release_id, ""), spent[one.release_id]
+        granted = f"accepted (event {one.accepted}); rho {float(summary.granted):.6g} was reserved"
+        yield Entry(at, "not before", LEDGER, one.release_id, "this party", granted)
+        if one.closed is not None:
+            ended = f"{summary.state} (event {one.closed}); rho {float(summary.spent):.6g} was spent"
+            if summary.state == CERTIFIED and one.certificate is not None:
+                ended += f"; SHA-256 of the certificate {one.certificate.hex()}"
+            yield Entry(at, "not before", LEDGER, one.release_id, "this party", ended)
+
+
+def _of_daemon(log: Path) -> Iterator[Entry]:
+    """Starts, stops, changes of health, and calls that were refused; single answered calls are left out."""
+    for event in _logged(log):
+        kind, code = str(event.get("event", "")), str(event.get("code", ""))
+        if kind == _CALL and code == _OK:
+            continue
+        what = " ".join(filter(None, (kind, str(event.get("method", "")), code)))
+        yield Entry(str(event.get("time", "")), "yes", DAEMON, "", "the daemon", what)
+
+
+def _logged(log: Path) -> Iterator[dict[str, Any]]:
+    """Events of the end of a log; a line that is none is passed over."""
+    try:
+        with log.open("rb") as file:
+            skipped = max(0, file.seek(0, io.SEEK_END) - _MAX_LOG_BYTES)
+            file.seek(skipped)
+            lines = file.read().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(event, dict):
+            yield event
+
+
+def last_event(log: Path) -> tuple[str, str] | None:
+    """Time and name of the last event of a daemon's log; None without one."""
+    last = None
+    for event in _logged(log):
+        last = (str(event.get("time", "")), str(event.get("event", "")))
+    return last

@@ -1,0 +1,74 @@
+"""The real table of a simulation and the distributions of its numbers, from one pass over a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..common.data.attribute import Attribute
+from ..common.data.domain import Domain
+from ..common.data.table import Table, code_dtype
+from ..common.data.texts import TextColumn, has_open_categories
+from ..common.data.values import RawColumn
+from ..common.errors import DataError
+from ..party.sources.source import FileSource
+from .ahead import made_ahead
+from .evaluation.distribution import Distribution
+
+_KEPT_BYTES = 2**27
+"""Memory of distributions; columns whose distributions have no room are read again when they are compared."""
+
+
+@dataclass(frozen=True, eq=False)
+class Original:
+    """A real table, encoded.
+
+    Attributes:
+        table: the rows.
+        numbers: name -> distribution of the values, of attributes that hold numbers, as far as there is room.
+    """
+
+    table: Table
+    numbers: Mapping[str, Distribution]
+
+
+def read_original(source: FileSource, domain: Domain) -> Original:
+    """Reads the columns of the domain once: encodes each, and describes its numbers.
+
+    Raises:
+        DataError: the file does not fit the domain, or has no rows.
+    """
+    codes: list[NDArray[np.unsignedinteger]] = []
+    texts, numbers, room = {}, {}, _KEPT_BYTES
+    columns = zip(domain.attributes, source.cells(domain), strict=True)
+    for attribute, read in zip(domain.attributes, made_ahead(_read, columns), strict=True):
+        codes.append(read.codes)
+        if read.text is not None:
+            texts[attribute.name] = read.text
+        if read.numbers is not None and read.numbers.nbytes <= room:
+            numbers[attribute.name] = read.numbers
+            room -= read.numbers.nbytes
+    table = Table(domain, tuple(codes), texts)
+    if not table.record_count:
+        raise DataError(f"{source.name} has no rows; an empty table has nothing to release")
+    return Original(table, numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """A column: its codes, its texts if it has open categories, and its numbers if it holds any."""
+
+    codes: NDArray[np.unsignedinteger]
+    text: TextColumn | None
+    numbers: Distribution | None
+
+
+def _read(column: tuple[Attribute, RawColumn]) -> _Read:
+    attribute, cells = column
+    codes = attribute.encode(cells).astype(code_dtype(attribute.size))
+    text = TextColumn.read(attribute.name, cells) if has_open_categories(attribute) else None
+    numbers = attribute.within(cells)
+    return _Read(codes, text, None if numbers is None else Distribution.of(numbers))

@@ -1,0 +1,74 @@
+"""Both consoles over a network of processes: a curator asks, an officer approves, the release is made."""
+
+import contextlib
+import json
+import re
+import subprocess
+import sys
+from functools import partial
+
+from dpmosaic.common.console.serving import served
+from dpmosaic.common.stopping import Stop
+from dpmosaic.curator.console.operations import Operations
+from dpmosaic.curator.console.pages import Place, curator_pages
+from dpmosaic.party.console.pages import party_pages
+from support.browsing import Client
+from support.edits import edit
+
+WAIT_S = 300
+
+
+@contextlib.contextmanager
+def opened(pages):
+    with served(pages, Stop()) as address:
+        client = Client(address)
+        client.enter()
+        yield client
+
+
+def test_a_release_is_checked_asked_for_approved_and_resumed_in_two_consoles(tmp_path, network_of, command):
+    network = network_of(tmp_path, "1x2")
+    officer_folder = network.party("party-1-1")
+    edit(officer_folder / "policy.toml", {"approval = false": "approval = true"})
+    place = Place(network.plan, tmp_path / "out", network.plan.parent)
+
+    def do(curator, operation):
+        assert curator.post("/run", {"operation": operation, "sure": "yes"})[0] == 303
+        assert operations.wait(WAIT_S)
+        return curator.get("/")[2]
+
+    with (
+        network.running(),
+        contextlib.closing(Operations()) as operations,
+        opened(partial(curator_pages, place, operations)) as curator,
+        opened(partial(party_pages, officer_folder)) as officer,
+    ):
+        text = do(curator, "preflight")
+        assert "checks are in order" in text
+        assert len(re.findall("protocol [0-9]+, software 0", text)) == 2
+        assert "of at most" in do(curator, "dry run")
+        text = do(curator, "release")
+        assert "party &#39;party-1-1&#39;: the release waits for this party&#39;s operator" in text
+        (request,) = json.loads(command("party", "releases", officer_folder, "--json"))
+        asked = officer.get(f"/releases/{request['release']}")[2]
+        assert "waits for you" in asked
+        signed = {"by": "D. P. Officer", "reason": "", "read": "yes"}
+        assert officer.post(f"/releases/{request['release']}/approve", signed)[0] == 303
+        text = do(curator, "resume")
+        assert "The release is finished" in text
+        assert "running" in officer.get("/health")[2]
+        assert "finished" in officer.get(f"/releases/{request['release']}")[2]
+        assert request["release"] in officer.get("/certificates")[2]
+    assert (tmp_path / "out/certificate.json").exists()
+
+
+def test_the_commands_print_an_address_that_opens_and_end_with_their_process(tmp_path, network_of):
+    network = network_of(tmp_path, "1x2")
+    program = (sys.executable, "-c", "from dpmosaic.command import main; main()")
+    for arguments in (("party", "console", network.party("party-1-1")), ("curator", "console", network.plan)):
+        with subprocess.Popen([*program, *map(str, arguments)], stdout=subprocess.PIPE, text=True) as process:
+            address = process.stdout.readline().rpartition(" ")[2].strip()
+            client = Client(address)
+            assert client.enter()[0] == 200
+            client.post("/end")
+            assert process.wait(WAIT_S) == 0

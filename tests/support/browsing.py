@@ -1,0 +1,125 @@
+"""A real browser for tests of pages, what it can measure on them, and a small client without one."""
+
+import contextlib
+import http.client
+import re
+import shutil
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium or google-chrome on the PATH")
+
+# The WCAG contrast of each visible text with what lies behind it.
+CONTRAST = """() => {
+  const light = colour => {
+    const [r, g, b] = colour.match(/[\\d.]+/g).slice(0, 3).map(x => x / 255)
+      .map(x => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = node => {
+    for (; node; node = node.parentElement) {
+      const colour = getComputedStyle(node).backgroundColor;
+      if (!colour.endsWith(", 0)")) return colour;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  return [...document.querySelectorAll(
+    "h1, h2, h3, p, li, td, th, dt, dd, span, summary, label, small, a, button, caption, svg.chart text")]
+    .filter(node => node.textContent.trim() && node.getClientRects().length)
+    .map(node => {
+      const style = getComputedStyle(node);
+      const pair = [light(node.ownerSVGElement ? style.fill : style.color), light(behind(node))];
+      return [node.textContent, (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05)];
+    });
+}"""
+
+# What a page for everybody has, and what is missing on this one.
+INACCESSIBLE = """() => {
+  const wrong = [];
+  for (const tag of ["header", "main", "footer", "h1"])
+    if (document.querySelectorAll(tag).length !== 1) wrong.push(`expected one ${tag}`);
+  if (!document.documentElement.lang || !document.title) wrong.push("expected a language and a title");
+  let before = 0;
+  for (const heading of document.querySelectorAll("h1, h2, h3, h4")) {
+    const level = +heading.tagName[1];
+    if (level > before + 1) wrong.push(`heading after one of level ${before}: ${heading.outerHTML}`);
+    before = level;
+  }
+  for (const field of document.querySelectorAll("input:not([type=hidden]), textarea, select"))
+    if (!field.labels.length) wrong.push(`without a label: ${field.outerHTML}`);
+  for (const one of document.querySelectorAll("button, a, summary"))
+    if (!one.textContent.trim()) wrong.push(`without a name: ${one.outerHTML}`);
+  for (const one of document.querySelectorAll("[aria-labelledby]"))
+    if (!document.getElementById(one.getAttribute("aria-labelledby")))
+      wrong.push(`no label: ${one.outerHTML}`);
+  const ids = [...document.querySelectorAll("[id]")].map(one => one.id);
+  if (new Set(ids).size !== ids.length) wrong.push("an id is used twice");
+  return wrong;
+}"""
+
+
+@contextlib.contextmanager
+def chromium():
+    """A browser, for the tests of a module."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        # Chromium's own sandbox does not start for the user that runs tests in a container.
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+class Client:
+    """Asks a console as a browser would, and as one that lies.
+
+    Args:
+        address: the address that opens the console.
+    """
+
+    def __init__(self, address):
+        parts = urlsplit(address)
+        self.authority, self.entrance = parts.netloc, f"{parts.path}?{parts.query}"
+        self.base = parts.path.removesuffix("/enter")
+        self.cookie = ""
+        self.form_token = ""
+
+    def ask(self, method, path, body=None, **headers):
+        """Status, headers and text of a reply; a header of None is not sent."""
+        connection = http.client.HTTPConnection(self.authority, timeout=60)
+        sent = {"Host": self.authority, "Cookie": self.cookie} | {
+            name.replace("_", "-"): value for name, value in headers.items()
+        }
+        try:
+            connection.putrequest(method, path, skip_host=True)
+            content = None if body is None else body.encode()
+            if content is not None:
+                sent["Content-Length"] = str(len(content))
+            for name, value in sent.items():
+                if value:
+                    connection.putheader(name, value)
+            connection.endheaders(content)
+            reply = connection.getresponse()
+            return reply.status, reply.headers, reply.read().decode()
+        finally:
+            connection.close()
+
+    def enter(self):
+        """Opens the console; the reply."""
+        status, headers, text = self.ask("GET", self.entrance)
+        if status == 200:
+            self.cookie = headers["Set-Cookie"].partition(";")[0]
+            self.form_token = re.search(r'name="form_token" value="([^"]+)"', self.get("/")[2]).group(1)
+        return status, headers, text
+
+    def get(self, path, **headers):
+        """The reply to a page's address."""
+        return self.ask("GET", self.base + path, **headers)
+
+    def post(self, path, fields=None, **headers):
+        """The reply to a form of a page."""
+        body = urlencode({"form_token": self.form_token} | (fields or {}))
+        form = {"Origin": f"http://{self.authority}", "Content-Type": "application/x-www-form-urlencoded"}
+        return self.ask("POST", self.base + path, body, **(form | headers))
