@@ -117,7 +117,7 @@ class Notifier:
         self._sender = {"format": _FORMAT, "role": role, "name": name}
         self._failed = failed
         self._pauses_s = pauses_s
-        self._waiting: queue.Queue[dict[str, str] | None] = queue.Queue(_MOST_WAITING)
+        self._waiting: queue.Queue[dict[str, str] | None] = queue.Queue()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._deliver_all, name="notices", daemon=True)
         if settings is not None:
@@ -128,17 +128,16 @@ class Notifier:
         if self._settings is None:
             return
         notice = {**self._sender, "event": event, "at": datetime.now(UTC).isoformat(timespec="seconds")}
-        try:
-            self._waiting.put_nowait(notice)
-        except queue.Full:
+        if self._waiting.qsize() >= _MOST_WAITING:
             self._failed("too many notices wait")
+        else:
+            self._waiting.put(notice)
 
     def close(self, wait_s: float) -> None:
         """Delivers what waits, without further pauses, for at most some seconds."""
         self._stopped.set()
         if self._settings is not None:
-            with contextlib.suppress(queue.Full):
-                self._waiting.put_nowait(None)
+            self._waiting.put(None)
             self._thread.join(wait_s)
 
     def _deliver_all(self) -> None:

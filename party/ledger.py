@@ -15,7 +15,7 @@ from ..common.errors import BudgetError, DataError, PartyUnavailable, PolicyErro
 from ..common.history import Mark
 from ..common.messages import Asked, ReleaseTerms
 from ..common.statement import Claim, Entry, next_link
-from .ledger_format import FORMAT, create_database
+from .ledger_format import create_database
 from .ledger_reading import ReadLedger
 from .ledger_releases import closed
 from .ledger_rows import (
@@ -273,7 +273,8 @@ class Ledger(ReadLedger):
     def check_writable(self) -> None:
         """Returns only if something can be written now: the format's number, as it is."""
         with self._transaction():
-            self._database.execute(f"PRAGMA user_version = {FORMAT.number}")
+            (number,) = self._database.execute("PRAGMA user_version").fetchone()
+            self._database.execute(f"PRAGMA user_version = {number}")
 
     def restored(self) -> None:
         """Holds a ledger that comes from a backup, and counts in full what its open releases were granted.

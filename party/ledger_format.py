@@ -11,7 +11,7 @@ from ..common.formats import Format
 from ..common.keyring import check_database
 
 _PLACEMENT = """
-CREATE TABLE placement (
+CREATE TABLE IF NOT EXISTS placement (
     release_id TEXT PRIMARY KEY REFERENCES release,
     size INTEGER NOT NULL,
     people TEXT NOT NULL,
@@ -19,7 +19,7 @@ CREATE TABLE placement (
 ) STRICT;
 """
 _RESTORATION = """
-CREATE TABLE restoration (
+CREATE TABLE IF NOT EXISTS restoration (
     number INTEGER PRIMARY KEY REFERENCES history,
     counted TEXT,
     reason TEXT,
@@ -79,7 +79,10 @@ FORMAT = Format(
     steps={5: (_PLACEMENT,), 6: (_RESTORATION,)},
     else_do="keep the file, and start a new party with the remaining lifetime_rho",
 )
-"""Earlier formats have no history of events, by which a restored copy is noticed."""
+"""Earlier formats have no history of events, by which a restored copy is noticed.
+
+A daemon of an earlier version that still runs may set its number again, so steps can be repeated.
+"""
 
 
 def create_database(path: Path) -> None:

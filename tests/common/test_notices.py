@@ -9,7 +9,8 @@ import pytest
 
 from dpmosaic.common import notices
 from dpmosaic.common.errors import DataError
-from dpmosaic.common.notices import APPROVAL_WAITS, Notifier, Notify
+from dpmosaic.common.forms.tables import Key, Table, check_file
+from dpmosaic.common.notices import APPROVAL_WAITS, FORM, Notifier, Notify
 
 LIMIT_S = 60.0
 WRITES = "import sys; open(sys.argv[1], 'a').write(sys.stdin.read() + chr(10))"
@@ -142,15 +143,19 @@ def test_without_a_way_nothing_is_sent():
     [
         ({}, "either command or webhook"),
         ({"command": ["a"], "webhook": "https://a/"}, "either command or webhook"),
-        ({"command": [1]}, "a list of a program and its arguments"),
         ({"webhook": "http://example.org/"}, "has to begin with https"),
         ({"webhook": "https://"}, "has to begin with https"),
-        ({"command": ["a"], "budget_below": 1.0}, "a share from 0 to less than 1"),
     ],
 )
 def test_a_section_that_is_wrong_is_refused(section, said):
     with pytest.raises(DataError, match=rf"policy.toml: .*{said}"):
         Notify.of("policy.toml", {"notify": section})
+
+
+@pytest.mark.parametrize("section", [{"command": [1]}, {"command": "a"}, {"budget_below": 1.0}, {"other": 1}])
+def test_a_key_that_is_wrong_is_refused_by_the_form(section):
+    with pytest.raises(DataError, match=r"policy\.toml"):
+        check_file("policy.toml", Table({"notify": Key(FORM)}), {"notify": section})
 
 
 def test_a_section_names_the_way_and_the_mark():

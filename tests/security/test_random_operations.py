@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 from dpmosaic.common.history import Mark
-from dpmosaic.party import ledger
+from dpmosaic.party import ledger_answers
 from dpmosaic.party.ledger import Ledger
 from support.operations import operations
 from support.operations.disk import Broken
@@ -68,7 +68,7 @@ def keys_that_stay_in_the_log(patch):
 
 
 def a_sampler_that_is_not_compared(patch):
-    patch.setattr(ledger, "_check_sampler", lambda version: None)
+    patch.setattr(ledger_answers, "_check_sampler", lambda version: None)
     patch.setattr(Ledger, "bind", lambda self, query, values: None)
 
 

@@ -111,6 +111,20 @@ def test_a_party_killed_at_any_statement_of_it_finds_the_ledger_as_it_was_or_com
     assert number in found
 
 
+def test_a_daemon_of_an_earlier_version_that_sets_its_number_again_does_no_harm(older):
+    path, number = older
+    with contextlib.closing(Ledger(path)) as ledger:
+        ledger.restored()
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute(f"PRAGMA user_version = {number}")
+    with contextlib.closing(Ledger(path)) as ledger:
+        assert ledger.is_held()
+        with contextlib.closing(sqlite3.connect(path)) as database:
+            database.execute("PRAGMA user_version = 8")
+        ledger.check_writable()
+    assert ledger_format.FORMAT.found_in(path) == 8
+
+
 def test_a_step_that_fails_leaves_the_ledger_as_it_was(older):
     path, number = older
     before = tables(path), content(path)
