@@ -7,6 +7,8 @@ import subprocess
 import sys
 from functools import partial
 
+import pytest
+
 from dpmosaic.common.console.serving import served
 from dpmosaic.common.stopping import Stop
 from dpmosaic.curator.console.operations import Operations
@@ -26,8 +28,12 @@ def opened(pages):
         yield client
 
 
-def test_a_release_is_checked_asked_for_approved_and_resumed_in_two_consoles(tmp_path, network_of, command):
-    network = network_of(tmp_path, "1x2")
+@pytest.fixture(scope="module")
+def network(tmp_path_factory, network_of):
+    return network_of(tmp_path_factory.mktemp("consoles"), "1x2")
+
+
+def test_a_release_is_checked_asked_for_approved_and_resumed_in_two_consoles(tmp_path, network, command):
     officer_folder = network.party("party-1-1")
     edit(officer_folder / "policy.toml", {"approval = false": "approval = true"})
     place = Place(network.plan, tmp_path / "out", network.plan.parent)
@@ -62,8 +68,7 @@ def test_a_release_is_checked_asked_for_approved_and_resumed_in_two_consoles(tmp
     assert (tmp_path / "out/certificate.json").exists()
 
 
-def test_the_commands_print_an_address_that_opens_and_end_with_their_process(tmp_path, network_of):
-    network = network_of(tmp_path, "1x2")
+def test_the_commands_print_an_address_that_opens_and_end_with_their_process(network):
     program = (sys.executable, "-c", "from dpmosaic.command import main; main()")
     for arguments in (("party", "console", network.party("party-1-1")), ("curator", "console", network.plan)):
         with subprocess.Popen([*program, *map(str, arguments)], stdout=subprocess.PIPE, text=True) as process:
