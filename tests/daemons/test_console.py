@@ -62,7 +62,8 @@ def test_a_release_is_checked_asked_for_approved_and_resumed_in_two_consoles(tmp
         assert officer.post(f"/releases/{request['release']}/approve", signed)[0] == 303
         text = do(curator, "resume")
         assert "The release is finished" in text
-        assert "running" in officer.get("/health")[2]
+        assert "The daemon of your institution is not running" not in officer.get("/")[2]
+        assert "restart it" not in officer.get("/health")[2]
         assert "finished" in officer.get(f"/releases/{request['release']}")[2]
         assert request["release"] in officer.get("/certificates")[2]
     assert (tmp_path / "out/certificate.json").exists()
