@@ -51,11 +51,13 @@ class PartyPages:
         folder: folder of the party.
         site: renders the pages.
         stop: ends the console.
+        address: host and port of the daemon; None for the policy's.
     """
 
     folder: Path
     site: Site
     stop: Stop
+    address: str | None
 
     def overview(self, request: Request) -> Response:
         """What waits for a decision, and the budget."""
@@ -128,7 +130,7 @@ class PartyPages:
     def health(self, request: Request) -> Response:
         """Whether the party can answer, and its alignments."""
         with Desk.opened(self.folder) as desk:
-            lines = list(diagnose(desk.home))
+            lines = list(diagnose(desk.home, self.address))
             aligned = _alignments(desk)
         return self.site.page("health.html", "/health", lines=lines, aligned=aligned, kept=CERTIFIED)
 
@@ -172,17 +174,18 @@ class PartyPages:
             )
 
 
-def party_pages(folder: Path, gate: Gate, stop: Stop) -> ASGIApp:
+def party_pages(folder: Path, address: str | None, gate: Gate, stop: Stop) -> ASGIApp:
     """The console of a party.
 
     Args:
         folder: folder of the party.
+        address: host and port of its daemon; None for the policy's.
         gate: secrets of the console.
         stop: ends the console.
     """
     name = PartyHome.open(folder).keyring.name
     site = Site(gate, "Data protection console", name, _MENU, _TEMPLATES)
-    pages = PartyPages(folder, site, stop)
+    pages = PartyPages(folder, site, stop, address)
     return site.app(
         [
             Route("/", pages.overview),

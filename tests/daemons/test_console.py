@@ -13,6 +13,7 @@ from dpmosaic.common.console.serving import served
 from dpmosaic.common.stopping import Stop
 from dpmosaic.curator.console.operations import Operations
 from dpmosaic.curator.console.pages import Place, curator_pages
+from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.party.console.pages import party_pages
 from support.browsing import Client
 from support.edits import edit
@@ -38,6 +39,9 @@ def test_a_release_is_checked_asked_for_approved_and_resumed_in_two_consoles(tmp
     edit(officer_folder / "policy.toml", {"approval = false": "approval = true"})
     place = Place(network.plan, tmp_path / "out", network.plan.parent)
 
+    def addresses():
+        return CuratorHome.open(place.home).addresses()
+
     def do(curator, operation):
         assert curator.post("/run", {"operation": operation, "sure": "yes"})[0] == 303
         assert operations.wait(WAIT_S)
@@ -47,7 +51,7 @@ def test_a_release_is_checked_asked_for_approved_and_resumed_in_two_consoles(tmp
         network.running(),
         contextlib.closing(Operations()) as operations,
         opened(partial(curator_pages, place, operations)) as curator,
-        opened(partial(party_pages, officer_folder)) as officer,
+        opened(partial(party_pages, officer_folder, addresses()["party-1-1"])) as officer,
     ):
         text = do(curator, "preflight")
         assert "checks are in order" in text
@@ -63,7 +67,7 @@ def test_a_release_is_checked_asked_for_approved_and_resumed_in_two_consoles(tmp
         text = do(curator, "resume")
         assert "The release is finished" in text
         assert "The daemon of your institution is not running" not in officer.get("/")[2]
-        assert "restart it" not in officer.get("/health")[2]
+        assert "to be fixed" not in officer.get("/health")[2]
         assert "finished" in officer.get(f"/releases/{request['release']}")[2]
         assert request["release"] in officer.get("/certificates")[2]
     assert (tmp_path / "out/certificate.json").exists()
