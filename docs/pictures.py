@@ -34,7 +34,7 @@ def write(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch, chromium() as browser:
         operator = institution(Path(scratch), waiting=False)
         _ask(operator)
-        with served(partial(party_pages, operator.home.folder), Stop()) as address:
+        with served(partial(party_pages, operator.home.folder, None), Stop()) as address:
             page = browser.new_page(viewport={"width": WIDTH, "height": 800}, device_scale_factor=1.5)
             page.goto(address)
             page.get_by_role("link", name="Read and decide").click()

@@ -13,6 +13,9 @@ from ...common.extras import require_extra
 
 def console(
     folder: Annotated[Path, typer.Argument(help="The party's folder.")],
+    address: Annotated[
+        str | None, typer.Option(help="host:port of the daemon, if it was started with --listen.")
+    ] = None,
     port: Annotated[int, typer.Option(help="Port on this machine; 0 for a free one.")] = 0,
 ) -> None:
     """Serve pages to decide on releases, for one browser of this machine, until stopped (Ctrl-C)."""
@@ -22,6 +25,6 @@ def console(
     from .pages import party_pages
 
     stop = Stop().at_signals()
-    with served(partial(party_pages, folder), stop, port) as address:
-        typer.echo(f"open this address in a browser of this machine; it opens once: {address}")
+    with served(partial(party_pages, folder, address), stop, port) as entrance:
+        typer.echo(f"open this address in a browser of this machine; it opens once: {entrance}")
         stop.wait()

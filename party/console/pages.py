@@ -21,12 +21,12 @@ from ...common.stopping import Stop
 from ..approvals import Request as Asked
 from ..deciding import Desk, user_name
 from ..decisions import PENDING
+from ..doctor import diagnose
 from ..explained import in_words
 from ..folder import SHAREABLE_LOG
 from ..home import PartyHome
 from ..ledger_rows import CERTIFIED
 from ..policy_file import Settings
-from .health import health
 from .question import Question, question_of
 from .standing import HEIGHT, WIDTH, Standing, chart_of, standing_of
 from .trail import KINDS, Entry, Filter, as_csv, trail
@@ -51,11 +51,13 @@ class PartyPages:
         folder: folder of the party.
         site: renders the pages.
         stop: ends the console.
+        address: host and port of the daemon; None for the policy's.
     """
 
     folder: Path
     site: Site
     stop: Stop
+    address: str | None
 
     def overview(self, request: Request) -> Response:
         """What waits for a decision, and the budget."""
@@ -63,7 +65,7 @@ class PartyPages:
             questions = _questions(desk, lambda request: request.state == PENDING)
             standing = _standing(desk)
         chart = chart_of(standing, datetime.now(UTC))
-        daemon = next(health(PartyHome.open(self.folder)))
+        served = PartyHome.open(self.folder).is_served()
         return self.site.page(
             "overview.html",
             "/",
@@ -71,7 +73,7 @@ class PartyPages:
             standing=standing,
             chart=chart,
             size=(WIDTH, HEIGHT),
-            daemon=daemon,
+            served=served,
         )
 
     def releases(self, request: Request) -> Response:
@@ -128,7 +130,7 @@ class PartyPages:
     def health(self, request: Request) -> Response:
         """Whether the party can answer, and its alignments."""
         with Desk.opened(self.folder) as desk:
-            lines = list(health(desk.home))
+            lines = list(diagnose(desk.home, self.address))
             aligned = _alignments(desk)
         return self.site.page("health.html", "/health", lines=lines, aligned=aligned, kept=CERTIFIED)
 
@@ -165,24 +167,25 @@ class PartyPages:
             return trail(
                 desk.approvals.requests(),
                 names,
-                desk.home.keyring.identity.public,
+                desk.home.keyring.identities,
                 desk.ledger.summaries(),
                 desk.ledger.events(),
                 desk.home.folder / SHAREABLE_LOG,
             )
 
 
-def party_pages(folder: Path, gate: Gate, stop: Stop) -> ASGIApp:
+def party_pages(folder: Path, address: str | None, gate: Gate, stop: Stop) -> ASGIApp:
     """The console of a party.
 
     Args:
         folder: folder of the party.
+        address: host and port of its daemon; None for the policy's.
         gate: secrets of the console.
         stop: ends the console.
     """
     name = PartyHome.open(folder).keyring.name
     site = Site(gate, "Data protection console", name, _MENU, _TEMPLATES)
-    pages = PartyPages(folder, site, stop)
+    pages = PartyPages(folder, site, stop, address)
     return site.app(
         [
             Route("/", pages.overview),

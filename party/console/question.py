@@ -172,6 +172,9 @@ def _tables(form: dict[str, Any]) -> list[str]:
     found = [f"Counts of how often values occur together: {form['workload']['words']}."]
     if form["max_cells"] is not None:
         found.append(f"No table of counts has more than {form['max_cells']:,} cells.")
+    if form["masked"] is not None and form["masked"]["sample"]:
+        rows = f"{form['masked']['sample']:,} rows of the largest slice"
+        found.append(f"Tables over columns of several parties are counted on {rows}, drawn at random.")
     if form["labels"] is not None and form["labels"]["of_this_party"]:
         names = ", ".join(form["labels"]["of_this_party"])
         found.append(f"Frequent texts of these columns of yours are stated as they are: {names}.")

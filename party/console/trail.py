@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,7 @@ class Filter:
 def trail(
     requests: Sequence[Request],
     names: Mapping[bytes, str],
-    public: bytes,
+    identities: Collection[bytes],
     summaries: Sequence[LedgerSummary],
     events: Sequence[LedgerEvents],
     log: Path,
@@ -89,13 +89,13 @@ def trail(
     Args:
         requests: requested releases.
         names: names of the pinned curators, by identity.
-        public: identity of the party.
+        identities: identities of the party, also former ones.
         summaries: accepted releases.
         events: their beginning and end.
         log: the daemon's log of codes; it may be missing.
     """
     found = [
-        *_of_requests(requests, names, public),
+        *_of_requests(requests, names, identities),
         *_of_ledger(requests, summaries, events),
         *_of_daemon(log),
     ]
@@ -112,7 +112,9 @@ def as_csv(entries: Iterable[Entry]) -> str:
     return out.getvalue()
 
 
-def _of_requests(requests: Sequence[Request], names: Mapping[bytes, str], public: bytes) -> Iterator[Entry]:
+def _of_requests(
+    requests: Sequence[Request], names: Mapping[bytes, str], identities: Collection[bytes]
+) -> Iterator[Entry]:
     for request in requests:
         release_id, purpose = request.terms.release_id, request.terms.purpose.about.purpose
         by = names.get(request.curator, "a curator that is not pinned any more")
@@ -126,7 +128,11 @@ def _of_requests(requests: Sequence[Request], names: Mapping[bytes, str], public
         )
         for number, decision in enumerate(request.decisions):
             because = f": {decision.reason}" if decision.reason else ""
-            signed = "" if request.is_signed(number, public) else " (NOT SIGNED by this party)"
+            signed = (
+                ""
+                if any(request.is_signed(number, public) for public in identities)
+                else " (NOT SIGNED by this party)"
+            )
             yield Entry(
                 decision.at, "yes", DECIDED, release_id, decision.by, f"{decision.verdict}{because}{signed}"
             )
@@ -179,11 +185,3 @@ def _logged(log: Path) -> Iterator[dict[str, Any]]:
             continue
         if isinstance(event, dict):
             yield event
-
-
-def last_event(log: Path) -> tuple[str, str] | None:
-    """Time and name of the last event of a daemon's log; None without one."""
-    last = None
-    for event in _logged(log):
-        last = (str(event.get("time", "")), str(event.get("event", "")))
-    return last

@@ -7,10 +7,13 @@ import subprocess
 import sys
 from functools import partial
 
+import pytest
+
 from dpmosaic.common.console.serving import served
 from dpmosaic.common.stopping import Stop
 from dpmosaic.curator.console.operations import Operations
 from dpmosaic.curator.console.pages import Place, curator_pages
+from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.party.console.pages import party_pages
 from support.browsing import Client
 from support.edits import edit
@@ -26,11 +29,18 @@ def opened(pages):
         yield client
 
 
-def test_a_release_is_checked_asked_for_approved_and_resumed_in_two_consoles(tmp_path, network_of, command):
-    network = network_of(tmp_path, "1x2")
+@pytest.fixture(scope="module")
+def network(tmp_path_factory, network_of):
+    return network_of(tmp_path_factory.mktemp("consoles"), "1x2")
+
+
+def test_a_release_is_checked_asked_for_approved_and_resumed_in_two_consoles(tmp_path, network, command):
     officer_folder = network.party("party-1-1")
     edit(officer_folder / "policy.toml", {"approval = false": "approval = true"})
     place = Place(network.plan, tmp_path / "out", network.plan.parent)
+
+    def addresses():
+        return CuratorHome.open(place.home).addresses()
 
     def do(curator, operation):
         assert curator.post("/run", {"operation": operation, "sure": "yes"})[0] == 303
@@ -41,7 +51,7 @@ def test_a_release_is_checked_asked_for_approved_and_resumed_in_two_consoles(tmp
         network.running(),
         contextlib.closing(Operations()) as operations,
         opened(partial(curator_pages, place, operations)) as curator,
-        opened(partial(party_pages, officer_folder)) as officer,
+        opened(partial(party_pages, officer_folder, addresses()["party-1-1"])) as officer,
     ):
         text = do(curator, "preflight")
         assert "checks are in order" in text
@@ -56,14 +66,14 @@ def test_a_release_is_checked_asked_for_approved_and_resumed_in_two_consoles(tmp
         assert officer.post(f"/releases/{request['release']}/approve", signed)[0] == 303
         text = do(curator, "resume")
         assert "The release is finished" in text
-        assert "running" in officer.get("/health")[2]
+        assert "The daemon of your institution is not running" not in officer.get("/")[2]
+        assert "to be fixed" not in officer.get("/health")[2]
         assert "finished" in officer.get(f"/releases/{request['release']}")[2]
         assert request["release"] in officer.get("/certificates")[2]
     assert (tmp_path / "out/certificate.json").exists()
 
 
-def test_the_commands_print_an_address_that_opens_and_end_with_their_process(tmp_path, network_of):
-    network = network_of(tmp_path, "1x2")
+def test_the_commands_print_an_address_that_opens_and_end_with_their_process(network):
     program = (sys.executable, "-c", "from dpmosaic.command import main; main()")
     for arguments in (("party", "console", network.party("party-1-1")), ("curator", "console", network.plan)):
         with subprocess.Popen([*program, *map(str, arguments)], stdout=subprocess.PIPE, text=True) as process:

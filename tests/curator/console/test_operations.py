@@ -30,7 +30,7 @@ def started(operations, program):
     """Starts a program and waits for its first JSON object."""
     operations.start("work", [textwrap.dedent(program)])
     while not operations.shown().current.records:
-        assert not operations.shown().current.ended
+        assert not operations.wait(0.01)
 
 
 def test_an_operation_tells_its_records_its_progress_and_what_it_says(operations):

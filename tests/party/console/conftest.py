@@ -18,7 +18,7 @@ def consoles():
     opened = []
 
     def serve(operator):
-        context = served(partial(party_pages, operator.home.folder), Stop())
+        context = served(partial(party_pages, operator.home.folder, None), Stop())
         opened.append(context)
         return context.__enter__()
 

@@ -121,6 +121,17 @@ def test_whom_to_trust_is_said_for_every_kind_of_dealing(form):
     assert "may all work together" in told(tolerated=3, others=3)
 
 
+def test_what_is_measured_says_its_limits(form):
+    def told(**changes):
+        return " ".join(asked(form, **changes).tables)
+
+    assert "1 pair" in told()
+    assert "5,000 rows of the largest slice" in told(masked__sample=5000)
+    assert "more than 1,000 cells" in told(max_cells=1000)
+    labels = {"attributes": ["job", "b"], "of_this_party": ["job"], "delta": 1e-10}
+    assert "of these columns of yours are stated as they are: job." in told(labels=labels)
+
+
 def test_an_alignment_releases_no_table(form):
     plan = {"match": [["surname", "born"], ["id"]], "with": ["other"]}
     question = asked(form, alignment=plan, masked=None)
