@@ -87,5 +87,5 @@ def test_beyond_the_sample_only_counting_grows_with_the_records():
     some, more = costs_of("1x2", 10**7), costs_of("1x2", 10**8)
     assert more["dealer"] == some["dealer"]
     assert more["curator"].peak_mb == some["curator"].peak_mb
-    counted = 7 * 1.5e-7 + 21 * 6e-8
+    counted = 7 * 1.05e-7 + 21 * 4.2e-8
     assert more["party 1"].cpu_s - some["party 1"].cpu_s == pytest.approx(9e7 * counted)
