@@ -1,15 +1,18 @@
-"""A masked release of all rows of parties in DuckDB over one network of processes: seconds and memory.
+"""A masked release of many rows of parties in DuckDB over one network of processes: seconds and memory.
 
 Parties with 14 attributes of Adult's sizes, over columns or rows, a dealer if columns are apart, and the
 curator are processes of this machine. The rows are generated in DuckDB. The curator's seconds contain
-selection, fit and generation. Reference: the run before, with fewer rows; seconds are those of processors.
+selection, fit and generation. References: the run before, with fewer rows, and what `--dry-run` predicts for
+each role; seconds are those of processors.
 
-Run: python benchmarks/scale.py [RECORDS...] [--grid 1x2]
+Run: python benchmarks/scale.py [RECORDS...] [--grid 1x2] [--record scale.csv]
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import json
 import math
 import os
 import subprocess
@@ -57,8 +60,14 @@ def used(process: int) -> tuple[float, float]:
     return (int(fields[11]) + int(fields[12])) / _TICKS, peak / 1024
 
 
-def measured(records: int, grid: str, folder: Path) -> float:
+def measured(records: int, grid: str, folder: Path, record: Path | None = None) -> float:
     """Releases once, and prints one line for each role.
+
+    Args:
+        records: rows of all parties of a column.
+        grid: slices x parties of each.
+        folder: an empty folder.
+        record: CSV file to which the figures are added; None for none.
 
     Returns:
         Seconds of processors of all roles together, without generating the rows.
@@ -79,7 +88,10 @@ def measured(records: int, grid: str, folder: Path) -> float:
     with network.running(_START_S) as daemons:
         ready = time.perf_counter()
         before = {name: used(daemon.process.pid)[0] for name, daemon in daemons.items()}
-        command = [*program(), "curator", "release", str(network.plan), "--out", str(folder / "release")]
+        release = [*program(), "curator", "release", str(network.plan)]
+        planned = subprocess.run([*release, "--dry-run", "--json"], capture_output=True, check=True)
+        predicted = json.loads(planned.stdout)["roles"]
+        command = [*release, "--out", str(folder / "release")]
         curator = subprocess.Popen(command)
         _, status, usage = os.wait4(curator.pid, 0)
         seconds = time.perf_counter() - ready
@@ -95,8 +107,16 @@ def measured(records: int, grid: str, folder: Path) -> float:
         f"{total:.1f} s of processors"
     )
     for name, (spent, peak) in roles.items():
-        encoding = f", {before[name]:.1f} s to encode" if name in before else ""
-        print(f"  {name:<10} {spent:>8.1f} s of processors {peak:>7.0f} MB{encoding}", flush=True)
+        whole = spent + before.get(name, 0.0)
+        said = predicted[name]
+        print(
+            f"  {name:<10} {whole:>8.1f} s of processors {peak:>7.0f} MB; predicted "
+            f"{said['cpu_s'] / whole:.2f} and {said['peak_mb'] / peak:.2f} times as much",
+            flush=True,
+        )
+        if record is not None:
+            with record.open("a", newline="") as file:
+                csv.writer(file).writerow((grid, records, name, f"{whole:.1f}", f"{peak:.0f}"))
     return total
 
 
@@ -105,11 +125,12 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("records", type=int, nargs="*", default=RECORDS)
     parser.add_argument("--grid", default="1x2")
+    parser.add_argument("--record", type=Path, help="CSV file to which the figures are added")
     asked = parser.parse_args()
     spent = []
     for records in asked.records:
         with tempfile.TemporaryDirectory() as folder:
-            spent.append(measured(records, asked.grid, Path(folder)))
+            spent.append(measured(records, asked.grid, Path(folder), asked.record))
     if len(spent) > 1:
         slope = math.log(spent[-1] / spent[-2]) / math.log(asked.records[-1] / asked.records[-2])
         print(f"seconds of processors grow as records to the power of {slope:.2f} at the end")

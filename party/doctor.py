@@ -19,7 +19,7 @@ from .folder import LEDGER, SHAREABLE_LOG
 from .home import PartyHome
 from .ledger_format import FORMAT
 from .policy_file import Settings
-from .serving.probing import is_serving
+from .serving.asking import is_serving
 
 _OLDEST_SQLITE = (3, 37, 0)
 _AHEAD_S = 60.0

@@ -48,8 +48,12 @@ def print_forecast(console: Console, forecast: Forecast) -> None:
     for name, received, sent in each:
         parties.add_row(Text(name), f"{received / 2**20:.1f}", f"{sent / 2**20:.1f}")
     console.print(parties)
+    roles = Table("role", "processor seconds, about", "memory, MB, about")
+    for cost in forecast.costs:
+        roles.add_row(Text(cost.name), f"{cost.cpu_s:.0f}", f"{cost.peak_mb:.0f}")
+    console.print(roles)
     console.print(
-        f"About {forecast.seconds:.0f} s without fitting the model, for links of "
+        f"About {forecast.seconds:.0f} s if each role has a processor of its own, for links of "
         f"{forecast.link_mib_s:g} MiB/s and a latency of {1e3 * forecast.latency_s:.0f} ms."
     )
     if forecast.sampling is not None:

@@ -23,6 +23,7 @@ from ...common.protocols.registry import BUILT_IN
 from ..measurers.federation import FederationMeasurer
 from ..measurers.limits import is_too_large
 from ..measurers.masked import masked_sigma
+from ..mechanisms.parts.steps import Step
 from ..parties.alignments import Aligned
 from ..parties.client import Connection, PartyClient
 from ..parties.federation import Federation, connect
@@ -31,12 +32,10 @@ from ..releasing.choosing import even_coding
 from ..releasing.over_parties import dealers_of, order_of
 from ..releasing.plan import ReleasePlan
 from ..releasing.release import ReleaseOrder
+from .costs import RoleCost, larger, role_costs, usual
 from .outlook import Outlook, outlook
 from .resources import Resources, resources
 from .traffic import Traffic, masked_traffic, plain_traffic
-
-_PRODUCTS_PER_S = 2e8
-"""Multiplications of ring words per second on two cores, including the curator's dealing; a rough value."""
 
 NEVER_PROPOSED = "0" * 32
 """Id of terms that no party sees."""
@@ -53,7 +52,8 @@ class Forecast:
         parties: names of the parties, then of the dealers that are none, in the plan's order.
         outlook: steps and marginals of the mechanism.
         traffic: upper bounds of the payload.
-        seconds: expected time without fitting the model.
+        costs: what each role takes of its machine: the parties and dealers, then the curator.
+        seconds: expected time if every role has a core, with waiting for the slowest one.
         resources: what the mechanism takes at the curator.
         link_mib_s: assumed bandwidth of every party's link, MiB/s.
         latency_s: measured latency of the slowest of them.
@@ -68,6 +68,7 @@ class Forecast:
     parties: tuple[str, ...]
     outlook: Outlook
     traffic: Traffic
+    costs: tuple[RoleCost, ...]
     seconds: float
     resources: Resources
     link_mib_s: float
@@ -98,6 +99,7 @@ class Forecast:
             "bytes_at_most": self.traffic.total,
             "parties": {name: {"received": got, "sent": sent} for name, got, sent in each},
             "sample": None if self.sampling is None else self._sample,
+            "roles": {cost.name: {"cpu_s": cost.cpu_s, "peak_mb": cost.peak_mb} for cost in self.costs},
             "seconds": self.seconds,
             "curator": asdict(self.resources),
             "assumed": {"link_mib_per_s": self.link_mib_s, "latency_s": self.latency_s},
@@ -165,14 +167,17 @@ def forecast_order(
     latency = max(map(_latency, federation.clients_of(terms).values()))
     noise = _Planned(federation, terms, granted)
     seen = outlook(order.mechanism, noise, order.workload, records_at_hand)
-    if terms.masked is not None:
-        sigmas = {step.name: step.sigmas[0] for step in seen.steps if step.sigmas}
-        traffic = masked_traffic(terms.masked, seen.planned, sigmas)
-    else:
-        traffic = plain_traffic(federation, seen.planned)
-    seconds = (
-        traffic.total / (link_mib_s * 2**20) + traffic.calls * latency + traffic.products / _PRODUCTS_PER_S
-    )
+    sigmas = {step.name: step.sigmas[0] for step in seen.steps if step.sigmas}
+
+    def traffic_of(steps: Sequence[Step]) -> Traffic:
+        if terms.masked is not None:
+            return masked_traffic(terms.masked, steps, sigmas)
+        return plain_traffic(federation, steps)
+
+    expected = traffic_of(usual(seen.planned, order.workload))
+    costs = role_costs(terms.plan, expected, larger(seen.planned, order.workload, terms.plan), order.rows)
+    seconds = expected.total / (link_mib_s * 2**20) + expected.calls * latency
+    seconds += max(cost.cpu_s for cost in costs[:-1]) + costs[-1].cpu_s
     epsilon, delta = order.budget.epsilon, order.budget.delta
     if epsilon is None and delta is not None:
         epsilon = gaussian_epsilon(math.sqrt(2 * order.budget.granted(gaussian_only=True)), delta)
@@ -183,7 +188,8 @@ def forecast_order(
         delta,
         tuple(federation.clients_of(terms)),
         seen,
-        traffic,
+        traffic_of(seen.planned),
+        costs,
         seconds,
         resources(order.mechanism, order.domain, seen.planned, order.budget),
         link_mib_s,

@@ -37,13 +37,11 @@ class Traffic:
             curator that deals is not among them.
         sent: bytes that each of them sends.
         calls: approximate number of the curator's calls.
-        products: multiplications of ring words, the dominant computation of parties.
     """
 
     received: list[int]
     sent: list[int]
     calls: int = 0
-    products: int = 0
     _curator: int | None = None
     _relayed: set[tuple[int, Chain, int]] = field(default_factory=set)
     _dealt: set[tuple[int, Chain]] = field(default_factory=set)
@@ -156,14 +154,12 @@ def _answers(federation: Federation, asked: Asked, word_bytes: int) -> dict[int,
 
 
 def _multiplied(traffic: Traffic, plan: MaskedPlan, chain: Chain, number: int) -> None:
-    """Adds the traffic and products of one chain; see `MaskedMeasurer`."""
+    """Adds the traffic of one chain; see `MaskedMeasurer`."""
     for k in range(2, len(chain) + 1):
         last = plan.holders(chain[:k], number)[-1]
         for owner in plan.openers(chain[:k], number):
             _opened(traffic, plan, owner, chain[: k - 1], last, number)
             _opened(traffic, plan, last, chain[k - 1 : k], owner, number)
-        if k == len(chain) or (number, chain[:k]) not in traffic._dealt:
-            traffic.products += plan.opened_records(number) * plan.cells(chain[:k])
         if k < len(chain) and (number, chain[:k]) not in traffic._dealt:
             traffic._dealt.add((number, chain[:k]))
             _deal_rows(traffic, plan, chain[:k], number)

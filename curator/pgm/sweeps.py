@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.grouping import Grouping
+from ...common.data.table import code_dtype
 from .compiled import compiled
 
 Codes = NDArray[np.int32]
@@ -70,7 +71,7 @@ class Columns(NamedTuple):
 
     def of_codes(self, codes: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
         """The columns of codes, then those of groups."""
-        maps = ((place, np.array(labels, dtype=np.int32)) for place, labels in self.keys)
+        maps = ((place, np.array(labels, dtype=code_dtype(max(labels) + 1))) for place, labels in self.keys)
         return [*codes, *(labels[codes[place]] for place, labels in maps)]
 
     def column(self, place: int, labels: Grouping) -> int:

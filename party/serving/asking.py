@@ -9,7 +9,7 @@ from grpc_health.v1.health_pb2_grpc import HealthStub
 from ...common.errors import PartyUnavailable
 from ...common.wire.tls import SERVICE, TlsSide, secure_channel
 
-_HERE = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]", "*": "127.0.0.1"}
+_HERE = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "[::]": "[::1]", "*": "127.0.0.1"}
 """Where a daemon that listens on all addresses of a machine is reached on the machine itself."""
 
 _DEADLINE_S = 10.0

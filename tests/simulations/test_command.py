@@ -284,7 +284,10 @@ def test_refuses_to_overwrite_an_earlier_result(folder, simulate):
         (["--mechanism", "magic"], "mechanism: expected one of"),
         (["--set", "alpha"], "--set: expected KEY=VALUE, got 'alpha'"),
         (["--set", "alpha=0.2", "--set", "alpha=0.3"], "--set: expected each parameter at most once"),
-        (["--mechanism", "aim", "--set", "beta=1"], "parameter of aim: expected one of alpha (number)"),
+        (
+            ["--mechanism", "aim", "--set", "beta=1"],
+            "parameter of aim: expected one of alpha (a number above 0 and below 1)",
+        ),
         (["--mechanism", "mst", "--protocol", "indicator"], "use 'trusted', or 'masked'"),
         (["--variant", "magic"], "variant of mosaic"),
         (["--workload", "none.json"], "none.json"),
@@ -361,7 +364,9 @@ def test_mechanisms_are_listed_for_people_and_for_scripts(dpmosaic):
     assert list(listed) == list(CATALOGUE)
     assert listed["aim"]["protocols"] == ["masked", "trusted"]
     assert (listed["aim"]["on_paper"], listed["ppsyn"]["on_paper"]) == ([], ["paper"])
-    assert {"name": "alpha", "kind": "number", "default": 0.9} in listed["aim"]["parameters"]
+    assert {"name": "alpha", "kind": "a number above 0 and below 1", "default": 0.9} in listed["aim"][
+        "parameters"
+    ]
     shown = dpmosaic("mechanisms")
     assert shown.returncode == 0
     assert all(name in shown.stdout for name in listed)

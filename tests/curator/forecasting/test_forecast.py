@@ -179,7 +179,7 @@ def test_a_forecast_charges_nothing_and_asks_for_descriptions_only(tmp_path):
 
 
 def test_a_faster_link_lowers_the_forecast_time(tmp_path):
-    setting = Setting(tmp_path, "2x2")
+    setting = Setting(tmp_path, "2x2", mechanism="mst")
     slow, fast = (forecast(setting.plan, setting.links, rate) for rate in (0.01, 100.0))
     waited, less = (said.seconds - said.traffic.calls * said.latency_s for said in (slow, fast))
     assert waited > less + 0.9 * slow.traffic.total / (0.01 * 2**20)
