@@ -138,7 +138,7 @@ def simulate(
         if Overlap.of(identifiers if key else None, overlap, shuffle, typos) is not None or record_wise:
             raise DataError("--dry-run: expected rows in the same order and no --record-wise; leave them out")
         _forecast(
-            binary.encode(table) if binary else table,
+            binary.encode(original.table) if binary else original.table,
             json_output,
             budget=budget,
             grid=grid,

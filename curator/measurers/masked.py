@@ -195,7 +195,7 @@ class MaskedMeasurer(ScoringMeasurer):
         self._multiplied: set[tuple[int, Chain]] = set()
         self._seeded: set[int] = set()
         self._ordered: set[int] = set()
-        self._sigmas: dict[tuple[Fraction, tuple[int, ...]], float] = {}
+        self._sigmas: dict[tuple[Fraction, tuple[int, ...], float], float] = {}
         self._asked = 0
         self._asking = asking or Asking()
         self._finder = LabelFinder(federation, terms, self._asking)
@@ -213,11 +213,10 @@ class MaskedMeasurer(ScoringMeasurer):
             return math.inf
         # A mechanism asks for thousands of cliques of few shapes.
         shape = grouped_shape(self.domain.shape(clique), groups) if interaction else ()
-        if (zcdp_rho, shape) not in self._sigmas:
-            self._sigmas[zcdp_rho, shape] = masked_sigma(
-                self._plan, self._unit, clique, zcdp_rho, interaction, groups
-            )
-        return self._sigmas[zcdp_rho, shape]
+        key = zcdp_rho, shape, factor_of(self._plan, clique)
+        if key not in self._sigmas:
+            self._sigmas[key] = masked_sigma(self._plan, self._unit, clique, zcdp_rho, interaction, groups)
+        return self._sigmas[key]
 
     def is_sampled(self, clique: Clique) -> bool:
         """See `Measurer.is_sampled`."""

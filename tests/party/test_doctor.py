@@ -129,7 +129,7 @@ def test_warns_of_certificates_thirty_days_before_they_end(home):
 def test_a_daemon_that_is_locked_and_does_not_answer_is_told_unless_it_dials(home):
     with home.claimed():
         (home.folder / SHAREABLE_LOG).write_text('{"event": "started", "code": "SERVING"}\nno JSON\n')
-        assert "with this party's certificate answers at" in faults(home, address="127.0.0.1:1")["daemon"]
+        assert "no daemon of this folder answers at" in faults(home, address="127.0.0.1:1")["daemon"]
         (home.folder / SHAREABLE_LOG).write_text('{"event": "started", "code": "DIALLING"}\n')
         assert "daemon" not in faults(home)
 
