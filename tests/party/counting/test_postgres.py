@@ -82,7 +82,10 @@ class TestPostgreSQL(CountingContract):
 
 
 class TestOverADBC(CountingContract):
+    """The SQL is that of PostgreSQL, whose every code is compared above."""
+
     loads = False
+    every = 6
     write = TestPostgreSQL.write
 
     @pytest.fixture(autouse=True)
