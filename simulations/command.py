@@ -134,58 +134,47 @@ def simulate(
     if binarise:
         check_coded(loaded)
     binary = Binarisation(loaded) if binarise else None
+    coded = binary.encode(original.table) if binary else original.table
+    aligned = Overlap.of(identifiers, overlap, shuffle, typos) is not None
+    asked: dict[str, Any] = {
+        "budget": budget,
+        "grid": grid,
+        "protocol": protocol,
+        "collusions": collusions,
+        "check": check,
+        "dealers": dealers,
+        "mechanism": chosen,
+        "workload": workload,
+        "target": target,
+        "adjacency": Adjacency.named(adjacency),
+        "rows": rows,
+        "bins_share": bins_share,
+    }
     if dry_run:
-        if Overlap.of(identifiers if key else None, overlap, shuffle, typos) is not None or record_wise:
+        if aligned or record_wise:
             raise DataError("--dry-run: expected rows in the same order and no --record-wise; leave them out")
-        _forecast(
-            binary.encode(original.table) if binary else original.table,
-            json_output,
-            budget=budget,
-            grid=grid,
-            protocol=protocol,
-            collusions=collusions,
-            check=check,
-            dealers=dealers,
-            mechanism=chosen,
-            workload=workload,
-            target=target,
-            adjacency=Adjacency.named(adjacency),
-            rows=rows,
-            bins_share=bins_share,
-        )
+        _forecast(coded, json_output, **asked)
         return
     if out is None:
         raise DataError("expected --out, the folder for the results, or --dry-run; got neither")
     files.check_folder(out, ["metrics.json", BINS])
     with process_for_checks() as checks, progress_bar(_STDERR) as report:
         result = run(
-            binary.encode(original.table) if binary else original.table,
-            budget=budget,
-            grid=grid,
-            protocol=protocol,
-            collusions=collusions,
-            check=check,
-            dealers=dealers,
-            mechanism=chosen,
-            workload=workload,
-            target=target,
-            adjacency=Adjacency.named(adjacency),
+            coded,
+            **asked,
             record_wise=record_wise,
-            rows=rows,
             identifiers=identifiers,
             overlap=overlap,
             shuffle=shuffle,
             typos=typos,
             population=population,
             alignment_rho=alignment_rho,
-            bins_share=bins_share,
             seed=seed,
             report=report,
             checks=checks,
         )
     if binary:
         result = replace(result, synthetic=binary.decode(result.synthetic))
-    aligned = Overlap.of(identifiers, overlap, shuffle, typos) is not None
     _write(out, result, source, loaded, seed, table_file, None if aligned else original.numbers)
     warning = files.formula_warning(result.synthetic.domain, table_file)
     if json_output:

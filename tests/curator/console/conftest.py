@@ -1,6 +1,7 @@
 """A curator with a plan over two institutions that nobody serves, and its console."""
 
 import contextlib
+import signal
 from functools import partial
 
 import pytest
@@ -26,8 +27,11 @@ def place(network, tmp_path):
 
 @pytest.fixture
 def operations():
+    # Tests that run in the background may ignore Ctrl-C; a console handles it, so its processes do not.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with contextlib.closing(Operations()) as made:
         yield made
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
