@@ -71,7 +71,8 @@ def decoded(table: Table, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         rng: draws values inside bins.
     """
     blocks = list(decoded_blocks(table, rng))
-    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+    # Each block's part of a column is let go when the column is whole.
+    return {name: np.concatenate([block.pop(name) for block in blocks]) for name in [*blocks[0]]}
 
 
 def decoded_blocks(table: Table, rng: np.random.Generator) -> Iterator[dict[str, NDArray[Any]]]:
