@@ -24,6 +24,7 @@ from ..common.keyring import (
     private_file,
     write_private,
 )
+from ..common.locks import exclusive
 from .ledger_format import create_database
 from .names import LEDGER as LEDGER
 from .names import SHAREABLE_LOG as SHAREABLE_LOG
@@ -286,13 +287,8 @@ class Home(ABC):
         Raises:
             DataError: a daemon is running.
         """
-        with (self.folder / "serve.lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise DataError(
-                    f"a {self.role} is already served from {self.folder}; stop it first"
-                ) from None
+        refusal = f"a {self.role} is already served from {self.folder}; stop it first"
+        with exclusive(self.folder / "serve.lock", refusal):
             yield
 
     def _latest(self) -> dict[str, Card]:

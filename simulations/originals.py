@@ -14,8 +14,8 @@ from ..common.data.table import Table, code_dtype
 from ..common.data.texts import TextColumn, has_open_categories
 from ..common.data.values import RawColumn
 from ..common.errors import DataError
+from ..curator.releasing.blocks import made_in_order
 from ..party.sources.source import FileSource
-from .ahead import made_ahead
 from .evaluation.distribution import Distribution
 
 _KEPT_BYTES = 2**27
@@ -44,7 +44,7 @@ def read_original(source: FileSource, domain: Domain) -> Original:
     codes: list[NDArray[np.unsignedinteger]] = []
     texts, numbers, room = {}, {}, _KEPT_BYTES
     columns = zip(domain.attributes, source.cells(domain), strict=True)
-    for attribute, read in zip(domain.attributes, made_ahead(_read, columns), strict=True):
+    for attribute, read in zip(domain.attributes, made_in_order(_read, columns), strict=True):
         codes.append(read.codes)
         if read.text is not None:
             texts[attribute.name] = read.text

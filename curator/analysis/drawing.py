@@ -174,7 +174,7 @@ class Drawing:
         Args:
             make: may be called in several threads.
         """
-        return made_in_order(partial(self._made, make), -(-self.rows // BLOCK))
+        return made_in_order(partial(self._made, make), range(-(-self.rows // BLOCK)))
 
     def _made(self, make: Callable[[Block], Made], place: int) -> Made:
         return make(self._block(place))

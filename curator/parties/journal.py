@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import secrets
@@ -19,6 +18,7 @@ from ...common.crypto.randomness import KEY_BYTES
 from ...common.errors import DataError, ProtocolError
 from ...common.formats import Format
 from ...common.keyring import check_database
+from ...common.locks import exclusive
 
 _DONE = "done"
 _FINISHED, _ABANDONED = b"finished", b"abandoned"
@@ -165,13 +165,7 @@ class Journal:
         Raises:
             DataError: another process runs it.
         """
-        with self._path.open("rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise DataError(
-                    f"the release in {self._path.parent} is already running; wait for it"
-                ) from None
+        with exclusive(self._path, f"the release in {self._path.parent} is already running; wait for it"):
             yield
 
     def _end(self, how: bytes) -> None:

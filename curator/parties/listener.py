@@ -8,7 +8,6 @@ user can open. It passes frames on without reading more than whether a call has 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import shutil
 import socket
 import tempfile
@@ -18,8 +17,9 @@ from pathlib import Path
 
 import grpc
 
-from ...common.errors import DataError, PartyUnavailable, ProtocolError
+from ...common.errors import PartyUnavailable, ProtocolError
 from ...common.keyring import read_private, write_private
+from ...common.locks import exclusive
 from ...common.wire import attached
 from ...common.wire.sending import Sending
 from ...common.wire.status import error_of, refuse
@@ -61,7 +61,8 @@ class Listener:
     ) -> None:
         self.names = frozenset(names.values())
         with contextlib.ExitStack() as stack:
-            stack.enter_context(_claimed(folder))
+            refusal = f"a listener already runs for {folder}; stop it first"
+            stack.enter_context(exclusive(folder / _LOCK, refusal))
             self._attachments = AttachmentServer(side, names, address, told)
             stack.callback(self._attachments.close)
             # The path of a socket has at most 107 bytes, too few for one in some curator's folder.
@@ -191,18 +192,3 @@ def _lending(
     server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(_SERVICE, {_LEND: handler})])
     server.add_secure_port(f"unix:{path}", grpc.local_server_credentials(grpc.LocalConnectionType.UDS))
     return server
-
-
-@contextlib.contextmanager
-def _claimed(folder: Path) -> Iterator[None]:
-    """Locks the folder against a second listener.
-
-    Raises:
-        DataError: one is running.
-    """
-    with (folder / _LOCK).open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise DataError(f"a listener already runs for {folder}; stop it first") from None
-        yield

@@ -1,29 +1,30 @@
-"""Work on a table block by block, two blocks at a time, with results in order and bounded memory."""
+"""Work on one item after the other, two at a time, with results in order and bounded memory."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 _WORKERS = 2
 
+Item = TypeVar("Item")
 Made = TypeVar("Made")
 
 
-def made_in_order(make: Callable[[int], Made], blocks: int) -> Iterator[Made]:
-    """What is made of each block, in order; two are made at a time, and at most three are in memory.
+def made_in_order(make: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:
+    """What is made of each item, in order; two are made at a time, and at most three are in memory.
 
     Args:
-        make: number of a block -> what is made of it; called in several threads.
-        blocks: number of blocks.
+        make: called in two threads.
+        items: such as the numbers of blocks; taken in the calling thread, while others are worked on.
     """
     waiting: deque[Future[Made]] = deque()
     workers = ThreadPoolExecutor(_WORKERS)
     try:
-        for place in range(blocks):
-            waiting.append(workers.submit(make, place))
+        for item in items:
+            waiting.append(workers.submit(make, item))
             if len(waiting) > _WORKERS:
                 yield waiting.popleft().result()
         while waiting:

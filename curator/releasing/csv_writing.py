@@ -57,7 +57,7 @@ def _lines(rows: pd.DataFrame) -> Iterator[memoryview]:
         some = slice(block * length, (block + 1) * length)
         return joined([cells(column[some]) for column in columns], alone=len(columns) == 1)
 
-    return made_in_order(lines, -(-len(rows) // length))
+    return made_in_order(lines, range(-(-len(rows) // length)))
 
 
 def cells(values: NDArray[Any]) -> pa.Array:

@@ -12,7 +12,7 @@ from ...common.data.attribute import Attribute
 from ...common.data.dates import bins_of
 from ...common.data.domain import Domain
 from ...common.data.values import RawColumn
-from ..ahead import made_ahead
+from ...curator.releasing.blocks import made_in_order
 from .distribution import Distribution, kolmogorov_distance
 from .values import Array, Values
 
@@ -105,7 +105,7 @@ def main_figures(
     compared = (
         (one, real[one.name] if one.name in real else next(cells), synthetic[one.name]) for one in held
     )
-    figures = dict(zip((one.name for one in held), made_ahead(_figures, compared), strict=True))
+    figures = dict(zip((one.name for one in held), made_in_order(_figures, compared), strict=True))
     return dict(sorted(figures.items(), key=lambda item: -item[1]["kolmogorov"]))
 
 
