@@ -13,7 +13,7 @@ from ...common.privacy.budget import Accountant, AnswerKind, Charge
 from ...common.privacy.cost import gaussian_cost, score_cost
 from ...common.protocols.partition import Partition
 from ...common.statement import Entry
-from ..measurers.masked import observers_of
+from ..measurers.planning import observers_of
 from .certificate import Certificate
 from .check import Check
 from .issuing import costs_of_steps, promised

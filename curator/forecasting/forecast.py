@@ -22,7 +22,7 @@ from ...common.protocols.masked.sampling import Sampling
 from ...common.protocols.registry import BUILT_IN
 from ..measurers.federation import FederationMeasurer
 from ..measurers.limits import is_too_large
-from ..measurers.masked import masked_sigma
+from ..measurers.planning import masked_sigma
 from ..mechanisms.parts.steps import Step
 from ..parties.alignments import Aligned
 from ..parties.client import Connection, PartyClient

@@ -16,8 +16,9 @@ from ...common.protocols.registry import INDICATOR, MASKED, TRUSTED
 from ..parties.asking import Asking
 from ..parties.federation import Federation
 from .federation import FederationMeasurer
-from .masked import MaskedMeasurer, masked_plan
+from .masked import MaskedMeasurer
 from .measurer import Measurer
+from .planning import masked_plan
 
 Plan = Callable[[Federation, Fraction, PrivacyUnit, int | None], Partition]
 """From the parties, the grant, the privacy unit and the collusions to tolerate (None for the default)."""

@@ -57,7 +57,7 @@ def test_after_a_restart_a_party_that_was_dealt_other_words_does_not_answer_the_
     measurer.measure([query])
     spent = [ledger.spent(RELEASE_ID) for ledger in ledgers]
     dies(curator)
-    measurer._forget()
+    measurer._products.forget()
     deal = Dealing._products
 
     def wrong(self, *args):
@@ -66,7 +66,7 @@ def test_after_a_restart_a_party_that_was_dealt_other_words_does_not_answer_the_
     monkeypatch.setattr(Dealing, "_products", wrong)
     measurer._asked = 0
     charge = measurer.accountant.charges[0]
-    measurer._prepare([(LONG, ())])
+    measurer._products.prepare([(LONG, ())])
     with pytest.raises(ProtocolError, match="answered from other values"):
         measurer._answer(query, charge)
     assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == spent
@@ -79,9 +79,9 @@ def test_after_a_restart_parties_that_were_dealt_the_same_words_give_the_same_su
     (first,) = measurer.measure([query])
     spent = [ledger.spent(RELEASE_ID) for ledger in ledgers]
     dies(curator)
-    measurer._forget()
+    measurer._products.forget()
     measurer._asked = 0
-    measurer._prepare([(LONG, ())])
+    measurer._products.prepare([(LONG, ())])
     again = measurer._answer(query, measurer.accountant.charges[0])
     assert again.values.tolist() == first.values.tolist()
     assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == spent
@@ -116,14 +116,14 @@ def test_dealing_twice_reveals_openings_only_without_salts(salted, monkeypatch):
     measurer = curator.measurer()
     chain = measurer._plan.chain(LONG, 0)[:2]
     left, right = measurer._plan.holders(chain, 0)
-    measurer._exchange(chain, 0)
+    measurer._products._exchange(chain, 0)
     mask = curator.session(right)._seeds.masks.child("mask", *labels(chain))
     words = mask.uniform(Ring(32), 0, RECORDS, measurer._plan.cells(chain))
     sealed = []
     for offset in (0, 1):
         dealt = words.astype(np.uint64) - np.uint64(offset)
         monkeypatch.setattr(Dealing, "_rows", lambda self, *args, dealt=dealt: iter([dealt]))
-        measurer._deal_rows(chain, 0)
+        measurer._products._deal_rows(chain, 0)
         _, *frames = streams.decode_payload(curator.open(right, chain, 3 - left - right))
         sealed.append(np.frombuffer(b"".join(frames)[: words.nbytes], dtype=np.uint32))
     other = (sealed[0] ^ sealed[1] == 2**32 - 1).reshape(RECORDS, *map(DOMAIN.cells, chain))

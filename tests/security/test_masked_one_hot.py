@@ -14,8 +14,8 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError, DeliveriesLost, ProtocolError
 from dpmosaic.common.messages import DeliveryKind, MultiplyRequest
-from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.curator.measurers.products import Products
 from dpmosaic.curator.parties.client import PartyClient
 from support.taps import Curator
 from support.terms import RELEASE_ID
@@ -106,7 +106,7 @@ def test_honest_parties_are_never_refused_and_their_answers_are_exact():
 
 def test_a_party_multiplies_nothing_that_was_not_checked(monkeypatch):
     """A curator that leaves the check out gets no product."""
-    monkeypatch.setattr(MaskedMeasurer, "_check", lambda *args: None)
+    monkeypatch.setattr(Products, "_check", lambda *args: None)
     with pytest.raises(DeliveriesLost, match="whose proof was not delivered"):
         measured(release()[1])
 
@@ -123,9 +123,9 @@ def test_another_opening_after_the_check_is_not_multiplied(monkeypatch):
             matrix = own._matrix
             own._matrix = lambda *asked: (2 * block for block in matrix(*asked))
             with monkeypatch.context() as patched:
-                patched.setattr(MaskedMeasurer, "_check", lambda *args: None)
-                measurer._opened.clear()
-                measurer._open(0, (("a",),), 1)
+                patched.setattr(Products, "_check", lambda *args: None)
+                measurer._products._opened.clear()
+                measurer._products._open(0, (("a",),), 1)
         multiply(self, request)
 
     monkeypatch.setattr(PartyClient, "multiply", again)
@@ -158,9 +158,9 @@ def test_coins_are_fresh_for_every_opening(monkeypatch):
         relay(self, sender, request, recipient)
 
     monkeypatch.setattr(PartyClient, "relay_dealt", seen)
-    measurer._prepare([(DOMAIN.names, ())])
-    measurer._forget()
-    measurer._prepare([(DOMAIN.names, ())])
+    measurer._products.prepare([(DOMAIN.names, ())])
+    measurer._products.forget()
+    measurer._products.prepare([(DOMAIN.names, ())])
     assert len(set(coins)) == len(coins) == 4
 
 

@@ -46,7 +46,7 @@ def unchecked(monkeypatch):
 
 def dealt_rows(dealers=0):
     """Takes the steps of a marginal of three parties up to the answer."""
-    Curator(table_of("random"), "1x3", dealers=dealers).measurer()._prepare([(LONG, ())])
+    Curator(table_of("random"), "1x3", dealers=dealers).measurer()._products.prepare([(LONG, ())])
 
 
 @pytest.mark.parametrize("bits", [32, 64])
@@ -76,9 +76,9 @@ def test_a_failed_product_stays_refused_when_it_is_dealt_as_written(monkeypatch)
     with monkeypatch.context() as patched:
         wrong_rows(patched, measurer._plan.dealers_of(0)[0], 0)
         with pytest.raises(ProtocolError, match="passes its check"):
-            measurer._prepare([(LONG, ())])
+            measurer._products.prepare([(LONG, ())])
     with pytest.raises(ProtocolError, match="passes its check"):
-        measurer._prepare([(LONG, ())])
+        measurer._products.prepare([(LONG, ())])
 
 
 def test_rows_that_were_not_checked_are_not_used(monkeypatch):
@@ -158,12 +158,12 @@ def test_an_owner_sends_the_same_words_whenever_a_check_is_repeated(bits):
     owner, receiver = measurer._plan.holders(chain, 0)
     answers = []
     for _ in range(2):
-        measurer._begin(0)
+        measurer._products.begin(0)
         rows = curator.session(owner)._row_products
         answers.append(b"".join(rows._answered(chain, receiver)))
         for link in curator.links:
             link.connection.restart()
-        measurer._forget()
+        measurer._products.forget()
     assert answers[0] == answers[1]
 
 
@@ -183,7 +183,7 @@ def test_a_receiver_reads_codes_from_a_check_only_without_its_mask(hidden, monke
     measurer = curator.measurer()
     ring, chain = measurer._plan.ring, measurer._plan.chain(LONG, 0)[:2]
     owner, receiver = measurer._plan.holders(chain, 0)
-    measurer._exchange(chain, 0)
+    measurer._products._exchange(chain, 0)
     answered = b"".join(curator.session(owner)._row_products._answered(chain, receiver))
     sent = np.frombuffer(answered, dtype=np.uint64).reshape(RECORDS + 1, -1)[:-1]
     (opened,) = curator.session(receiver)._openings.blocks((owner, chain[:1]), RECORDS)

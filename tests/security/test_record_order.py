@@ -15,6 +15,7 @@ from dpmosaic.common.messages import Delivery, DeliveryKind, OpeningRequest
 from dpmosaic.common.wire import queries, streams
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.curator.measurers.products import Products
 from dpmosaic.curator.parties.asking import Asking
 from dpmosaic.curator.parties.federation import connect
 from dpmosaic.party.institution import Institution, Rules
@@ -115,7 +116,7 @@ def test_rows_in_one_order_are_counted():
 
 def test_a_party_opens_nothing_before_every_tag_of_its_slice_came(monkeypatch):
     """A curator that leaves the comparison out gets nothing, whatever else it relays."""
-    monkeypatch.setattr(MaskedMeasurer, "_compare_order", lambda self, number: None)
+    monkeypatch.setattr(Products, "_compare_order", lambda self, number: None)
     found = Slice(clinic=SHIFTED)
     measurer = found.measurer()
     with pytest.raises(DeliveriesLost, match="order of the records was not compared"):

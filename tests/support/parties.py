@@ -16,7 +16,8 @@ from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
 from dpmosaic.common.protocols.registry import MASKED
 from dpmosaic.common.wire.refusals import decode_refusal, encode_refusal
 from dpmosaic.curator.measurers.federation import FederationMeasurer
-from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
+from dpmosaic.curator.measurers.masked import MaskedMeasurer
+from dpmosaic.curator.measurers.planning import masked_plan
 from dpmosaic.curator.parties.federation import connect
 from dpmosaic.party.institution import Institution, Rules
 from dpmosaic.party.ledger import Ledger

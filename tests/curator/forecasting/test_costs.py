@@ -17,7 +17,7 @@ from dpmosaic.common.protocols.partition import RosterEntry
 from dpmosaic.curator.forecasting.costs import larger, role_costs, usual
 from dpmosaic.curator.forecasting.outlook import outlook
 from dpmosaic.curator.forecasting.traffic import masked_traffic
-from dpmosaic.curator.measurers.masked import masked_sigma
+from dpmosaic.curator.measurers.planning import masked_sigma
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 
 RECORDED = Path(__file__).parents[3] / "benchmarks" / "scale.csv"

@@ -12,7 +12,7 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError, MosaicError
 from dpmosaic.common.protocols.alignment.alignment import Population
 from dpmosaic.common.protocols.masked import products
-from dpmosaic.curator.measurers import masked
+from dpmosaic.curator.measurers import products as sent
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.asking import Asking
 from dpmosaic.curator.parties.client import PartyClient
@@ -271,7 +271,7 @@ def test_products_of_many_columns_are_asked_in_several_messages(monkeypatch):
         multiply(client, request)
 
     monkeypatch.setattr(PartyClient, "multiply", multiplied)
-    monkeypatch.setattr(masked, "_MOST_NAMED", 40)
+    monkeypatch.setattr(sent, "_MOST_NAMED", 40)
     table, pairs = table_of(), [("a", "c"), ("a", "d"), ("b", "c"), ("b", "d")]
     measurer = measurer_of("masked", "1x2", EXACT, table)
     found = measurer.measure([Query(c, EXACT / 4, "test", groups=groups_of(c)) for c in pairs])

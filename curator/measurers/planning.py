@@ -1,0 +1,150 @@
+"""What a release with the protocol `masked` agrees on, and the noise that its answers get."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from ...common.data.domain import Clique
+from ...common.data.grouping import Groups, grouped_shape
+from ...common.errors import DataError
+from ...common.privacy.cost import Neighbours, PrivacyUnit, coarser_sigma, gaussian_sigma, grid_of
+from ...common.privacy.distributed import DistributedNoise
+from ...common.protocols.masked.dealers import DealerEntry
+from ...common.protocols.masked.plan import MaskedPlan
+from ...common.protocols.masked.ring import Ring
+from ...common.protocols.masked.trust import assumed
+from ..parties.federation import Federation
+from .measurer import Observer
+from .size import NoisySize
+
+LARGEST = 3
+"""Times the number of records: bounds all counts, and all distances to a rounded reference."""
+
+_LEAST_PARTIES = 3
+"""With so many parties, all evaluators of scores are parties; with two, evaluator 0 is the first dealer."""
+
+_INTERACTION = 3
+"""The ring has room for interactions of at most this many attributes, each with at most ..."""
+
+_INTERACTION_SHARE = Fraction(1, 4)
+"""... this share of the budget; an interaction that it has no room for gets more noise, and costs less."""
+
+
+def masked_plan(
+    federation: Federation, granted: Fraction, adjacency: Neighbours, tolerated: int | None = None
+) -> MaskedPlan:
+    """The plan of a release over these parties.
+
+    Args:
+        federation: the parties.
+        granted: upper limit of the costs of all queries together, zCDP; it bounds the noise from below.
+        adjacency: which tables are neighbours.
+        tolerated: number of parties that may collude; by default one, or zero for a single party.
+
+    Raises:
+        BudgetError: no honest party would be left.
+    """
+    partition = federation.partition
+    roster = partition.roster
+    if tolerated is None:
+        tolerated = min(1, len(roster) - 1)
+    sigma = gaussian_sigma(granted, adjacency)
+    # The scale of the noise is at most 512 in units of 1/grid.
+    noise = DistributedNoise(len(roster), tolerated).largest(512.0)
+    records = sum(federation.record_counts)
+    grid = grid_of(sigma)
+    # A record changes an interaction by at least 2^(-k/2), so its grid may be finer by this factor.
+    coarser = grid_of(gaussian_sigma(granted * _INTERACTION_SHARE, adjacency))
+    differences = (coarser << math.ceil(_INTERACTION / 2)) * records + (noise << _INTERACTION)
+    ring = Ring.holding(max(grid * LARGEST * records + noise, differences))
+    # Two colluding evaluators would see the values that they evaluate.
+    evaluators = _evaluators(len(roster)) if len(roster) > 1 and tolerated <= 1 else ()
+    return MaskedPlan(
+        partition.domain,
+        roster,
+        tolerated,
+        ring,
+        evaluators,
+        _dealers(federation, bool(evaluators)),
+        alignment=partition.alignment,
+        chosen=partition.chosen,
+    )
+
+
+def _dealers(federation: Federation, scores: bool) -> tuple[DealerEntry, ...]:
+    """The dealers of the plan: none if every slice has one party and no dealer evaluates scores.
+
+    Raises:
+        DataError: the release needs a dealer, and there is none.
+    """
+    evaluates = scores and len(federation.members) == _LEAST_PARTIES - 1
+    if not evaluates and all(len(members) == 1 for members in federation.slices):
+        return ()
+    if not federation.dealers:
+        raise DataError("the release needs dealers, and the plan names none; name one or three in dealers")
+    return tuple(dealer.entry for dealer in federation.dealers)
+
+
+def _evaluators(parties: int) -> tuple[int, int, int]:
+    """Places of the evaluators: the party in the middle, the first and the last; of two, the dealer first."""
+    return (parties // 2 if parties >= _LEAST_PARTIES else parties, 0, parties - 1)
+
+
+def masked_sigma(
+    plan: MaskedPlan,
+    adjacency: Neighbours,
+    clique: Clique,
+    zcdp_rho: Fraction,
+    interaction: bool = False,
+    groups: Groups = (),
+) -> float:
+    """Standard deviation of every cell at this cost; infinite if the openings exceed their limit."""
+    if not plan.feasible(clique, groups):
+        return math.inf
+    shape = grouped_shape(plan.domain.shape(clique), groups) if interaction else ()
+    scale = scale_of(plan, gaussian_sigma(zcdp_rho, adjacency, shape), shape)
+    return factor_of(plan, clique) * plan.noise.total_sigma(scale)
+
+
+def factor_of(plan: MaskedPlan, clique: Clique) -> float:
+    """What answers for a clique, and their noise, are multiplied by: rows for each row that answers."""
+    return plan.sampling.factor if plan.sampling is not None and plan.is_sampled(clique) else 1.0
+
+
+def scale_of(plan: MaskedPlan, sigma: float, shape: tuple[int, ...]) -> float:
+    """A scale of noise; for an interaction the least one from `sigma` on that the ring has room for."""
+    while shape and not plan.ring.holds(plan.largest(sigma, interaction=shape)) and grid_of(sigma) > 1:
+        sigma = coarser_sigma(sigma)
+    return sigma
+
+
+def observers_of(plan: MaskedPlan) -> tuple[Observer, ...]:
+    """The noise and the assumptions against each observer."""
+    factor, parties, tolerated = plan.noise.factor, len(plan.roster), plan.tolerated
+    dealing = assumed(plan)
+    observers = [
+        Observer("the public", "every party adds its noise", factor),
+        Observer("the curator", dealing or "every party adds its noise", factor),
+    ]
+    if tolerated:
+        observers.append(
+            Observer(
+                f"up to {tolerated} of the {parties} parties together, with the public's view",
+                "; ".join(filter(None, [f"at most {tolerated} of the parties collude", dealing])),
+                1.0,
+            )
+        )
+    return tuple(observers)
+
+
+def noisy_size(plan: MaskedPlan, unit: PrivacyUnit) -> NoisySize | None:
+    """What the alignment says of the number of people everywhere; None if marginals do not say more.
+
+    With the population anywhere, sums of marginals contain the same noisy numbers of people.
+    """
+    alignment = plan.alignment
+    if alignment is None or plan.absent:
+        return None
+    found = sum(counts[-1] for counts in alignment.people)
+    return NoisySize(found, plan.slice_count * alignment.sigma(unit) ** 2)
