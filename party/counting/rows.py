@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,12 +20,13 @@ from ...common.data.coding import Coding
 from ...common.data.counting import Counts, Group, Kept, pairs_of_joints, two_different
 from ...common.data.domain import Clique, Domain
 from ...common.data.grouping import Grouping, Groups, grouped_shape
-from ...common.data.table import Table
 from ...common.data.texts import has_open_categories, unlisted
 from .codes import Codes, changed, keep_codes
 from .engine import Check, Engine, Lost, run
 from .names import code_of, text_of
+from .people import NOBODY, People, order_of, texts_of, used_rows
 from .pieces import pieces_of_codes
+from .placed import PlacedSpool, Positions
 from .spool import Spool, SpooledRows
 from .trees import code_of_number, code_of_text, whole
 
@@ -44,9 +45,10 @@ class Connection:
         domain: the columns, and meaning of the codes.
         timeout_s: seconds that a statement may take.
         folder: where codes of single rows are written; see `Spool`.
+        people: which rows of one person are used, and what names them.
 
     Raises:
-        DataError: see `keep_codes`; or the engine cannot be reached.
+        DataError: see `keep_codes` and `used_rows`; or the engine cannot be reached.
     """
 
     def __init__(
@@ -55,17 +57,19 @@ class Connection:
         domain: Domain,
         timeout_s: float,
         folder: Path | None = None,
+        people: People = NOBODY,
     ) -> None:
         self._connect = connect
         self.domain = domain
         """The columns, and meaning of the codes."""
         self._timeout_s = timeout_s
         self._folder = folder
+        self._people = people
         self._lock = threading.Lock()
         self._codes: Codes | None = None
-        self._table: Table | None = None
         self._spooling = threading.Lock()
         self._spool: Callable[[], Spool | None] = lambda: None
+        self._placed: weakref.WeakValueDictionary[str, PlacedSpool] = weakref.WeakValueDictionary()
         self.digest = ""
         """Of the codes, as of the party's start; see `Codes`."""
         first = self._kept(_wanted)
@@ -89,11 +93,13 @@ class Connection:
                 self.close()
             return self._answer(question, check)
 
-    def loaded(self, check: Check) -> Table:
-        """All rows, in memory from then on."""
-        if self._table is None:
-            self._table = self.ask(Codes.loaded, check)
-        return self._table
+    def order(self) -> bytes:
+        """The digest of the keys in row order; see `order_digest`."""
+        return self.ask(order_of, _wanted)
+
+    def texts(self, column: str) -> Iterable[str]:
+        """The text of each row in a column that names people, in order; read anew each time."""
+        return _Texts(self, column)
 
     def spooled(self, check: Check) -> Spool:
         """The codes of all rows on disk, which releases share while any of them reads rows."""
@@ -102,6 +108,19 @@ class Connection:
             if spool is None:
                 spool = self.ask(lambda codes: codes.spooled(self._folder), check)
                 self._spool = weakref.ref(spool)
+            return spool
+
+    def placed(self, alignment_id: str, positions: Positions, size: int, check: Check) -> PlacedSpool:
+        """The codes of aligned rows on disk, which releases by one alignment share; see `PlacedSpool`."""
+        with self._spooling:
+            spool = self._placed.get(alignment_id)
+            if spool is None:
+
+                def made(codes: Codes) -> PlacedSpool:
+                    ranges = codes.batches(codes.coded_names)
+                    return PlacedSpool(self._folder, self.domain, ranges, positions, size)
+
+                spool = self._placed[alignment_id] = self.ask(made, check)
             return spool
 
     def _answer(self, question: Callable[[Codes], Result], check: Check) -> Result:
@@ -119,7 +138,7 @@ class Connection:
         if self._codes is None:
             engine = self._connect()
             try:
-                codes: Codes = self._run(engine, lambda: keep_codes(engine, self.domain), check)
+                codes: Codes = self._run(engine, lambda: self._encoded(engine), check)
                 if self.digest not in ("", codes.digest):
                     raise changed(engine)
             except BaseException:
@@ -127,6 +146,9 @@ class Connection:
                 raise
             self._codes = codes
         return self._codes
+
+    def _encoded(self, engine: Engine) -> Codes:
+        return used_rows(keep_codes(engine, self.domain, self._people.columns), self._people)
 
     def _run(self, engine: Engine, statement: Callable[[], Result], check: Check) -> Result:
         result: Result = run(engine, statement, check, self._timeout_s)
@@ -137,6 +159,26 @@ class Connection:
         if self._codes is not None:
             self._codes.engine.close()
         self._codes = None
+
+
+class _Texts(Iterable[str]):
+    """Texts of a column, asked for some rows at a time."""
+
+    def __init__(self, connection: Connection, column: str) -> None:
+        self._connection = connection
+        self._column = column
+
+    def __iter__(self) -> Iterator[str]:
+        batches: Iterator[list[str]] | None = None
+
+        def following(codes: Codes) -> list[str] | None:
+            nonlocal batches
+            if batches is None:
+                batches = texts_of(codes, self._column)
+            return next(batches, None)
+
+        while (texts := self._connection.ask(following, _wanted)) is not None:
+            yield from texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,10 +201,15 @@ class CountedRows:
 
     @classmethod
     def connected(
-        cls, connect: Callable[[], Engine], domain: Domain, timeout_s: float, folder: Path | None = None
+        cls,
+        connect: Callable[[], Engine],
+        domain: Domain,
+        timeout_s: float,
+        folder: Path | None = None,
+        people: People = NOBODY,
     ) -> CountedRows:
         """All columns of a domain; see `Connection`."""
-        return cls(Connection(connect, domain, timeout_s, folder), domain)
+        return cls(Connection(connect, domain, timeout_s, folder, people), domain)
 
     @property
     def record_count(self) -> int:
@@ -197,7 +244,7 @@ class CountedRows:
         """Exact counts, shape (n_r,); see `Table.marginal`."""
         names = tuple(clique)
         shape = grouped_shape(self.domain.shape(names), groups)
-        cell = self._cell(names, groups)
+        cell = self.cell(names, self.domain, groups)
         return self._ask(lambda codes: codes.counts(cell, math.prod(shape)))
 
     def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
@@ -219,24 +266,20 @@ class CountedRows:
         """
         return self._spooled.cell_codes(clique, start, stop, groups)
 
-    def unlisted(self, name: str) -> tuple[list[str], NDArray[np.int64]]:
-        """Texts of open categories that could become labels, and the rows of each; see `texts.unlisted`."""
+    def unlisted(
+        self, name: str, used: NDArray[np.bool_] | None = None
+    ) -> tuple[list[str], NDArray[np.int64]]:
+        """Texts of open categories that could become labels, and the rows of each; see `texts.unlisted`.
+
+        Args:
+            name: of the attribute.
+            used: the rows that count, shape (rows,); None for all.
+        """
         attribute = self.connection.domain[name]
         assert has_open_categories(attribute), "the terms were checked"
-        return unlisted(attribute, *self._texts(name))
-
-    def loaded(self) -> Table:
-        """All rows, in memory from then on.
-
-        Raises:
-            DataError: the source does not say in which order they come; or see `Connection.ask`.
-        """
-        return self._table
-
-    @cached_property
-    def _table(self) -> Table:
-        table = self.connection.loaded(self.check).project(self.domain.names)
-        return table if self.coding is None else self.coding.table(table)
+        if used is None:
+            return unlisted(attribute, *self._texts(name))
+        return unlisted(attribute, *self._ask(lambda codes: codes.texts_of(name, used)))
 
     @cached_property
     def _spooled(self) -> SpooledRows:
@@ -257,12 +300,18 @@ class CountedRows:
         found = pairs_of_joints(joint, self.record_count, sizes, pairs)
         return found | {clique: self.marginal(clique) for clique in cliques if clique not in found}
 
-    def _cell(self, names: Clique, groups: Groups) -> exp.Expr:
-        """The number of the cell of each row."""
+    def cell(self, names: Clique, domain: Domain, groups: Groups) -> exp.Expr:
+        """The number of the cell of each row, from columns of codes.
+
+        Args:
+            names: the attributes.
+            domain: sizes of the codes: those of these rows, or larger ones.
+            groups: groups of codes.
+        """
         cell: exp.Expr = whole(0)
         for place, name in enumerate(names):
             labels = groups[place] if groups else ()
-            size = max(labels) + 1 if labels else self.domain[name].size
+            size = max(labels) + 1 if labels else domain[name].size
             code = exp.cast(self._code(name, labels), "bigint")
             cell = (
                 code

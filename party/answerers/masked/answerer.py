@@ -22,10 +22,9 @@ from ....common.messages import (
 from ....common.protocols.masked.plan import Chain, MaskedPlan
 from ....common.wire.streams import encode_answer
 from ...account import Account
-from ...held import loaded
+from ...held import placed
 from ...institution import Institution
 from ..answerer import Answerer
-from ..placed import PlacedTable
 from ..scores import LocalScores, ScoreRun
 from .scores import SharedScores
 from .session import MaskedSession
@@ -187,9 +186,9 @@ class MaskedAnswerer(Answerer):
         held = self.institution.table.project(plan.roster[self._place()].attributes)
         if plan.alignment is None:
             return held
-        placement = self.account.placement(plan.alignment.alignment_id)
+        alignment_id = plan.alignment.alignment_id
         domain = plan.domain.project(held.domain)
-        return PlacedTable(loaded(held), placement.positions, placement.size, domain, plan.absent)
+        return placed(held, alignment_id, self.account.placement(alignment_id), domain, plan.absent)
 
 
 def _plan(terms: ReleaseTerms) -> MaskedPlan:

@@ -14,8 +14,9 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError
 from dpmosaic.party.counting.codes import Codes
 from dpmosaic.party.counting.duck import DuckEngine
+from dpmosaic.party.counting.folders import empty
 from dpmosaic.party.counting.rows import CountedRows
-from dpmosaic.party.counting.spool import Spool, SpooledRows, empty
+from dpmosaic.party.counting.spool import Spool, SpooledRows
 from dpmosaic.party.sources.source import FileSource
 
 DOMAIN = Domain.coded({"a": 3, "b": 300})
@@ -36,7 +37,7 @@ def ranges(rows, sizes):
 
 
 def files(folder):
-    return sorted(path for path in folder.rglob("*") if path.is_file())
+    return sorted(folder.rglob("*.parquet"))
 
 
 @settings(max_examples=30)
