@@ -11,9 +11,12 @@ from ..common.data.rows import Rows
 from ..common.data.table import Table
 from ..common.data.texts import has_open_categories
 from ..common.errors import DataError
+from ..common.protocols.masked.plan import MaskedPlan
 from .answerers.placed import PlacedRows, PlacedTable
 from .counting.engine import Check
+from .counting.placed import placed_bytes
 from .counting.rows import CountedRows
+from .counting.spool import spool_bytes
 from .ledger_rows import Placement
 
 HeldRows = Table | CountedRows
@@ -47,6 +50,23 @@ def recoded(rows: HeldRows, coding: Coding) -> HeldRows:
 def watched(rows: HeldRows, check: Check) -> HeldRows:
     """The rows for a release; an engine stops counting when `check` raises."""
     return rows if isinstance(rows, Table) else rows.watched(check)
+
+
+def bytes_on_disk(rows: HeldRows, plan: MaskedPlan, number: int) -> int:
+    """What codes of single rows need on disk in a release: an upper bound that follows from public facts.
+
+    Args:
+        rows: all rows of the party.
+        plan: plan of the release.
+        number: of the party's slice.
+    """
+    if isinstance(rows, Table):
+        return 0
+    domain, records = rows.connection.domain, plan.records(number)
+    if plan.alignment is not None:
+        return placed_bytes(domain, records)
+    opened = len(plan.members(number)) > 1 or plan.sampling is not None
+    return spool_bytes(domain, records) if opened else 0
 
 
 def check_ready(rows: HeldRows) -> None:

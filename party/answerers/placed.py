@@ -8,6 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +62,7 @@ class PlacedTable:
         cells = np.zeros(rows.size, dtype=np.int64)
         for place, name in enumerate(clique):
             size = self.domain[name].size
-            codes = np.full(rows.size, size - 1, dtype=np.int64)
+            codes: NDArray[np.integer[Any]] = np.full(rows.size, size - 1, dtype=np.int64)
             codes[held] = self._table.column(name)[rows[held]]
             codes, size = grouped(codes, size, groups[place] if groups else ())
             cells *= size

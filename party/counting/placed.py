@@ -15,7 +15,7 @@ from ...common.data.table import Table, code_dtype
 from ...common.data.texts import has_open_categories
 from ..sources.source import quoted_file
 from .names import code_of, text_of
-from .spool import Spool
+from .spool import Spool, spool_bytes
 
 _POSITION = "position"
 
@@ -25,11 +25,24 @@ _AT_ONCE = 2**18
 _SORTING = "sorting.duckdb"
 """The database in which rows are sorted; deleted when they are."""
 
+_POSITION_BYTES = 4
+
 _TYPES = {1: "UTINYINT", 2: "USMALLINT", 4: "UINTEGER"}
 """DuckDB's types of codes, by their size in bytes."""
 
 Positions = Callable[[int, int], NDArray[np.int32]]
 """The position of each of the rows start to stop - 1; -1 for a row that is not used."""
+
+
+def placed_bytes(domain: Domain, size: int) -> int:
+    """Bytes on disk while rows at positions are sorted, and more than those of the files after it.
+
+    Args:
+        domain: meaning of the codes.
+        size: number of positions.
+    """
+    # Unsorted, on disk while they are sorted, and sorted or in files.
+    return 3 * (spool_bytes(domain, size) + _POSITION_BYTES * size)
 
 
 class PlacedSpool(Spool):

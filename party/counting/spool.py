@@ -18,7 +18,7 @@ from ...common.data.coding import Coding
 from ...common.data.domain import Clique, Domain
 from ...common.data.grouping import Groups
 from ...common.data.table import Table, code_dtype
-from ...common.data.texts import TextColumn, has_open_categories
+from ...common.data.texts import LONGEST_LABEL, TextColumn, has_open_categories
 from ...common.errors import DataError
 from ..sources.source import CONFIG, quoted, quoted_file
 from .folders import PrivateFolder
@@ -26,6 +26,15 @@ from .names import code_of, text_of
 
 _MEMORY = "128MB"
 """What DuckDB may hold in memory while it writes, sorts and reads codes; those beyond are on disk."""
+
+_CODE_BYTES = 4
+"""Of a code in a file: Parquet has no smaller whole numbers."""
+
+_COLUMN_BYTES = 1 << 12
+"""Of what describes a column of a file."""
+
+_FEWEST_ROWS = 2**16
+"""Rows of a range, of all but the last."""
 
 _KEPT = 2
 """Ranges in memory: of one reader, and of another beside it."""
@@ -120,6 +129,18 @@ class Spool:
                 "expected codes of rows that can be written to disk and read again, got an error; make room, "
                 "and leave the party's temporary files alone"
             ) from None
+
+
+def spool_bytes(domain: Domain, rows: int) -> int:
+    """Bytes of the files of a spool: an upper bound, unless texts of open categories are long.
+
+    Args:
+        domain: meaning of the codes.
+        rows: their number.
+    """
+    texts = sum(map(has_open_categories, domain.attributes))
+    of_row = _CODE_BYTES * len(domain) + LONGEST_LABEL * texts
+    return rows * of_row + (rows // _FEWEST_ROWS + 1) * (len(domain) + texts) * _COLUMN_BYTES
 
 
 class SpooledRows:
