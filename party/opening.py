@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 def opened(home: PartyHome) -> Iterator[Opened]:
     """The party, after its rows are read."""
     settings = Settings.load(home.folder)
-    empty(home.folder / CODES)
     with (
         contextlib.closing(settings.workers),
         contextlib.closing(Ledger(home.folder / LEDGER)) as ledger,
@@ -79,6 +78,7 @@ def party_of(home: PartyHome, settings: Settings, ledger: Ledger, approvals: App
     """The party; reads its rows, or has them encoded where they are."""
     curators = [known.curator.identity for known in home.trusted()]
     rules = Rules(settings.policy, home.pinned(), curators, approvals)
+    empty(home.folder / CODES)
     people = People(settings.key, settings.policy.max_rows_per_person, settings.identifiers)
     rows, order, identifiers = records_of(
         settings.source(), settings.domain, people, settings.timeout_s, home.folder / CODES
