@@ -1,4 +1,4 @@
-"""Codes of rows are on the disk of a party while it runs: SIGKILL leaves them, and the next start deletes them."""
+"""Codes of rows on the disk of a party: SIGKILL leaves them there, and its next start deletes them."""
 
 import signal
 import subprocess
