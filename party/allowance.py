@@ -143,7 +143,7 @@ class Allowance:
 
     Attributes:
         memory: products, shares and score queries; not blocks of rows, which have a fixed size.
-        disk: openings and dealt rows.
+        disk: openings, dealt rows, and codes of single rows, which releases may share but count each.
         processors: seconds of its steps.
         max_queries: largest number of its queries.
     """

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from ..common.errors import DataError, MosaicError
-from .counting.catalogue import engine_of
+from .counting.folders import empty
+from .counting.people import People
 from .counting.rows import CountedRows
 from .disk import check_room
 from .home import PartyHome
+from .names import CODES
 from .policy_file import Settings
-from .records import read_records
+from .records import records_of
 from .sources.checking import Finding, check_rows
 from .sources.query import QuerySource
 from .sources.source import FileSource, Source
@@ -52,19 +55,18 @@ def check_home(home: PartyHome) -> Iterator[Finding]:
         found = list(check_rows(source, settings.domain, named))
         yield from found
         if not lacking and not any(finding.refused for finding in found):
-            yield from _refused("key", lambda: _read(source, settings))
+            yield from _refused("key", lambda: _read(source, settings, home.folder / CODES))
     elif not lacking:
-        yield from _refused("source", lambda: _read(source, settings))
+        yield from _refused("source", lambda: _read(source, settings, home.folder / CODES))
 
 
-def _read(source: Source, settings: Settings) -> None:
+def _read(source: Source, settings: Settings, folder: Path) -> None:
     """Reads the rows as the daemon does."""
-    connect = engine_of(source)
-    if connect is None or settings.key is not None or settings.identifiers:
-        most = settings.policy.max_rows_per_person
-        read_records(source, settings.domain, settings.key, most, settings.identifiers)
-    else:
-        CountedRows.connected(connect, settings.domain, settings.timeout_s).close()
+    empty(folder)
+    people = People(settings.key, settings.policy.max_rows_per_person, settings.identifiers)
+    rows, _, _ = records_of(source, settings.domain, people, settings.timeout_s, folder)
+    if isinstance(rows, CountedRows):
+        rows.close()
 
 
 def _refused(where: str, check: Callable[[], None]) -> Iterator[Finding]:

@@ -6,23 +6,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..common.data.coding import Coding
+from ..common.data.domain import Domain
+from ..common.data.rows import Rows
 from ..common.data.table import Table
 from ..common.data.texts import has_open_categories
 from ..common.errors import DataError
+from ..common.protocols.masked.plan import MaskedPlan
+from .answerers.placed import PlacedRows, PlacedTable
 from .counting.engine import Check
+from .counting.placed import placed_bytes
 from .counting.rows import CountedRows
+from .counting.spool import spool_bytes
+from .ledger_rows import Placement
 
 HeldRows = Table | CountedRows
-"""Rows as codes. Both give exact marginals; of an engine, single rows are loaded when they are asked for."""
+"""Rows as codes. Both give exact marginals; of an engine, codes of single rows are on disk."""
 
 
-def loaded(rows: HeldRows) -> Table:
-    """All rows, in memory from then on.
+def placed(rows: HeldRows, alignment_id: str, placement: Placement, domain: Domain, absent: bool) -> Rows:
+    """The rows at the positions of an alignment.
 
-    Raises:
-        DataError: see `CountedRows.loaded`.
+    Args:
+        rows: the rows, without attributes that are not asked for.
+        alignment_id: id of the alignment.
+        placement: where it puts them.
+        domain: see `PlacedTable`.
+        absent: see `PlacedTable`.
     """
-    return rows if isinstance(rows, Table) else rows.loaded()
+    if isinstance(rows, Table):
+        return PlacedTable(rows, placement.positions, placement.size, domain, absent)
+    return PlacedRows(rows, alignment_id, placement, domain, absent)
 
 
 def recoded(rows: HeldRows, coding: Coding) -> HeldRows:
@@ -37,6 +50,23 @@ def recoded(rows: HeldRows, coding: Coding) -> HeldRows:
 def watched(rows: HeldRows, check: Check) -> HeldRows:
     """The rows for a release; an engine stops counting when `check` raises."""
     return rows if isinstance(rows, Table) else rows.watched(check)
+
+
+def bytes_on_disk(rows: HeldRows, plan: MaskedPlan, number: int) -> int:
+    """What codes of single rows need on disk in a release: an upper bound that follows from public facts.
+
+    Args:
+        rows: all rows of the party.
+        plan: plan of the release.
+        number: of the party's slice.
+    """
+    if isinstance(rows, Table):
+        return 0
+    domain, records = rows.connection.domain, plan.records(number)
+    if plan.alignment is not None:
+        return placed_bytes(domain, records)
+    opened = len(plan.members(number)) > 1 or plan.sampling is not None
+    return spool_bytes(domain, records) if opened else 0
 
 
 def check_ready(rows: HeldRows) -> None:
@@ -72,9 +102,8 @@ def unlisted(
         name: of the open categories.
         used: the rows that count, shape (rows,); None for all.
     """
-    if used is None and not isinstance(rows, Table):
-        return rows.unlisted(name)
-    table = loaded(rows)
-    attribute, texts = table.domain[name], table.texts[name]
+    if not isinstance(rows, Table):
+        return rows.unlisted(name, used)
+    attribute, texts = rows.domain[name], rows.texts[name]
     assert has_open_categories(attribute), "the terms were checked"
     return (texts if used is None else texts.take(np.flatnonzero(used))).unlisted(attribute)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,10 +23,11 @@ class Identifiers:
     """Identifying columns of a party's rows, by the names that all parties of a slice agreed on.
 
     Attributes:
-        columns: name -> text of each row, in the table's order; an empty text if it is missing.
+        columns: name -> text of each row, in the table's order; an empty text if it is missing. They may be
+            read anew each time.
     """
 
-    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    columns: Mapping[str, Iterable[str]] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -65,7 +67,7 @@ class Identifiers:
         """SHA-256 (hex) of the digest of the rows and of every text, which has its length in front."""
         digest = hashlib.sha256(rows.encode("ascii"))
         for name in sorted(self.columns):
-            for text in (name, *self.columns[name]):
+            for text in itertools.chain([name], self.columns[name]):
                 encoded = text.encode()
                 digest.update(len(encoded).to_bytes(_LENGTH_BYTES, "big") + encoded)
         return digest.hexdigest()
@@ -85,7 +87,7 @@ class MatchTexts(Sequence[Sequence[bytes]]):
 
     rows: NDArray[np.intp]
     _first: Sequence[bytes]
-    _columns: Mapping[str, Sequence[str]]
+    _columns: Mapping[str, Iterable[str]]
     _later: Sequence[MatchKey]
 
     def __len__(self) -> int:
@@ -97,6 +99,20 @@ class MatchTexts(Sequence[Sequence[bytes]]):
             return self._first
         texts = key_texts(self._columns, self._later[level - 1])
         return without_repeated([texts[row] for row in self.rows.tolist()])
+
+
+def order_digest(keys: Iterable[str]) -> bytes:
+    """SHA-256 of the keys in row order, each as UTF-8 with its length in front."""
+    digest = hashlib.sha256()
+    for key in keys:
+        encoded = key.encode()
+        digest.update(len(encoded).to_bytes(_LENGTH_BYTES, "big") + encoded)
+    return digest.digest()
+
+
+def missing_key(column: str) -> DataError:
+    """A row lacks its key."""
+    return DataError(f"key column {column!r}: expected a key in every row, found a row without; fix the rows")
 
 
 def used_rows(texts: Sequence[bytes], duplicates: str) -> NDArray[np.intp]:

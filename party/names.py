@@ -10,7 +10,7 @@ LEDGER, REQUESTS = "ledger.sqlite", "requests.sqlite"
 SHAREABLE_LOG = "shareable.log"
 POLICY = "policy.toml"
 CODES = ".codes"
-"""Folder of the codes of single rows, while a release reads them."""
+"""Folder of the codes of a party's rows while it runs."""
 
 
 def check_role(folder: Path, role: str, policy_name: str) -> None:

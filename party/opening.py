@@ -10,19 +10,16 @@ from ..common.crypto.randomness import fresh_key
 from ..common.errors import DataError
 from ..common.notices import APPROVAL_WAITS, BUDGET_LOW
 from .approvals import Approvals
-from .counting.catalogue import engine_of
-from .counting.rows import CountedRows
-from .counting.spool import empty
+from .counting.folders import empty
+from .counting.people import People
 from .direct import Direct
 from .folder import Opened
-from .held import HeldRows
-from .identifiers import Identifiers
 from .institution import Institution, Rules
 from .ledger import Ledger
 from .names import CODES, LEDGER
 from .party import Party
 from .policy_file import Settings
-from .records import read_records
+from .records import records_of
 from .serving.watch import Condition, budget_low
 from .sources.catalogue import stamp_of
 
@@ -34,7 +31,6 @@ if TYPE_CHECKING:
 def opened(home: PartyHome) -> Iterator[Opened]:
     """The party, after its rows are read."""
     settings = Settings.load(home.folder)
-    empty(home.folder / CODES)
     with (
         contextlib.closing(settings.workers),
         contextlib.closing(Ledger(home.folder / LEDGER)) as ledger,
@@ -82,13 +78,10 @@ def party_of(home: PartyHome, settings: Settings, ledger: Ledger, approvals: App
     """The party; reads its rows, or has them encoded where they are."""
     curators = [known.curator.identity for known in home.trusted()]
     rules = Rules(settings.policy, home.pinned(), curators, approvals)
-    most = settings.policy.max_rows_per_person
-    source, named = settings.source(), settings.identifiers
-    order, identifiers, connect = None, Identifiers(), engine_of(source)
-    rows: HeldRows
-    if connect is None or settings.key is not None or named:
-        rows, order, identifiers = read_records(source, settings.domain, settings.key, most, named)
-    else:
-        rows = CountedRows.connected(connect, settings.domain, settings.timeout_s, home.folder / CODES)
+    empty(home.folder / CODES)
+    people = People(settings.key, settings.policy.max_rows_per_person, settings.identifiers)
+    rows, order, identifiers = records_of(
+        settings.source(), settings.domain, people, settings.timeout_s, home.folder / CODES
+    )
     institution = Institution(home.keyring.name, home.keyring.identity, rows, rules, order, identifiers)
     return Party(institution, ledger, fresh_key, settings.workers)

@@ -2,53 +2,70 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..common.data.domain import Domain
 from ..common.data.table import Table
-from ..common.errors import DataError
-from .identifiers import Identifiers
+from .counting.catalogue import engine_of, keeps_identifiers
+from .counting.people import People
+from .counting.rows import CountedRows
+from .held import HeldRows
+from .identifiers import Identifiers, missing_key, order_digest
 from .sources.source import Source
 
-_LENGTH_BYTES = 8
 
-
-def read_records(
-    source: Source, domain: Domain, key: str | None, most: int, identifiers: Mapping[str, str]
-) -> tuple[Table, bytes | None, Identifiers]:
+def records_of(
+    source: Source, domain: Domain, people: People, timeout_s: float, folder: Path
+) -> tuple[HeldRows, bytes | None, Identifiers]:
     """The rows that are used, the digest of their order and what names their people.
+
+    They stay in the source's engine, or in memory if it has none, or has identifiers that it does not keep.
 
     Args:
         source: where the rows live.
         domain: attributes of the party.
-        key: column that names the person of each row; None if there is none.
-        most: largest number of rows of one key; further ones are left out.
-        identifiers: agreed name -> column of each identifier by which rows are aligned. With any, a row may
-            lack its key, and no order is compared, since alignments bring rows into one order.
+        people: which columns name them, and how many rows of one person are used.
+        timeout_s: seconds that a statement of the engine may take.
+        folder: where codes are written.
 
     Returns:
-        The digest is None without a key column and with identifiers.
+        The digest is None without a key column and with identifiers, since alignments bring rows into one
+        order.
+
+    Raises:
+        DataError: see `read_records` and `CountedRows.connected`.
+    """
+    connect = engine_of(source, folder)
+    if connect is None or (people.identifiers and not keeps_identifiers(source)):
+        return read_records(source, domain, people)
+    rows = CountedRows.connected(connect, domain, timeout_s, folder, people)
+    named = {name: rows.connection.texts(column) for name, column in people.identifiers.items()}
+    return rows, rows.connection.order() if people.compare_order else None, Identifiers(named)
+
+
+def read_records(source: Source, domain: Domain, people: People) -> tuple[Table, bytes | None, Identifiers]:
+    """As `records_of`, in memory.
 
     Raises:
         DataError: a row lacks a key that it needs; or see `Source.read_with_texts`.
     """
-    columns = tuple(dict.fromkeys((*([] if key is None else [key]), *identifiers.values())))
-    table, texts = source.read_with_texts(domain, columns)
-    order = None
+    table, texts = source.read_with_texts(domain, people.columns)
+    key, order = people.key, None
     if key is not None:
-        if not identifiers:
-            _check_keys(key, texts[key])
-        places = kept_rows(texts[key], most)
+        if people.compare_order and not all(texts[key]):
+            raise missing_key(key)
+        places = kept_rows(texts[key], people.most)
         if len(places) < table.record_count:
-            table = table.take(places)
+            # Texts of rows that are left out are no part of the digest.
+            table = Table.concatenate([table.take(places)])
             texts = {column: [cells[place] for place in places] for column, cells in texts.items()}
-        order = None if identifiers else order_digest(texts[key])
-    return table, order, Identifiers({name: texts[column] for name, column in identifiers.items()})
+        order = order_digest(texts[key]) if people.compare_order else None
+    return table, order, Identifiers({name: texts[column] for name, column in people.identifiers.items()})
 
 
 def kept_rows(keys: Sequence[str], most: int) -> NDArray[np.intp]:
@@ -60,19 +77,3 @@ def kept_rows(keys: Sequence[str], most: int) -> NDArray[np.intp]:
         if seen[key] <= most or not key:
             kept.append(place)
     return np.array(kept, dtype=np.intp)
-
-
-def order_digest(keys: Sequence[str]) -> bytes:
-    """SHA-256 of the keys in row order, each as UTF-8 with its length in front."""
-    digest = hashlib.sha256()
-    for key in keys:
-        encoded = key.encode()
-        digest.update(len(encoded).to_bytes(_LENGTH_BYTES, "big") + encoded)
-    return digest.digest()
-
-
-def _check_keys(name: str, keys: Sequence[str]) -> None:
-    if not all(keys):
-        raise DataError(
-            f"key column {name!r}: expected a key in every row, found a row without; fix the rows"
-        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -76,8 +77,12 @@ class Releases(Generic[Active]):
     def drop_closed(self) -> None:
         """Removes the keys, openings and shares of all releases that are closed in the ledger."""
         with self._lock:
-            for release_id in self._active.keys() - self._ledger.open_releases():
+            closed = self._active.keys() - self._ledger.open_releases()
+            for release_id in closed:
                 del self._active[release_id]
+        if closed:
+            # An error that was raised holds, in a cycle, what it passed through: openings and codes on disk.
+            gc.collect()
 
     def _kept(self, terms: ReleaseTerms) -> Active:
         begun = self._active[terms.release_id] = self._begin(terms)

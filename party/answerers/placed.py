@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import bisect
 import math
+import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +17,12 @@ from ...common.data.counting import ROWS_AT_ONCE
 from ...common.data.domain import Clique, Domain
 from ...common.data.grouping import Groups, grouped, grouped_shape
 from ...common.data.table import Table
+from ..counting.placed import PlacedSpool
+from ..counting.rows import CountedRows
+from ..ledger_rows import Placement
+
+_KEPT = 2
+"""Ranges in memory: of one reader, and of another beside it."""
 
 
 class PlacedTable:
@@ -51,7 +62,8 @@ class PlacedTable:
         cells = np.zeros(rows.size, dtype=np.int64)
         for place, name in enumerate(clique):
             size = self.domain[name].size
-            codes = np.where(held, self._table.column(name)[rows], size - 1)
+            codes: NDArray[np.integer[Any]] = np.full(rows.size, size - 1, dtype=np.int64)
+            codes[held] = self._table.column(name)[rows[held]]
             codes, size = grouped(codes, size, groups[place] if groups else ())
             cells *= size
             cells += codes
@@ -78,3 +90,88 @@ class PlacedTable:
         return [
             self.marginal(clique, of) for clique, of in zip(asked, groups or [()] * len(asked), strict=True)
         ]
+
+
+class PlacedRows:
+    """As `PlacedTable`, of rows that an engine holds: their codes are on disk, by ranges of positions.
+
+    Thread-safe. Memory: two ranges. Codes are written when they are first asked for.
+
+    Args:
+        rows: rows of the party.
+        alignment_id: id of the alignment.
+        placement: where it puts the rows.
+        domain: see `PlacedTable`.
+        absent: see `PlacedTable`.
+    """
+
+    def __init__(
+        self, rows: CountedRows, alignment_id: str, placement: Placement, domain: Domain, absent: bool
+    ) -> None:
+        self._rows, self._alignment_id, self._absent = rows, alignment_id, absent
+        self._placement = placement
+        self.domain = domain
+        """Sizes of the codes."""
+        self._lock = threading.Lock()
+        self._ranges: OrderedDict[int, PlacedTable] = OrderedDict()
+
+    @property
+    def record_count(self) -> int:
+        """Number of positions."""
+        return self._placement.size
+
+    def cell_codes(
+        self, clique: Iterable[str], start: int, stop: int, groups: Groups = ()
+    ) -> NDArray[np.int64]:
+        """The cell of each of the positions start to stop - 1; see `PlacedTable.cell_codes`."""
+        starts, names = self._spool.starts, tuple(clique)
+        first = bisect.bisect_right(starts, start) - 1
+        last = bisect.bisect_left(starts, min(stop, starts[-1]))
+        parts = [
+            self._range(number).cell_codes(
+                names, max(0, start - starts[number]), stop - starts[number], groups
+            )
+            for number in range(first, last)
+        ]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+
+    def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
+        """Exact counts, shape (n_r,); see `PlacedTable.marginal`."""
+        names = tuple(clique)
+        cells = math.prod(grouped_shape(self.domain.shape(names), groups))
+        counts = self._spool.counts(self._rows.cell(names, self.domain, groups), cells)
+        if self._absent:
+            counts[-1] = 0
+        return counts
+
+    def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
+        """See `Rows`."""
+        asked = list(cliques)
+        return [
+            self.marginal(clique, of) for clique, of in zip(asked, groups or [()] * len(asked), strict=True)
+        ]
+
+    @cached_property
+    def _spool(self) -> PlacedSpool:
+        rows, placement = self._rows, self._placement
+
+        def positions(start: int, stop: int) -> NDArray[np.int32]:
+            return placement.positions[start:stop]
+
+        return rows.connection.placed(self._alignment_id, positions, placement.size, rows.check)
+
+    def _range(self, number: int) -> PlacedTable:
+        with self._lock:
+            if number not in self._ranges:
+                self._ranges[number] = self._read(number)
+            self._ranges.move_to_end(number)
+            while len(self._ranges) > _KEPT:
+                self._ranges.popitem(last=False)
+            return self._ranges[number]
+
+    def _read(self, number: int) -> PlacedTable:
+        positions, table = self._spool.placed(number, self._rows.domain.names)
+        coding, starts = self._rows.coding, self._spool.starts
+        coded = table if coding is None else coding.table(table)
+        size = starts[number + 1] - starts[number]
+        return PlacedTable(coded, positions, size, self.domain, self._absent)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from ..sources.query import QuerySource
@@ -24,15 +25,21 @@ class CountSource(Protocol):
         """
 
 
-def engine_of(source: Source) -> Callable[[], Engine] | None:
+def keeps_identifiers(source: Source) -> bool:
+    """Whether the engine of a source, in this process, reads identifiers again when they are needed."""
+    return isinstance(source, FileSource | QuerySource)
+
+
+def engine_of(source: Source, folder: Path) -> Callable[[], Engine] | None:
     """What connects to the engine of a source; None if its rows can only be read.
 
     Args:
         source: any source, of another package too.
+        folder: where an engine in this process writes codes.
     """
     match source:
         case FileSource() | QuerySource():
-            return partial(DuckEngine, source)
+            return partial(DuckEngine, source, folder)
         case CountSource():
             return source.engine
     return None

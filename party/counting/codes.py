@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ class Codes:
         kept: whether it stays as it is; otherwise it is computed from the source for every query.
         record_count: number of rows.
         digest: SHA-256 (hex) of the domain's digest, the number of rows and the sum of a hash of each row,
-            with its place if the rows have an order. The hash is the engine's.
+            with its place if the rows have an order. The hash is the engine's. See also `stable_digest`.
         columns: other columns, of which the texts are kept.
     """
 
@@ -71,18 +72,32 @@ class Codes:
         order = np.argsort(found)
         return found[order].tolist(), records[order].astype(np.int64)
 
+    def texts_of(self, name: str, used: NDArray[np.bool_]) -> tuple[list[str], NDArray[np.int64]]:
+        """As `texts`, of some rows.
+
+        Args:
+            name: of the attribute.
+            used: the rows that count, shape (rows,).
+        """
+        column, start = text_of(code_of(self.domain.position(name))), 0
+        counts: Counter[str] = Counter()
+        for batch in self.batches([column]):
+            texts = batch[column]
+            counts.update(texts[used[start : start + len(texts)]].tolist())
+            start += len(texts)
+        found = sorted(counts)
+        return found, np.array([counts[text] for text in found], dtype=np.int64)
+
     def check_unchanged(self) -> None:
         """Returns if the rows are those of which the codes were computed.
 
         Raises:
             DataError: they changed.
         """
-        if not self.kept and _digest(self.engine, self.domain, self.table, self.record_count) != self.digest:
+        if self.kept:
+            return
+        if _digest(self.engine, self.domain, self.table, self.record_count, self.columns) != self.digest:
             raise changed(self.engine)
-
-    def loaded(self) -> Table:
-        """All rows, in memory; see `loaded_with_texts`."""
-        return self.loaded_with_texts()[0]
 
     def loaded_with_texts(self) -> tuple[Table, dict[str, list[str]]]:
         """All rows and the texts of other columns, in memory.
@@ -91,7 +106,7 @@ class Codes:
             DataError: the rows have no order.
         """
         others = {name: other_of(place) for place, name in enumerate(self.columns)}
-        batches = list(self._ranges(others.values()))
+        batches = list(self.batches(self.names))
         columns = {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
         codes, texts = [], {}
         for place, attribute in enumerate(self.domain.attributes):
@@ -110,25 +125,59 @@ class Codes:
         Raises:
             DataError: the rows have no order, or cannot be written.
         """
-        return Spool(folder, self.domain, self._ranges(()))
+        return Spool(folder, self.domain, self.batches(self.coded_names))
 
-    def _ranges(self, others: Iterable[str]) -> Iterator[dict[str, NDArray[Any]]]:
-        """By name, columns of codes and texts of some rows after the other.
+    def batches(self, names: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
+        """By name, columns of the table, of some rows after the other in order; codes as small as in a table.
+
+        Raises:
+            DataError: the rows have no order.
+        """
+        self.ordered()
+        types = {code_of(i): code_dtype(one.size) for i, one in enumerate(self.domain.attributes)}
+        for batch in self.engine.batches(exp.select(*map(exp.column, names)).from_(self.table)):
+            columns = dict(zip(names, batch, strict=True))
+            yield {name: cells.astype(types.get(name, cells.dtype)) for name, cells in columns.items()}
+
+    @property
+    def coded_names(self) -> list[str]:
+        """Columns of codes, and of texts of open categories."""
+        return _columns(self.domain)
+
+    @property
+    def names(self) -> list[str]:
+        """Columns of codes and of texts, and the others."""
+        return [*self.coded_names, *(other_of(place) for place in range(len(self.columns)))]
+
+    def restricted(self, name: str, rows: exp.Select) -> Codes:
+        """Only some of the rows, in place of all.
 
         Args:
-            others: names of further columns of the table.
+            name: of another table.
+            rows: selects them from this one.
         """
-        if self.engine.place() is None:
+        kept = self.engine.keep(name, rows) if self.kept else None
+        table = rows.subquery("rows_used") if kept is None else kept
+        (count,) = self.engine.fetch(exp.select(exp.Count(this=exp.Star())).from_(table))
+        if kept is not None:
+            self.engine.drop(self.table)
+        used = replace(self, table=table, record_count=int(count[0]))
+        return replace(used, digest=_digest(used.engine, used.domain, table, used.record_count, self.columns))
+
+    def ordered(self) -> exp.Expr:
+        """What numbers the rows in their order.
+
+        Raises:
+            DataError: they have no order.
+        """
+        place = self.engine.place()
+        if place is None:
             raise DataError(
                 f"{self.engine.name}: the release needs the rows in one order, and they have none; name the "
                 "column that orders them in order_by of [source], or plan the party without others that hold "
                 "other columns"
             )
-        names = [column.name for column in _columns(self.domain)] + list(others)
-        types = {code_of(i): code_dtype(one.size) for i, one in enumerate(self.domain.attributes)}
-        for batch in self.engine.batches(exp.select(*map(exp.column, names)).from_(self.table)):
-            columns = dict(zip(names, batch, strict=True))
-            yield {name: cells.astype(types.get(name, cells.dtype)) for name, cells in columns.items()}
+        return place
 
 
 def changed(engine: Engine) -> DataError:
@@ -177,7 +226,7 @@ def keep_codes(engine: Engine, domain: Domain, columns: Sequence[str] = ()) -> C
     if reasons:
         table = engine.encode(table, {name: names[name] for name in reasons}, reasons)
     engine.let_go()
-    digest = _digest(engine, domain, table, records)
+    digest = _digest(engine, domain, table, records, columns)
     return Codes(engine, domain, table, kept is not None, records, digest, tuple(columns))
 
 
@@ -228,18 +277,19 @@ def _type(attribute: Attribute) -> str:
     return "smallint" if attribute.size <= np.iinfo(np.int16).max else "int"
 
 
-def _columns(domain: Domain) -> list[exp.Expr]:
-    """Columns of codes and texts."""
+def _columns(domain: Domain) -> list[str]:
+    """Names of columns of codes and texts."""
     names = []
     for place, attribute in enumerate(domain.attributes):
         names.append(code_of(place))
         names += [text_of(code_of(place))] if has_open_categories(attribute) else []
-    return list(map(exp.column, names))
+    return names
 
 
-def _digest(engine: Engine, domain: Domain, table: exp.Expr, records: int) -> str:
+def _digest(engine: Engine, domain: Domain, table: exp.Expr, records: int, others: Sequence[str]) -> str:
     place = engine.place()
-    columns = _columns(domain) + ([] if place is None else [place])
+    names = [*_columns(domain), *(other_of(number) for number in range(len(others)))]
+    columns = [*map(exp.column, names), *([] if place is None else [place])]
     # With another number of rows the sum is hardly the same.
     total = exp.func("SUM", exp.cast(engine.hashed(columns), "decimal(38, 0)"))
     (found,) = engine.fetch(exp.select(exp.cast(total, "text")).from_(table))

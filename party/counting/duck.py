@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import tempfile
-import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,6 +19,7 @@ from ...common.data.values import read_texts, refuse_rows
 from ..sources.cells import ZONED, cells_for, in_local_time
 from ..sources.source import CONFIG, Scanned, quoted
 from .engine import Engine
+from .folders import PrivateFolder
 from .kinds import Kind
 from .names import text_of
 
@@ -55,15 +53,15 @@ class DuckEngine(Engine):
 
     Args:
         rows: the file or query.
+        folder: where a folder of its codes is made; see `PrivateFolder`.
     """
 
     dialect: ClassVar[str] = "duckdb"
 
-    def __init__(self, rows: Scanned) -> None:
+    def __init__(self, rows: Scanned, folder: Path | None = None) -> None:
         self._rows = rows
         self.name = rows.name
-        self._folder = Path(tempfile.mkdtemp(prefix="dpmosaic-"))
-        self._delete = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._folder = PrivateFolder(folder)
         self._connection = rows.scan()
         self._attach()
         self._types = self._query("DESCRIBE scan")["column_type"]
@@ -90,6 +88,10 @@ class DuckEngine(Engine):
         """See `Engine`; in the file on disk."""
         self._query(f"CREATE OR REPLACE TABLE {_STORE}.{name} AS {rows.sql(self.dialect)}")
         return exp.to_table(f"{_STORE}.{name}")
+
+    def drop(self, table: exp.Expr) -> None:
+        """See `Engine`."""
+        self._query(f"DROP TABLE {table.sql(self.dialect)}")
 
     def place(self) -> exp.Expr:
         """See `Engine`."""
@@ -161,12 +163,12 @@ class DuckEngine(Engine):
     def close(self) -> None:
         """See `Engine`; deletes the codes."""
         self._connection.close()
-        self._delete()
+        self._folder.delete()
 
     def _attach(self) -> None:
         self._query(f"SET memory_limit = '{_MEMORY}'")
-        self._query(f"SET temp_directory = {quoted(str(self._folder))}")
-        self._query(f"ATTACH {quoted(str(self._folder / 'codes.duckdb'))} AS {_STORE}")
+        self._query(f"SET temp_directory = {quoted(str(self._folder.path))}")
+        self._query(f"ATTACH {quoted(str(self._folder.path / 'codes.duckdb'))} AS {_STORE}")
 
     def _query(self, sql: str) -> dict[str, NDArray[Any]]:
         return self._rows.query(self._connection, sql)

@@ -62,6 +62,10 @@ class Engine(ABC):
         None if the party has no right to create one: then they are computed for every query.
         """
 
+    @abstractmethod
+    def drop(self, table: exp.Expr) -> None:
+        """Deletes a kept table."""
+
     def order(self) -> exp.Expr | None:
         """What orders the rows of the source, to number those that are kept; None if nothing has to."""
         return None

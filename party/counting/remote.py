@@ -73,6 +73,10 @@ class RemoteEngine(Engine):
         self._place = place
         self._source = place.source(self.dialect)
 
+    def drop(self, table: exp.Expr) -> None:
+        """See `Engine`."""
+        self.run(f"DROP TABLE {table.sql(self.dialect)}")
+
     @abstractmethod
     def run(self, sql: str) -> list[Sequence[Any]]:
         """The rows of a statement's answer; none if it has no answer.

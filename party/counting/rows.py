@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
-import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,123 +18,17 @@ from ...common.data.coding import Coding
 from ...common.data.counting import Counts, Group, Kept, pairs_of_joints, two_different
 from ...common.data.domain import Clique, Domain
 from ...common.data.grouping import Grouping, Groups, grouped_shape
-from ...common.data.table import Table
 from ...common.data.texts import has_open_categories, unlisted
-from .codes import Codes, changed, keep_codes
-from .engine import Check, Engine, Lost, run
+from .codes import Codes
+from .connection import Connection, wanted
+from .engine import Check, Engine
 from .names import code_of, text_of
+from .people import NOBODY, People
 from .pieces import pieces_of_codes
-from .spool import Spool, SpooledRows
+from .spool import SpooledRows
 from .trees import code_of_number, code_of_text, whole
 
 Result = TypeVar("Result")
-
-
-def _wanted() -> None:
-    """The check of a statement that is always wanted."""
-
-
-class Connection:
-    """Codes in an engine, made anew when the connection is lost; thread-safe, one statement at a time.
-
-    Args:
-        connect: connects to the engine.
-        domain: the columns, and meaning of the codes.
-        timeout_s: seconds that a statement may take.
-        folder: where codes of single rows are written; see `Spool`.
-
-    Raises:
-        DataError: see `keep_codes`; or the engine cannot be reached.
-    """
-
-    def __init__(
-        self,
-        connect: Callable[[], Engine],
-        domain: Domain,
-        timeout_s: float,
-        folder: Path | None = None,
-    ) -> None:
-        self._connect = connect
-        self.domain = domain
-        """The columns, and meaning of the codes."""
-        self._timeout_s = timeout_s
-        self._folder = folder
-        self._lock = threading.Lock()
-        self._codes: Codes | None = None
-        self._table: Table | None = None
-        self._spooling = threading.Lock()
-        self._spool: Callable[[], Spool | None] = lambda: None
-        self.digest = ""
-        """Of the codes, as of the party's start; see `Codes`."""
-        first = self._kept(_wanted)
-        self.record_count, self.digest = first.record_count, first.digest
-
-    def ask(self, question: Callable[[Codes], Result], check: Check) -> Result:
-        """The answer to a question about the codes.
-
-        Args:
-            question: asks the engine.
-            check: see `run`.
-
-        Raises:
-            DataError: the engine cannot be reached, or the rows changed since the party was started.
-            PolicyError: it took too long.
-        """
-        with self._lock:
-            try:
-                return self._answer(question, check)
-            except Lost:
-                self.close()
-            return self._answer(question, check)
-
-    def loaded(self, check: Check) -> Table:
-        """All rows, in memory from then on."""
-        if self._table is None:
-            self._table = self.ask(Codes.loaded, check)
-        return self._table
-
-    def spooled(self, check: Check) -> Spool:
-        """The codes of all rows on disk, which releases share while any of them reads rows."""
-        with self._spooling:
-            spool = self._spool()
-            if spool is None:
-                spool = self.ask(lambda codes: codes.spooled(self._folder), check)
-                self._spool = weakref.ref(spool)
-            return spool
-
-    def _answer(self, question: Callable[[Codes], Result], check: Check) -> Result:
-        codes = self._kept(check)
-
-        def unchanged() -> Result:
-            result = question(codes)
-            codes.check_unchanged()
-            return result
-
-        return self._run(codes.engine, unchanged, check)
-
-    def _kept(self, check: Check) -> Codes:
-        """The codes; computed if this connection has none."""
-        if self._codes is None:
-            engine = self._connect()
-            try:
-                codes: Codes = self._run(engine, lambda: keep_codes(engine, self.domain), check)
-                if self.digest not in ("", codes.digest):
-                    raise changed(engine)
-            except BaseException:
-                engine.close()
-                raise
-            self._codes = codes
-        return self._codes
-
-    def _run(self, engine: Engine, statement: Callable[[], Result], check: Check) -> Result:
-        result: Result = run(engine, statement, check, self._timeout_s)
-        return result
-
-    def close(self) -> None:
-        """Ends the connection; its codes are gone."""
-        if self._codes is not None:
-            self._codes.engine.close()
-        self._codes = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,16 +45,21 @@ class CountedRows:
     connection: Connection
     domain: Domain
     coding: Coding | None = None
-    check: Check = _wanted
+    check: Check = wanted
     _kept: Kept = field(default_factory=Kept)
     _labels: dict[str, tuple[list[str], NDArray[np.int64]]] = field(default_factory=dict)
 
     @classmethod
     def connected(
-        cls, connect: Callable[[], Engine], domain: Domain, timeout_s: float, folder: Path | None = None
+        cls,
+        connect: Callable[[], Engine],
+        domain: Domain,
+        timeout_s: float,
+        folder: Path | None = None,
+        people: People = NOBODY,
     ) -> CountedRows:
         """All columns of a domain; see `Connection`."""
-        return cls(Connection(connect, domain, timeout_s, folder), domain)
+        return cls(Connection(connect, domain, timeout_s, folder, people), domain)
 
     @property
     def record_count(self) -> int:
@@ -197,7 +94,7 @@ class CountedRows:
         """Exact counts, shape (n_r,); see `Table.marginal`."""
         names = tuple(clique)
         shape = grouped_shape(self.domain.shape(names), groups)
-        cell = self._cell(names, groups)
+        cell = self.cell(names, self.domain, groups)
         return self._ask(lambda codes: codes.counts(cell, math.prod(shape)))
 
     def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
@@ -219,24 +116,20 @@ class CountedRows:
         """
         return self._spooled.cell_codes(clique, start, stop, groups)
 
-    def unlisted(self, name: str) -> tuple[list[str], NDArray[np.int64]]:
-        """Texts of open categories that could become labels, and the rows of each; see `texts.unlisted`."""
+    def unlisted(
+        self, name: str, used: NDArray[np.bool_] | None = None
+    ) -> tuple[list[str], NDArray[np.int64]]:
+        """Texts of open categories that could become labels, and the rows of each; see `texts.unlisted`.
+
+        Args:
+            name: of the attribute.
+            used: the rows that count, shape (rows,); None for all.
+        """
         attribute = self.connection.domain[name]
         assert has_open_categories(attribute), "the terms were checked"
-        return unlisted(attribute, *self._texts(name))
-
-    def loaded(self) -> Table:
-        """All rows, in memory from then on.
-
-        Raises:
-            DataError: the source does not say in which order they come; or see `Connection.ask`.
-        """
-        return self._table
-
-    @cached_property
-    def _table(self) -> Table:
-        table = self.connection.loaded(self.check).project(self.domain.names)
-        return table if self.coding is None else self.coding.table(table)
+        if used is None:
+            return unlisted(attribute, *self._texts(name))
+        return unlisted(attribute, *self._ask(lambda codes: codes.texts_of(name, used)))
 
     @cached_property
     def _spooled(self) -> SpooledRows:
@@ -257,12 +150,18 @@ class CountedRows:
         found = pairs_of_joints(joint, self.record_count, sizes, pairs)
         return found | {clique: self.marginal(clique) for clique in cliques if clique not in found}
 
-    def _cell(self, names: Clique, groups: Groups) -> exp.Expr:
-        """The number of the cell of each row."""
+    def cell(self, names: Clique, domain: Domain, groups: Groups) -> exp.Expr:
+        """The number of the cell of each row, from columns of codes.
+
+        Args:
+            names: the attributes.
+            domain: sizes of the codes: those of these rows, or larger ones.
+            groups: groups of codes.
+        """
         cell: exp.Expr = whole(0)
         for place, name in enumerate(names):
             labels = groups[place] if groups else ()
-            size = max(labels) + 1 if labels else self.domain[name].size
+            size = max(labels) + 1 if labels else domain[name].size
             code = exp.cast(self._code(name, labels), "bigint")
             cell = (
                 code

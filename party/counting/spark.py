@@ -54,7 +54,7 @@ class SparkEngine(RemoteEngine):
 
     def __init__(self, place: Place, connection: str) -> None:
         super().__init__(place)
-        self._kept: DataFrame | None = None
+        self._kept: dict[str, DataFrame] = {}
         builder = SparkSession.builder.appName("dpmosaic")
         if connection:
             builder = (
@@ -82,9 +82,15 @@ class SparkEngine(RemoteEngine):
         """See `Engine`."""
         view = f"{name}_{uuid.uuid4().hex}"
         with self._translated():
-            self._kept = self._session.sql(rows.sql(self.dialect)).persist(StorageLevel.DISK_ONLY)
-            self._kept.createOrReplaceTempView(view)
+            kept = self._session.sql(rows.sql(self.dialect)).persist(StorageLevel.DISK_ONLY)
+            kept.createOrReplaceTempView(view)
+        self._kept[view] = kept
         return exp.to_table(view)
+
+    def drop(self, table: exp.Expr) -> None:
+        """See `Engine`."""
+        with self._translated():
+            self._kept.pop(table.name).unpersist()
 
     def run(self, sql: str) -> list[Sequence[Any]]:
         """See `RemoteEngine`."""
@@ -109,9 +115,9 @@ class SparkEngine(RemoteEngine):
 
     def close(self) -> None:
         """See `Engine`; the session goes on, since it may be another's as well."""
-        if self._kept is not None:
+        for kept in self._kept.values():
             with contextlib.suppress(PySparkException, Py4JError):
-                self._kept.unpersist()
+                kept.unpersist()
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import bisect
 import contextlib
-import shutil
-import tempfile
 import threading
-import weakref
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,32 +18,33 @@ from ...common.data.coding import Coding
 from ...common.data.domain import Clique, Domain
 from ...common.data.grouping import Groups
 from ...common.data.table import Table, code_dtype
-from ...common.data.texts import TextColumn, has_open_categories
+from ...common.data.texts import LONGEST_LABEL, TextColumn, has_open_categories
 from ...common.errors import DataError
-from ..sources.source import CONFIG, quoted
+from ..sources.source import CONFIG, quoted, quoted_file
+from .folders import PrivateFolder
 from .names import code_of, text_of
 
-_PREFIX = "codes-"
-"""Begins the name of the folder of each spool."""
+_MEMORY = "128MB"
+"""What DuckDB may hold in memory while it writes, sorts and reads codes; those beyond are on disk."""
+
+_CODE_BYTES = 4
+"""Of a code in a file: Parquet has no smaller whole numbers."""
+
+_COLUMN_BYTES = 1 << 12
+"""Of what describes a column of a file."""
+
+_FEWEST_ROWS = 2**16
+"""Rows of a range, of all but the last."""
 
 _KEPT = 2
 """Ranges in memory: of one reader, and of another beside it."""
-
-
-def empty(folder: Path) -> None:
-    """Creates a folder of spools that only its owner can read; deletes spools that a killed party left."""
-    folder.mkdir(mode=0o700, exist_ok=True)
-    folder.chmod(0o700)
-    for left in folder.glob(f"{_PREFIX}*"):
-        shutil.rmtree(left)
 
 
 class Spool:
     """Codes of all rows in order, in one Parquet file for each range; deleted with its last reference.
 
     Args:
-        folder: where to write; None for the folder of temporary files. A folder of its own is made in it,
-            which only its owner can read.
+        folder: where to write; see `PrivateFolder`.
         domain: meaning of the codes.
         ranges: by name, columns of codes, and of texts of open categories, of some rows after the other.
 
@@ -58,16 +56,13 @@ class Spool:
         self, folder: Path | None, domain: Domain, ranges: Iterable[Mapping[str, NDArray[Any]]]
     ) -> None:
         self._domain = domain
-        self._folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=folder))
-        self._delete = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._folder = PrivateFolder(folder)
         self.starts = [0]
         """The first row of each range; the last entry is the number of rows."""
         try:
-            with self._connected() as connection:
-                for columns in ranges:
-                    self._write(connection, columns)
+            self._fill(ranges)
         except BaseException:
-            self._delete()
+            self._folder.delete()
             raise
 
     def table(self, number: int, names: Iterable[str]) -> Table:
@@ -80,39 +75,72 @@ class Spool:
         Raises:
             DataError: the file cannot be read.
         """
+        return self._read(number, names, [])[0]
+
+    def _read(
+        self, number: int, names: Iterable[str], others: Sequence[str]
+    ) -> tuple[Table, dict[str, NDArray[Any]]]:
+        """The rows of a range; and by name, columns of the file, also others."""
         domain = self._domain.project(names)
         held = {one.name: code_of(self._domain.position(one.name)) for one in domain.attributes}
         texts = {one.name: text_of(held[one.name]) for one in domain.attributes if has_open_categories(one)}
-        columns = ", ".join([*held.values(), *texts.values()])
+        columns = ", ".join([*others, *held.values(), *texts.values()])
         with self._connected() as connection:
-            query = f"SELECT {columns} FROM read_parquet({quoted(str(self._file(number)))})"
+            query = f"SELECT {columns} FROM read_parquet({quoted_file(self._file(number))})"
             found = connection.execute(query).fetchnumpy()
         codes = tuple(found[held[one.name]].astype(code_dtype(one.size)) for one in domain.attributes)
-        return Table(domain, codes, {name: TextColumn.read(name, found[at]) for name, at in texts.items()})
+        known = {name: TextColumn.read(name, found[at]) for name, at in texts.items()}
+        return Table(domain, codes, known), found
 
-    def _write(self, connection: duckdb.DuckDBPyConnection, columns: Mapping[str, NDArray[Any]]) -> None:
+    def _fill(self, ranges: Iterable[Mapping[str, NDArray[Any]]]) -> None:
+        """Writes all files."""
+        with self._connected() as connection:
+            for columns in ranges:
+                connection.register("range", dict(columns))
+                self._copy(connection, "SELECT * FROM range", len(next(iter(columns.values()))))
+                connection.unregister("range")
+
+    def _copy(self, connection: duckdb.DuckDBPyConnection, query: str, rows: int) -> None:
+        """Writes the next file.
+
+        Args:
+            connection: runs the query.
+            query: what is in the file.
+            rows: how many rows or positions the range has.
+        """
         file = self._file(len(self.starts) - 1)
-        connection.register("range", dict(columns))
-        connection.execute(f"COPY (SELECT * FROM range) TO {quoted(str(file))} (FORMAT parquet)")
-        connection.unregister("range")
+        connection.execute(f"COPY ({query}) TO {quoted(str(file))} (FORMAT parquet)")
         # Before, its folder keeps others out.
         file.chmod(0o600)
-        rows = len(next(iter(columns.values())))
         self.starts.append(self.starts[-1] + rows)
 
     def _file(self, number: int) -> Path:
-        return self._folder / f"{number:06d}.parquet"
+        return self._folder.path / f"{number:06d}.parquet"
 
     @contextlib.contextmanager
-    def _connected(self) -> Iterator[duckdb.DuckDBPyConnection]:
+    def _connected(self, database: Path | str = ":memory:") -> Iterator[duckdb.DuckDBPyConnection]:
         try:
-            with duckdb.connect(config=CONFIG) as connection:
+            with duckdb.connect(database, config=CONFIG) as connection:
+                connection.execute(f"SET memory_limit = '{_MEMORY}'")
+                connection.execute(f"SET temp_directory = {quoted(str(self._folder.path))}")
                 yield connection
         except (duckdb.Error, OSError):
             raise DataError(
                 "expected codes of rows that can be written to disk and read again, got an error; make room, "
                 "and leave the party's temporary files alone"
             ) from None
+
+
+def spool_bytes(domain: Domain, rows: int) -> int:
+    """Bytes of the files of a spool: an upper bound, unless texts of open categories are long.
+
+    Args:
+        domain: meaning of the codes.
+        rows: their number.
+    """
+    texts = sum(map(has_open_categories, domain.attributes))
+    of_row = _CODE_BYTES * len(domain) + LONGEST_LABEL * texts
+    return rows * of_row + (rows // _FEWEST_ROWS + 1) * (len(domain) + texts) * _COLUMN_BYTES
 
 
 class SpooledRows:

@@ -255,7 +255,7 @@ class FileSource:
 
     @property
     def _scan(self) -> str:
-        path = quoted(re.sub(r"[\[*?]", r"[\g<0>]", str(self.path)))
+        path = quoted_file(self.path)
         if self._suffix not in DELIMITERS:
             return f"read_parquet({path})"
         columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(self._names)))
@@ -337,6 +337,11 @@ def read_table(path: str | Path, domain: Domain) -> Table:
         DataError: the file cannot be read, lacks a column or rows, or holds a value without a code.
     """
     return open_source(path).read(domain)
+
+
+def quoted_file(path: Path) -> str:
+    """The path of one file that DuckDB reads, as it stands in SQL."""
+    return quoted(re.sub(r"[\[*?]", r"[\g<0>]", str(path)))
 
 
 def quoted(text: str) -> str:

@@ -47,6 +47,13 @@ def encoded(domain, written):
     return encode_table(domain, {name: values for name, (_, values) in written.items()})
 
 
+def loaded(rows):
+    """All rows in memory, with the codes that a release chose."""
+    table, _ = rows.connection.ask(lambda codes: codes.loaded_with_texts(), lambda: None)
+    table = table.project(rows.domain.names)
+    return table if rows.coding is None else rows.coding.table(table)
+
+
 class CountingContract:
     """Inherit it, write rows into the engine, and connect to them."""
 
@@ -120,7 +127,7 @@ class CountingContract:
             some = made[start : start + 40]
             written = {column.attribute.name: (column.kind, column.values) for column in some}
             rows = self.rows(written, Domain(tuple(column.attribute for column in some)), "wide")
-            table = rows.loaded()
+            table = loaded(rows)
             wrong = [
                 column.attribute.name
                 for column in some
@@ -155,7 +162,7 @@ class CountingContract:
         assert (
             rows.marginal(("age", "job"), groups).tolist() == table.marginal(("age", "job"), groups).tolist()
         )
-        assert all(map(np.array_equal, rows.loaded().columns, table.columns))
+        assert all(map(np.array_equal, loaded(rows).columns, table.columns))
         asked = (("age", "job"), 17, 40, groups)
         assert rows.cell_codes(*asked).tolist() == table.cell_codes(*asked).tolist()
 
@@ -171,8 +178,8 @@ class CountingContract:
         rows, table = self.rows(written), encoded(PEOPLE, written)
         asked = (("age", "code"), 17, 40)
         assert rows.cell_codes(*asked).tolist() == table.cell_codes(*asked).tolist()
-        assert isinstance(rows.loaded(), Table)
-        assert rows.loaded().texts["job"].known == table.texts["job"].known
+        assert isinstance(loaded(rows), Table)
+        assert loaded(rows).texts["job"].known == table.texts["job"].known
 
     def test_the_digest_tells_changed_and_exchanged_rows(self):
         written = people(40)

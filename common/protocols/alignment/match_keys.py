@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ...errors import DataError
 from .normalise import NORMALISATIONS
@@ -57,7 +57,7 @@ def matched_identifiers(match: Sequence[MatchKey]) -> tuple[str, ...]:
     return tuple(sorted({field.partition(":")[0] for key in match for field in key}))
 
 
-def key_texts(columns: Mapping[str, Sequence[str]], key: MatchKey) -> list[bytes]:
+def key_texts(columns: Mapping[str, Iterable[str]], key: MatchKey) -> list[bytes]:
     """The text of each row that one match key compares; equal for two rows only if all fields are equal.
 
     Args:
@@ -74,7 +74,7 @@ def key_texts(columns: Mapping[str, Sequence[str]], key: MatchKey) -> list[bytes
     return [b"".join(parts) if all(parts) else b"" for parts in zip(*fields, strict=True)]
 
 
-def _encoded(columns: Mapping[str, Sequence[str]], field: str) -> list[bytes]:
+def _encoded(columns: Mapping[str, Iterable[str]], field: str) -> list[bytes]:
     name, _, normalisation = field.partition(":")
     normalise = NORMALISATIONS[normalisation]
     remembered: dict[str, bytes] = {}

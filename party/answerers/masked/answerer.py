@@ -8,7 +8,7 @@ from ....common.canonical.queries import query_digest
 from ....common.data.boxes import box_sums
 from ....common.data.rows import Rows
 from ....common.dealing.dealing import Dealing
-from ....common.errors import ProtocolError
+from ....common.errors import PolicyError, ProtocolError
 from ....common.messages import (
     AnswerForm,
     DealRequest,
@@ -22,13 +22,16 @@ from ....common.messages import (
 from ....common.protocols.masked.plan import Chain, MaskedPlan
 from ....common.wire.streams import encode_answer
 from ...account import Account
-from ...held import loaded
+from ...allowance import MB
+from ...held import bytes_on_disk, placed
 from ...institution import Institution
 from ..answerer import Answerer
-from ..placed import PlacedTable
 from ..scores import LocalScores, ScoreRun
 from .scores import SharedScores
 from .session import MaskedSession
+
+_CODES = "codes"
+"""What the bytes of codes on disk are reserved for."""
 
 
 class MaskedAnswerer(Answerer):
@@ -47,6 +50,23 @@ class MaskedAnswerer(Answerer):
         super().__init__(institution, account)
         self._session: MaskedSession | None = None
         self._dealing: Dealing | None = None
+
+    @classmethod
+    def check_terms(cls, terms: ReleaseTerms, institution: Institution) -> None:
+        """Refuses a release whose codes of rows do not fit into what it may have on disk.
+
+        Raises:
+            PolicyError: they do not.
+        """
+        plan = _plan(terms)
+        number = plan.roster[_place(plan, institution)].slice
+        needed, allowed = bytes_on_disk(institution.table, plan, number), institution.rules.policy.max_disk_mb
+        if needed > allowed * MB:
+            raise PolicyError(
+                f"the release reads single rows, whose codes need up to {-(-needed // MB)} MiB on the "
+                f"party's disk; max_disk_mb of its policy allows {allowed}: its owner raises the limit, or "
+                "fewer attributes are named in its domain"
+            )
 
     def introduce(self, introduction: Introduction) -> None:
         """Receives and verifies the acceptances of all parties."""
@@ -174,22 +194,26 @@ class MaskedAnswerer(Answerer):
 
     def _place(self) -> int:
         """The index of the party in the roster."""
-        names = [entry.name for entry in _plan(self.account.terms).roster]
-        if self.institution.name not in names:
-            raise ProtocolError(
-                "the release was accepted under another name of this party; start a new release"
-            )
-        return names.index(self.institution.name)
+        return _place(_plan(self.account.terms), self.institution)
 
     def _rows(self) -> Rows:
         """The rows of the release; attributes that are not in its plan cannot be queried."""
-        plan = _plan(self.account.terms)
-        held = self.institution.table.project(plan.roster[self._place()].attributes)
+        plan, own = _plan(self.account.terms), self._place()
+        on_disk = bytes_on_disk(self.institution.table, plan, plan.roster[own].slice)
+        self.account.allowance.disk.reserve({_CODES: on_disk})
+        held = self.institution.table.project(plan.roster[own].attributes)
         if plan.alignment is None:
             return held
-        placement = self.account.placement(plan.alignment.alignment_id)
+        alignment_id = plan.alignment.alignment_id
         domain = plan.domain.project(held.domain)
-        return PlacedTable(loaded(held), placement.positions, placement.size, domain, plan.absent)
+        return placed(held, alignment_id, self.account.placement(alignment_id), domain, plan.absent)
+
+
+def _place(plan: MaskedPlan, institution: Institution) -> int:
+    names = [entry.name for entry in plan.roster]
+    if institution.name not in names:
+        raise ProtocolError("the release was accepted under another name of this party; start a new release")
+    return names.index(institution.name)
 
 
 def _plan(terms: ReleaseTerms) -> MaskedPlan:

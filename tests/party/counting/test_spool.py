@@ -10,12 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.table import Table, code_dtype
 from dpmosaic.common.errors import DataError
 from dpmosaic.party.counting.codes import Codes
 from dpmosaic.party.counting.duck import DuckEngine
+from dpmosaic.party.counting.folders import empty
+from dpmosaic.party.counting.placed import PlacedSpool, placed_bytes
 from dpmosaic.party.counting.rows import CountedRows
-from dpmosaic.party.counting.spool import Spool, SpooledRows, empty
+from dpmosaic.party.counting.spool import Spool, SpooledRows, spool_bytes
 from dpmosaic.party.sources.source import FileSource
 
 DOMAIN = Domain.coded({"a": 3, "b": 300})
@@ -36,7 +38,7 @@ def ranges(rows, sizes):
 
 
 def files(folder):
-    return sorted(path for path in folder.rglob("*") if path.is_file())
+    return sorted(folder.rglob("*.parquet"))
 
 
 @settings(max_examples=30)
@@ -117,3 +119,20 @@ def test_releases_share_one_spool_which_goes_with_the_last_of_them(tmp_path, mon
     gc.collect()
     assert files(spools) == []
     rows.close()
+
+
+@pytest.mark.parametrize("sizes", [{"a": 2}, {"a": 256, "b": 70_000, "c": 300}])
+def test_codes_take_no_more_room_than_is_reserved_for_them(tmp_path, sizes):
+    domain, rows = Domain.coded(sizes), 200_000
+    rng = np.random.default_rng(1)
+    columns = {
+        f"k{place}": rng.integers(0, one.size, rows).astype(code_dtype(one.size))
+        for place, one in enumerate(domain.attributes)
+    }
+    halves = [{name: codes[at] for name, codes in columns.items()} for at in (slice(0, 10), slice(10, None))]
+    order = rng.permutation(rows).astype(np.int32)
+    spool = Spool(tmp_path, domain, halves)
+    at_positions = PlacedSpool(tmp_path, domain, halves, lambda start, stop: order[start:stop], rows)
+    sizes = [sum(path.stat().st_size for path in one._folder.path.iterdir()) for one in (spool, at_positions)]
+    assert rows * len(domain) / 8 < sizes[0] < spool_bytes(domain, rows)
+    assert sizes[0] < sizes[1] < placed_bytes(domain, rows)

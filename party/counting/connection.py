@@ -1,0 +1,166 @@
+"""A connection to the engine that holds a party's codes, and the codes that it put on disk."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from ...common.data.domain import Domain
+from .codes import Codes, changed, keep_codes
+from .engine import Check, Engine, Lost, run
+from .people import NOBODY, People, order_of, texts_of, used_rows
+from .placed import PlacedSpool, Positions
+from .spool import Spool
+
+Result = TypeVar("Result")
+
+
+def wanted() -> None:
+    """The check of a statement that is always wanted."""
+
+
+class Connection:
+    """Codes in an engine, made anew when the connection is lost; thread-safe, one statement at a time.
+
+    Args:
+        connect: connects to the engine.
+        domain: the columns, and meaning of the codes.
+        timeout_s: seconds that a statement may take.
+        folder: where codes of single rows are written; see `Spool`.
+        people: which rows of one person are used, and what names them.
+
+    Raises:
+        DataError: see `keep_codes` and `used_rows`; or the engine cannot be reached.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], Engine],
+        domain: Domain,
+        timeout_s: float,
+        folder: Path | None = None,
+        people: People = NOBODY,
+    ) -> None:
+        self._connect = connect
+        self.domain = domain
+        """The columns, and meaning of the codes."""
+        self._timeout_s = timeout_s
+        self._folder = folder
+        self._people = people
+        self._lock = threading.Lock()
+        self._codes: Codes | None = None
+        self._spooling = threading.Lock()
+        self._spool: Callable[[], Spool | None] = lambda: None
+        self._placed: weakref.WeakValueDictionary[str, PlacedSpool] = weakref.WeakValueDictionary()
+        self.digest = ""
+        """Of the codes, as of the party's start; see `Codes`."""
+        first = self._kept(wanted)
+        self.record_count, self.digest = first.record_count, first.digest
+
+    def ask(self, question: Callable[[Codes], Result], check: Check) -> Result:
+        """The answer to a question about the codes.
+
+        Args:
+            question: asks the engine.
+            check: see `run`.
+
+        Raises:
+            DataError: the engine cannot be reached, or the rows changed since the party was started.
+            PolicyError: it took too long.
+        """
+        with self._lock:
+            try:
+                return self._answer(question, check)
+            except Lost:
+                self.close()
+            return self._answer(question, check)
+
+    def order(self) -> bytes:
+        """The digest of the keys in row order; see `order_digest`."""
+        return self.ask(order_of, wanted)
+
+    def texts(self, column: str) -> Iterable[str]:
+        """The text of each row in a column that names people, in order; read anew each time."""
+        return _Texts(self, column)
+
+    def spooled(self, check: Check) -> Spool:
+        """The codes of all rows on disk, which releases share while any of them reads rows."""
+        with self._spooling:
+            spool = self._spool()
+            if spool is None:
+                spool = self.ask(lambda codes: codes.spooled(self._folder), check)
+                self._spool = weakref.ref(spool)
+            return spool
+
+    def placed(self, alignment_id: str, positions: Positions, size: int, check: Check) -> PlacedSpool:
+        """The codes of aligned rows on disk, which releases by one alignment share; see `PlacedSpool`."""
+        with self._spooling:
+            spool = self._placed.get(alignment_id)
+            if spool is None:
+
+                def made(codes: Codes) -> PlacedSpool:
+                    ranges = codes.batches(codes.coded_names)
+                    return PlacedSpool(self._folder, self.domain, ranges, positions, size)
+
+                spool = self._placed[alignment_id] = self.ask(made, check)
+            return spool
+
+    def _answer(self, question: Callable[[Codes], Result], check: Check) -> Result:
+        codes = self._kept(check)
+
+        def unchanged() -> Result:
+            result = question(codes)
+            codes.check_unchanged()
+            return result
+
+        return self._run(codes.engine, unchanged, check)
+
+    def _kept(self, check: Check) -> Codes:
+        """The codes; computed if this connection has none."""
+        if self._codes is None:
+            engine = self._connect()
+            try:
+                codes: Codes = self._run(engine, lambda: self._encoded(engine), check)
+                if self.digest not in ("", codes.digest):
+                    raise changed(engine)
+            except BaseException:
+                engine.close()
+                raise
+            self._codes = codes
+        return self._codes
+
+    def _encoded(self, engine: Engine) -> Codes:
+        return used_rows(keep_codes(engine, self.domain, self._people.columns), self._people)
+
+    def _run(self, engine: Engine, statement: Callable[[], Result], check: Check) -> Result:
+        result: Result = run(engine, statement, check, self._timeout_s)
+        return result
+
+    def close(self) -> None:
+        """Ends the connection; its codes are gone."""
+        if self._codes is not None:
+            self._codes.engine.close()
+        self._codes = None
+
+
+class _Texts(Iterable[str]):
+    """Texts of a column, asked for some rows at a time."""
+
+    def __init__(self, connection: Connection, column: str) -> None:
+        self._connection = connection
+        self._column = column
+
+    def __iter__(self) -> Iterator[str]:
+        batches: Iterator[list[str]] | None = None
+
+        def following(codes: Codes) -> list[str] | None:
+            nonlocal batches
+            if batches is None:
+                batches = texts_of(codes, self._column)
+            return next(batches, None)
+
+        while (texts := self._connection.ask(following, wanted)) is not None:
+            yield from texts

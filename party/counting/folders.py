@@ -1,0 +1,77 @@
+"""Folders of codes that belong to one process, and go with it however it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+_PREFIX = "codes-"
+"""Begins the name of every folder."""
+
+_LOCK = "lock"
+
+
+class PrivateFolder:
+    """A folder that only its owner can read; deleted with its last reference, or by `empty` after a kill.
+
+    A lock on a file in it says that its process lives.
+
+    Args:
+        parent: where it is made; None for the folder of temporary files.
+    """
+
+    def __init__(self, parent: Path | None) -> None:
+        place = Path(tempfile.gettempdir()) if parent is None else parent
+        with _locked(place, fcntl.LOCK_SH):
+            self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
+            lock = (self.path / _LOCK).open("wb")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        self._delete = weakref.finalize(self, _deleted, self.path, lock)
+
+    def delete(self) -> None:
+        """Deletes the folder and what is in it, unless it was deleted before."""
+        self._delete()
+
+
+def empty(parent: Path) -> None:
+    """Creates a folder for them that only its owner can read; deletes those of processes that ended."""
+    parent.mkdir(mode=0o700, exist_ok=True)
+    parent.chmod(0o700)
+    with _locked(parent, fcntl.LOCK_EX):
+        for left in parent.glob(f"{_PREFIX}*"):
+            if not _in_use(left):
+                shutil.rmtree(left)
+
+
+def _in_use(folder: Path) -> bool:
+    try:
+        with (folder / _LOCK).open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
+def _deleted(folder: Path, lock: IO[bytes]) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    lock.close()
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, how: int) -> Iterator[None]:
+    """Holds a lock on a folder, so that none in it is seen before its own lock."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, how)
+        yield
+    finally:
+        os.close(descriptor)
