@@ -59,7 +59,8 @@ class Connection:
         self._connect = connect
         self.domain = domain
         """The columns, and meaning of the codes."""
-        self._timeout_s = timeout_s
+        self.timeout_s = timeout_s
+        """Seconds that a statement may take."""
         self._folder = folder
         self._lock = threading.Lock()
         self._codes: Codes | None = None
@@ -69,6 +70,7 @@ class Connection:
         self.digest = ""
         """Of the codes, as of the party's start; see `Codes`."""
         first = self._kept(_wanted)
+        self._counts_copies = first.engine.counts_copies and first.engine.place() is not None
         self.record_count, self.digest = first.record_count, first.digest
 
     def ask(self, question: Callable[[Codes], Result], check: Check) -> Result:
@@ -104,6 +106,14 @@ class Connection:
                 self._spool = weakref.ref(spool)
             return spool
 
+    def copies(self, marginals: int) -> bool:
+        """Whether so many marginals are counted in a copy of the codes on disk, made if there is none.
+
+        To copy a column costs as much as to count a marginal. Codes leave an engine only if its rows have an
+        order, as for releases over columns.
+        """
+        return self._counts_copies and (self._spool() is not None or marginals >= len(self.domain))
+
     def _answer(self, question: Callable[[Codes], Result], check: Check) -> Result:
         codes = self._kept(check)
 
@@ -129,7 +139,7 @@ class Connection:
         return self._codes
 
     def _run(self, engine: Engine, statement: Callable[[], Result], check: Check) -> Result:
-        result: Result = run(engine, statement, check, self._timeout_s)
+        result: Result = run(engine, statement, check, self.timeout_s)
         return result
 
     def close(self) -> None:
@@ -195,16 +205,14 @@ class CountedRows:
 
     def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
         """Exact counts, shape (n_r,); see `Table.marginal`."""
-        names = tuple(clique)
-        shape = grouped_shape(self.domain.shape(names), groups)
-        cell = self._cell(names, groups)
-        return self._ask(lambda codes: codes.counts(cell, math.prod(shape)))
+        return self._marginal(tuple(clique), groups, 1)
 
     def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
         """Several marginals, not to be written to; see `Table.marginals`."""
         asked = list(cliques)
         if any(groups):
-            return [self.marginal(clique, of) for clique, of in zip(asked, groups, strict=True)]
+            count = len(asked)
+            return [self._marginal(clique, of, count) for clique, of in zip(asked, groups, strict=True)]
         return self._kept.counted(asked, self._counted)
 
     def cell_codes(
@@ -246,16 +254,26 @@ class CountedRows:
         """Ends the connection to the engine."""
         self.connection.close()
 
+    def _marginal(self, names: Clique, groups: Groups, asked: int) -> Counts:
+        """A marginal, of so many that are asked for at once."""
+        cells = math.prod(grouped_shape(self.domain.shape(names), groups))
+        cell = self._cell(names, groups)
+        if self.connection.copies(asked):
+            return self._spooled.spool.copy.counts(cell, cells, self.check, self.connection.timeout_s)
+        return self._ask(lambda codes: codes.counts(cell, cells))
+
     def _counted(self, cliques: Sequence[Clique]) -> dict[Clique, Counts]:
         pairs = list(filter(two_different, cliques))
         sizes = dict(zip(self.domain.names, self.domain.sizes, strict=True))
 
         def joint(passes: Sequence[tuple[Group, ...]]) -> list[Counts]:
             names = [tuple(name for group in both for name in group) for both in passes]
-            return [self.marginal(clique) for clique in names]
+            return [self._marginal(clique, (), len(cliques)) for clique in names]
 
         found = pairs_of_joints(joint, self.record_count, sizes, pairs)
-        return found | {clique: self.marginal(clique) for clique in cliques if clique not in found}
+        return found | {
+            clique: self._marginal(clique, (), len(cliques)) for clique in cliques if clique not in found
+        }
 
     def _cell(self, names: Clique, groups: Groups) -> exp.Expr:
         """The number of the cell of each row."""

@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from ...common.data.table import Table, code_dtype
 from ...common.data.texts import TextColumn, has_open_categories
 from ...common.errors import DataError
 from ..sources.source import CONFIG, quoted
+from .counted import Copy
 from .names import code_of, text_of
 
 _PREFIX = "codes-"
@@ -100,6 +102,11 @@ class Spool:
         rows = len(next(iter(columns.values())))
         self.starts.append(self.starts[-1] + rows)
 
+    @cached_property
+    def copy(self) -> Copy:
+        """Counts the rows; not to be asked when the spool is deleted."""
+        return Copy([self._file(number) for number in range(len(self.starts) - 1)])
+
     def _file(self, number: int) -> Path:
         return self._folder / f"{number:06d}.parquet"
 
@@ -125,7 +132,8 @@ class SpooledRows:
     """
 
     def __init__(self, spool: Spool, names: Clique, coding: Coding | None) -> None:
-        self._spool = spool
+        self.spool = spool
+        """Codes of all rows."""
         self._names = names
         self._coding = coding
         self._lock = threading.Lock()
@@ -133,7 +141,7 @@ class SpooledRows:
 
     def cell_codes(self, clique: Iterable[str], start: int, stop: int, groups: Groups) -> NDArray[np.int64]:
         """The cell of each of the rows start to stop - 1; see `Table.cell_codes`."""
-        starts, names = self._spool.starts, tuple(clique)
+        starts, names = self.spool.starts, tuple(clique)
         first, last = (
             bisect.bisect_right(starts, start) - 1,
             bisect.bisect_left(starts, min(stop, starts[-1])),
@@ -149,7 +157,7 @@ class SpooledRows:
     def _table(self, number: int) -> Table:
         with self._lock:
             if number not in self._tables:
-                table = self._spool.table(number, self._names)
+                table = self.spool.table(number, self._names)
                 self._tables[number] = table if self._coding is None else self._coding.table(table)
             self._tables.move_to_end(number)
             while len(self._tables) > _KEPT:
