@@ -166,6 +166,8 @@ class CountedRows:
     check: Check = _wanted
     _kept: Kept = field(default_factory=Kept)
     _labels: dict[str, tuple[list[str], NDArray[np.int64]]] = field(default_factory=dict)
+    _copies: list[Spool] = field(default_factory=list)
+    """Keeps a copy that the release counts in."""
 
     @classmethod
     def connected(
@@ -193,7 +195,7 @@ class CountedRows:
 
     def watched(self, check: Check) -> CountedRows:
         """These rows for a release that may end while the engine counts."""
-        return replace(self, check=check)
+        return replace(self, check=check, _copies=[])
 
     def check_ready(self) -> None:
         """Returns if the engine can be asked.
@@ -259,7 +261,9 @@ class CountedRows:
         cells = math.prod(grouped_shape(self.domain.shape(names), groups))
         cell = self._cell(names, groups)
         if self.connection.copies(asked):
-            return self._spooled.spool.copy.counts(cell, cells, self.check, self.connection.timeout_s)
+            spool = self.connection.spooled(self.check)
+            self._copies[:] = [spool]
+            return spool.copy.counts(cell, cells, self.check, self.connection.timeout_s)
         return self._ask(lambda codes: codes.counts(cell, cells))
 
     def _counted(self, cliques: Sequence[Clique]) -> dict[Clique, Counts]:

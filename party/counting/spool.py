@@ -132,8 +132,7 @@ class SpooledRows:
     """
 
     def __init__(self, spool: Spool, names: Clique, coding: Coding | None) -> None:
-        self.spool = spool
-        """Codes of all rows."""
+        self._spool = spool
         self._names = names
         self._coding = coding
         self._lock = threading.Lock()
@@ -141,7 +140,7 @@ class SpooledRows:
 
     def cell_codes(self, clique: Iterable[str], start: int, stop: int, groups: Groups) -> NDArray[np.int64]:
         """The cell of each of the rows start to stop - 1; see `Table.cell_codes`."""
-        starts, names = self.spool.starts, tuple(clique)
+        starts, names = self._spool.starts, tuple(clique)
         first, last = (
             bisect.bisect_right(starts, start) - 1,
             bisect.bisect_left(starts, min(stop, starts[-1])),
@@ -157,7 +156,7 @@ class SpooledRows:
     def _table(self, number: int) -> Table:
         with self._lock:
             if number not in self._tables:
-                table = self.spool.table(number, self._names)
+                table = self._spool.table(number, self._names)
                 self._tables[number] = table if self._coding is None else self._coding.table(table)
             self._tables.move_to_end(number)
             while len(self._tables) > _KEPT:

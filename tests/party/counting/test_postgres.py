@@ -136,16 +136,19 @@ class TestCopies:
         rows.marginals(self.CLIQUES[:2])
         assert list(tmp_path.iterdir()) == []
         asked = len(statements)
-        found = rows.marginals(self.CLIQUES[1:])
+        release = rows.watched(lambda: None)
+        found = release.project(PEOPLE.names).marginals(self.CLIQUES[1:])
         assert [path.stat().st_mode & 0o077 for path in tmp_path.rglob("*")] == [0, 0]
         theirs = encoded(PEOPLE, people()).marginals(self.CLIQUES[1:])
         assert [ours.tolist() for ours in found] == [counts.tolist() for counts in theirs]
-        rows.marginals([("age", "code")])
+        release.marginal(("age", "code"))
         assert len(statements) == asked
-        rows.close()
-        del rows
+        del release
         gc.collect()
         assert list(tmp_path.iterdir()) == []
+        rows.marginal(("age", "code"))
+        assert len(statements) == asked + 1
+        rows.close()
 
     def test_codes_and_groups_that_a_release_chose_are_counted_in_the_copy(self, counted):
         open_rows, _ = counted
