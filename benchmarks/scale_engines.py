@@ -162,7 +162,8 @@ def used(process: int) -> tuple[float, float]:
     """Seconds of a process, and the most memory that it had, in MB."""
     fields = _stat(process)
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    (peak,) = (int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+    # One that ends has none.
+    peak = max((int(line.split()[1]) for line in lines if line.startswith("VmHWM")), default=0)
     return (int(fields[11]) + int(fields[12])) / _TICKS, peak / 1024
 
 
@@ -237,5 +238,10 @@ def _children(process: int) -> list[int]:
 
 def _used_by(processes: Sequence[int]) -> tuple[float, float]:
     """Seconds of processes and of those that they waited for, and the most memory of one, MB."""
-    seconds = sum(int(ticks) for process in processes for ticks in _stat(process)[11:15]) / _TICKS
-    return seconds, max((used(process)[1] for process in processes), default=0.0)
+    seconds, peak = 0.0, 0.0
+    for process in processes:
+        # One that ended meanwhile was a moment's work.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            seconds += sum(map(int, _stat(process)[11:15])) / _TICKS
+            peak = max(peak, used(process)[1])
+    return seconds, peak
