@@ -107,12 +107,13 @@ class Connection:
             return spool
 
     def copies(self, marginals: int) -> bool:
-        """Whether so many marginals are counted in a copy of the codes on disk, made if there is none.
+        """Whether a release that asks for so many marginals counts them in a copy of the codes on disk.
 
-        To copy a column costs as much as to count a marginal. Codes leave an engine only if its rows have an
-        order, as for releases over columns.
+        To copy a column costs about as much as to count a marginal, so that at most twice the least is spent,
+        whatever is asked. Codes leave an engine only if its rows have an order, as for releases over columns.
         """
-        return self._counts_copies and (self._spool() is not None or marginals >= len(self.domain))
+        there = self._spool() is not None
+        return self._counts_copies and (there or marginals >= len(self.domain))
 
     def _answer(self, question: Callable[[Codes], Result], check: Check) -> Result:
         codes = self._kept(check)
@@ -149,6 +150,19 @@ class Connection:
         self._codes = None
 
 
+@dataclass
+class _Asked:
+    """What a release asked for.
+
+    Attributes:
+        marginals: how many.
+        copy: where they are counted since they are many; deleted with the last release that counts in it.
+    """
+
+    marginals: int = 0
+    copy: Spool | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class CountedRows:
     """Rows of which an engine gives exact marginals; only counts leave it, unless single rows are asked for.
@@ -166,8 +180,7 @@ class CountedRows:
     check: Check = _wanted
     _kept: Kept = field(default_factory=Kept)
     _labels: dict[str, tuple[list[str], NDArray[np.int64]]] = field(default_factory=dict)
-    _copies: list[Spool] = field(default_factory=list)
-    """Keeps a copy that the release counts in."""
+    _asked: _Asked = field(default_factory=_Asked)
 
     @classmethod
     def connected(
@@ -195,7 +208,7 @@ class CountedRows:
 
     def watched(self, check: Check) -> CountedRows:
         """These rows for a release that may end while the engine counts."""
-        return replace(self, check=check, _copies=[])
+        return replace(self, check=check, _asked=_Asked())
 
     def check_ready(self) -> None:
         """Returns if the engine can be asked.
@@ -207,14 +220,15 @@ class CountedRows:
 
     def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
         """Exact counts, shape (n_r,); see `Table.marginal`."""
-        return self._marginal(tuple(clique), groups, 1)
+        self._asked.marginals += 1
+        return self._marginal(tuple(clique), groups)
 
     def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
         """Several marginals, not to be written to; see `Table.marginals`."""
         asked = list(cliques)
+        self._asked.marginals += len(asked)
         if any(groups):
-            count = len(asked)
-            return [self._marginal(clique, of, count) for clique, of in zip(asked, groups, strict=True)]
+            return [self._marginal(clique, of) for clique, of in zip(asked, groups, strict=True)]
         return self._kept.counted(asked, self._counted)
 
     def cell_codes(
@@ -256,14 +270,13 @@ class CountedRows:
         """Ends the connection to the engine."""
         self.connection.close()
 
-    def _marginal(self, names: Clique, groups: Groups, asked: int) -> Counts:
-        """A marginal, of so many that are asked for at once."""
+    def _marginal(self, names: Clique, groups: Groups = ()) -> Counts:
         cells = math.prod(grouped_shape(self.domain.shape(names), groups))
         cell = self._cell(names, groups)
-        if self.connection.copies(asked):
-            spool = self.connection.spooled(self.check)
-            self._copies[:] = [spool]
-            return spool.copy.counts(cell, cells, self.check, self.connection.timeout_s)
+        if self._asked.copy is None and self.connection.copies(self._asked.marginals):
+            self._asked.copy = self.connection.spooled(self.check)
+        if self._asked.copy is not None:
+            return self._asked.copy.counting.counts(cell, cells, self.check, self.connection.timeout_s)
         return self._ask(lambda codes: codes.counts(cell, cells))
 
     def _counted(self, cliques: Sequence[Clique]) -> dict[Clique, Counts]:
@@ -272,11 +285,11 @@ class CountedRows:
 
         def joint(passes: Sequence[tuple[Group, ...]]) -> list[Counts]:
             names = [tuple(name for group in both for name in group) for both in passes]
-            return [self._marginal(clique, (), len(cliques)) for clique in names]
+            return [self._marginal(clique) for clique in names]
 
         found = pairs_of_joints(joint, self.record_count, sizes, pairs)
         return found | {
-            clique: self._marginal(clique, (), len(cliques)) for clique in cliques if clique not in found
+            clique: self._marginal(clique) for clique in cliques if clique not in found
         }
 
     def _cell(self, names: Clique, groups: Groups) -> exp.Expr:

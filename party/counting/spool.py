@@ -103,7 +103,7 @@ class Spool:
         self.starts.append(self.starts[-1] + rows)
 
     @cached_property
-    def copy(self) -> Copy:
+    def counting(self) -> Copy:
         """Counts the rows; not to be asked when the spool is deleted."""
         return Copy([self._file(number) for number in range(len(self.starts) - 1)])
 

@@ -133,10 +133,11 @@ class TestCopies:
     def test_as_many_marginals_as_columns_are_counted_in_a_copy(self, counted, tmp_path):
         open_rows, statements = counted
         rows = open_rows("place")
-        rows.marginals(self.CLIQUES[:2])
+        release = rows.watched(lambda: None)
+        release.project(["age"]).marginal(["age"])
+        release.marginals([("job",)])
         assert list(tmp_path.iterdir()) == []
         asked = len(statements)
-        release = rows.watched(lambda: None)
         found = release.project(PEOPLE.names).marginals(self.CLIQUES[1:])
         assert [path.stat().st_mode & 0o077 for path in tmp_path.rglob("*")] == [0, 0]
         theirs = encoded(PEOPLE, people()).marginals(self.CLIQUES[1:])
@@ -183,6 +184,6 @@ class TestCopies:
             raise ProtocolError("the release is abandoned")
 
         with pytest.raises(ProtocolError, match="abandoned"):
-            rows.connection.spooled(check).copy.counts(cell, 1, check, TIMEOUT_S)
+            rows.connection.spooled(check).counting.counts(cell, 1, check, TIMEOUT_S)
         assert rows.marginals([("age", "code")])[0].sum() == rows.record_count
         rows.close()
