@@ -93,7 +93,7 @@ class Postgres:
 
     def used(self, daemons: Mapping[str, int]) -> tuple[float, float]:
         """See `Tables`."""
-        return _used_by([self.process, *_children(self.process)])
+        return used_by([self.process, *_children(self.process)])
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Spark:
 
     def used(self, daemons: Mapping[str, int]) -> tuple[float, float]:
         """See `Tables`."""
-        return _used_by([child for daemon in daemons.values() for child in _children(daemon)])
+        return used_by([child for daemon in daemons.values() for child in _children(daemon)])
 
 
 @contextlib.contextmanager
@@ -165,6 +165,17 @@ def used(process: int) -> tuple[float, float]:
     # One that ends has none.
     peak = max((int(line.split()[1]) for line in lines if line.startswith("VmHWM")), default=0)
     return (int(fields[11]) + int(fields[12])) / _TICKS, peak / 1024
+
+
+def used_by(processes: Sequence[int]) -> tuple[float, float]:
+    """Seconds of processes and of those that they waited for, and the most memory of one, MB."""
+    seconds, peak = 0.0, 0.0
+    for process in processes:
+        # One that ended meanwhile was a moment's work.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            seconds += sum(map(int, _stat(process)[11:15])) / _TICKS
+            peak = max(peak, used(process)[1])
+    return seconds, peak
 
 
 def _rows(names: Sequence[str], hashed: str, first: str, type_: str, row: str = ORDER) -> str:
@@ -234,14 +245,3 @@ def _children(process: int) -> list[int]:
     for task in Path(f"/proc/{process}/task").iterdir():
         found += map(int, (task / "children").read_text().split())
     return found
-
-
-def _used_by(processes: Sequence[int]) -> tuple[float, float]:
-    """Seconds of processes and of those that they waited for, and the most memory of one, MB."""
-    seconds, peak = 0.0, 0.0
-    for process in processes:
-        # One that ended meanwhile was a moment's work.
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            seconds += sum(map(int, _stat(process)[11:15])) / _TICKS
-            peak = max(peak, used(process)[1])
-    return seconds, peak
