@@ -75,6 +75,9 @@ def measured(records: int, setup: Setup, folder: Path, record: Path | None = Non
     network = LocalNetwork.create(
         folder / "network", folder / "first.parquet", domain, setup.grid, dealers=int(several)
     )
+    if setup.sample is not None:
+        plan = network.plan.read_text()
+        network.plan.write_text(plan.replace("# sample = 1000000 ", f"sample = {setup.sample} "))
     each = records // len(network.names)
     with tables(setup.engine, folder) as rows, workers(setup.workers, folder) as cluster:
         for place, row in enumerate(network.names):
@@ -91,7 +94,6 @@ def measured(records: int, setup: Setup, folder: Path, record: Path | None = Non
             ready = time.perf_counter()
             processes = {name: daemon.process.pid for name, daemon in daemons.items()}
             release = [*program(), "curator", "release", str(network.plan)]
-            release += [] if setup.sample is None else ["--set", f"sample={setup.sample}"]
             planned = subprocess.run([*release, "--dry-run", "--json"], capture_output=True, check=True)
             predicted = json.loads(planned.stdout)["roles"]
             curator = subprocess.Popen([*release, "--out", str(folder / "release")])
