@@ -22,10 +22,10 @@ Points = dict[str, list[tuple[int, float]]]
 
 
 def recorded(path: Path) -> Points:
-    """Records and seconds of each grid and role, by increasing records."""
+    """Records and seconds of each grid, engine and role, by increasing records."""
     found: Points = {}
     for row in csv.DictReader(path.read_text().splitlines()):
-        points = found.setdefault(f"{row['grid']}, {row['role']}", [])
+        points = found.setdefault(f"{row['grid']}, {row['engine']}, {row['role']}", [])
         points.append((int(row["records"]), float(row["cpu_s"])))
     return {name: sorted(points) for name, points in found.items() if len(points) > 1}
 

@@ -47,6 +47,12 @@ def simulate(
     check: Annotated[
         str, typer.Option(help="masked: one-hot, to have parties prove that they open each record once.")
     ] = "",
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="masked: rows that marginals across parties use; by default all, at most 10^7."
+        ),
+    ] = None,
     dealers: Annotated[
         int, typer.Option(help="masked: number of dealers, 1 or at least 3; by default the curator deals.")
     ] = 0,
@@ -142,6 +148,7 @@ def simulate(
         "protocol": protocol,
         "collusions": collusions,
         "check": check,
+        "sample": sample,
         "dealers": dealers,
         "mechanism": chosen,
         "workload": workload,

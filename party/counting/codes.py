@@ -18,6 +18,7 @@ from ...common.data.domain import Domain
 from ...common.data.table import Table, code_dtype
 from ...common.data.texts import TextColumn, has_open_categories
 from ...common.errors import DataError
+from .counted import counted
 from .encoding import Encoding, encoding_of, label_text
 from .engine import Engine
 from .kinds import Kind, NotExact
@@ -58,11 +59,7 @@ class Codes:
             cell: number of the cell of each row.
             cells: how many there are.
         """
-        query = exp.select(cell.as_("cell"), exp.Count(this=exp.Star()).as_("records")).from_(self.table)
-        found, records = self.engine.fetch(query.group_by("1"))
-        counts = np.zeros(cells, dtype=np.int64)
-        counts[found.astype(np.int64)] = records.astype(np.int64)
-        return counts
+        return counted(self.engine.fetch, self.table, cell, cells)
 
     def texts(self, name: str) -> tuple[list[str], NDArray[np.int64]]:
         """The different texts of open categories, sorted, and the number of rows of each."""

@@ -47,7 +47,8 @@ class Connection:
         self._connect = connect
         self.domain = domain
         """The columns, and meaning of the codes."""
-        self._timeout_s = timeout_s
+        self.timeout_s = timeout_s
+        """Seconds that a statement may take."""
         self._folder = folder
         self._people = people
         self._lock = threading.Lock()
@@ -58,6 +59,7 @@ class Connection:
         self.digest = ""
         """Of the codes, as of the party's start; see `Codes`."""
         first = self._kept(wanted)
+        self._counts_copies = first.engine.counts_copies and first.engine.place() is not None
         self.record_count, self.digest = first.record_count, first.digest
 
     def ask(self, question: Callable[[Codes], Result], check: Check) -> Result:
@@ -94,6 +96,15 @@ class Connection:
                 spool = self.ask(lambda codes: codes.spooled(self._folder), check)
                 self._spool = weakref.ref(spool)
             return spool
+
+    def copies(self, marginals: int) -> bool:
+        """Whether a release that asks for so many marginals counts them in a copy of the codes on disk.
+
+        To copy a column costs about as much as to count a marginal, so that at most twice the least is spent,
+        whatever is asked. Codes leave an engine only if its rows have an order, as for releases over columns.
+        """
+        there = self._spool() is not None
+        return self._counts_copies and (there or marginals >= len(self.domain))
 
     def placed(self, alignment_id: str, positions: Positions, size: int, check: Check) -> PlacedSpool:
         """The codes of aligned rows on disk, which releases by one alignment share; see `PlacedSpool`."""
@@ -136,7 +147,7 @@ class Connection:
         return used_rows(keep_codes(engine, self.domain, self._people.columns), self._people)
 
     def _run(self, engine: Engine, statement: Callable[[], Result], check: Check) -> Result:
-        result: Result = run(engine, statement, check, self._timeout_s)
+        result: Result = run(engine, statement, check, self.timeout_s)
         return result
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from numpy.typing import NDArray
 from sqlglot import exp
@@ -38,6 +38,9 @@ class Engine(ABC):
 
     name: str
     """What messages call it."""
+
+    counts_copies: ClassVar[bool] = False
+    """Whether many marginals are counted in a copy of the codes at the party, if the rows have an order."""
 
     @abstractmethod
     def kinds(self) -> Mapping[str, Kind]:
@@ -126,7 +129,18 @@ class Engine(ABC):
         """A whole number of 64 bits for each row, of the values of its columns."""
 
 
-def run(engine: Engine, statement: Callable[[], Any], check: Check, timeout_s: float) -> Any:
+class Interruptible(Protocol):
+    """What runs statements, and can end one."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    def interrupt(self) -> None:
+        """Ends the statement that another thread runs, which then raises; thread-safe."""
+
+
+def run(engine: Interruptible, statement: Callable[[], Any], check: Check, timeout_s: float) -> Any:
     """Runs a statement in another thread while this one looks whether it is still wanted.
 
     Args:

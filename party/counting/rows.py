@@ -25,10 +25,23 @@ from .engine import Check, Engine
 from .names import code_of, text_of
 from .people import NOBODY, People
 from .pieces import pieces_of_codes
-from .spool import SpooledRows
+from .spool import Spool, SpooledRows
 from .trees import code_of_number, code_of_text, whole
 
 Result = TypeVar("Result")
+
+
+@dataclass
+class _Asked:
+    """What a release asked for.
+
+    Attributes:
+        marginals: how many.
+        copy: where they are counted since they are many; deleted with the last release that counts in it.
+    """
+
+    marginals: int = 0
+    copy: Spool | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +61,7 @@ class CountedRows:
     check: Check = wanted
     _kept: Kept = field(default_factory=Kept)
     _labels: dict[str, tuple[list[str], NDArray[np.int64]]] = field(default_factory=dict)
+    _asked: _Asked = field(default_factory=_Asked)
 
     @classmethod
     def connected(
@@ -80,7 +94,7 @@ class CountedRows:
 
     def watched(self, check: Check) -> CountedRows:
         """These rows for a release that may end while the engine counts."""
-        return replace(self, check=check)
+        return replace(self, check=check, _asked=_Asked())
 
     def check_ready(self) -> None:
         """Returns if the engine can be asked.
@@ -92,16 +106,15 @@ class CountedRows:
 
     def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
         """Exact counts, shape (n_r,); see `Table.marginal`."""
-        names = tuple(clique)
-        shape = grouped_shape(self.domain.shape(names), groups)
-        cell = self.cell(names, self.domain, groups)
-        return self._ask(lambda codes: codes.counts(cell, math.prod(shape)))
+        self._asked.marginals += 1
+        return self._marginal(tuple(clique), groups)
 
     def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
         """Several marginals, not to be written to; see `Table.marginals`."""
         asked = list(cliques)
+        self._asked.marginals += len(asked)
         if any(groups):
-            return [self.marginal(clique, of) for clique, of in zip(asked, groups, strict=True)]
+            return [self._marginal(clique, of) for clique, of in zip(asked, groups, strict=True)]
         return self._kept.counted(asked, self._counted)
 
     def cell_codes(
@@ -139,16 +152,25 @@ class CountedRows:
         """Ends the connection to the engine."""
         self.connection.close()
 
+    def _marginal(self, names: Clique, groups: Groups = ()) -> Counts:
+        cells = math.prod(grouped_shape(self.domain.shape(names), groups))
+        cell = self.cell(names, self.domain, groups)
+        if self._asked.copy is None and self.connection.copies(self._asked.marginals):
+            self._asked.copy = self.connection.spooled(self.check)
+        if self._asked.copy is not None:
+            return self._asked.copy.counting.counts(cell, cells, self.check, self.connection.timeout_s)
+        return self._ask(lambda codes: codes.counts(cell, cells))
+
     def _counted(self, cliques: Sequence[Clique]) -> dict[Clique, Counts]:
         pairs = list(filter(two_different, cliques))
         sizes = dict(zip(self.domain.names, self.domain.sizes, strict=True))
 
         def joint(passes: Sequence[tuple[Group, ...]]) -> list[Counts]:
             names = [tuple(name for group in both for name in group) for both in passes]
-            return [self.marginal(clique) for clique in names]
+            return [self._marginal(clique) for clique in names]
 
         found = pairs_of_joints(joint, self.record_count, sizes, pairs)
-        return found | {clique: self.marginal(clique) for clique in cliques if clique not in found}
+        return found | {clique: self._marginal(clique) for clique in cliques if clique not in found}
 
     def cell(self, names: Clique, domain: Domain, groups: Groups) -> exp.Expr:
         """The number of the cell of each row, from columns of codes.

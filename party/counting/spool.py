@@ -7,6 +7,7 @@ import contextlib
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from ...common.data.table import Table, code_dtype
 from ...common.data.texts import LONGEST_LABEL, TextColumn, has_open_categories
 from ...common.errors import DataError
 from ..sources.source import CONFIG, quoted, quoted_file
+from .counted import Copy
 from .folders import PrivateFolder
 from .names import code_of, text_of
 
@@ -113,6 +115,11 @@ class Spool:
         # Before, its folder keeps others out.
         file.chmod(0o600)
         self.starts.append(self.starts[-1] + rows)
+
+    @cached_property
+    def counting(self) -> Copy:
+        """Counts the rows; not to be asked when the spool is deleted."""
+        return Copy([self._file(number) for number in range(len(self.starts) - 1)])
 
     def _file(self, number: int) -> Path:
         return self._folder.path / f"{number:06d}.parquet"

@@ -121,6 +121,15 @@ def test_masked_shares_are_the_default_and_tolerate_as_many_collusions_as_asked_
     assert [[sorted(party) for party in row] for row in traffic] == [[["in", "out"]]] * 2
 
 
+def test_a_sample_answers_for_marginals_across_parties_and_is_forecast(folder, simulate):
+    options = ("--grid", "1x2", "--sample", 100, "--mechanism", "independent")
+    done = simulate(*options)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((folder / "out/certificate.json").read_text())["plan"]["sample"] == 100
+    done = simulate(*options, "--mechanism", "mst", "--dry-run")
+    assert "on 100 of 300 rows" in " ".join(done.stdout.split())
+
+
 def test_parties_with_overlapping_people_align_their_rows(folder, simulate):
     options = ("--grid", "1x2", "--overlap", 0.9, "--shuffle", "--typos", 0.01, "--mechanism", "independent")
     done = simulate(*options, "--alignment-rho", 0.5)
@@ -281,6 +290,7 @@ def test_refuses_to_overwrite_an_earlier_result(folder, simulate):
         (["--protocol", "masked!"], "protocol: expected one of"),
         (["--collusions", 1], "tolerated collusions: expected 0 to 0"),
         (["--collusions", 0, "--protocol", "trusted"], "the protocol 'trusted' tolerates none"),
+        (["--sample", 100, "--protocol", "trusted"], "sample: expected at least 1 row and the protocol"),
         (["--mechanism", "magic"], "mechanism: expected one of"),
         (["--set", "alpha"], "--set: expected KEY=VALUE, got 'alpha'"),
         (["--set", "alpha=0.2", "--set", "alpha=0.3"], "--set: expected each parameter at most once"),

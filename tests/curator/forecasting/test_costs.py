@@ -67,9 +67,13 @@ def costs_of(grid, records, dealer="dealer"):
     return {cost.name: cost for cost in found}
 
 
-@pytest.mark.parametrize(
-    "row", list(csv.DictReader(RECORDED.read_text().splitlines())), ids=lambda row: " ".join(row.values())
-)
+def figures():
+    """What was recorded; an engine's own processes are not predicted."""
+    rows = csv.DictReader(RECORDED.read_text().splitlines())
+    return [row for row in rows if row["engine"] == "duckdb"]
+
+
+@pytest.mark.parametrize("row", figures(), ids=lambda row: " ".join(row.values()))
 def test_predictions_are_within_30_percent_of_what_was_measured(row):
     said = costs_of(row["grid"], int(row["records"]))[row["role"]]
     assert said.cpu_s == pytest.approx(float(row["cpu_s"]), rel=0.3)

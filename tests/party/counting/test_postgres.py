@@ -1,7 +1,11 @@
+import gc
+
 import psycopg
 import pytest
+import sqlglot
 
-from dpmosaic.common.errors import DataError
+from dpmosaic.common.data.coding import Coding
+from dpmosaic.common.errors import DataError, ProtocolError
 from dpmosaic.party.counting.adbc import AdbcEngine
 from dpmosaic.party.counting.kinds import Kind
 from dpmosaic.party.counting.postgres import PostgresEngine
@@ -99,3 +103,87 @@ class TestOverADBC(CountingContract):
 
     def ask_slowly(self, engine):
         return engine.run("SELECT pg_sleep(100)")
+
+
+class TestCopies:
+    """Codes that a party counts at itself, since a release asks for many marginals."""
+
+    @pytest.fixture
+    def counted(self, connection, tmp_path):
+        """Rows with the order of a column or none, in a folder, of an engine that counts its statements."""
+        statements = []
+
+        class Engine(PostgresEngine):
+            def fetch(self, query):
+                statements.append(query)
+                return super().fetch(query)
+
+        contract = TestPostgreSQL()
+        contract.connection = connection
+        contract.write("people", people())
+
+        def rows(order_by):
+            place = Place(table="people", order_by=order_by)
+            return CountedRows.connected(lambda: Engine(place, connection), PEOPLE, TIMEOUT_S, tmp_path)
+
+        return rows, statements
+
+    CLIQUES = (("age",), ("job",), ("code",), ("age", "job"), ("job", "code"), ("age", "job", "code"))
+
+    def test_as_many_marginals_as_columns_are_counted_in_a_copy(self, counted, tmp_path):
+        open_rows, statements = counted
+        rows = open_rows("place")
+        release = rows.watched(lambda: None)
+        release.project(["age"]).marginal(["age"])
+        release.marginals([("job",)])
+        assert list(tmp_path.iterdir()) == []
+        asked = len(statements)
+        found = release.project(PEOPLE.names).marginals(self.CLIQUES[1:])
+        assert [path.stat().st_mode & 0o077 for path in tmp_path.rglob("*")] == [0, 0]
+        theirs = encoded(PEOPLE, people()).marginals(self.CLIQUES[1:])
+        assert [ours.tolist() for ours in found] == [counts.tolist() for counts in theirs]
+        release.marginal(("age", "code"))
+        assert len(statements) == asked
+        del release
+        gc.collect()
+        assert list(tmp_path.iterdir()) == []
+        rows.marginal(("age", "code"))
+        assert len(statements) == asked + 1
+        rows.close()
+
+    def test_codes_and_groups_that_a_release_chose_are_counted_in_the_copy(self, counted):
+        open_rows, _ = counted
+        coding = Coding({"age": (0, 10, 47, PEOPLE["age"].size - 1)}, {"job": ("baker", "Baker")})
+        rows, table = open_rows("place").recoded(coding), coding.table(encoded(PEOPLE, people()))
+        cliques = [("age", "job"), ("age", "code"), ("job",)]
+        groups = [((0, 0, 1, 1), (0, 1, 0, 1)), ((), (0, 1, 1, 0)), ()]
+        for ours, theirs in zip(
+            rows.marginals(cliques, groups), table.marginals(cliques, groups), strict=True
+        ):
+            assert ours.tolist() == theirs.tolist()
+        rows.close()
+
+    def test_rows_without_an_order_stay_in_the_engine(self, counted, tmp_path):
+        open_rows, statements = counted
+        rows = open_rows(None)
+        asked = len(statements)
+        rows.marginals(self.CLIQUES)
+        assert len(statements) - asked >= len(self.CLIQUES) - 1
+        assert list(tmp_path.iterdir()) == []
+        rows.close()
+
+    def test_counting_in_a_copy_ends_when_nobody_waits_for_it(self, counted):
+        open_rows, _ = counted
+        rows = open_rows("place")
+        rows.marginals(self.CLIQUES)
+        cell = sqlglot.parse_one(
+            "(SELECT count(*) FROM range(1000000000000) t(i) WHERE hash(i) % 7 = 1)", dialect="duckdb"
+        )
+
+        def check():
+            raise ProtocolError("the release is abandoned")
+
+        with pytest.raises(ProtocolError, match="abandoned"):
+            rows.connection.spooled(check).counting.counts(cell, 1, check, TIMEOUT_S)
+        assert rows.marginals([("age", "code")])[0].sum() == rows.record_count
+        rows.close()
