@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from ..common.errors import DataError, MosaicError, PartyUnavailable, PolicyError
 from ..common.extras import require_extra
@@ -313,6 +312,8 @@ def _forecast(plan: ReleasePlan, home: CuratorHome, link_mib_s: float, json_outp
     if json_output:
         typer.echo(json.dumps(predicted.to_json()))
     else:
+        from rich.console import Console
+
         print_forecast(Console(), predicted)
 
 
@@ -323,10 +324,14 @@ def _forecast_alignment(plan: ReleasePlan, links: Sequence[Sequence[Connection]]
     if json_output:
         typer.echo(json.dumps(predicted.to_json()))
     else:
+        from rich.console import Console
+
         print_alignment(Console(), predicted)
 
 
 def _run(session: Session, json_output: bool) -> None:
+    from rich.console import Console
+
     from .certificates.json_values import to_json_values
     from .parties.activity import Activity
     from .parties.private_folder import private_folder

@@ -21,9 +21,11 @@ party_commands = typer.Typer(help="One institution: its keys, its policy, its da
 @party_commands.command()
 def ledger(folder: Folder, json_output: Json = False) -> None:
     """Print the grant and the cost so far of each release, and what is reserved of the lifetime budget."""
+    from ..common.card import PARTY
     from .ledger_summaries import summaries_of
+    from .names import POLICY
 
-    entries = summaries_of(folder)
+    entries = summaries_of(folder, PARTY, POLICY)
     rows = [
         (e.release_id, e.state, float(e.granted), float(e.spent), float(e.reserved), e.queries)
         for e in entries

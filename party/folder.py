@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -42,7 +41,8 @@ if TYPE_CHECKING:
     from .serving.watch import Condition
     from .toml_file import Serve
 
-_TRUSTED = "trusted"
+TRUSTED = "trusted"
+"""Folder of the pinned federations, in that of the keys."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Home(ABC):
             DataError: there are keys already, the name is invalid, or the folder cannot be written.
         """
         keyring = Keyring.create(folder, check_name_of_role(name, cls.role), request=request)
-        (keyring.folder / _TRUSTED).mkdir(mode=0o700)
+        (keyring.folder / TRUSTED).mkdir(mode=0o700)
         if not (folder / LEDGER).exists():
             create_database(folder / LEDGER)
         if not (folder / cls.policy_name).exists():
@@ -154,7 +154,7 @@ class Home(ABC):
         keys = self.keyring.folder
         for database in self.databases:
             check_database(self.folder / database)
-        for path in (keys, keys / _TRUSTED, *(keys / _TRUSTED).glob("*.json"), keys / CERTIFICATE):
+        for path in (keys, keys / TRUSTED, *(keys / TRUSTED).glob("*.json"), keys / CERTIFICATE):
             check_protected(path)
         for path in (self.folder, self.folder / self.policy_name):
             check_protected(path)
@@ -176,8 +176,11 @@ class Home(ABC):
 
     def trusted(self) -> list[FederationList]:
         """The federations whose cards are pinned."""
-        folder = self.keyring.folder / _TRUSTED
-        return [FederationList.from_json(read_json(path)) for path in sorted(folder.glob("*.json"))]
+        return [FederationList.from_json(form) for form in self._pinned()]
+
+    def curators(self) -> list[Card]:
+        """The pinned curators."""
+        return [FederationList.curator_of(form) for form in self._pinned()]
 
     def cards(self) -> dict[str, Card]:
         """The pinned cards of parties, by name."""
@@ -240,7 +243,7 @@ class Home(ABC):
         """
         if not self._pinned_at(curator).exists():
             raise DataError(
-                f"no curator {curator!r} is pinned; see the folder {self.keyring.folder / _TRUSTED}"
+                f"no curator {curator!r} is pinned; see the folder {self.keyring.folder / TRUSTED}"
             )
         self._pinned_at(curator).unlink()
 
@@ -253,7 +256,7 @@ class Home(ABC):
         Raises:
             DataError: it is not pinned, or `name` is None and none or several are pinned.
         """
-        curators = {federation.curator.name: federation.curator for federation in self.trusted()}
+        curators = {curator.name: curator for curator in self.curators()}
         found = list(curators.values()) if name is None else [c for n, c in curators.items() if n == name]
         if len(found) != 1:
             raise DataError(
@@ -272,7 +275,7 @@ class Home(ABC):
         """The owner's side of TLS connections, from the current files."""
         from ..common.wire.tls import TlsSide
 
-        curators = [federation.curator for federation in self.trusted()]
+        curators = self.curators()
         return TlsSide(
             self.keyring.tls_key,
             self.keyring.certificate,
@@ -313,33 +316,9 @@ class Home(ABC):
                 return True
         return False
 
+    def _pinned(self) -> list[object]:
+        """The files of pinned federations."""
+        return [read_json(path) for path in sorted((self.keyring.folder / TRUSTED).glob("*.json"))]
+
     def _pinned_at(self, curator: str) -> Path:
-        return self.keyring.folder / _TRUSTED / f"{check_name(curator)}.json"
-
-
-class Reread:
-    """A value read from files, and read again when one of them has changed.
-
-    Args:
-        make: reads the files.
-        folder: folder of the files.
-    """
-
-    def __init__(self, make: Callable[[], TlsSide], folder: Path) -> None:
-        self._make = make
-        self._folder = folder
-        self._lock = threading.Lock()
-        self._stamp = self._seen()
-        self._value = make()
-
-    def __call__(self) -> TlsSide:
-        """The current value."""
-        with self._lock:
-            if (stamp := self._seen()) != self._stamp:
-                self._value, self._stamp = self._make(), stamp
-            return self._value
-
-    def _seen(self) -> tuple[tuple[str, int, int], ...]:
-        paths = [self._folder / CERTIFICATE, *sorted((self._folder / _TRUSTED).glob("*.json"))]
-        states = [(path.name, path.stat()) for path in paths]
-        return tuple((name, state.st_mtime_ns, state.st_ino) for name, state in states)
+        return self.keyring.folder / TRUSTED / f"{check_name(curator)}.json"

@@ -80,7 +80,7 @@ def opened(home: PartyHome) -> Iterator[Opened]:
 
 def party_of(home: PartyHome, settings: Settings, ledger: Ledger, approvals: Approvals) -> Party:
     """The party; reads its rows, or has them encoded where they are."""
-    curators = [known.curator.identity for known in home.trusted()]
+    curators = [curator.identity for curator in home.curators()]
     rules = Rules(settings.policy, home.pinned(), curators, approvals)
     most = settings.policy.max_rows_per_person
     source, named = settings.source(), settings.identifiers

@@ -7,21 +7,24 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from ...common.card import CURATOR, DEALER, PARTY, Card, FederationList, as_text, read_json
 from ...common.errors import DataError, PolicyError
 from ...common.keyring import Keyring, write_private
-from ...common.wire.tls import TlsSide
-from .attached import AttachedConnection, AttachmentServer
-from .connection import GrpcConnection, RetryPolicy, dial
-from .listener import LentConnection, Listener, lender
 from .marks import Marks
+
+if TYPE_CHECKING:
+    from ...common.wire.tls import TlsSide
+    from .attached import AttachedConnection
+    from .connection import GrpcConnection, RetryPolicy
+    from .listener import LentConnection, Listener
 
 _CARDS, _ADDRESSES, _MARKS = "cards", "addresses.json", "marks.json"
 ATTACHED = "attached"
 """Stands for the address of a party or dealer that dials the curator."""
 
-Links = dict[str, GrpcConnection | AttachedConnection | LentConnection]
+Links: TypeAlias = "dict[str, GrpcConnection | AttachedConnection | LentConnection]"
 """Connections to parties and dealers, by name."""
 
 
@@ -128,6 +131,8 @@ class CuratorHome:
         Raises:
             DataError: nobody dials the curator, another listener runs, or the address is in use.
         """
+        from .listener import Listener
+
         dialling = [name for name, where in self.addresses().items() if where == ATTACHED]
         if not dialling:
             raise DataError(
@@ -147,6 +152,8 @@ class CuratorHome:
         Raises:
             DataError: one is not enrolled, or dials the curator, which nobody listens for.
         """
+        from .connection import dial
+
         cards, addresses = self.cards(), self.addresses()
         wanted = tuple(names)
         for name in wanted:
@@ -167,6 +174,9 @@ class CuratorHome:
     @contextlib.contextmanager
     def _attached(self, names: list[str], listen: str | None, retry_policy: RetryPolicy) -> Iterator[Links]:
         """Connections to those that dial the curator: over its listener, or by listening as long as this."""
+        from .attached import AttachedConnection, AttachmentServer
+        from .listener import LentConnection, lender
+
         with lender(self.folder) as channel:
             if channel is not None:
                 yield {name: LentConnection(name, channel, retry_policy) for name in names}
@@ -182,6 +192,8 @@ class CuratorHome:
 
     def _admitted(self, names: Iterable[str]) -> tuple[TlsSide, dict[str, str]]:
         """The curator's side towards some of the enrolled, and their names by fingerprint."""
+        from ...common.wire.tls import TlsSide
+
         cards = self.cards()
         pinned = {name: cards[name].certificate for name in names}
         own = TlsSide(self.keyring.tls_key, self.keyring.certificate, tuple(pinned.values()))

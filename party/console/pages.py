@@ -163,7 +163,7 @@ class PartyPages:
 
     def _trail(self) -> list[Entry]:
         with Desk.opened(self.folder) as desk:
-            names = {known.curator.identity: known.curator.name for known in desk.home.trusted()}
+            names = {curator.identity: curator.name for curator in desk.home.curators()}
             return trail(
                 desk.approvals.requests(),
                 names,

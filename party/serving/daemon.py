@@ -13,7 +13,8 @@ from ...common.notices import CERTIFICATE_ENDS, UNHEALTHY, Notifier
 from ...common.stopping import Stop
 from ..direct import NO_DIRECT
 from ..disk import check_room, told_if_full
-from ..folder import SHAREABLE_LOG, Home, Opened, Reread
+from ..folder import SHAREABLE_LOG, Home, Opened
+from ..reread import Reread
 from .attachment import Attachment
 from .events import Event, EventLog, Log
 from .health import Health, failure

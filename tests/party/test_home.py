@@ -21,11 +21,12 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PolicyError
 from dpmosaic.common.handover import Handover
 from dpmosaic.common.keyring import write_private
-from dpmosaic.party.folder import LEDGER, Reread
+from dpmosaic.party.folder import LEDGER
 from dpmosaic.party.home import PartyHome
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.names import CODES, REQUESTS
 from dpmosaic.party.policy_file import Settings
+from dpmosaic.party.reread import Reread
 from dpmosaic.party.serving.daemon import serve
 from support.ledgers import DATA, SECRET, TERMS, anything
 
