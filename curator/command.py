@@ -112,8 +112,12 @@ def listen(
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         typer.echo(json.dumps({"time": now, "event": "attached" if up else "away", "party": party}))
 
+    def reloaded(error: Exception | None) -> None:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        typer.echo(json.dumps({"time": now, "event": "reload", "error": "" if error is None else str(error)}))
+
     stop = Stop().at_signals()
-    with contextlib.closing(CuratorHome.open(folder).listener(address, told)) as listener:
+    with contextlib.closing(CuratorHome.open(folder).listener(address, told, reloaded)) as listener:
         listener.start()
         typer.echo(f"listening for {', '.join(sorted(listener.names))}", err=True)
         stop.wait()

@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from .serving.watch import Condition
     from .toml_file import Serve
 
-TRUSTED = "trusted"
-"""Folder of the pinned federations, in that of the keys."""
+_TRUSTED = "trusted"
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,7 @@ class Home(ABC):
             DataError: there are keys already, the name is invalid, or the folder cannot be written.
         """
         keyring = Keyring.create(folder, check_name_of_role(name, cls.role), request=request)
-        (keyring.folder / TRUSTED).mkdir(mode=0o700)
+        (keyring.folder / _TRUSTED).mkdir(mode=0o700)
         if not (folder / LEDGER).exists():
             create_database(folder / LEDGER)
         if not (folder / cls.policy_name).exists():
@@ -154,7 +153,7 @@ class Home(ABC):
         keys = self.keyring.folder
         for database in self.databases:
             check_database(self.folder / database)
-        for path in (keys, keys / TRUSTED, *(keys / TRUSTED).glob("*.json"), keys / CERTIFICATE):
+        for path in (keys, keys / _TRUSTED, *(keys / _TRUSTED).glob("*.json"), keys / CERTIFICATE):
             check_protected(path)
         for path in (self.folder, self.folder / self.policy_name):
             check_protected(path)
@@ -243,7 +242,7 @@ class Home(ABC):
         """
         if not self._pinned_at(curator).exists():
             raise DataError(
-                f"no curator {curator!r} is pinned; see the folder {self.keyring.folder / TRUSTED}"
+                f"no curator {curator!r} is pinned; see the folder {self.keyring.folder / _TRUSTED}"
             )
         self._pinned_at(curator).unlink()
 
@@ -270,6 +269,10 @@ class Home(ABC):
         from ..common.wire.tls import secure_channel
 
         return secure_channel(address, self.side(), self.curator(name).certificate, proxy)
+
+    def shown(self) -> list[Path]:
+        """The files from which `side` is made."""
+        return [self.keyring.folder / CERTIFICATE, *sorted((self.keyring.folder / _TRUSTED).glob("*.json"))]
 
     def side(self) -> TlsSide:
         """The owner's side of TLS connections, from the current files."""
@@ -318,7 +321,7 @@ class Home(ABC):
 
     def _pinned(self) -> list[object]:
         """The files of pinned federations."""
-        return [read_json(path) for path in sorted((self.keyring.folder / TRUSTED).glob("*.json"))]
+        return [read_json(path) for path in sorted((self.keyring.folder / _TRUSTED).glob("*.json"))]
 
     def _pinned_at(self, curator: str) -> Path:
-        return self.keyring.folder / TRUSTED / f"{check_name(curator)}.json"
+        return self.keyring.folder / _TRUSTED / f"{check_name(curator)}.json"

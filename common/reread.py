@@ -1,35 +1,31 @@
-"""What a daemon reads from its keys and pins, read again when they change."""
+"""A value read from files, and read again when one of them has changed."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Generic, TypeVar
 
-from ..common.keyring import CERTIFICATE
-from .folder import TRUSTED
-
-if TYPE_CHECKING:
-    from ..common.wire.tls import TlsSide
+_Value = TypeVar("_Value")
 
 
-class Reread:
+class Reread(Generic[_Value]):
     """A value read from files, and read again when one of them has changed.
 
     Args:
         make: reads the files.
-        folder: folder of the files.
+        paths: the files that exist now.
     """
 
-    def __init__(self, make: Callable[[], TlsSide], folder: Path) -> None:
+    def __init__(self, make: Callable[[], _Value], paths: Callable[[], Iterable[Path]]) -> None:
         self._make = make
-        self._folder = folder
+        self._paths = paths
         self._lock = threading.Lock()
         self._stamp = self._seen()
         self._value = make()
 
-    def __call__(self) -> TlsSide:
+    def __call__(self) -> _Value:
         """The current value."""
         with self._lock:
             if (stamp := self._seen()) != self._stamp:
@@ -37,6 +33,5 @@ class Reread:
             return self._value
 
     def _seen(self) -> tuple[tuple[str, int, int], ...]:
-        paths = [self._folder / CERTIFICATE, *sorted((self._folder / TRUSTED).glob("*.json"))]
-        states = [(path.name, path.stat()) for path in paths]
+        states = [(path.name, path.stat()) for path in self._paths()]
         return tuple((name, state.st_mtime_ns, state.st_ino) for name, state in states)
