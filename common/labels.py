@@ -5,15 +5,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from .data.domain import Clique, Domain
 from .data.texts import has_open_categories, is_label
 from .errors import BudgetError, ProtocolError
+from .later import np
 from .privacy.budget import Budget
 from .privacy.partition_selection import LARGEST_DELTA
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 DELTA_SHARE = 0.1
 """Share of the delta of a promise with which labels are looked for; noise keeps the rest (ADR 47)."""

@@ -9,8 +9,6 @@ import queue
 import signal
 import subprocess
 import threading
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -91,7 +89,9 @@ class Notify:
         if self.command:
             _run(self.command, text)
         else:
-            _post(self.webhook, text)
+            from .webhook import post
+
+            post(self.webhook, text, _DELIVERY_S)
 
 
 class Notifier:
@@ -179,25 +179,6 @@ def _run(command: Sequence[str], text: bytes) -> None:
                     os.killpg(process.pid, signal.SIGKILL)
     if process.returncode:
         raise OSError(f"the command ended with status {process.returncode}")
-
-
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Takes a redirection for a failure: the notice goes to nobody whom the policy does not name."""
-
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
-def _post(url: str, text: bytes) -> None:
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)
-    request = urllib.request.Request(url, text, {"Content-Type": "application/json"})
-    try:
-        opener.open(request, timeout=_DELIVERY_S).close()
-    except urllib.error.HTTPError as error:
-        error.close()
-        raise OSError(f"the webhook answered with status {error.code}") from None
-    except urllib.error.URLError:
-        raise OSError("the webhook does not answer, or its certificate is not valid") from None
 
 
 def _is_safe(url: str) -> bool:

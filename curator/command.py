@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from ..common.errors import DataError, MosaicError, PartyUnavailable, PolicyError
 from ..common.extras import require_extra
@@ -113,8 +112,12 @@ def listen(
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         typer.echo(json.dumps({"time": now, "event": "attached" if up else "away", "party": party}))
 
+    def reloaded(error: Exception | None) -> None:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        typer.echo(json.dumps({"time": now, "event": "reload", "error": "" if error is None else str(error)}))
+
     stop = Stop().at_signals()
-    with contextlib.closing(CuratorHome.open(folder).listener(address, told)) as listener:
+    with contextlib.closing(CuratorHome.open(folder).listener(address, told, reloaded)) as listener:
         listener.start()
         typer.echo(f"listening for {', '.join(sorted(listener.names))}", err=True)
         stop.wait()
@@ -313,6 +316,8 @@ def _forecast(plan: ReleasePlan, home: CuratorHome, link_mib_s: float, json_outp
     if json_output:
         typer.echo(json.dumps(predicted.to_json()))
     else:
+        from rich.console import Console
+
         print_forecast(Console(), predicted)
 
 
@@ -323,10 +328,14 @@ def _forecast_alignment(plan: ReleasePlan, links: Sequence[Sequence[Connection]]
     if json_output:
         typer.echo(json.dumps(predicted.to_json()))
     else:
+        from rich.console import Console
+
         print_alignment(Console(), predicted)
 
 
 def _run(session: Session, json_output: bool) -> None:
+    from rich.console import Console
+
     from .certificates.json_values import to_json_values
     from .parties.activity import Activity
     from .parties.private_folder import private_folder

@@ -20,15 +20,29 @@ party_commands = typer.Typer(help="One institution: its keys, its policy, its da
 
 @party_commands.command()
 def ledger(folder: Folder, json_output: Json = False) -> None:
-    """Print the grant and the cost so far of each release, and what is reserved of the lifetime budget."""
-    from .ledger_summaries import summaries_of
+    """Print the grant and the cost so far of each release, and what is reserved of the lifetime budget.
 
-    entries = summaries_of(folder)
+    The time of the last charge is unknown if the software kept no times then.
+    """
+    from ..common.card import PARTY
+    from .ledger_rows import moment
+    from .ledger_summaries import summaries_of
+    from .names import POLICY
+
+    entries = summaries_of(folder, PARTY, POLICY)
     rows = [
-        (e.release_id, e.state, float(e.granted), float(e.spent), float(e.reserved), e.queries)
+        (
+            e.release_id,
+            e.state,
+            float(e.granted),
+            float(e.spent),
+            float(e.reserved),
+            e.queries,
+            moment(e.charged_at) or ("unknown" if e.queries else ""),
+        )
         for e in entries
     ]
-    columns = ("release", "state", "granted_rho", "spent_rho", "reserved_rho", "queries")
+    columns = ("release", "state", "granted_rho", "spent_rho", "reserved_rho", "queries", "last_charge")
     print_rows(columns, rows, json_output)
 
 

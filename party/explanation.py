@@ -87,7 +87,7 @@ def explain(request: Request, home: PartyHome, policy: Policy, ledger: Ledger) -
 
 
 def _curator(request: Request, home: PartyHome) -> dict[str, Any]:
-    names = [known.curator.name for known in home.trusted() if known.curator.identity == request.curator]
+    names = [curator.name for curator in home.curators() if curator.identity == request.curator]
     return {
         "name": names[0] if names else None,
         "identity": request.curator.hex(),

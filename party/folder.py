@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -176,8 +175,11 @@ class Home(ABC):
 
     def trusted(self) -> list[FederationList]:
         """The federations whose cards are pinned."""
-        folder = self.keyring.folder / _TRUSTED
-        return [FederationList.from_json(read_json(path)) for path in sorted(folder.glob("*.json"))]
+        return [FederationList.from_json(form) for form in self._pinned()]
+
+    def curators(self) -> list[Card]:
+        """The pinned curators."""
+        return [FederationList.curator_of(form) for form in self._pinned()]
 
     def cards(self) -> dict[str, Card]:
         """The pinned cards of parties, by name."""
@@ -253,7 +255,7 @@ class Home(ABC):
         Raises:
             DataError: it is not pinned, or `name` is None and none or several are pinned.
         """
-        curators = {federation.curator.name: federation.curator for federation in self.trusted()}
+        curators = {curator.name: curator for curator in self.curators()}
         found = list(curators.values()) if name is None else [c for n, c in curators.items() if n == name]
         if len(found) != 1:
             raise DataError(
@@ -268,11 +270,15 @@ class Home(ABC):
 
         return secure_channel(address, self.side(), self.curator(name).certificate, proxy)
 
+    def shown(self) -> list[Path]:
+        """The files from which `side` is made."""
+        return [self.keyring.folder / CERTIFICATE, *sorted((self.keyring.folder / _TRUSTED).glob("*.json"))]
+
     def side(self) -> TlsSide:
         """The owner's side of TLS connections, from the current files."""
         from ..common.wire.tls import TlsSide
 
-        curators = [federation.curator for federation in self.trusted()]
+        curators = self.curators()
         return TlsSide(
             self.keyring.tls_key,
             self.keyring.certificate,
@@ -313,33 +319,9 @@ class Home(ABC):
                 return True
         return False
 
+    def _pinned(self) -> list[object]:
+        """The files of pinned federations."""
+        return [read_json(path) for path in sorted((self.keyring.folder / _TRUSTED).glob("*.json"))]
+
     def _pinned_at(self, curator: str) -> Path:
         return self.keyring.folder / _TRUSTED / f"{check_name(curator)}.json"
-
-
-class Reread:
-    """A value read from files, and read again when one of them has changed.
-
-    Args:
-        make: reads the files.
-        folder: folder of the files.
-    """
-
-    def __init__(self, make: Callable[[], TlsSide], folder: Path) -> None:
-        self._make = make
-        self._folder = folder
-        self._lock = threading.Lock()
-        self._stamp = self._seen()
-        self._value = make()
-
-    def __call__(self) -> TlsSide:
-        """The current value."""
-        with self._lock:
-            if (stamp := self._seen()) != self._stamp:
-                self._value, self._stamp = self._make(), stamp
-            return self._value
-
-    def _seen(self) -> tuple[tuple[str, int, int], ...]:
-        paths = [self._folder / CERTIFICATE, *sorted((self._folder / _TRUSTED).glob("*.json"))]
-        states = [(path.name, path.stat()) for path in paths]
-        return tuple((name, state.st_mtime_ns, state.st_ino) for name, state in states)

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ..common.card import PARTY
-from ..common.data.domain import Domain
-from . import policy_file
-from .approvals import Approvals
 from .folder import Home, Opened
 from .names import LEDGER, POLICY, REQUESTS
-from .policy_file import Settings
+from .policy_template import TEMPLATE
 
 if TYPE_CHECKING:
+    from ..common.data.domain import Domain
+    from .approvals import Approvals
     from .ledger import Ledger
     from .party import Party
+    from .policy_file import Settings
     from .toml_file import Serve
 
 
@@ -26,15 +26,19 @@ class PartyHome(Home):
 
     role: ClassVar[str] = PARTY
     policy_name: ClassVar[str] = POLICY
-    policy_template: ClassVar[str] = policy_file.TEMPLATE
+    policy_template: ClassVar[str] = TEMPLATE
     databases: ClassVar[tuple[str, ...]] = (LEDGER, REQUESTS)
 
     def domain(self) -> Domain:
         """The attributes that the party holds."""
-        return Settings.load(self.folder).domain
+        from .own_domain import domain_of
+
+        return domain_of(self.folder)
 
     def serve(self) -> Serve:
         """How the daemon is reached."""
+        from .policy_file import Settings
+
         return Settings.load(self.folder).serve
 
     def opened(self) -> AbstractContextManager[Opened]:
@@ -51,4 +55,6 @@ class PartyHome(Home):
 
     def approvals(self, *, automatic: bool = False) -> Approvals:
         """Requests and decisions; for `automatic` see `Approvals`."""
+        from .approvals import Approvals
+
         return Approvals(self.file(REQUESTS), self.keyring.identity, automatic=automatic)

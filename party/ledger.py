@@ -23,7 +23,6 @@ from .ledger_rows import (
     CERTIFIED,
     OPEN,
     LedgerEntry,
-    LedgerEvents,
     LedgerRelease,
     Placement,
 )
@@ -41,6 +40,7 @@ class Ledger(ReadLedger):
 
     Args:
         path: the SQLite file, made by `create`; or None for a new ledger in memory (simulations).
+        clock: seconds since 1970 in UTC, noted with each event.
 
     Raises:
         DataError: there is no such file, other users can read it, or its format cannot be brought forward.
@@ -171,7 +171,7 @@ class Ledger(ReadLedger):
             digest = hashlib.sha256(encode_asked(query)).digest()
             last = self._answers.last_link(query.release_id, terms)
             link = next_link(last, query.query_id, digest, rho)
-            self._event("charged", query.release_id, link)
+            self._event("charged", query.release_id, link, query.query_id)
             entry = LedgerEntry(query.query_id, rho, noise_key, link, sign(link))
             self._answers.add(query, entry)
         return entry
@@ -262,14 +262,6 @@ class Ledger(ReadLedger):
             if self._releases.state(release_id) == OPEN:
                 self._close(release_id, ABANDONED, None)
 
-    def events(self) -> list[LedgerEvents]:
-        """Beginning and end of all accepted releases, in the order of acceptance."""
-        with self._lock:
-            rows = self._database.execute(
-                "SELECT release_id, accepted_at, closed_at, certificate FROM release ORDER BY rowid"
-            ).fetchall()
-        return [LedgerEvents(*row) for row in rows]
-
     def check_writable(self) -> None:
         """Returns only if something can be written now: the format's number, as it is."""
         with self._transaction():
@@ -316,12 +308,14 @@ class Ledger(ReadLedger):
         self._releases.close(release_id, mark, certificate)
         self._answers.erase(release_id)
 
-    def _event(self, event: str, release_id: str, digest: bytes) -> Mark:
+    def _event(self, event: str, release_id: str, digest: bytes, query_id: str | None = None) -> Mark:
         """Appends an event; a copy in an earlier format is an old ledger from then on, and is deleted."""
         for copy in self._copies:
             copy.unlink(missing_ok=True)
         self._copies.clear()
-        return self._history.append(event, release_id, digest)
+        mark = self._history.append(event, release_id, digest)
+        self._times.add(mark, release_id, query_id)
+        return mark
 
     @contextlib.contextmanager
     def _transaction(self, *, erases: bool = False) -> Iterator[None]:

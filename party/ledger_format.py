@@ -26,6 +26,14 @@ CREATE TABLE IF NOT EXISTS restoration (
     stated INTEGER NOT NULL
 ) STRICT;
 """
+_MOMENT = """
+CREATE TABLE IF NOT EXISTS moment (
+    number INTEGER PRIMARY KEY REFERENCES history,
+    at INTEGER NOT NULL,
+    release_id TEXT NOT NULL,
+    query_id TEXT
+) STRICT;
+"""
 _SCHEMA = f"""
 CREATE TABLE history (number INTEGER PRIMARY KEY, head BLOB NOT NULL) STRICT;
 CREATE TABLE release (
@@ -72,11 +80,12 @@ CREATE TABLE peer (
     PRIMARY KEY (identity, events)
 ) STRICT;
 {_RESTORATION}
+{_MOMENT}
 """
 FORMAT = Format(
     kind="ledger",
-    number=7,
-    steps={5: (_PLACEMENT,), 6: (_RESTORATION,)},
+    number=8,
+    steps={5: (_PLACEMENT,), 6: (_RESTORATION,), 7: (_MOMENT,)},
     else_do="keep the file, and start a new party with the remaining lifetime_rho",
 )
 """Earlier formats have no history of events, by which a restored copy is noticed.

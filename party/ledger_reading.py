@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 import weakref
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,7 +17,8 @@ from .ledger_format import open_database
 from .ledger_history import History
 from .ledger_placements import Placements
 from .ledger_releases import ReleaseRows
-from .ledger_rows import KeptAlignment, LedgerRelease, LedgerSummary
+from .ledger_rows import KeptAlignment, LedgerCharge, LedgerEvents, LedgerRelease, LedgerSummary
+from .ledger_times import Times
 
 
 class ReadLedger:
@@ -23,12 +26,13 @@ class ReadLedger:
 
     Args:
         path: the SQLite file; None for a new ledger in memory.
+        clock: seconds since 1970 in UTC, noted with each event.
 
     Raises:
         DataError: there is no such file, other users can read it, or its format cannot be brought forward.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | None = None, clock: Callable[[], float] = time.time) -> None:
         self._database = open_database(path)
         self._copies = [] if path is None else copies_of(path)
         self._lock = threading.Lock()
@@ -36,6 +40,7 @@ class ReadLedger:
         self._releases = ReleaseRows(self._database)
         self._answers = AnswerRows(self._database)
         self._placements = Placements(self._database)
+        self._times = Times(self._database, clock)
         weakref.finalize(self, self._database.close)
 
     def close(self) -> None:
@@ -114,6 +119,16 @@ class ReadLedger:
         """Summaries of all accepted releases, in the order of acceptance."""
         with self._lock:
             return self._releases.summaries()
+
+    def events(self) -> list[LedgerEvents]:
+        """Beginning and end of all accepted releases, in the order of acceptance."""
+        with self._lock:
+            return self._times.events()
+
+    def charges(self) -> list[LedgerCharge]:
+        """All charged queries, in the order in which they were charged."""
+        with self._lock:
+            return self._times.charges()
 
     def spent(self, release_id: str) -> Fraction:
         """Cost of a release so far, zCDP."""

@@ -135,9 +135,11 @@ class ReleaseRows:
         rows = self._database.execute(
             "SELECT release_id, granted, spent, "
             "(SELECT count(*) FROM answer WHERE answer.release_id = release.release_id), "
-            f"{_STATE} FROM release ORDER BY rowid"
+            f"{_STATE}, charged.at FROM release LEFT JOIN (SELECT release_id, max(at) AS at FROM moment "
+            "WHERE query_id IS NOT NULL GROUP BY release_id) AS charged USING (release_id) "
+            "ORDER BY release.rowid"
         ).fetchall()
-        return [LedgerSummary(i, Fraction(g), Fraction(spent), n, state) for i, g, spent, n, state in rows]
+        return [LedgerSummary(i, Fraction(g), Fraction(spent), *rest) for i, g, spent, *rest in rows]
 
     def restored(self, at: Mark) -> None:
         """Notes that the ledger was restored; it is held until `recount`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,11 @@ if TYPE_CHECKING:
 
 OPEN, CERTIFIED, ABANDONED = "open", "certified", "abandoned"
 """States of a release."""
+
+
+def moment(at: int | None) -> str:
+    """A time of the ledger, ISO 8601 in UTC; empty if it is not known."""
+    return "" if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,7 @@ class LedgerSummary:
         spent: cost of its queries so far, zCDP.
         queries: number of charged queries.
         state: `OPEN`, `CERTIFIED` or `ABANDONED`.
+        charged_at: time of the last charge, seconds since 1970 in UTC; None if no charge has one.
     """
 
     release_id: str
@@ -79,6 +86,7 @@ class LedgerSummary:
     spent: Fraction
     queries: int
     state: str
+    charged_at: int | None = None
 
     @property
     def reserved(self) -> Fraction:
@@ -88,19 +96,40 @@ class LedgerSummary:
 
 @dataclass(frozen=True)
 class LedgerEvents:
-    """When a release began and ended, by the numbers of the ledger's events: the ledger keeps no times.
+    """When a release began and ended.
 
     Attributes:
         release_id: id of the release.
         accepted: number of the event by which it was accepted.
         closed: number of the event by which it was certified or abandoned; None while it is open.
         certificate: SHA-256 of the certificate that the party signed; None without one.
+        accepted_at: time of the first, seconds since 1970 in UTC; None before format 8 of the ledger.
+        closed_at: time of the last.
     """
 
     release_id: str
     accepted: int
     closed: int | None
     certificate: bytes | None
+    accepted_at: int | None = None
+    closed_at: int | None = None
+
+
+@dataclass(frozen=True)
+class LedgerCharge:
+    """What one query cost, and when.
+
+    Attributes:
+        release_id: id of the release.
+        query_id: unique within the release.
+        zcdp_rho: cost.
+        at: time of the charge, seconds since 1970 in UTC; None before format 8 of the ledger.
+    """
+
+    release_id: str
+    query_id: str
+    zcdp_rho: Fraction
+    at: int | None
 
 
 @dataclass(frozen=True)

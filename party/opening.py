@@ -76,7 +76,7 @@ def opened(home: PartyHome) -> Iterator[Opened]:
 
 def party_of(home: PartyHome, settings: Settings, ledger: Ledger, approvals: Approvals) -> Party:
     """The party; reads its rows, or has them encoded where they are."""
-    curators = [known.curator.identity for known in home.trusted()]
+    curators = [curator.identity for curator in home.curators()]
     rules = Rules(settings.policy, home.pinned(), curators, approvals)
     empty(home.folder / CODES)
     people = People(settings.key, settings.policy.max_rows_per_person, settings.identifiers)

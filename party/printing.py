@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
-from rich.table import Column
-from rich.table import Table as Grid
-from rich.text import Text
 
 from ..common.printable import printable
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 
 def print_rows(
@@ -21,7 +21,10 @@ def print_rows(
     if as_json:
         typer.echo(json.dumps([dict(zip(columns, row, strict=True)) for row in rows]))
         return
-    grid = Grid(Column(columns[0], no_wrap=True), *columns[1:])
+    from rich.console import Console
+    from rich.table import Column, Table
+
+    grid = Table(Column(columns[0], no_wrap=True), *columns[1:])
     for row in rows:
         cells = (f"{value:.6g}" if isinstance(value, float) else str(value) for value in row)
         grid.add_row(*map(_plain, cells))
@@ -35,11 +38,16 @@ def print_entries(entries: Iterable[tuple[str, str]], *, err: bool = False) -> N
         entries: label and sentence.
         err: whether to print on standard error.
     """
-    grid = Grid.grid("", "", padding=(0, 2))
+    from rich.console import Console
+    from rich.table import Table
+
+    grid = Table.grid("", "", padding=(0, 2))
     for label, sentence in entries:
         grid.add_row(_plain(label), _plain(sentence))
     Console(stderr=err).print(grid)
 
 
 def _plain(text: str) -> Text:
+    from rich.text import Text
+
     return Text(printable(text), overflow="fold")

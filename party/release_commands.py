@@ -32,7 +32,7 @@ def releases(folder: _Folder, json_output: _Json = False) -> None:
     home = PartyHome.open(folder)
     with told_if_full(folder), contextlib.closing(home.approvals()) as approvals:
         requests = approvals.requests()
-    names = {known.curator.identity: known.curator.name for known in home.trusted()}
+    names = {curator.identity: curator.name for curator in home.curators()}
     rows = [
         (
             r.terms.release_id,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..common.errors import DataError
 from ..common.forms.tables import Key, Table
 from ..common.forms.values import Text, whole
-from ..common.workers import Workers
+
+if TYPE_CHECKING:
+    from ..common.workers import Workers
 
 WORKERS = Table(
     {
@@ -38,6 +40,8 @@ def workers_of(name: str, entries: Mapping[str, Any]) -> Workers:
         DataError: it names both kinds, or an address without encryption.
         MissingExtraError: Dask is not installed.
     """
+    from ..common.workers import Workers
+
     scheduler = entries.get("scheduler")
     if scheduler is None:
         return Workers.threads(entries.get("threads"))

@@ -5,11 +5,16 @@ import sys
 import pytest
 
 from dpmosaic.command import COMMANDS, loaded
+from dpmosaic.common.card import as_text
+from dpmosaic.curator.mechanisms.catalogue import CATALOGUE, declared
+from dpmosaic.curator.mechanisms.listed import LISTED
+from dpmosaic.curator.parties.home import CuratorHome
+from dpmosaic.party.dealing.home import DealerHome
 from dpmosaic.party.home import PartyHome
 
 SLOW_TO_IMPORT = {
-    *("cryptography", "dp_accounting", "duckdb", "grpc", "jinja2", "networkx", "numba", "numpy", "pandas"),
-    *("pyarrow", "scipy", "sklearn", "sqlglot", "statsmodels"),
+    *("cryptography", "dp_accounting", "duckdb", "google", "grpc", "jinja2", "networkx", "numba", "numpy"),
+    *("pandas", "pyarrow", "scipy", "sklearn", "sqlglot", "statsmodels"),
 }
 
 IMPORTED_BY = """
@@ -20,10 +25,9 @@ print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 """
 
 
-def packages_imported_by(*arguments):
-    done = subprocess.run(
-        [sys.executable, "-c", IMPORTED_BY, *arguments], capture_output=True, text=True, check=True
-    )
+def packages_imported_by(*arguments, cwd=None):
+    command = [sys.executable, "-c", IMPORTED_BY, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=cwd)
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
@@ -31,7 +35,9 @@ def packages_imported_by(*arguments):
     "arguments",
     [
         *(["--help"], ["datasets"], ["experiment", "list"]),
-        *(["party", "serve", "--help"], ["dealer", "init", "--help"], ["curator", "release", "--help"]),
+        *(["party", name, "--help"] for name in ("serve", "approve", "doctor", "backup")),
+        *(["curator", name, "--help"] for name in ("release", "verify", "plan", "listen")),
+        *(["dealer", "init", "--help"], ["domain", "infer", "--help"], ["experiment", "run", "--help"]),
         *([name, "--help"] for name in COMMANDS),
     ],
     ids=" ".join,
@@ -41,24 +47,47 @@ def test_help_and_lists_import_no_package_that_is_slow_to_import(arguments):
 
 
 @pytest.fixture(scope="module")
-def party(tmp_path_factory):
-    """The folder of a party with a domain."""
-    folder = tmp_path_factory.mktemp("party") / "clinic"
-    PartyHome.create(folder, "clinic")
-    (folder / "domain.json").write_text('{"a": 2}')
-    return folder
+def folders(tmp_path_factory):
+    """The folders of a party, a dealer and a curator who enrolled both, and their list of all cards."""
+    at = tmp_path_factory.mktemp("folders")
+    party = PartyHome.create(at / "clinic", "clinic")
+    (at / "clinic" / "domain.json").write_text('{"a": 2}')
+    dealer = DealerHome.create(at / "dealer", "dealer")
+    curator = CuratorHome.create(at / "curator", "lab")
+    for name, card in (("clinic", party.card()), ("dealer", dealer.card())):
+        (at / f"{name}.json").write_text(as_text(card.to_json()))
+        curator.enroll(card, "127.0.0.1:1")
+    (at / "all.json").write_text(as_text(curator.federation().to_json()))
+    party.trust(curator.federation())
+    return at
 
 
-@pytest.mark.parametrize(
-    ("name", "needed"),
-    [
-        ("ledger", {"cryptography"}),
-        ("releases", {"cryptography", "numpy"}),
-        ("card", {"cryptography", "numpy"}),
-    ],
-)
-def test_a_party_s_light_commands_import_neither_transport_nor_engines(party, name, needed):
-    assert packages_imported_by("party", name, str(party)) & SLOW_TO_IMPORT <= needed
+LIGHT = [
+    ("party ledger clinic", {"cryptography"}),
+    ("party releases clinic", {"cryptography"}),
+    ("party card clinic", {"cryptography"}),
+    ("party trust clinic all.json --yes", {"cryptography"}),
+    ("dealer releases dealer", {"cryptography"}),
+    ("dealer card dealer", {"cryptography"}),
+    ("curator enroll curator clinic.json --address 127.0.0.1:1", {"cryptography"}),
+    ("curator federation curator", {"cryptography"}),
+    ("mechanisms", set()),
+    ("schema plan", {"cryptography"}),
+    ("schema policy", set()),
+    ("schema dealer", {"cryptography"}),
+    ("schema domain", set()),
+]
+"""Commands that read a small file or folder and print, and what they need; also numpy for numbers."""
+
+
+@pytest.mark.parametrize(("typed", "needed"), LIGHT)
+def test_a_light_command_imports_neither_transport_nor_engines_nor_numerics(folders, typed, needed):
+    assert packages_imported_by(*typed.split(), cwd=folders) & SLOW_TO_IMPORT <= needed
+
+
+def test_the_listed_parameters_are_those_of_the_mechanisms():
+    stated = {name: declared(entry.variants["default"]()) for name, entry in CATALOGUE.items()}
+    assert stated == LISTED, "run python .ci/check_parameters --write"
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -7,10 +7,14 @@ import hmac
 import secrets
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from numpy.typing import NDArray
+
+from ..later import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 KEY_BYTES = 32
 FreshKeys = Callable[[], bytes]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
+from ..later import np
 from .values import RawColumn, refuse_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 ABSENT = "absent"
 """The category of people whom the party that holds an attribute does not have."""

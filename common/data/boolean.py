@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
+from ..later import np
 from .attribute import Attribute, Reading, check_missing, check_name
 from .categorical import CategoricalAttribute
 from .values import RawColumn, text_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Spelling = str | int | float | bool
 

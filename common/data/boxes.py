@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import DataError
+from ..later import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Box = tuple[tuple[int, int], ...]
 """For each attribute of a clique, in its order, a range of codes: first code, and the one after the last."""
 
-_Number = TypeVar("_Number", bound=np.number[Any])
+_Number = TypeVar("_Number", bound="np.number[Any]")
 
 
 def box_labels(shape: Sequence[int], boxes: Sequence[Box]) -> NDArray[np.int64]:

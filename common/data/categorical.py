@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
+from ..later import np
 from .attribute import ABSENT, Attribute, Reading, check_missing, check_name, check_size
 from .values import RawColumn, blanked, read_numbers, read_texts, text_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Category = str | int | float | bool
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..later import np
 from .lattice import Lattice
 from .scale import Scale
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _REACH = 40
 """Grids without bounds reach from -2^40 to 2^40."""

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
+from ..later import np
 from .attribute import Attribute
 from .categorical import CategoricalAttribute
-from .dates import DateAttribute
 from .domain import Domain
-from .numeric import NumericAttribute
-from .table import Table, code_dtype
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .numeric import NumericAttribute
+    from .table import Table
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Coding:
         Raises:
             DataError: the choice is for another domain, or the table lacks the texts of open categories.
         """
+        from .table import Table, code_dtype
+
         domain = self.domain(table.domain)
         return Table(
             domain,
@@ -132,6 +135,9 @@ def numbers_of(attribute: Attribute) -> NumericAttribute:
     Raises:
         DataError: it has no bins.
     """
+    from .dates import DateAttribute
+    from .numeric import NumericAttribute
+
     if isinstance(attribute, DateAttribute):
         return attribute.units
     if not isinstance(attribute, NumericAttribute):

@@ -7,15 +7,16 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..later import np
 from .domain import Clique
 
-Counts = NDArray[np.int64]
-Codes = NDArray[np.unsignedinteger[Any]]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Counts: TypeAlias = "NDArray[np.int64]"
+Codes: TypeAlias = "NDArray[np.unsignedinteger[Any]]"
 
 ROWS_AT_ONCE = 2**18
 """Number of rows of a block; it bounds temporary memory."""

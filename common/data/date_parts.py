@@ -5,16 +5,17 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
+from ..later import np
 from .attribute import Reading, check_name
 from .dates import TimeAttribute, numbers_of_units, read_units
 from .moments import Granularity, Moments, Times
 from .values import RawColumn
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Part(enum.StrEnum):

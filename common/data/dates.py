@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import DataError
+from ..later import np
 from .attribute import Attribute, Reading, check_name
 from .moments import Moments, Times
 from .numeric import NumericAttribute
 from .values import RawColumn, blanked
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _SAMPLES = 100
 """Number of values on which a format is tried."""

@@ -10,15 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
 from .attribute import Attribute
 from .categorical import CodedAttribute
-from .domain_file import read_entry
-from .rules import Rule, read_rules
-from .rules.satisfying import check_satisfiable
 from .unmodelled import Identifier, Unmodelled
+
+if TYPE_CHECKING:
+    from .rules import Rule
 
 Clique = tuple[str, ...]
 """Names of attributes in domain order."""
@@ -47,7 +47,10 @@ class Domain:
             raise DataError(f"attribute {repeated[0]!r} is declared twice; declare each column once")
         for rule in self.rules:
             rule.check(self)
-        check_satisfiable(self)
+        if self.rules:
+            from .rules.satisfying import check_satisfiable
+
+            check_satisfiable(self)
 
     @classmethod
     def coded(cls, sizes: Mapping[str, int]) -> Domain:
@@ -65,14 +68,21 @@ class Domain:
         Raises:
             DataError: not an object, or an attribute's entry or a rule is invalid.
         """
+        from .domain_file import read_entry
+
         if not isinstance(form, Mapping):
             raise DataError("a domain is one JSON object, attribute name -> entry; fix the file")
         ruled = {"attributes"} < set(form) <= _LONG_FORM and isinstance(form["attributes"], Mapping)
         columns = [read_entry(name, entry) for name, entry in (form["attributes"] if ruled else form).items()]
+        rules: tuple[Rule, ...] = ()
+        if ruled:
+            from .rules import read_rules
+
+            rules = read_rules(form.get("rules", []))
         return cls(
             tuple(column for column in columns if isinstance(column, Attribute)),
             tuple(column for column in columns if not isinstance(column, Attribute)),
-            read_rules(form.get("rules", [])) if ruled else (),
+            rules,
         )
 
     @classmethod

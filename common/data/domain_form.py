@@ -11,7 +11,6 @@ from ..forms.values import POSITIVE, Anything, Choice, Null, Number, Scalar, Tex
 from .date_parts import Part
 from .moments import Granularity
 from .numeric import AUTO, OUTSIDE, UNREADABLE
-from .rules.rule_form import RULE
 from .scale import Scale
 
 _BINS = Key(
@@ -101,6 +100,8 @@ def entry_schema() -> dict[str, Any]:
 
 def domain_schema() -> dict[str, Any]:
     """The JSON schema of a domain file, in its short and its long form."""
+    from .rules.rule_form import RULE
+
     columns = {"type": "object", "additionalProperties": {"$ref": "#/$defs/entry"}, "minProperties": 1}
     rules = {"type": "array", "items": {"$ref": "#/$defs/rule"}}
     long = {

@@ -7,12 +7,13 @@ marginals and interactions (sensitivity, cost, noise) holds for it with the grou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import DataError
+from ..later import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Grouping = tuple[int, ...]
 """The group of each code of an attribute, 0, 1, ... without gaps; empty if each code is its own group."""
@@ -20,7 +21,7 @@ Grouping = tuple[int, ...]
 Groups = tuple[Grouping, ...]
 """A grouping for each attribute of a clique, in its order; empty if no attribute is grouped."""
 
-_Number = TypeVar("_Number", bound=np.number[Any])
+_Number = TypeVar("_Number", bound="np.number[Any]")
 
 
 def check_groups(shape: Sequence[int], groups: Groups) -> None:

@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
+from ..later import np
 
-_Number = TypeVar("_Number", bound=np.number[Any])
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_Number = TypeVar("_Number", bound="np.number[Any]")
 
 
 def interaction(values: NDArray[np.float64], shape: Sequence[int]) -> NDArray[np.float64]:

@@ -7,15 +7,16 @@ import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, timezone
-from typing import Any, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..errors import DataError
+from ..later import np
 from .values import RawColumn, text_of
 
-Times = NDArray[np.datetime64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Times: TypeAlias = "NDArray[np.datetime64]"
 """Points of local time, datetime64[D] of dates and datetime64[us] of timestamps; NaT is a missing value."""
 
 
@@ -51,7 +52,7 @@ _UNITS: Mapping[Granularity, tuple[str, int, int]] = {
 OF_DATES = tuple(Granularity)[tuple(Granularity).index(Granularity.DAY) :]
 """Granularities of dates; timestamps have all."""
 
-_EARLIEST, _LATEST = np.datetime64("0002-01-01", "us"), np.datetime64("9998-12-31", "us")
+_EARLIEST, _LATEST = "0002-01-01", "9998-12-31"
 
 
 @dataclass(frozen=True)
@@ -270,7 +271,7 @@ def _moved(times: Times, to: Callable[[datetime], datetime]) -> Times:
 
 def _shifts(times: Times, to: Callable[[datetime], datetime]) -> NDArray[np.timedelta64]:
     """How far each time is moved; the first and last years of the calendar as their neighbours."""
-    begun = np.minimum(np.maximum(times.astype("datetime64[us]"), _EARLIEST), _LATEST)
+    begun = np.clip(times.astype("datetime64[us]"), np.datetime64(_EARLIEST), np.datetime64(_LATEST))
     there = [None if time is None else to(time) for time in begun.tolist()]
     shifts: NDArray[np.timedelta64] = np.array(there, dtype="datetime64[us]") - begun
     return shifts

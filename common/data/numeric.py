@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
+from ..later import np
 from .attribute import Attribute, Reading, check_missing, check_name, check_size
 from .cells import bins_of_equal_width, cells_of, runs_of_integers, unbounded
 from .lattice import Lattice
 from .scale import Scale
 from .spread import Spread
 from .values import LARGEST_WHOLE, PLAIN, Notation, RawColumn, blanked, read_numbers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 AUTO = "auto"
 """In place of a number of bins: the release chooses them under differential privacy."""

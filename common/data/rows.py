@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..later import np
 from .domain import Clique, Domain
 from .grouping import Groups
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Rows(Protocol):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import enum
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+from ..later import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Scale(enum.StrEnum):

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..later import np
 from .lattice import Lattice
 from .scale import Scale
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _STEPS = 32
 """Steps of a bin in which its density is tabulated."""
 
-_STEEPEST = np.log(20.0)
+_STEEPEST = math.log(20.0)
 """The density at an end of a bin is at most this far, in logarithms, from its mean."""
 
 _PARTS = 256

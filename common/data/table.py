@@ -7,18 +7,18 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
+from ..later import np
 from .counting import ROWS_AT_ONCE, CountPairs, Counts, Kept, pairs_counted, two_different
 from .domain import Clique, Domain
 from .grouping import Groups, grouped, grouped_shape
-from .rules.values import drawn_together
 from .texts import TextColumn, has_open_categories
 from .values import RawColumn, refuse_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,6 +245,8 @@ def decode_table(
         counts: rows of each code, for every attribute, by which numbers are spread within bins; those of the
             table if None.
     """
+    from .rules.values import drawn_together
+
     codes = dict(zip(table.domain.names, table.columns, strict=True))
     spread = code_counts(table) if counts is None else counts
 

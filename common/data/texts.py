@@ -6,14 +6,15 @@ import hashlib
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..later import np
 from .attribute import ABSENT, Attribute
 from .categorical import CategoricalAttribute
 from .values import RawColumn, read_texts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MOST_LABELS = 1000
 """Largest number of labels that one party states of one column."""

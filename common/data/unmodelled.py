@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
+from ..later import np
 from .attribute import check_name
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _COUNTER = re.compile(r"[^{}]*\{:0?[0-9]*d\}[^{}]*")
 

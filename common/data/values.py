@@ -7,14 +7,15 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import DataError
+from ..later import np
 
-RawColumn = NDArray[Any] | Sequence[Any]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+RawColumn: TypeAlias = "NDArray[Any] | Sequence[Any]"
 """One column before encoding: text or numbers; None, NaN, a masked cell or "" is a missing value."""
 
 LARGEST_WHOLE = 2**53

@@ -15,14 +15,16 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from ..crypto.randomness import RandomStream
 from ..errors import BudgetError
+from ..later import np
 from .cost import grid_of
 from .noise import TAIL_SIGMAS, discrete_gaussian
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MAX_EXCESS = 1e-33
 """Largest difference of the sum from one discrete Gaussian; the grant's margins cover it for 10^12 cells."""

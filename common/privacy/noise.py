@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from ..crypto.randomness import RandomStream
+from ..later import np
 from .cost import MAX_SIGMA, grid_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SAMPLER = 1
 """Version of the sampler: raised with every change after which the same key draws other noise.

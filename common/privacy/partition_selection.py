@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from ..crypto.randomness import RandomStream
 from ..errors import BudgetError
+from ..later import np
 from .cost import grid_of
 from .noise import noisy_counts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LARGEST_DELTA = 0.1
 """Largest delta of a selection; the bound on the tail of the noise needs it."""

@@ -13,9 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from ..crypto.randomness import RandomStream
 from ..data.boxes import Box, box_sums
@@ -23,8 +21,12 @@ from ..data.domain import Clique
 from ..data.grouping import Groups, grouped_shape
 from ..data.interactions import differences
 from ..data.rows import Rows
+from ..later import np
 from ..privacy.cost import grid_of
 from ..privacy.noise import noisy_counts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _BLOCK_CELLS = 1 << 18
 

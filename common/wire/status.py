@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import NoReturn
 
 import grpc
@@ -87,3 +88,11 @@ def is_transient(failed: grpc.RpcError) -> bool:
     refused = any(key == _REFUSAL for key, _ in failed.trailing_metadata() or ())
     unavailable: bool = failed.code() is grpc.StatusCode.UNAVAILABLE
     return unavailable and not refused and isinstance(error_of(failed, ""), PartyUnavailable)
+
+
+def reason(error: Exception) -> str:
+    """The text of our own errors; only the location of others, since their texts may contain values."""
+    if isinstance(error, MosaicError):
+        return str(error)
+    places = traceback.extract_tb(error.__traceback__)
+    return f"{type(error).__name__} at " + " < ".join(f"{p.name}:{p.lineno}" for p in reversed(places[-4:]))

@@ -85,12 +85,6 @@ class TlsSide:
         return any(certificate.fingerprint == fingerprint for certificate in self.pinned)
 
 
-def server_credentials(side: TlsSide) -> grpc.ServerCredentials:
-    """Credentials of a side that listens, for as long as its server lives."""
-    pair, roots = _key_and_roots(side)
-    return grpc.ssl_server_credentials([pair], roots, require_client_auth=True)
-
-
 def certificate_configuration(side: TlsSide) -> grpc.ServerCertificateConfiguration:
     """What a listening side shows and accepts from now on, for credentials that can change."""
     pair, roots = _key_and_roots(side)

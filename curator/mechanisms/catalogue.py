@@ -5,7 +5,8 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from ...common.errors import DataError
 from ...common.extensions import MECHANISMS, extensions
@@ -13,19 +14,11 @@ from ...common.forms.form import Form
 from ...common.forms.nearest import meant
 from ...common.forms.values import Choice
 from ...common.protocols.registry import Protocol, Scores, protocol_named, protocol_names
-from .absyn.absyn import ABSyn
-from .aim import AIM
-from .dp_gan.dp_gan import DPGan
-from .dp_select.dp_select import DPSelect
-from .independent import Independent
-from .mechanism import Mechanism
-from .mosaic.mosaic import Mosaic
-from .mst import MST
-from .mwem import MWEM
+from .listed import LISTED
 from .parts.parameters import forms_of
-from .ppsyn.ppsyn import PPSyn
-from .privbayes.privbayes import PrivBayes
-from .randdpgen.randdpgen import RandDPGen
+
+if TYPE_CHECKING:
+    from .mechanism import Mechanism
 
 
 class Needs(enum.Enum):
@@ -69,74 +62,90 @@ class Entry:
         return tuple(name for name in protocol_names() if self.needs.met_by(protocol_named(name)))
 
 
+def _variants(home: str, *, paper: bool = False) -> Mapping[str, Callable[[], Mechanism]]:
+    """The variants of a mechanism of this package, whose module is imported when one is made.
+
+    Args:
+        home: MODULE:CLASS, in this package.
+        paper: whether it has the variant of its paper.
+    """
+    module, _, name = home.partition(":")
+
+    def found() -> Any:
+        return getattr(import_module(f".{module}", __package__), name)
+
+    variants: dict[str, Callable[[], Mechanism]] = {"default": lambda: found()()}
+    return variants | ({"paper": lambda: found().of_the_paper()} if paper else {})
+
+
 CATALOGUE: Mapping[str, Entry] = {
     "mosaic": Entry(
         "measures interactions where scores show that the model lacks them, and shrinks them by their noise",
         "the default",
         Needs.MARGINALS,
-        {"default": Mosaic},
+        _variants("mosaic.mosaic:Mosaic"),
     ),
     "randdpgen": Entry(
         "scores all marginals in four rounds, measures more in each, and everything once more at the end",
         "to compare with the RandDPGen paper",
         Needs.MARGINALS,
-        {"default": RandDPGen, "paper": RandDPGen.of_the_paper},
+        _variants("randdpgen.randdpgen:RandDPGen", paper=True),
     ),
     "aim": Entry(
         "measures one marginal after the other, the worst for its noise, and pays more once it learns little",
         "marginals of three and more attributes, or to compare with what others report",
         Needs.SCORES,
-        {"default": AIM},
+        _variants("aim:AIM"),
     ),
     "mst": Entry(
         "measures the pairs of a spanning tree of the attributes that depend most on each other",
         "many attributes and little time: one batch of scores, one fit, a small model",
         Needs.SCORES,
-        {"default": MST},
+        _variants("mst:MST"),
     ),
     "mwem": Entry(
         "measures a fixed number of marginals, the worst first, starting from the uniform distribution",
         "few marginals of a small domain, or to compare with what others report",
         Needs.SCORES,
-        {"default": MWEM},
+        _variants("mwem:MWEM"),
     ),
     "absyn": Entry(
         "scores all pairs once and selects in one batch those that leave least noise and missing dependence",
         "fewer steps than the default, and as a rule less time",
         Needs.SCORES,
-        {"default": ABSyn, "paper": ABSyn.of_the_paper},
+        _variants("absyn.absyn:ABSyn", paper=True),
     ),
     "ppsyn": Entry(
         "measures marginals over boxes of cells, those first that improve the model most for their cost",
         "attributes of many values and small budgets",
         Needs.SCORES,
-        {"default": PPSyn, "paper": PPSyn.of_the_paper},
+        _variants("ppsyn.ppsyn:PPSyn", paper=True),
         on_paper=("paper",),
     ),
     "privbayes": Entry(
         "measures a Bayesian network of attributes that depend most on each other, large ones coarsened",
         "many attributes and little time; it draws rows without fitting a model",
         Needs.MARGINALS,
-        {"default": PrivBayes, "paper": PrivBayes.of_the_paper},
+        _variants("privbayes.privbayes:PrivBayes", paper=True),
     ),
     "dp-select": Entry(
         "generates a pool of records by a DP-GAN and selects those whose marginals come close to the table's",
         "rows that a network made up, where one place holds the table and a minute of one core is affordable",
         Needs.RECORDS,
-        {"default": DPSelect, "paper": DPSelect.of_the_paper},
+        _variants("dp_select.dp_select:DPSelect", paper=True),
         on_paper=("paper",),
     ),
     "dp-gan": Entry(
         "trains a generative network against a critic whose gradients are noisy",
         "comparing with others: marginals that are measured say more",
         Needs.RECORDS,
-        {"default": DPGan},
+        _variants("dp_gan.dp_gan:DPGan"),
     ),
     "independent": Entry(
         "measures one-way marginals and takes the attributes to be independent",
         "the baseline to compare with, or a budget too small for anything else",
         Needs.MARGINALS,
-        {"default": Independent},
+        _variants("independent:Independent"),
     ),
 }
 
@@ -208,15 +217,22 @@ def mechanism_named(
 
 def parameters(name: str) -> list[Parameter]:
     """The parameters of a mechanism of the catalogue, with the values of the default variant."""
-    mechanism = entry_named(name).variants["default"]()
-    return [
-        Parameter(key, form.words, getattr(mechanism, key)) for key, form in parameter_forms(name).items()
-    ]
+    return [Parameter(key, form.words, default) for key, (form, default) in _parameters(name).items()]
 
 
 def parameter_forms(name: str) -> Mapping[str, Form]:
     """What each parameter of a mechanism of the catalogue may be."""
-    return forms_of(type(entry_named(name).variants["default"]()))
+    return {key: form for key, (form, _) in _parameters(name).items()}
+
+
+def declared(mechanism: Mechanism) -> dict[str, tuple[Form, Any]]:
+    """Form and value of each parameter of a mechanism, as its class states them."""
+    return {key: (form, getattr(mechanism, key)) for key, form in forms_of(type(mechanism)).items()}
+
+
+def _parameters(name: str) -> Mapping[str, tuple[Form, Any]]:
+    """Form and default of each parameter; a mechanism of this package is not imported for them."""
+    return LISTED[name] if name in LISTED else declared(entry_named(name).variants["default"]())
 
 
 def _value(key: str, text: str, form: Form) -> object:

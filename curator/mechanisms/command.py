@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
-from rich.table import Table as Grid
 
 from ...common.extensions import origin
 from ...common.extras import require_extra
 from ..options import JsonOutput
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from .catalogue import Entry, Parameter
 
 
@@ -26,15 +26,17 @@ def mechanisms(
     from .catalogue import entry_named, mechanism_names, parameters
 
     if json_output:
-        form = {name: _form(entry_named(name), parameters(name)) for name in mechanism_names()}
+        form = {name: _form(name, entry_named(name), parameters(name)) for name in mechanism_names()}
         typer.echo(json.dumps(form))
         return
+    from rich.console import Console
+
     console = Console()
     for name in mechanism_names():
         console.print(_shown(name, entry_named(name), parameters(name)))
 
 
-def _form(entry: Entry, parameters: Sequence[Parameter]) -> dict[str, object]:
+def _form(name: str, entry: Entry, parameters: Sequence[Parameter]) -> dict[str, object]:
     return {
         "what": entry.what,
         "use": entry.use,
@@ -42,15 +44,17 @@ def _form(entry: Entry, parameters: Sequence[Parameter]) -> dict[str, object]:
         "variants": list(entry.variants),
         "on_paper": entry.on_paper,
         "parameters": [vars(parameter) for parameter in parameters],
-        "package": _package(entry),
+        "package": _package(name, entry),
     }
 
 
-def _shown(name: str, entry: Entry, parameters: Sequence[Parameter]) -> Grid:
+def _shown(name: str, entry: Entry, parameters: Sequence[Parameter]) -> Table:
+    from rich.table import Table
+
     from .catalogue import Needs
 
     records = entry.needs is Needs.RECORDS
-    shown = Grid(title=name, title_justify="left", title_style="bold", show_header=False, box=None)
+    shown = Table(title=name, title_justify="left", title_style="bold", show_header=False, box=None)
     shown.add_row("what it does", entry.what)
     shown.add_row("use it for", entry.use)
     where = " (in simulation; needs the extra 'gan')" if records else ""
@@ -60,12 +64,16 @@ def _shown(name: str, entry: Entry, parameters: Sequence[Parameter]) -> Grid:
     shown.add_row("variants", ", ".join(variant + noted.get(variant, "") for variant in entry.variants))
     set_by = (f"{known.name}={str(known.default).lower()}" for known in parameters)
     shown.add_row("parameters", ", ".join(set_by) or "none")
-    if (package := _package(entry)) is not None:
+    if (package := _package(name, entry)) is not None:
         shown.add_row("package", package)
     return shown
 
 
-def _package(entry: Entry) -> str | None:
+def _package(name: str, entry: Entry) -> str | None:
     """The package that brings a mechanism, with its version; None for dpmosaic."""
+    from .catalogue import CATALOGUE
+
+    if name in CATALOGUE:
+        return None
     found = origin(entry.variants["default"]())
     return None if found is None else " ".join(found)

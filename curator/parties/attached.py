@@ -6,30 +6,48 @@ import queue
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import grpc
 
 from ...common.errors import DataError, MosaicError, PartyUnavailable, PolicyError
 from ...common.wire import attached
 from ...common.wire.attached import Ended, Reply
+from ...common.wire.reloading import RELOAD_SECONDS, Certificates
 from ...common.wire.status import refuse
-from ...common.wire.tls import OPTIONS, TlsSide, fingerprint_of, server_credentials
+from ...common.wire.tls import OPTIONS, TlsSide, fingerprint_of
 from .connection import RetryPolicy
 
 _STREAMS_EACH = 4
 _AHEAD = 2
+_PARTIES = 64
+"""So many parties may attach, or as many as are enrolled at the start, if these are more."""
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """Whom a curator admits.
+
+    Attributes:
+        side: its certificate, and those of the parties.
+        names: name of each party, by the fingerprint of its certificate.
+    """
+
+    side: TlsSide
+    names: Mapping[str, str]
 
 
 class AttachmentServer:
     """Listens for parties that dial the curator.
 
     Args:
-        side: certificate of the curator, and the parties that it admits.
-        names: name of each party, by the fingerprint of its certificate.
+        admitted: whom the curator admits now; asked again for every stream, and to notice new certificates.
         address: host and port to listen on; port 0 for any free port.
         told: called with a name and whether the party is attached now, at every change.
+        reloaded: called with None after a change of certificates, and with the error where one fails.
+        reload_s: seconds between two looks at the certificates.
 
     Raises:
         DataError: the curator cannot listen on the address.
@@ -37,18 +55,21 @@ class AttachmentServer:
 
     def __init__(
         self,
-        side: TlsSide,
-        names: dict[str, str],
+        admitted: Callable[[], Admitted],
         address: str,
         told: Callable[[str, bool], None] = lambda party, up: None,
+        reloaded: Callable[[Exception | None], None] = lambda error: None,
+        reload_s: float = RELOAD_SECONDS,
     ) -> None:
-        self._names = names
+        self._admitted = admitted
         self._told = told
+        self._certificates = Certificates(lambda: admitted().side, reloaded, reload_s)
         self._arrived = threading.Condition()
         self._free: dict[str, list[_Stream]] = defaultdict(list)
         self._open: Counter[str] = Counter()
         # An open stream occupies a thread; one more than all shares refuses further streams.
-        self._threads = ThreadPoolExecutor(_STREAMS_EACH * len(names) + 1, thread_name_prefix="attached")
+        most = max(_PARTIES, len(admitted().names))
+        self._threads = ThreadPoolExecutor(_STREAMS_EACH * most + 1, thread_name_prefix="attached")
         self._server = grpc.server(self._threads, options=OPTIONS)
         handler = grpc.stream_stream_rpc_method_handler(self._attach)
         handlers = {attached.METHOD: handler}
@@ -56,19 +77,22 @@ class AttachmentServer:
             [grpc.method_handlers_generic_handler(attached.SERVICE, handlers)]
         )
         try:
-            self.port = self._server.add_secure_port(address, server_credentials(side))
+            self.port = self._server.add_secure_port(address, self._certificates.credentials)
         except RuntimeError:
             raise DataError(
                 f"cannot listen on {address}; check that the port is free and that the host is this machine"
             ) from None
+        self._host = address.rpartition(":")[0]
 
     def start(self) -> None:
         """Starts to admit parties."""
         self._server.start()
+        self._certificates.start(f"{self._host}:{self.port}")
 
     def close(self) -> None:
         """Closes every stream."""
         self._server.stop(0).wait()
+        self._certificates.stop()
         self._threads.shutdown(wait=True)
 
     def acquire(self, party: str, wait_s: float) -> _Stream:
@@ -98,7 +122,10 @@ class AttachmentServer:
 
     def _attach(self, frames: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
         fingerprint = fingerprint_of(context)
-        party = self._names.get(fingerprint or "")
+        try:
+            party = self._admitted().names.get(fingerprint or "")
+        except MosaicError as error:
+            refuse(context, error)
         if party is None:
             refuse(context, PolicyError("the caller is not enrolled here; send the curator its card"))
         with self._arrived:

@@ -7,21 +7,24 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from ...common.card import CURATOR, DEALER, PARTY, Card, FederationList, as_text, read_json
 from ...common.errors import DataError, PolicyError
-from ...common.keyring import Keyring, write_private
-from ...common.wire.tls import TlsSide
-from .attached import AttachedConnection, AttachmentServer
-from .connection import GrpcConnection, RetryPolicy, dial
-from .listener import LentConnection, Listener, lender
+from ...common.keyring import CERTIFICATE, Keyring, write_private
+from ...common.reread import Reread
 from .marks import Marks
+
+if TYPE_CHECKING:
+    from .attached import Admitted, AttachedConnection
+    from .connection import GrpcConnection, RetryPolicy
+    from .listener import LentConnection, Listener
 
 _CARDS, _ADDRESSES, _MARKS = "cards", "addresses.json", "marks.json"
 ATTACHED = "attached"
 """Stands for the address of a party or dealer that dials the curator."""
 
-Links = dict[str, GrpcConnection | AttachedConnection | LentConnection]
+Links: TypeAlias = "dict[str, GrpcConnection | AttachedConnection | LentConnection]"
 """Connections to parties and dealers, by name."""
 
 
@@ -122,18 +125,26 @@ class CuratorHome:
             raise DataError("expected enrolled parties, got none; run dpmosaic curator enroll for each card")
         return FederationList(self.card(), parties, dealers)
 
-    def listener(self, address: str, told: Callable[[str, bool], None]) -> Listener:
+    def listener(
+        self,
+        address: str,
+        told: Callable[[str, bool], None],
+        reloaded: Callable[[Exception | None], None] = lambda error: None,
+    ) -> Listener:
         """A listener for the enrolled parties and dealers that dial the curator; see `Listener`.
+
+        Those that are enrolled later are admitted within seconds.
 
         Raises:
             DataError: nobody dials the curator, another listener runs, or the address is in use.
         """
-        dialling = [name for name, where in self.addresses().items() if where == ATTACHED]
-        if not dialling:
+        from .listener import Listener
+
+        if ATTACHED not in self.addresses().values():
             raise DataError(
                 "expected parties or dealers that dial this curator, got none; enroll them with --attached"
             )
-        return Listener(self.folder, *self._admitted(dialling), address, told)
+        return Listener(self.folder, Reread(self._dialling, self._enrolled), address, told, reloaded)
 
     @contextlib.contextmanager
     def links(self, names: Iterable[str], listen: str | None, retry_policy: RetryPolicy) -> Iterator[Links]:
@@ -147,13 +158,15 @@ class CuratorHome:
         Raises:
             DataError: one is not enrolled, or dials the curator, which nobody listens for.
         """
+        from .connection import dial
+
         cards, addresses = self.cards(), self.addresses()
         wanted = tuple(names)
         for name in wanted:
             if name not in cards:
                 raise DataError(f"{name!r} is not enrolled; enrolled: {', '.join(cards) or 'no party'}")
         dialling = [name for name in wanted if addresses[name] == ATTACHED]
-        own, _ = self._admitted(wanted)
+        own = self._admitted(wanted).side
         with contextlib.ExitStack() as stack:
             links: Links = {}
             if dialling:
@@ -167,6 +180,9 @@ class CuratorHome:
     @contextlib.contextmanager
     def _attached(self, names: list[str], listen: str | None, retry_policy: RetryPolicy) -> Iterator[Links]:
         """Connections to those that dial the curator: over its listener, or by listening as long as this."""
+        from .attached import AttachedConnection, AttachmentServer
+        from .listener import LentConnection, lender
+
         with lender(self.folder) as channel:
             if channel is not None:
                 yield {name: LentConnection(name, channel, retry_policy) for name in names}
@@ -176,16 +192,29 @@ class CuratorHome:
                 "expected listen in [network] of the plan, or a running `dpmosaic curator listen`, since "
                 "parties dial the curator; got neither; set it to host:port"
             )
-        with contextlib.closing(AttachmentServer(*self._admitted(names), listen)) as attachments:
+        admitted = self._admitted(names)
+        with contextlib.closing(AttachmentServer(lambda: admitted, listen)) as attachments:
             attachments.start()
             yield {name: AttachedConnection(name, attachments, retry_policy) for name in names}
 
-    def _admitted(self, names: Iterable[str]) -> tuple[TlsSide, dict[str, str]]:
-        """The curator's side towards some of the enrolled, and their names by fingerprint."""
+    def _enrolled(self) -> list[Path]:
+        """The files that say who is enrolled, and the curator's certificate."""
+        cards = sorted((self.folder / _CARDS).glob("*.json"))
+        return [self.keyring.folder / CERTIFICATE, self.folder / _ADDRESSES, *cards]
+
+    def _dialling(self) -> Admitted:
+        """All of the enrolled that dial the curator."""
+        return self._admitted(name for name, where in self.addresses().items() if where == ATTACHED)
+
+    def _admitted(self, names: Iterable[str]) -> Admitted:
+        """Some of the enrolled, as the curator admits them."""
+        from ...common.wire.tls import TlsSide
+        from .attached import Admitted
+
         cards = self.cards()
         pinned = {name: cards[name].certificate for name in names}
         own = TlsSide(self.keyring.tls_key, self.keyring.certificate, tuple(pinned.values()))
-        return own, {certificate.fingerprint: name for name, certificate in pinned.items()}
+        return Admitted(own, {certificate.fingerprint: name for name, certificate in pinned.items()})
 
 
 def _is_address(text: str) -> bool:

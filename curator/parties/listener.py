@@ -17,14 +17,14 @@ from pathlib import Path
 
 import grpc
 
-from ...common.errors import PartyUnavailable, ProtocolError
+from ...common.errors import MosaicError, PartyUnavailable, ProtocolError
 from ...common.keyring import read_private, write_private
 from ...common.locks import exclusive
 from ...common.wire import attached
 from ...common.wire.sending import Sending
 from ...common.wire.status import error_of, refuse
-from ...common.wire.tls import OPTIONS, TlsSide
-from .attached import AttachmentServer, finish
+from ...common.wire.tls import OPTIONS
+from .attached import Admitted, AttachmentServer, finish
 from .connection import RetryPolicy
 
 _SERVICE, _LEND = "dpmosaic.v1.Listener", "Lend"
@@ -38,13 +38,12 @@ class Listener:
 
     Args:
         folder: the curator's folder, in which releases find the listener.
-        side: certificate of the curator, and those that it admits.
-        names: their names, by the fingerprints of their certificates.
+        admitted: whom it admits; see `AttachmentServer`.
         address: host and port to listen on; port 0 for any free port.
         told: called with a name and whether it is attached now, at every change.
+        reloaded: see `AttachmentServer`.
 
     Attributes:
-        names: of those that it admits.
         port: on which it listens.
 
     Raises:
@@ -54,16 +53,16 @@ class Listener:
     def __init__(
         self,
         folder: Path,
-        side: TlsSide,
-        names: dict[str, str],
+        admitted: Callable[[], Admitted],
         address: str,
         told: Callable[[str, bool], None],
+        reloaded: Callable[[Exception | None], None] = lambda error: None,
     ) -> None:
-        self.names = frozenset(names.values())
+        self._admitted = admitted
         with contextlib.ExitStack() as stack:
             refusal = f"a listener already runs for {folder}; stop it first"
             stack.enter_context(exclusive(folder / _LOCK, refusal))
-            self._attachments = AttachmentServer(side, names, address, told)
+            self._attachments = AttachmentServer(admitted, address, told, reloaded)
             stack.callback(self._attachments.close)
             # The path of a socket has at most 107 bytes, too few for one in some curator's folder.
             own = tempfile.mkdtemp(prefix="dpmosaic-")
@@ -74,6 +73,11 @@ class Listener:
             stack.callback((folder / _SOCKET).unlink, missing_ok=True)
             self.port = self._attachments.port
             self._stack = stack.pop_all()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of those that it admits now."""
+        return frozenset(self._admitted().names.values())
 
     def start(self) -> None:
         """Starts to admit parties and to serve releases."""
@@ -89,11 +93,9 @@ class Listener:
         party = str(asked[_PARTY])
         try:
             if party not in self.names:
-                raise ProtocolError(
-                    f"the listener was started before {party!r} was enrolled with --attached; restart it"
-                )
+                raise ProtocolError(f"{party!r} is not enrolled with --attached; enroll it so first")
             stream = self._attachments.acquire(party, float(asked[_ARRIVAL]))
-        except (ProtocolError, PartyUnavailable) as error:
+        except MosaicError as error:
             refuse(context, error)
         done = False
 

@@ -163,13 +163,14 @@ class PartyPages:
 
     def _trail(self) -> list[Entry]:
         with Desk.opened(self.folder) as desk:
-            names = {known.curator.identity: known.curator.name for known in desk.home.trusted()}
+            names = {curator.identity: curator.name for curator in desk.home.curators()}
             return trail(
                 desk.approvals.requests(),
                 names,
                 desk.home.keyring.identities,
                 desk.ledger.summaries(),
                 desk.ledger.events(),
+                desk.ledger.charges(),
                 desk.home.folder / SHAREABLE_LOG,
             )
 
@@ -211,7 +212,10 @@ def _questions(desk: Desk, wanted: Callable[[Asked], bool] = lambda request: Tru
 
 def _standing(desk: Desk) -> Standing:
     lifetime = Settings.load(desk.home.folder).policy.lifetime_rho
-    return standing_of(lifetime, desk.ledger.summaries(), desk.approvals.requests())
+    ledger = desk.ledger
+    return standing_of(
+        lifetime, ledger.summaries(), desk.approvals.requests(), ledger.events(), ledger.charges()
+    )
 
 
 def _whole_id(desk: Desk, request: Request) -> str:

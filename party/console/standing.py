@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
@@ -10,7 +11,7 @@ from fractions import Fraction
 from ...common.privacy.conversion import best_guess, zcdp_epsilon
 from ..approvals import Request
 from ..decisions import APPROVED
-from ..ledger_rows import LedgerSummary
+from ..ledger_rows import LedgerCharge, LedgerEvents, LedgerSummary, moment
 
 _DELTA = 1e-9
 """Delta at which a limit in rho is put into words."""
@@ -39,16 +40,33 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Change:
+    """A change of what is spent or reserved.
+
+    Attributes:
+        at: time, ISO 8601 in UTC; empty if it is not known.
+        spent: what was charged, zCDP.
+        reserved: what was reserved; negative for what a charge or the end of a release takes off.
+    """
+
+    at: str
+    spent: float
+    reserved: float
+
+
+@dataclass(frozen=True)
 class Standing:
     """The lifetime budget and its use.
 
     Attributes:
         lifetime: limit of all releases together, zCDP.
         parts: the accepted releases, in the order of acceptance.
+        changes: how it came to that.
     """
 
     lifetime: float
     parts: tuple[Part, ...]
+    changes: tuple[Change, ...] = ()
 
     @property
     def spent(self) -> float:
@@ -77,7 +95,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Chart:
-    """The use of the budget over time: each release is a step at the time when it was approved.
+    """The use of the budget over time: steps at the times of the ledger, or else of the approval.
 
     Attributes:
         first: day at the left edge.
@@ -93,7 +111,11 @@ class Chart:
 
 
 def standing_of(
-    lifetime: Fraction, summaries: Sequence[LedgerSummary], requests: Sequence[Request]
+    lifetime: Fraction,
+    summaries: Sequence[LedgerSummary],
+    requests: Sequence[Request],
+    events: Sequence[LedgerEvents],
+    charges: Sequence[LedgerCharge],
 ) -> Standing:
     """The use of the budget.
 
@@ -101,6 +123,8 @@ def standing_of(
         lifetime: limit of all releases together, zCDP.
         summaries: accepted releases, in the order of acceptance.
         requests: requested releases.
+        events: beginning and end of the releases.
+        charges: their charges.
     """
     approved = {
         request.terms.release_id: decision.at
@@ -118,26 +142,50 @@ def standing_of(
         )
         for one in summaries
     )
-    return Standing(float(lifetime), parts)
+    return Standing(float(lifetime), parts, tuple(_changes(summaries, approved, events, charges)))
+
+
+def _changes(
+    summaries: Sequence[LedgerSummary],
+    approved: Mapping[str, str],
+    events: Sequence[LedgerEvents],
+    charges: Sequence[LedgerCharge],
+) -> Iterator[Change]:
+    """What each event of the ledger did; one without a time counts at the approval of its release."""
+    spent = {one.release_id: one for one in summaries}
+    counted: dict[str, Fraction] = defaultdict(Fraction)
+    for one in events:
+        at, granted = approved.get(one.release_id, ""), float(spent[one.release_id].granted)
+        yield Change(moment(one.accepted_at) or at, 0.0, granted)
+    for charge in charges:
+        rho = float(charge.zcdp_rho)
+        counted[charge.release_id] += charge.zcdp_rho
+        yield Change(moment(charge.at) or approved.get(charge.release_id, ""), rho, -rho)
+    for one in events:
+        summary, at = spent[one.release_id], moment(one.closed_at) or approved.get(one.release_id, "")
+        # A release that was open when its ledger was restored counts in full, without entries.
+        rest = summary.spent - counted[one.release_id]
+        left = (summary.reserved - summary.spent) - (summary.granted - counted[one.release_id])
+        yield Change(at, float(rest), float(left))
 
 
 def chart_of(standing: Standing, now: datetime) -> Chart | None:
-    """The chart until now; None if no release was accepted whose time of approval is known."""
+    """The chart until now; None if no time of a release is known."""
     dated = sorted(
-        ((datetime.fromisoformat(part.day), part) for part in standing.parts if part.day),
+        ((datetime.fromisoformat(change.at), change) for change in standing.changes if change.at),
         key=lambda pair: pair[0],
     )
     if not dated or not standing.lifetime:
         return None
     first, whole = dated[0][0], max((now - dated[0][0]).total_seconds(), 1.0)
-    undated = [part for part in standing.parts if not part.day]
-    spent = sum(part.spent for part in undated)
-    used = spent + sum(part.reserved for part in undated)
+    undated = [change for change in standing.changes if not change.at]
+    spent = sum(change.spent for change in undated)
+    used = spent + sum(change.reserved for change in undated)
     steps = [(0.0, spent, used)]
-    for at, part in dated:
-        spent, used = spent + part.spent, used + part.spent + part.reserved
+    for at, change in dated:
+        spent, used = spent + change.spent, used + change.spent + change.reserved
         steps.append(((at - first).total_seconds() / whole * WIDTH, spent, used))
-    scale = max(standing.lifetime, used)
+    scale = max(standing.lifetime, *(used for _, _, used in steps))
     areas = (_area([(x, step[place] / scale) for x, *step in steps]) for place in (0, 1))
     return Chart(f"{first:%Y-%m-%d}", f"{now:%Y-%m-%d}", *areas)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
@@ -14,7 +15,7 @@ from ...common.formulas import as_text
 from ...common.printable import printable
 from ..approvals import Request
 from ..decisions import APPROVED
-from ..ledger_rows import CERTIFIED, LedgerEvents, LedgerSummary
+from ..ledger_rows import CERTIFIED, LedgerCharge, LedgerEvents, LedgerSummary, moment
 
 REQUESTED, DECIDED, LEDGER, DAEMON = "requested", "decided", "ledger", "daemon"
 KINDS = (REQUESTED, DECIDED, LEDGER, DAEMON)
@@ -28,8 +29,8 @@ class Entry:
     """One line of the trail.
 
     Attributes:
-        at: time, ISO 8601 in UTC; of an event of the ledger, which keeps no times, the approval before it.
-        exact: "yes", or "not before" of an event of the ledger.
+        at: time, ISO 8601 in UTC; of an event of the ledger without a time, that of the approval before it.
+        exact: "yes", or "not before" of such an event.
         kind: `REQUESTED`, `DECIDED`, `LEDGER` or `DAEMON`.
         release_id: id of the release; empty for none.
         by: who did it.
@@ -82,6 +83,7 @@ def trail(
     identities: Collection[bytes],
     summaries: Sequence[LedgerSummary],
     events: Sequence[LedgerEvents],
+    charges: Sequence[LedgerCharge],
     log: Path,
 ) -> list[Entry]:
     """All that happened, the latest first.
@@ -92,11 +94,12 @@ def trail(
         identities: identities of the party, also former ones.
         summaries: accepted releases.
         events: their beginning and end.
+        charges: their charges.
         log: the daemon's log of codes; it may be missing.
     """
     found = [
         *_of_requests(requests, names, identities),
-        *_of_ledger(requests, summaries, events),
+        *_of_ledger(requests, summaries, events, charges),
         *_of_daemon(log),
     ]
     # Sorting keeps the order of lines of one time: a request, its decision, what the ledger did then.
@@ -139,7 +142,10 @@ def _of_requests(
 
 
 def _of_ledger(
-    requests: Sequence[Request], summaries: Sequence[LedgerSummary], events: Sequence[LedgerEvents]
+    requests: Sequence[Request],
+    summaries: Sequence[LedgerSummary],
+    events: Sequence[LedgerEvents],
+    charges: Sequence[LedgerCharge],
 ) -> Iterator[Entry]:
     approved = {
         request.terms.release_id: decision.at
@@ -148,15 +154,27 @@ def _of_ledger(
         if decision.verdict == APPROVED
     }
     spent = {one.release_id: one for one in summaries}
+    charged: dict[str, list[LedgerCharge]] = defaultdict(list)
+    for charge in charges:
+        charged[charge.release_id].append(charge)
     for one in events:
-        at, summary = approved.get(one.release_id, ""), spent[one.release_id]
+        summary = spent[one.release_id]
+
+        def happened(at: int | None, what: str, release_id: str = one.release_id) -> Entry:
+            known = moment(at)
+            time, exact = (known, "yes") if known else (approved.get(release_id, ""), "not before")
+            return Entry(time, exact, LEDGER, release_id, "this party", what)
+
         granted = f"accepted (event {one.accepted}); rho {float(summary.granted):.6g} was reserved"
-        yield Entry(at, "not before", LEDGER, one.release_id, "this party", granted)
+        yield happened(one.accepted_at, granted)
+        for charge in charged[one.release_id]:
+            cost = f"charged rho {float(charge.zcdp_rho):.6g} for the query {charge.query_id}"
+            yield happened(charge.at, cost)
         if one.closed is not None:
             ended = f"{summary.state} (event {one.closed}); rho {float(summary.spent):.6g} was spent"
             if summary.state == CERTIFIED and one.certificate is not None:
                 ended += f"; SHA-256 of the certificate {one.certificate.hex()}"
-            yield Entry(at, "not before", LEDGER, one.release_id, "this party", ended)
+            yield happened(one.closed_at, ended)
 
 
 def _of_daemon(log: Path) -> Iterator[Entry]:

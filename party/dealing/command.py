@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ..printing import print_rows
-from ..role_commands import Folder, Json, add_commands, ledger_of
+from ..role_commands import Folder, Json, add_commands
 
 if TYPE_CHECKING:
     from .home import DealerHome
@@ -21,8 +21,11 @@ dealer_commands = typer.Typer(
 @dealer_commands.command()
 def releases(folder: Folder, json_output: Json = False) -> None:
     """List the accepted releases."""
-    with ledger_of(_home().open(folder)) as opened:
-        rows = [(entry.release_id, entry.state) for entry in opened.summaries()]
+    from ...common.card import DEALER
+    from ..ledger_summaries import summaries_of
+    from .policy import NAME
+
+    rows = [(entry.release_id, entry.state) for entry in summaries_of(folder, DEALER, NAME)]
     print_rows(("release", "state"), rows, json_output)
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ...common.card import DEALER
-from ...common.crypto.randomness import fresh_key
 from ..folder import LEDGER, Home, Opened
-from ..institution import Rules
-from ..ledger import Ledger
-from ..toml_file import Serve
 from . import policy
-from .dealer import Dealer
 from .policy import DealerSettings
+
+if TYPE_CHECKING:
+    from ..ledger import Ledger
+    from ..toml_file import Serve
+    from .dealer import Dealer
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class DealerHome(Home):
     @contextlib.contextmanager
     def opened(self) -> Iterator[Opened]:
         """The dealer; it is charged nothing."""
+        from ..ledger import Ledger
+
         settings = DealerSettings.load(self.folder)
         with (
             contextlib.closing(settings.workers),
@@ -45,6 +47,10 @@ class DealerHome(Home):
 
     def dealer(self, settings: DealerSettings, ledger: Ledger) -> Dealer:
         """The dealer."""
-        curators = [known.curator.identity for known in self.trusted()]
+        from ...common.crypto.randomness import fresh_key
+        from ..institution import Rules
+        from .dealer import Dealer
+
+        curators = [curator.identity for curator in self.curators()]
         rules = Rules(settings.policy, self.pinned(), curators)
         return Dealer(self.keyring.name, self.keyring.identity, rules, ledger, fresh_key, settings.workers)

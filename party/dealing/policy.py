@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...common.card import DEALER
 from ...common.errors import PolicyError
 from ...common.forms.tables import Key, Table
 from ...common.forms.values import whole
-from ...common.messages import PROTOCOL_VERSION, ReleaseTerms
 from ...common.workers import NONE, Workers
 from ..toml_file import SERVE, Serve, read_toml
 from ..working import TEMPLATE as WORKERS_TEMPLATE
 from ..working import WORKERS, workers_of
+
+if TYPE_CHECKING:
+    from ...common.messages import ReleaseTerms
 
 NAME = "dealer.toml"
 
@@ -84,6 +87,8 @@ class DealerPolicy:
             terms: terms of the release.
             active: number of other releases that are open.
         """
+        from ...common.messages import PROTOCOL_VERSION
+
         if terms.protocol_version != PROTOCOL_VERSION:
             yield PolicyError(
                 f"this dealer uses protocol version {PROTOCOL_VERSION}, the curator version "

@@ -10,8 +10,8 @@ import grpc
 
 from ...common.errors import MosaicError, PartyUnavailable, ProtocolError
 from ...common.wire import attached
-from ...common.wire.status import error_of, status_of
-from .calls import Call, reason
+from ...common.wire.status import error_of, reason, status_of
+from .calls import Call
 from .events import Event, Log, silent
 from .servicer import PartyServicer
 

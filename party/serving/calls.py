@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-import traceback
 from collections.abc import Iterator
 
-from ...common.errors import MosaicError
 from .events import Event, Log
 
 
@@ -42,11 +40,3 @@ class Call:
         """Logs the end of the call."""
         seconds = round(time.monotonic() - self._began, 3)
         self._log(Event("call", self._method, self._caller, code, seconds, self._in, self._out, reason))
-
-
-def reason(error: Exception) -> str:
-    """The text of our own errors; only the location of others, since their texts may contain values."""
-    if isinstance(error, MosaicError):
-        return str(error)
-    places = traceback.extract_tb(error.__traceback__)
-    return f"{type(error).__name__} at " + " < ".join(f"{p.name}:{p.lineno}" for p in reversed(places[-4:]))

@@ -10,10 +10,11 @@ from functools import partial
 from typing import TextIO
 
 from ...common.notices import CERTIFICATE_ENDS, UNHEALTHY, Notifier
+from ...common.reread import Reread
 from ...common.stopping import Stop
 from ..direct import NO_DIRECT
 from ..disk import check_room, told_if_full
-from ..folder import SHAREABLE_LOG, Home, Opened, Reread
+from ..folder import SHAREABLE_LOG, Home, Opened
 from .attachment import Attachment
 from .events import Event, EventLog, Log
 from .health import Health, failure
@@ -76,7 +77,7 @@ def _serve(
             checks = opened.checks
             checks["disk"] = partial(check_room, home.folder)
             direct = opened.direct or NO_DIRECT
-            side = Reread(lambda: direct.side(home.side()), home.keyring.folder)
+            side = Reread(lambda: direct.side(home.side()), home.shown)
             servicer = PartyServicer(opened.role, checks=checks, direct=direct, side=side)
             counting: Metrics | None = None
             if (metrics_at := metrics or opened.metrics) is not None:

@@ -11,8 +11,8 @@ from grpc_health.v1 import health_pb2
 from grpc_health.v1.health import HealthServicer
 
 from ...common.errors import DataError, MosaicError
+from ...common.wire.status import reason
 from ...common.wire.tls import SERVICE
-from .calls import reason
 from .events import Event, Log, silent
 
 CHECK_SECONDS = 5.0

@@ -9,12 +9,12 @@ import grpc
 from grpc_health.v1.health_pb2_grpc import add_HealthServicer_to_server
 
 from ...common.errors import DataError, PolicyError
-from ...common.wire.status import refuse, status_of
+from ...common.wire.reloading import RELOAD_SECONDS, Certificates
+from ...common.wire.status import reason, refuse, status_of
 from ...common.wire.tls import METHODS, OPTIONS, SERVICE, TlsSide, fingerprint_of
-from .calls import Call, reason
+from .calls import Call
 from .events import Event, Log, silent
 from .health import Health
-from .reloading import RELOAD_SECONDS, Certificates
 from .servicer import PartyServicer
 
 _THREADS = 8
@@ -53,7 +53,7 @@ class PartyServer:
         self._side = side
         self._health = health
         self._log = log
-        self.certificates = Certificates(side, log, reload_s)
+        self.certificates = Certificates(side, self._reloaded, reload_s)
         self._threads = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="call")
         self._server = grpc.server(self._threads, options=OPTIONS, maximum_concurrent_rpcs=_MAX_CALLS)
         handlers = {
@@ -68,6 +68,12 @@ class PartyServer:
                 f"cannot listen on {address}; check that the port is free and the host is this one"
             ) from None
         self.address = f"{address.rpartition(':')[0]}:{port}"
+
+    def _reloaded(self, error: Exception | None) -> None:
+        if error is None:
+            self._log(Event("reload"))
+        else:
+            self._log(Event("reload", code=status_of(error).name, reason=reason(error)))
 
     def start(self) -> None:
         """Starts to accept calls."""

@@ -21,7 +21,8 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PolicyError
 from dpmosaic.common.handover import Handover
 from dpmosaic.common.keyring import write_private
-from dpmosaic.party.folder import LEDGER, Reread
+from dpmosaic.common.reread import Reread
+from dpmosaic.party.folder import LEDGER
 from dpmosaic.party.home import PartyHome
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.names import CODES, REQUESTS
@@ -226,7 +227,7 @@ def test_files_are_read_again_only_when_they_changed(home):
         made.append(home.side())
         return made[-1]
 
-    reread = Reread(side, home.keyring.folder)
+    reread = Reread(side, home.shown)
     assert reread() is reread()
     home.trust(federation(home))
     assert len(reread().pinned) == 1

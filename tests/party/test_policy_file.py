@@ -4,7 +4,7 @@ import pytest
 
 from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.party import policy_file
+from dpmosaic.party import policy_template
 from dpmosaic.party.names import POLICY
 from dpmosaic.party.policy import Policy, Records
 from dpmosaic.party.policy_file import Settings
@@ -32,7 +32,7 @@ def test_a_domain_that_nobody_has_reviewed_is_refused_unless_the_policy_allows_i
 
 
 def test_the_file_that_init_writes_allows_nothing(tmp_path):
-    made = settings(tmp_path, policy_file.TEMPLATE)
+    made = settings(tmp_path, policy_template.TEMPLATE)
     assert made.approval
     assert made.key is None
     assert made.policy.records.same_as is None

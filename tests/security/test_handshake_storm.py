@@ -7,13 +7,13 @@ from support.storms import Stormed, storm
 HANDSHAKES = 1500
 
 
-@pytest.mark.parametrize(("kind", "changes"), [("party", True), ("curator", False)])
-def test_survives_a_storm_of_handshakes_also_while_certificates_change(kind, changes):
+@pytest.mark.parametrize("kind", ["party", "curator"])
+def test_survives_a_storm_of_handshakes_also_while_certificates_change(kind):
     """A crash shows as the exit status; it came in most runs when gRPC freed certificates in use."""
     stormed = Stormed(kind)
     answered = storm(stormed.port, HANDSHAKES)
     status, reloads, errors = stormed.stop()
     assert status == 0
     assert answered == HANDSHAKES
-    assert (reloads > 3) is changes
+    assert reloads > 3
     assert errors == ""

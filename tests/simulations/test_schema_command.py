@@ -15,7 +15,7 @@ from dpmosaic.common.forms.tables import check_file
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE, parameters
 from dpmosaic.curator.releasing.drafting import Wishes, draft
 from dpmosaic.curator.releasing.plan_form import plan_form
-from dpmosaic.party import policy_file, policy_form
+from dpmosaic.party import policy_form, policy_template
 from dpmosaic.party.dealing import policy as dealer_policy
 from dpmosaic.simulations.schema_command import WrittenFile, schema_of
 from support.cards import cards
@@ -83,7 +83,7 @@ def examples():
     for of, text in (
         (WrittenFile.PLAN, drafted),
         (WrittenFile.PLAN, asked),
-        (WrittenFile.POLICY, policy_file.TEMPLATE),
+        (WrittenFile.POLICY, policy_template.TEMPLATE),
         (WrittenFile.DEALER, dealer_policy.TEMPLATE),
     ):
         yield of, "template", tomllib.loads(text)

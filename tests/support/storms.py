@@ -19,7 +19,7 @@ from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.wire.tls import TlsSide
-from dpmosaic.curator.parties.attached import AttachmentServer
+from dpmosaic.curator.parties.attached import Admitted, AttachmentServer
 from dpmosaic.party.serving.health import Health
 from dpmosaic.party.serving.server import PartyServer
 from dpmosaic.party.serving.servicer import PartyServicer
@@ -115,13 +115,17 @@ def serve(kind, reload_s):
         server = PartyServer(servicer, lambda: next(sides), ANY_PORT, health, events.append, reload_s)
         port, stop = server.address.rpartition(":")[2], lambda: server.stop(0)
     else:
-        server = AttachmentServer(next(sides), {}, ANY_PORT)
+
+        def admitted():
+            return Admitted(next(sides), {})
+
+        server = AttachmentServer(admitted, ANY_PORT, reloaded=events.append, reload_s=reload_s)
         port, stop = server.port, server.close
     server.start()
     print(port, flush=True)
     sys.stdin.read()
     stop()
-    print(sum(event.event == "reload" and event.code == "OK" for event in events))
+    print(sum(event is None or (event.event, event.code) == ("reload", "OK") for event in events))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.wire.tls import TlsSide, secure_channel
-from dpmosaic.curator.parties.attached import AttachedConnection, AttachmentServer
+from dpmosaic.curator.parties.attached import Admitted, AttachedConnection, AttachmentServer
 from dpmosaic.curator.parties.connection import RetryPolicy, dial
 from dpmosaic.curator.parties.listener import LentConnection, Listener, lender
 from dpmosaic.party.direct import NO_DIRECT
@@ -108,13 +108,15 @@ class Arrival:
         shown = TlsSide(*self.curator, ((enrolled or self.party)[1],))
         names = {(enrolled or self.party)[1].fingerprint: "north"}
 
+        self.admitted = Admitted(shown, names)
+
         def told(*change):
             self.changes.append(change)
 
         if folder is None:
-            self.attachments = AttachmentServer(shown, names, "127.0.0.1:0", told)
+            self.attachments = AttachmentServer(lambda: self.admitted, "127.0.0.1:0", told)
         else:
-            self.attachments = Listener(folder, shown, names, "127.0.0.1:0", told)
+            self.attachments = Listener(folder, lambda: self.admitted, "127.0.0.1:0", told)
         self.attachments.start()
         address = f"127.0.0.1:{self.attachments.port}"
         trusted = expected or self.curator[1]
@@ -152,6 +154,7 @@ def arrival():
 
     start.pair = pair
     start.dialled = DIALLED
+    start.servicer_of = servicer_of
     yield start
     for one in started:
         one.stop()

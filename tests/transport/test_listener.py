@@ -1,5 +1,6 @@
 """A listener holds the streams of parties, and lends them to releases of the same curator."""
 
+import contextlib
 import os
 import stat
 import threading
@@ -8,9 +9,17 @@ from pathlib import Path
 import pytest
 
 from dpmosaic.common import errors
+from dpmosaic.common.card import PARTY, Card
+from dpmosaic.common.crypto.identity import Identity
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.messages import PROTOCOL_VERSION
+from dpmosaic.common.wire.tls import TlsSide, secure_channel
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.connection import RetryPolicy
-from dpmosaic.curator.parties.listener import lender
+from dpmosaic.curator.parties.home import ATTACHED, CuratorHome
+from dpmosaic.curator.parties.listener import LentConnection, lender
+from dpmosaic.party.serving.attachment import Attachment
+from dpmosaic.party.serving.events import silent
 
 SOON = RetryPolicy(call_s=5, tries=1, arrival_s=1.5)
 
@@ -71,9 +80,41 @@ def test_the_curator_is_told_who_comes_and_goes(lent):
     assert party.changes == [("north", True), ("north", False)]
 
 
-def test_a_party_enrolled_after_the_start_is_refused_with_what_to_do(lent):
-    with pytest.raises(errors.ProtocolError, match="'south' was enrolled with --attached; restart it"):
+def test_a_party_that_is_not_enrolled_is_refused_with_what_to_do(lent):
+    with pytest.raises(errors.ProtocolError, match="'south' is not enrolled with --attached; enroll it"):
         list(lent().dial(SOON, "south").call("Describe", [b""]))
+
+
+def test_a_party_enrolled_after_the_start_is_admitted(arrival, tmp_path):
+    curator = CuratorHome.create(tmp_path / "curator", "lab")
+    keys = {name: arrival.pair(name) for name in ("north", "south")}
+    changes, told = [], threading.Event()
+
+    def enroll(name):
+        card = Card.issue(PARTY, name, Identity.generate(), keys[name][1], Domain.coded({"a": 2}))
+        curator.enroll(card, ATTACHED)
+
+    def tell(*change):
+        changes.append(change)
+        told.set()
+
+    enroll("north")
+    with contextlib.closing(curator.listener("127.0.0.1:0", tell)) as listener:
+        listener.start()
+        trusted = curator.keyring.certificate
+        own = TlsSide(*keys["south"], (trusted,))
+        dialled = f"127.0.0.1:{listener.port}"
+        south = Attachment(
+            arrival.servicer_of(), lambda: secure_channel(dialled, own, trusted), arrival.dialled, silent
+        )
+        south.start()
+        assert not told.wait(0.3)
+        enroll("south")
+        with lender(curator.folder) as channel:
+            link = LentConnection("south", channel, RetryPolicy(call_s=30, tries=1, arrival_s=30))
+            assert PartyClient(link).describe().protocol_version == PROTOCOL_VERSION
+        assert (changes, listener.names) == ([("south", True)], {"north", "south"})
+        south.stop()
 
 
 def test_a_second_listener_is_refused(lent):

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...errors import DataError
+from ...later import np
 from ..attribute import Attribute
 from ..boolean import BooleanAttribute
 from ..categorical import CategoricalAttribute, Category
@@ -18,8 +16,11 @@ from ..dates import DateAttribute
 from ..values import text_of
 from .plain import extent, numbers, texts
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Array: TypeAlias = "NDArray[np.float64]"
+Mask: TypeAlias = "NDArray[np.bool_]"
 
 _COMPARED: Mapping[str, Callable[[Array, float], Mask]] = {
     "below": lambda found, bound: found < bound,

@@ -7,10 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ...errors import DataError
+from ...later import np
 from ..attribute import Attribute
 from ..categorical import CategoricalAttribute, Category, CodedAttribute
 from ..values import text_of
@@ -18,6 +16,8 @@ from .plain import absent_codes, extent, texts
 from .rule import Codes, Mask, Rule, check_columns
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ..domain import Clique, Domain
 
 

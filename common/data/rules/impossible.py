@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ...errors import DataError
+from ...later import np
 from .condition import Condition
 from .plain import absent_codes
 from .rule import Codes, Mask, Rule, check_columns
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ..domain import Clique, Domain
 
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ...errors import DataError
+from ...later import np
 from .plain import extent, numbers, on_lattice
 from .rule import Codes, Mask, Rule, check_columns
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ..domain import Clique, Domain
 
 ROUNDING = 1e-9

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ...later import np
 from ..attribute import ABSENT, Attribute
 from ..boolean import BooleanAttribute
 from ..categorical import CategoricalAttribute
@@ -17,8 +15,11 @@ from ..moments import Moments, Times
 from ..numeric import NumericAttribute
 from ..values import PLAIN, RawColumn, read_numbers, text_of
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Array: TypeAlias = "NDArray[np.float64]"
+Mask: TypeAlias = "NDArray[np.bool_]"
 
 _UNREADABLE = "\uffff"
 """In place of a value without a code; no category equals it."""

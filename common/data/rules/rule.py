@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ...errors import DataError
+from ...later import np
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ..domain import Clique, Domain
 
-Codes = NDArray[np.integer[Any]]
-Mask = NDArray[np.bool_]
+Codes: TypeAlias = "NDArray[np.integer[Any]]"
+Mask: TypeAlias = "NDArray[np.bool_]"
 
 LARGEST_TABLE = 2**24
 """Largest number of cells of the table that `Rule.allowed` makes."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ...errors import DataError
+from ...later import np
 
 if TYPE_CHECKING:
     from ..domain import Domain

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ...later import np
 from .order import ROUNDING, AtMost, Sum
 from .plain import extent, not_below, numbers, plain, rounded, with_numbers
 from .rule import Codes, Mask, components
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ..domain import Domain
 
-Values = dict[str, NDArray[Any]]
+Values: TypeAlias = "dict[str, NDArray[Any]]"
 
 _REDRAWS = 100
 """Times that values are drawn again from their bins where they break a rule."""

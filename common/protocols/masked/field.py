@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, TypeAlias
 
 from ...crypto.randomness import RandomStream
+from ...later import np
 
-Elements = NDArray[np.uint64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Elements: TypeAlias = "NDArray[np.uint64]"
 """An array of field elements, each below `PRIME`."""
 
 BITS = 61

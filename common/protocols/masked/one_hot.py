@@ -28,11 +28,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from ...crypto.randomness import RandomStream
+from ...later import np
 from .field import (
     PRIME,
     Elements,
@@ -49,6 +48,9 @@ from .field import (
     uniform,
 )
 from .ring import Words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 CHECK = "one-hot"
 """Name of the check in plans."""

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...crypto.randomness import RandomStream
 from ...errors import BudgetError
+from ...later import np
 
-Words = NDArray[np.unsignedinteger[Any]]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Words: TypeAlias = "NDArray[np.unsignedinteger[Any]]"
 """An array of ring elements, uint32 or uint64."""
 
-_Limb = NDArray[np.float64]
+_Limb: TypeAlias = "NDArray[np.float64]"
 """Some bits of each word."""
 
 _LIMB_BITS = 22

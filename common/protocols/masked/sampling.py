@@ -11,15 +11,17 @@ import hashlib
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from ...crypto.randomness import RandomStream
 from ...data.counting import ROWS_AT_ONCE
 from ...data.domain import Clique, Domain
 from ...data.grouping import Groups, grouped_shape
 from ...data.rows import Rows
+from ...later import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MOST_ROWS = 10_000_000
 """Rows of the largest slice that products between parties use if a plan does not say."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -19,7 +20,7 @@ ASSISTANT = 0
 AWAITS = b""
 """Yielded where an evaluator awaits a message."""
 
-Steps = Generator[bytes, bytes, Words | None]
+Steps: TypeAlias = "Generator[bytes, bytes, Words | None]"
 
 
 def evaluate(shape: ScoreShape, role: int, words: Words, streams: Mapping[int, RandomStream]) -> Steps:

@@ -138,11 +138,11 @@ def test_the_trail_has_requests_decisions_and_events_of_ledger_and_daemon(client
     assert {kind: kinds.count(kind) for kind in kinds} == {
         "requested": 4,
         "decided": 2,
-        "ledger": 3,
+        "ledger": 5,
         "daemon": 2,
     }
     of_one = [row["what"].split()[0] for row in rows if row["release_id"] == FINISHED]
-    assert of_one == ["certified", "accepted", "approved:", "asked"]
+    assert of_one == ["certified", "charged", "accepted", "approved:", "asked"]
     assert [row["what"] for row in rows[-2:]] == ["call Accept PERMISSION_DENIED", "started SERVING"]
 
 

@@ -117,18 +117,23 @@ def test_a_charge_survives_a_process_killed_right_after_it(ledger, path):
     assert ledger.spent(RELEASE_ID) == HALF
 
 
-def test_a_process_killed_between_the_two_writes_of_a_charge_leaves_neither(ledger, path):
+WRITES = ("UPDATE release", "INSERT INTO history", "INSERT INTO moment", "INSERT INTO answer")
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_process_killed_before_any_write_of_a_charge_leaves_none(ledger, path, write):
     in_another_process(
         path,
-        """
+        f"""
 def die(statement):
-    if statement.startswith("INSERT INTO answer"):
+    if statement.startswith({write!r}):
         assert ledger._database.in_transaction
         os._exit(7)
 ledger._database.set_trace_callback(die)
 charge()
 """,
     )
+    assert ledger.charges() == []
     assert ledger.spent(RELEASE_ID) == 0
     assert ledger.charge(QUERY, HALF, DATA, SECOND_KEY).noise_key == SECOND_KEY
 

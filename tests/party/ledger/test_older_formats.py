@@ -48,7 +48,7 @@ def older_ledger(path, number):
     return path
 
 
-@pytest.fixture(params=[5, 6])
+@pytest.fixture(params=[5, 6, 7])
 def older(request, path):
     return older_ledger(path, request.param), request.param
 
@@ -120,15 +120,15 @@ def test_a_daemon_of_an_earlier_version_that_sets_its_number_again_does_no_harm(
     with contextlib.closing(Ledger(path)) as ledger:
         assert ledger.is_held()
         with contextlib.closing(sqlite3.connect(path)) as database:
-            database.execute("PRAGMA user_version = 8")
+            database.execute("PRAGMA user_version = 9")
         ledger.check_writable()
-    assert ledger_format.FORMAT.found_in(path) == 8
+    assert ledger_format.FORMAT.found_in(path) == 9
 
 
 def test_a_step_that_fails_leaves_the_ledger_as_it_was(older):
     path, number = older
     before = tables(path), content(path)
-    broken = Format("ledger", 7, {5: ("CREATE TABLE a (b)",), 6: ("CREATE TABLE c (d)", "no SQL")}, "")
+    broken = Format("ledger", 8, {5: ("CREATE TABLE a (b)",), 6: ("CREATE TABLE c (d)",), 7: ("no SQL",)}, "")
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
         with pytest.raises(sqlite3.OperationalError, match="syntax error"):
             broken.bring_forward(database, path)
@@ -138,10 +138,10 @@ def test_a_step_that_fails_leaves_the_ledger_as_it_was(older):
 @pytest.mark.parametrize(
     ("number", "said"),
     [
-        (4, "expected a ledger of format 5 to 7, found format 4; keep the file"),
+        (4, "expected a ledger of format 5 to 8, found format 4; keep the file"),
         (
-            8,
-            "expected a ledger of format 7 or earlier, found format 8, which a later version",
+            9,
+            "expected a ledger of format 8 or earlier, found format 9, which a later version",
         ),
     ],
 )
@@ -153,3 +153,15 @@ def test_a_ledger_that_is_too_old_or_newer_is_refused_with_both_formats_and_left
     with pytest.raises(DataError, match=said):
         Ledger(path)
     assert ((tables(path), content(path)), copies_of(path)) == (before, [])
+
+
+def test_charges_of_an_earlier_format_have_no_time_and_later_ones_have_theirs(older):
+    path, _ = older
+    with contextlib.closing(Ledger(path, clock=lambda: 1_800_000_000.9)) as ledger:
+        assert [charge.at for charge in ledger.charges()] == [None]
+        assert (ledger.events()[0].accepted_at, ledger.summaries()[0].charged_at) == (None, None)
+        ledger.charge(OTHER, Fraction(1, 4), DATA, KEY)
+        assert [charge.at for charge in ledger.charges()] == [None, 1_800_000_000]
+        ledger.abandon(TERMS.release_id)
+        assert (ledger.events()[0].accepted_at, ledger.events()[0].closed_at) == (None, 1_800_000_000)
+        assert ledger.summaries()[0].charged_at == 1_800_000_000

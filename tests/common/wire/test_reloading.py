@@ -4,14 +4,15 @@ import contextlib
 import socket
 import time
 from datetime import UTC, datetime
+from types import NoneType
 
 import grpc
 import pytest
 
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.errors import DataError
+from dpmosaic.common.wire.reloading import Certificates
 from dpmosaic.common.wire.tls import TlsSide
-from dpmosaic.party.serving.reloading import Certificates
 
 KEY = new_tls_key()
 NORTH, CURATOR, OTHER = (self_signed(name, KEY, datetime.now(UTC)) for name in ("north", "curator", "other"))
@@ -40,12 +41,12 @@ class Port:
         assert link.recv(4096)[:1] == HANDSHAKE
         return link
 
-    def wait_for(self, code):
+    def wait_for(self, kind):
         for _ in range(500):
-            if [event.code for event in self.events][-1:] == [code]:
+            if self.events and isinstance(self.events[-1], kind):
                 return
             time.sleep(0.01)
-        raise AssertionError(f"expected an event {code}, got {self.events}")
+        raise AssertionError(f"expected {kind}, got {self.events}")
 
 
 @pytest.fixture
@@ -92,7 +93,7 @@ def test_new_certificates_are_offered_once_and_only_while_a_handshake_holds_the_
             assert offered() is not None
             assert offered() is None
             taking.sendall(HANDSHAKE)
-            port.wait_for("OK")
+            port.wait_for(NoneType)
             assert not is_open(taking)
             assert is_open(holding)
     port.certificates.check_current()
@@ -102,7 +103,7 @@ def test_nothing_is_offered_without_a_handshake_that_holds_the_earlier_certifica
     port.pinned = (CURATOR, OTHER)
     with port.accept() as refused:
         refused.sendall(ALERT)
-        port.wait_for("FAILED_PRECONDITION")
+        port.wait_for(DataError)
     assert offered() is None
     with pytest.raises(DataError, match="begins no handshake"):
         port.certificates.check_current()
@@ -114,18 +115,18 @@ def test_an_offer_that_no_connection_took_is_withdrawn_and_made_again(port, offe
         holding.sendall(HANDSHAKE)
         with port.accept() as refused:
             refused.sendall(ALERT)
-            port.wait_for("FAILED_PRECONDITION")
+            port.wait_for(DataError)
             assert offered() is None
         for _ in range(2):
             links.enter_context(port.accept()).sendall(HANDSHAKE)
-        port.wait_for("OK")
+        port.wait_for(NoneType)
         assert is_open(holding)
     port.certificates.check_current()
 
 
 def test_files_that_cannot_be_read_are_logged_once_and_the_certificates_stay(port, offered):
     port.pinned = None
-    port.wait_for("FAILED_PRECONDITION")
+    port.wait_for(DataError)
     with pytest.raises(DataError, match="earlier certificates: the files are unreadable"):
         port.certificates.check_current()
     port.pinned = (CURATOR,)

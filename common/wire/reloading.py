@@ -1,4 +1,4 @@
-"""TLS certificates of a listening party, replaced while it listens."""
+"""TLS certificates of a process that listens, replaced while it listens."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from collections.abc import Callable
 
 import grpc
 
-from ...common.errors import DataError
-from ...common.wire.status import status_of
-from ...common.wire.tls import TlsSide, certificate_configuration
-from .calls import reason
-from .events import Event, Log, silent
+from ..errors import DataError
+from .status import reason
+from .tls import TlsSide, certificate_configuration
 
 RELOAD_SECONDS = 1.0
 _ANSWER_S = 5.0
@@ -33,16 +31,19 @@ class Certificates:
     ends, keeps the earlier ones. It is closed when no other connection can need them any more.
 
     Args:
-        side: current TLS side of the party.
-        log: receives an event for every change, and one where a change fails.
+        side: current TLS side of the process.
+        told: called with None after every change, and with the error where a change fails.
         every_s: seconds between two looks at the side.
     """
 
     def __init__(
-        self, side: Callable[[], TlsSide], log: Log = silent, every_s: float = RELOAD_SECONDS
+        self,
+        side: Callable[[], TlsSide],
+        told: Callable[[Exception | None], None],
+        every_s: float = RELOAD_SECONDS,
     ) -> None:
         self._side = side
-        self._log = log
+        self._told = told
         self._every_s = every_s
         self._shown = side()
         self._next: grpc.ServerCertificateConfiguration | None = None
@@ -88,7 +89,7 @@ class Certificates:
             except Exception as error:
                 # The next look tries again. Every call is checked against the current pins all the same.
                 if (failure := reason(error)) != self._failure:
-                    self._log(Event("reload", code=status_of(error).name, reason=failure))
+                    self._told(error)
                 self._failure = failure
             else:
                 self._failure = ""
@@ -107,7 +108,7 @@ class Certificates:
             # From now on: gRPC may have replaced the earlier ones just before.
             self._held.append((time.monotonic() + _HOLD_S, holding))
         self._shown = side
-        self._log(Event("reload"))
+        self._told(None)
 
     def _fetch(self) -> grpc.ServerCertificateConfiguration | None:
         """Called by gRPC at each connection, one at a time; None changes nothing."""
@@ -129,7 +130,7 @@ class Certificates:
             link = failed.enter_context(socket.create_connection(self._place, _ANSWER_S))
             link.sendall(sent.read())
             if link.recv(1) != _HANDSHAKE_RECORD:
-                raise DataError("the party's own port begins no handshake; restart the party")
+                raise DataError("its own port begins no handshake; restart it")
             failed.pop_all()
         return link
 
