@@ -93,7 +93,7 @@ class Knowledge:
         """Adds scores; a candidate's earlier score is averaged with the new one."""
         smaller = {part for clique in scored for part in _smaller(clique)}
         errors = {part: self.effects[part].expected_error(self.records) for part in smaller}
-        errors |= {one_way: self.one_way_error(*one_way) for one_way in self._denoised}
+        errors |= {one_way: self.one_way_error(one_way[0]) for one_way in self._denoised}
         for clique, found in scored.items():
             error = math.hypot(*(errors.get(part, 0.0) for part in parts_of(clique)))
             score = found.reference.astype(float), found.distance, found.sigma, error

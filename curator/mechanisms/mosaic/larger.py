@@ -41,6 +41,10 @@ _ATTRIBUTES = 100
 """Most attributes whose triples are compared, those with the largest pairs."""
 
 
+_CELLS_OF_PAIRS = 2**23
+"""Most cells of all pairs that may be counted in groups: their marginals in the model are in memory."""
+
+
 class Larger:
     """Scores and measurements of larger interactions of one table.
 
@@ -193,7 +197,9 @@ class Larger:
             pair: known.effects[pair].size(self._records) for pair in unmeasured if pair in known.effects
         }
         mean = float(np.mean([*sizes.values()])) if sizes else 0.0
-        return sorted(unmeasured, key=lambda pair: -sizes.get(pair, mean))
+        unmeasured.sort(key=lambda pair: -sizes.get(pair, mean))
+        cells = itertools.accumulate(map(self._domain.cells, unmeasured))
+        return list(itertools.compress(unmeasured, (held <= _CELLS_OF_PAIRS for held in cells)))
 
     def _triples(self) -> list[Clique]:
         """Triples in the order of the sum of their pairs' sizes."""

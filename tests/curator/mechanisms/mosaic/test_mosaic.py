@@ -271,7 +271,7 @@ def test_pairs_outside_the_model_may_have_more_cells_than_there_are_records(run)
     assert found.size == 800
     assert found.sum() == pytest.approx(300)
     # The model's limit leaves no room for this one, so it is measured in groups.
-    assert [one.clique for one in fitted.model.grouped][0] == ("b", "c")
+    assert next(one.clique for one in fitted.model.grouped) == ("b", "c")
 
 
 def test_without_scores_rows_are_also_adjusted_to_pairs_outside_the_model(run, wide_table):
