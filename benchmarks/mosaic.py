@@ -27,7 +27,7 @@ import dpmosaic
 from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.data.table import Table
 from dpmosaic.curator.measurers.federation import FederationMeasurer
-from dpmosaic.curator.mechanisms.mosaic import knowledge, mosaic, outside, run
+from dpmosaic.curator.mechanisms.mosaic import grouped_rounds, knowledge, mosaic, outside
 from dpmosaic.curator.mechanisms.mosaic.axes import RANKS
 from dpmosaic.curator.mechanisms.mosaic.budget_split import SplitProblem
 from dpmosaic.curator.mechanisms.mosaic.denoising import onto_simplex
@@ -90,7 +90,7 @@ PARTS: dict[str, list[Any]] = {
     "the reference error is ignored": [patch.object(Effect, "log_likelihood", _without_reference_error)],
     "one round of scores": [patch.object(mosaic, "ROUNDS", 1)],
     "pairs outside the model are not measured": [
-        patch.object(of, "pairs_outside", lambda known: []) for of in (run, outside)
+        patch.object(of, "pairs_outside", lambda known: []) for of in (grouped_rounds, outside)
     ],
     "no larger interactions are looked for": [patch.object(mosaic, "_larger", lambda facts, seconds: ())],
     "rows are adjusted to pairs only": [

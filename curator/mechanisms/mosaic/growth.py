@@ -23,6 +23,9 @@ from .larger import LARGE, Larger
 ORDERS = (3, 4, 5)
 """Numbers of attributes of larger interactions."""
 
+PAIRS = 2
+"""The order of pairs, which are counted in groups if they are too large to be measured otherwise."""
+
 MOST_SCORED = 2000
 """Most cliques that are scored at once."""
 
@@ -58,6 +61,12 @@ sweeps."""
 
 _ROWS = 1 << 14, 1 << 17
 """Fewest and most rows of an unfinished model."""
+
+
+def orders_of(facts: PublicFacts) -> tuple[int, ...]:
+    """The numbers of attributes that are counted in groups: pairs only if some are large."""
+    sizes = sorted(facts.domain.sizes)[-2:]
+    return (PAIRS, *ORDERS) if math.prod(sizes) > most_cells(facts) else ORDERS
 
 
 def most_scored(records: int, rho: float, seconds: float) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.data.domain import Clique, Domain
+from ....common.data.grouping import Grouping, grouped
 from ....common.data.interactions import freedom, interaction
 from ....common.measurement import Measurement
 from ..parts.allocation import EXPECTED_L1
@@ -27,6 +28,9 @@ from .factors import foreseen
 
 LEAST_CELL = 1e-3
 """Smallest value of a cell in a fit, because raking cannot raise a cell of zero."""
+
+_LOST = 2.0
+"""What is lost of a one-way count if noise hides it, as a multiple of the count."""
 
 
 class Knowledge:
@@ -65,6 +69,21 @@ class Knowledge:
         found = 0.0 if observed is None else 1 / observed.variance
         return found if published is None else found + float(np.mean(1 / _variances(published)))
 
+    def levels(self, clique: Clique) -> NDArray[np.float64]:
+        """What is lost of each count of a measured attribute if noise hides it, in records, shape (n,).
+
+        Counts below the noise are estimated near zero, or near the level of many (`denoising`), so their
+        error is about as large as they are, and not as large as the noise.
+        """
+        values, variances = self._denoised[clique]
+        return np.asarray(_LOST * np.sqrt(values**2 + variances))
+
+    def one_way_error(self, name: str, groups: Grouping = ()) -> float:
+        """Expected L1 error of the counts of a measured attribute, of its codes or of groups, in records."""
+        values, variances = self._denoised[(name,)]
+        kept, _ = grouped(np.arange(values.size), values.size, groups)
+        return EXPECTED_L1 * float(np.sqrt(np.bincount(kept, np.where(values > 0, variances, 0.0))).sum())
+
     def ready(self, candidates: Sequence[Clique]) -> list[Clique]:
         """The candidates that are not in the model, but whose proper subsets all are."""
         inside = {*self.chosen}
@@ -74,8 +93,7 @@ class Knowledge:
         """Adds scores; a candidate's earlier score is averaged with the new one."""
         smaller = {part for clique in scored for part in _smaller(clique)}
         errors = {part: self.effects[part].expected_error(self.records) for part in smaller}
-        for one_way, (values, variances) in self._denoised.items():
-            errors[one_way] = EXPECTED_L1 * float(np.sqrt(variances)[values > 0].sum())
+        errors |= {one_way: self.one_way_error(one_way[0]) for one_way in self._denoised}
         for clique, found in scored.items():
             error = math.hypot(*(errors.get(part, 0.0) for part in parts_of(clique)))
             score = found.reference.astype(float), found.distance, found.sigma, error

@@ -18,13 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.data.domain import Clique
-from ....common.data.grouping import Grouping, Groups, grouped_shape
+from ....common.data.grouping import Grouping, Groups, group_labels, group_sums, grouped_shape
 from ....common.data.interactions import freedom, interaction
 from ....common.data.table import Table
 from ....common.measurement import Measurement
 from ...measurers.measurer import Scores
-from ...pgm.supplemented import GroupedMarginal, SupplementedModel
+from ...pgm.refinement import MAX_CELLS
+from ...pgm.supplemented import GroupedMarginal
 from ..parts.allocation import EXPECTED_L1
+from ..parts.consistency import raked
+from ..parts.released import ReleasedModel
 from .effects import Effect, typical_size
 from .grouping import groups_within
 from .knowledge import LEAST_CELL, Knowledge, averaged
@@ -36,6 +39,10 @@ LARGE = 0.05
 
 _ATTRIBUTES = 100
 """Most attributes whose triples are compared, those with the largest pairs."""
+
+
+_CELLS_OF_PAIRS = 2**23
+"""Most cells of all pairs that may be counted in groups: their marginals in the model are in memory."""
 
 
 class Larger:
@@ -77,22 +84,24 @@ class Larger:
         """Candidates of so many attributes that can be grouped, the most promising first; sets their groups.
 
         Args:
-            order: number of attributes, at least 3.
+            order: number of attributes, at least 2.
             most_cells: largest number of cells of a grouped marginal.
             without: cliques that are no candidates.
         """
         if not self._shares:
             self._shares = self._known.shares()
-        for clique in self._triples() if order == 3 else self._unions(order):
+        promising = {2: self._large_pairs, 3: self._triples}.get(order, lambda: self._unions(order))
+        for clique in promising():
             groups = groups_within(
                 self._domain, clique, self._shares, most_cells, self._profiles, self._groupings
             )
-            if groups is not None and clique not in without:
+            if groups is not None and clique not in without and (groups or order > 2):
                 self.groups[clique] = groups
                 yield clique
 
-    def learn_profiles(self, model: SupplementedModel) -> None:
+    def learn_profiles(self, model: ReleasedModel) -> None:
         """Learns what each code goes with: the shares of the other attribute of the largest pair."""
+        self._groupings.clear()
         pairs = [clique for clique in self._known.effects if len(clique) == 2]
         sizes = {pair: self._known.effects[pair].size(self._records) for pair in pairs}
         largest: dict[str, Clique] = {}
@@ -111,7 +120,7 @@ class Larger:
         return [found.astype(float) * (self._records / rows.record_count) for found in counts]
 
     def score(
-        self, cliques: Sequence[Clique], references: Sequence[Array], scores: Scores, rows: int
+        self, cliques: Sequence[Clique], references: Sequence[Array], scores: Scores, rows: float
     ) -> None:
         """Adds scores, and learns the typical size of these interactions.
 
@@ -120,7 +129,7 @@ class Larger:
             references: marginals with which they were compared.
             scores: noisy distances.
             rows: number of rows from which the references were counted; their sampling error is part of
-                the reference error.
+                the reference error. Infinite if they are marginals of the model.
         """
         for clique, reference, distance in zip(cliques, references, scores.values, strict=True):
             sampled = EXPECTED_L1 * float(np.sqrt(reference * self._records / rows).sum())
@@ -151,12 +160,53 @@ class Larger:
             )
         return tuple(found)
 
+    def pairs(self) -> list[Clique]:
+        """The selected pairs."""
+        return [clique for clique in self.chosen if len(clique) == 2]
+
+    def of_pair(
+        self, clique: Clique, cells: Array, margins: Sequence[Array]
+    ) -> tuple[Array, GroupedMarginal]:
+        """A measured pair: within groups as the model's, with these one-way marginals.
+
+        Args:
+            clique: a selected pair.
+            cells: its marginal in the model, shape (n_r,).
+            margins: the positive one-way marginals of its attributes.
+        """
+        shape, groups = self._domain.shape(clique), self.groups[clique]
+        reference = np.maximum(group_sums(cells, shape, groups), LEAST_CELL)
+        effect = replace(self.effects[clique], reference=reference)
+        ratios = np.maximum(effect.estimate(self._records)[0], LEAST_CELL) / reference
+        scaled = cells * ratios[group_labels(shape, groups)]
+        found = raked(scaled, shape, [((axis,), margin) for axis, margin in enumerate(margins)])
+        found = np.where(cells > 0, found, 0.0)
+        found *= self._records / found.sum()
+        return found, GroupedMarginal(clique, groups, group_sums(found, shape, groups))
+
+    def _large_pairs(self) -> list[Clique]:
+        """Pairs that were not measured, in the order of their sizes; the mean size if not scored."""
+        known = self._known
+        unmeasured: list[Clique] = [
+            pair
+            for pair in itertools.combinations(known.shares(), 2)
+            if self._domain.cells(pair) <= MAX_CELLS
+            and (pair not in known.effects or known.effects[pair].observed is None)
+        ]
+        sizes = {
+            pair: known.effects[pair].size(self._records) for pair in unmeasured if pair in known.effects
+        }
+        mean = float(np.mean([*sizes.values()])) if sizes else 0.0
+        unmeasured.sort(key=lambda pair: -sizes.get(pair, mean))
+        cells = itertools.accumulate(map(self._domain.cells, unmeasured))
+        return list(itertools.compress(unmeasured, (held <= _CELLS_OF_PAIRS for held in cells)))
+
     def _triples(self) -> list[Clique]:
         """Triples in the order of the sum of their pairs' sizes."""
         names = [name for name in self._domain.names if self._domain[name].size > 1]
         places = {name: place for place, name in enumerate(names)}
         sizes = np.zeros((len(names), len(names)))
-        for clique, effect in self._known.effects.items():
+        for clique, effect in {**self._known.effects, **self.effects}.items():
             if len(clique) == 2:
                 one, other = places[clique[0]], places[clique[1]]
                 sizes[one, other] = sizes[other, one] = effect.size(self._records)
@@ -183,7 +233,7 @@ class Larger:
     def _error_of_parts(self, clique: Clique) -> float:
         """Expected L1 error of the smaller interactions, in records, as far as groups show it."""
         groups = dict(zip(clique, self.groups[clique] or ((),) * len(clique), strict=True))
-        squares = 0.0
+        squares = sum(self._known.one_way_error(name, of) ** 2 for name, of in groups.items())
         for size in range(2, len(clique)):
             for part in itertools.combinations(clique, size):
                 effect = self.effects.get(part) or self._known.effects.get(part)

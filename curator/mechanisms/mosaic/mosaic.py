@@ -13,7 +13,9 @@
 4. The rest of the budget measures all interactions once more, split to minimise the predicted error of the
    workload, and also pairs that do not fit into the model (`outside`). Drawn rows are adjusted to these, and
    to the model's estimates of the workload's larger marginals (`pgm/supplemented`).
-5. Scores of the last model give the error bounds; measurements do if nothing is scored.
+5. Before these, pairs that are too large to be measured so are scored and measured in groups of codes, and
+   while they are made, interactions of three and more attributes that no workload names (`grouped_rounds`).
+6. Scores of the last model give the error bounds; measurements do if nothing is scored.
 
 Instead of whole marginals, it measures their interactions (`common/data/interactions.py`), whose sensitivity
 is smaller. The model is fitted to marginals: the model's earlier prediction, raked to the current estimates
@@ -55,7 +57,7 @@ from ..parts.scoring import measurable_cliques
 from ..parts.steps import Asks, PublicFacts, Step, measurable_as_interaction
 from .affordable import SECONDS, affordable, affords_larger, model_mb, useful
 from .grouping import groups_within
-from .growth import ORDERS, most_cells, most_scored
+from .growth import PAIRS, most_cells, most_scored, orders_of
 from .run import Run
 
 ROUNDS = 4
@@ -235,18 +237,24 @@ def _by_scores(
 def _larger(facts: PublicFacts, seconds: float) -> tuple[Step, ...]:
     """Rounds that score interactions of three and more attributes, beyond the workload, and measure some.
 
-    The steps name triples, with groups as of equally frequent codes; later rounds ask for unions of triples.
+    Pairs that are too large to be measured otherwise come before them. The steps name pairs and triples, with
+    groups as of equally frequent codes; later rounds ask for unions of triples.
     """
-    domain, times = facts.domain, len(ORDERS)
+    domain, orders = facts.domain, orders_of(facts)
+    times = len(orders)
     names = [name for name in domain if domain[name].size > 1]
     most = most_scored(facts.record_count, float(facts.granted) * LARGER_SCORES / times, seconds)
     even = {name: np.ones(domain[name].size) for name in names}
-    triples = list(itertools.islice(itertools.combinations(names, 3), most))
-    grouped = {clique: groups_within(domain, clique, even, most_cells(facts)) for clique in triples}
+    asked: list[Clique] = []
+    for order in orders[:-2]:
+        asked += itertools.islice(itertools.combinations(names, order), most)
+    grouped = {clique: groups_within(domain, clique, even, most_cells(facts)) for clique in asked}
     planned = {
         clique: groups
         for clique, groups in grouped.items()
-        if groups is not None and math.isfinite(facts.expected_sigma(clique, facts.granted, True, groups))
+        if groups is not None
+        and (groups or len(clique) > PAIRS)
+        and math.isfinite(facts.expected_sigma(clique, facts.granted, True, groups))
     }
     if not planned:
         return ()

@@ -15,6 +15,7 @@ from ...pgm.refinement import MAX_CELLS, MAX_LARGER_CELLS
 from ...pgm.supplemented import SupplementedModel
 from ..parts.consistency import raked
 from .knowledge import LEAST_CELL, Knowledge
+from .larger import Larger
 
 _LARGER = 4096
 """Most marginals of three and more attributes that rows are adjusted to; each takes the model a few ms."""
@@ -30,7 +31,9 @@ def pairs_outside(known: Knowledge) -> list[Clique]:
     ]
 
 
-def supplemented(model: MarkovRandomField, known: Knowledge, workload: Workload) -> SupplementedModel:
+def supplemented(
+    model: MarkovRandomField, known: Knowledge, more: Larger, workload: Workload
+) -> SupplementedModel:
     """The model, supplemented by the measured pairs that are not in it."""
     measured = [clique for clique in pairs_outside(known) if known.effects[clique].observed is not None]
     one_way = zip(known.ones, model.marginals(known.ones), strict=True)
@@ -45,8 +48,13 @@ def supplemented(model: MarkovRandomField, known: Knowledge, workload: Workload)
             found = np.where(cells > 0, found, 0.0)
             # The lower bounds of cells can sum to more than the number of records.
             pairs[clique] = found * (model.total / found.sum())
+    in_groups = []
+    for clique, cells in zip(more.pairs(), model.marginals_within_limits(more.pairs()), strict=True):
+        if cells is not None:
+            pairs[clique], grouped = more.of_pair(clique, cells, [margins[(name,)] for name in clique])
+            in_groups.append(grouped)
     larger = larger_marginals(known, workload, pairs)
-    return SupplementedModel(model, pairs, larger)
+    return SupplementedModel(model, pairs, larger, tuple(in_groups))
 
 
 def larger_marginals(known: Knowledge, workload: Workload, pairs: Collection[Clique]) -> tuple[Clique, ...]:

@@ -17,7 +17,7 @@ from ..parts.steps import measurable_as_interaction
 from .budget_split import SplitProblem, interactions_of
 from .knowledge import Knowledge, parts_of
 from .larger import Larger
-from .views import CLASSES
+from .views import CLASSES, classes_of
 
 Array = NDArray[np.float64]
 
@@ -85,9 +85,10 @@ class Splitting:
         return np.append(parts, np.zeros(len(more))), False
 
     def _sampling(self) -> float:
-        """Expected sampling error of the workload, as `SplitProblem.error` counts errors."""
+        """Sampling error of the workload, as `error` counts it, if attributes were independent."""
+        roots = {name: float(np.sqrt(shares).sum()) for name, shares in self._known.shares().items()}
         pairs = zip(self._workload.cliques, self._workload.weights, strict=True)
-        cells = sum(weight * math.sqrt(self._known.domain.cells(clique)) for clique, weight in pairs)
+        cells = sum(weight * math.prod(roots.get(name, 1.0) for name in clique) for clique, weight in pairs)
         return EXPECTED_L1 * math.sqrt(self._measurer.record_count) * cells
 
     def _problem(
@@ -102,7 +103,7 @@ class Splitting:
             groups = self._larger.groups[clique] if clique in self._larger.effects else ()
             shape = self._known.domain.shape(clique)
             if len(clique) == 1:
-                deviations[i, 0], cells[i, 0] = records, shape[0]
+                deviations[i], cells[i] = classes_of(self._known.levels(clique))
                 precision[i] = self._known.precision(clique)
             else:
                 effect = self._larger.effect(clique)

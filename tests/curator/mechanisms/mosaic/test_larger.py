@@ -9,6 +9,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.common.privacy.budget import Budget
+from dpmosaic.curator.measurers.measurer import Scores
 from dpmosaic.curator.mechanisms.mosaic import mosaic
 from dpmosaic.curator.mechanisms.mosaic.larger import LARGE, Larger
 from dpmosaic.curator.mechanisms.mosaic.mosaic import Mosaic
@@ -155,6 +156,72 @@ def test_finds_a_class_by_boxes_of_two_numbers_in_groups_of_codes(run):
     cross = (rows.column("x") >= 20) ^ (rows.column("y") >= 20)
     # Nine of ten records of the table; half of the rows of a model of pairs.
     assert (rows.column("class") == cross).mean() > 0.8
+
+
+def hidden_group(records=10_000, codes=400, seed=0):
+    """Two attributes of many codes whose halves agree in nine of ten records, and one of three codes."""
+    rng = np.random.default_rng(seed)
+    half = rng.integers(0, 2, (2, records))
+    half[1] = np.where(rng.random(records) < 0.1, half[1], half[0])
+    many = half * (codes // 2) + rng.integers(0, codes // 2, (2, records))
+    domain = Domain.coded({"one": codes, "other": codes, "apart": 3})
+    return Table.from_codes(domain, np.column_stack([*many, rng.integers(0, 3, records)]))
+
+
+def test_pairs_that_were_not_measured_are_candidates_if_they_have_groups(measured):
+    table = hidden_group(1000, 40)
+    known = measured(table)
+    assert list(Larger(known).find(2, 100, ())) == []
+    del known.effects["one", "other"], known.effects["one", "apart"], known.effects["other", "apart"]
+    larger = Larger(known)
+    # All have one size, so they are in the order of the domain.
+    assert list(larger.find(2, 100, ())) == [("one", "other"), ("one", "apart"), ("other", "apart")]
+    assert larger.shape(("one", "other")) == (10, 10)
+    assert list(Larger(known).find(2, 100, [("one", "other")])) == [("one", "apart"), ("other", "apart")]
+    assert list(Larger(known).find(2, 130, ())) == [("one", "other")]
+
+
+def test_a_pair_in_groups_has_the_measured_groups_and_the_given_margins(measured):
+    """A measurement nearly without noise; within groups the cells are those of independent attributes."""
+    table, pair = hidden_group(4000, 40), ("one", "other")
+    known = measured(table)
+    del known.effects[pair]
+    larger = Larger(known)
+    assert list(larger.find(2, 16, ())) == [pair]
+    labels = [np.array(of) for of in larger.groups[pair]]
+    counts = np.zeros((4, 4))
+    np.add.at(counts, (labels[0][table.column("one")], labels[1][table.column("other")]), 1.0)
+    margins = [table.marginal((name,)).astype(float) for name in pair]
+    cells = np.outer(*margins).ravel() / 4000
+    of_groups = [np.bincount(of, margin) for of, margin in zip(labels, margins, strict=True)]
+    larger.score([pair], [np.outer(*of_groups).ravel() / 4000], Scores(np.array([3000.0]), 1.0), np.inf)
+    larger.measure([Measurement(pair, counts.ravel(), 0.01, 1.0)])
+    found, grouped = larger.of_pair(pair, cells, margins)
+    np.testing.assert_allclose(grouped.counts, counts.ravel(), atol=1.0)
+    table_of = found.reshape(40, 40)
+    np.testing.assert_allclose(table_of.sum(axis=1), margins[0], atol=0.5)
+    np.testing.assert_allclose(table_of.sum(axis=0), margins[1], atol=0.5)
+    within = table_of[np.ix_(labels[0] == 0, labels[1] == 0)]
+    assert np.linalg.matrix_rank(within, tol=1e-6 * np.abs(within).max()) == 1
+
+
+def test_finds_a_pair_of_many_codes_in_groups_where_noise_hides_its_cells(run):
+    """160,000 cells of 10,000 records: the noise of single cells exceeds all records."""
+    table, pair = hidden_group(), ("one", "other")
+    fitted, measurer = run(Mosaic(), table, Budget(zcdp_rho=0.002))
+    charged = [
+        charge for charge in measurer.accountant.charges if charge.clique == pair and not charge.scores
+    ]
+    assert charged
+    assert all(charge.groups for charge in charged)
+    rows = fitted.model.generate(10_000, np.random.default_rng(1))
+    agree = (rows.column("one") < 200) == (rows.column("other") < 200)
+    # 95 of 100 records of the table, half of the rows of independent attributes.
+    assert agree.mean() > 0.7
+    halves = np.add.reduceat(
+        np.add.reduceat(fitted.model.marginal(pair).reshape(400, 400), [0, 200], 0), [0, 200], 1
+    )
+    assert np.trace(halves) > 7000
 
 
 def test_what_chance_makes_of_independent_attributes_costs_pairs_little(run, monkeypatch):
