@@ -255,27 +255,33 @@ def _write(
         domain: as the user gave it.
         seed: of the values; None for cryptographic randomness.
         table_file: how the synthetic table is written.
-        numbers: the distributions of the real numbers, as far as they are known; None without a comparison.
+        numbers: the distributions of the real numbers; None without a comparison.
     """
     from ..common.crypto.randomness import RandomStream
     from ..curator.certificates.verify import BINS
     from ..curator.releasing import outputs as files
-    from ..curator.releasing.frames import decoded
     from .evaluation.metrics import PRIVATE
-    from .evaluation.number_distances import main_figures
+    from .evaluation.number_distances import MainFigures
 
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
     synthetic, columns = result.synthetic, _written_columns(source, domain)
+    figures = MainFigures(domain, numbers or {})
     written = files.write(
-        out, synthetic, stream.generator(), columns, result.certificate, result.fitted, table_file
+        out,
+        synthetic,
+        stream.generator(),
+        columns,
+        result.certificate,
+        result.fitted,
+        table_file,
+        figures.add,
     )
     files.write_certificate(out, result.certificate.with_outputs(written))
     if result.bins is not None:
         files.write_choice(out / BINS, result.bins, synthetic.domain)
     metrics = result.metrics
     if numbers is not None:
-        values = decoded(synthetic, stream.generator())
-        metrics = {**metrics, "values": main_figures(numbers, source.cells, values, domain)}
+        metrics = {**metrics, "values": figures.to_json()}
     files.write_not_for_release(out / "metrics.json", files.json_text(metrics), PRIVATE)
 
 

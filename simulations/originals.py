@@ -18,9 +18,6 @@ from ..curator.releasing.blocks import made_in_order
 from ..party.sources.source import FileSource
 from .evaluation.distribution import Distribution
 
-_KEPT_BYTES = 2**27
-"""Memory of distributions; columns whose distributions have no room are read again when they are compared."""
-
 
 @dataclass(frozen=True, eq=False)
 class Original:
@@ -28,7 +25,7 @@ class Original:
 
     Attributes:
         table: the rows.
-        numbers: name -> distribution of the values, of attributes that hold numbers, as far as there is room.
+        numbers: name -> distribution of the values, of attributes that hold numbers.
     """
 
     table: Table
@@ -42,15 +39,14 @@ def read_original(source: FileSource, domain: Domain) -> Original:
         DataError: the file does not fit the domain, or has no rows.
     """
     codes: list[NDArray[np.unsignedinteger]] = []
-    texts, numbers, room = {}, {}, _KEPT_BYTES
+    texts, numbers = {}, {}
     columns = zip(domain.attributes, source.cells(domain), strict=True)
     for attribute, read in zip(domain.attributes, made_in_order(_read, columns), strict=True):
         codes.append(read.codes)
         if read.text is not None:
             texts[attribute.name] = read.text
-        if read.numbers is not None and read.numbers.nbytes <= room:
+        if read.numbers is not None:
             numbers[attribute.name] = read.numbers
-            room -= read.numbers.nbytes
     table = Table(domain, tuple(codes), texts)
     if not table.record_count:
         raise DataError(f"{source.name} has no rows; an empty table has nothing to release")

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..later import np
+from .inverse import Inverse
 from .lattice import Lattice
 from .scale import Scale
 
@@ -19,9 +20,6 @@ _STEPS = 32
 
 _STEEPEST = math.log(20.0)
 """The density at an end of a bin is at most this far, in logarithms, from its mean."""
-
-_PARTS = 256
-"""Parts of a bin whose first steps are looked up."""
 
 _NEWTON_STEPS = 12
 
@@ -63,6 +61,8 @@ class Spread:
             counts: records of each cell, from which densities are taken; shape (n,).
             rng: randomness of the draws.
         """
+        if self._wide.all():
+            return self.at(codes, counts, rng.random(len(codes)))
         rows = self._wide[codes]
         ranks = np.zeros(len(codes))
         ranks[rows] = rng.random(int(rows.sum()))
@@ -76,19 +76,16 @@ class Spread:
         Args:
             codes: cells, shape (N,).
             counts: as for `drawn`.
-            ranks: from 0 to 1, shape (N,); of a cell of one value they have no meaning.
+            ranks: from 0 to 1, shape (N,); of a cell of one value they have no meaning. They may be
+                overwritten.
         """
-        least, most = self.reach.T
-        numbers: NDArray[np.float64] = least[codes]
+        masses = counts[self._wide].astype(np.float64)
+        if self._wide.all():
+            return self._within(codes, masses, ranks)
+        numbers: NDArray[np.float64] = self.reach[codes, 0]
         rows = np.flatnonzero(self._wide[codes])
-        cells = codes[rows]
-        low, high = self._ends
-        bins = (np.cumsum(self._wide) - 1)[cells]
-        places = self._placed(bins, counts[self._wide].astype(np.float64), ranks[rows])
-        drawn = self.scale.numbers(low[bins] + places * (high - low)[bins])
-        if self.lattice is not None:
-            drawn = self.lattice.values(self.lattice.nearest(drawn))
-        numbers[rows] = np.clip(drawn, least[cells], most[cells])
+        bins = (np.cumsum(self._wide) - 1)[codes[rows]]
+        numbers[rows] = self._within(bins, masses, ranks[rows])
         return numbers
 
     def share_below(self, cell: int, counts: NDArray[np.number[Any]], number: float) -> float:
@@ -150,16 +147,33 @@ class Spread:
         reach: NDArray[np.float64] = np.where((first > last)[:, None], low[:, None], multiples)
         return reach
 
+    def _within(
+        self, bins: NDArray[np.int64], counts: NDArray[np.float64], ranks: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The number at each rank among those of its wide cell."""
+        least, most = np.ascontiguousarray(self.reach[self._wide].T)
+        low, high = self._ends
+        numbers = self._placed(bins, counts, ranks)
+        numbers *= (high - low)[bins]
+        numbers += low[bins]
+        numbers = self.scale.numbers(numbers)
+        if self.lattice is not None:
+            numbers = self.lattice.values(self.lattice.nearest(numbers))
+        np.maximum(numbers, least[bins], out=numbers)
+        np.minimum(numbers, most[bins], out=numbers)
+        return numbers
+
     def _placed(
         self, bins: NDArray[np.int64], counts: NDArray[np.float64], ranks: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """The place of each rank, from 0 to 1, in the distribution of its bin."""
+        """The place of each rank, from 0 to 1, in the distribution of its bin; ranks are overwritten."""
         among = np.bincount(bins, minlength=len(counts)) > 0
         used, position = np.flatnonzero(among), (np.cumsum(among) - 1)[bins]
         if not 0 < len(used) <= _MOST_BINS:
             return ranks
-        below, steps = self._tables(counts, used)
-        return _interpolated(position, ranks, below, steps) - position
+        places = self._inverse(counts, used).at(position, ranks)
+        places -= position
+        return places
 
     def _ranked(
         self, bins: NDArray[np.int64], counts: NDArray[np.float64], places: NDArray[np.float64]
@@ -167,18 +181,27 @@ class Spread:
         """The rank of each place; the inverse of `_placed` for the same different bins."""
         if not 0 < len(bins) <= _MOST_BINS:
             return places
-        below, steps = self._tables(counts, bins)
+        found = self._inverse(counts, bins)
         position = np.arange(len(bins))
-        return np.interp(position + places, steps.ravel(), below.ravel()) - position
+        return np.interp(position + places, found.steps.ravel(), found.below.ravel()) - position
 
-    def _tables(
-        self, counts: NDArray[np.float64], used: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Ranks and places of these bins at each step, each bin's after those of the one before."""
+    def _inverse(self, counts: NDArray[np.float64], used: NDArray[np.int64]) -> Inverse:
+        """Places of these bins by rank, each bin's after those of the one before; the latest is kept.
+
+        The blocks of a table ask for the same one.
+        """
+        of = counts.tobytes(), used.tobytes()
+        latest: tuple[tuple[bytes, bytes], Inverse] | None = self._kept.get("latest")
+        if latest is None or latest[0] != of:
+            latest = of, self._tabulated(counts, used)
+            self._kept["latest"] = latest
+        return latest[1]
+
+    def _tabulated(self, counts: NDArray[np.float64], used: NDArray[np.int64]) -> Inverse:
         left, right = (tilts[used] for tilts in self._tilts(counts))
         steps = np.linspace(0, 1, _STEPS + 1)
         begins = np.arange(len(used))[:, None]
-        return _cumulative(left, right, steps) + begins, steps + begins
+        return Inverse(_cumulative(left, right, steps) + begins, steps + begins)
 
     def _tilts(self, counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Logarithms of the densities at both ends of each bin, over its mean density."""
@@ -195,6 +218,10 @@ class Spread:
         )
         tilts = np.clip(np.nan_to_num([left, right]), -_STEEPEST, _STEEPEST)
         return tilts[0], tilts[1]
+
+    @cached_property
+    def _kept(self) -> dict[str, tuple[tuple[bytes, bytes], Inverse]]:
+        return {}
 
     @cached_property
     def _wide(self) -> NDArray[np.bool_]:
@@ -215,37 +242,6 @@ def _multiples(lattice: Lattice, low: float, high: float) -> tuple[float, float]
     first, beyond = lattice.first_from(np.array([low, np.nextafter(high, np.inf)]))
     found = lattice.values(np.array([first, beyond - 1]))
     return float(found[0]), float(found[1])
-
-
-def _interpolated(
-    position: NDArray[np.int64],
-    ranks: NDArray[np.float64],
-    below: NDArray[np.float64],
-    steps: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """The steps at position + rank, by linear interpolation: to the bit what `np.interp` gives.
-
-    Of many ranks, the steps are not searched for, but looked up where a part of a bin begins; few are left
-    to go from there.
-
-    Args:
-        position: rows of the tables, shape (N,).
-        ranks: from 0 to 1, shape (N,).
-        below: where the steps are, shape (n, s): from k to k + 1 in row k, increasing.
-        steps: the values there, shape (n, s).
-    """
-    known, values, wanted = below.ravel(), steps.ravel(), position + ranks
-    if len(ranks) < _PARTS * len(below):
-        return np.interp(wanted, known, values)
-    last = len(known) - 1
-    starts = np.searchsorted(known, np.arange(_PARTS * len(below)) / _PARTS, side="right") - 1
-    at = starts[np.minimum((ranks * _PARTS).astype(np.int64), _PARTS - 1) + position * _PARTS]
-    beyond = np.append(known[1:], np.inf)
-    for _ in range(int(np.diff(starts, append=last).max())):
-        at += beyond[at] <= wanted
-    widths = np.diff(known, append=np.inf)
-    slopes = np.divide(np.diff(values, append=0), widths, out=np.zeros(len(known)), where=widths > 0)
-    return slopes[at] * (wanted - known[at]) + values[at]
 
 
 def _far(near: NDArray[np.float64]) -> NDArray[np.float64]:

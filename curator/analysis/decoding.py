@@ -1,7 +1,7 @@
 """Fast decoding of large synthetic tables, block by block, into data frames, Arrow tables and text.
 
 The values of a code that has only one are looked up; those of bins are drawn, as a release draws them. What
-is written equals what `releasing/frames` makes of the same values.
+is written equals what `releasing/frames` and `releasing/row_values` make of the same values.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ from ...common.data.rules.plain import numbers as as_numbers
 from ...common.data.rules.values import drawn_together
 from ...common.data.table import Table
 from ...common.data.unmodelled import Identifier
-from ..releasing.csv_writing import cells, joined
-from ..releasing.frames import spelled_column, typed_column
+from ...common.formulas import as_text
+from ..releasing.csv_writing import cells, header, joined
+from ..releasing.frames import typed_column
+from ..releasing.row_values import spelled_column
 from ..releasing.spreadsheets import with_apostrophes
 from .conditions import Condition
 
@@ -129,8 +131,7 @@ class Decoder:
 
     def header(self, spreadsheet_safe: bool) -> str:
         """The first line of a CSV file."""
-        names = pd.DataFrame(columns=list(self.domain.columns))
-        return str((with_apostrophes(names) if spreadsheet_safe else names).to_csv(index=False))
+        return header([*map(as_text, self.domain.columns)] if spreadsheet_safe else self.domain.columns)
 
     def _text(
         self, part: Clique, table: Table, values: Mapping[str, Column], first: int, spreadsheet_safe: bool
@@ -252,5 +253,5 @@ def _looked_up(known: pa.Array, codes: NDArray[Any]) -> pa.Array:
 def _cells(values: Column, spreadsheet_safe: bool) -> pa.Array:
     """Cells of a CSV file, quoted where they need it; null for a missing value."""
     if spreadsheet_safe:
-        values = with_apostrophes(pd.DataFrame({"": values}))[""].to_numpy()
+        values = with_apostrophes({"": values})[""]
     return cells(values)

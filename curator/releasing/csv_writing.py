@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
@@ -15,8 +16,11 @@ from numpy.typing import NDArray
 from ...common.errors import DataError
 from .blocks import made_in_order
 
+Columns = Mapping[str, NDArray[Any]]
+"""Columns of numbers, booleans, texts and objects by name, shape (N,); None, NaN and "" are empty cells."""
+
 _CELLS_AT_ONCE = 2**19
-"""Number of cells of a block of rows; it bounds temporary memory."""
+"""Number of cells that are turned into text at once; it bounds temporary memory."""
 
 _QUOTED = r'[,"\r\n]'
 """A cell with one of these is quoted."""
@@ -25,46 +29,47 @@ _ALIKE = (1e-4, 1e10)
 """Numbers of these sizes that are not whole are written alike by Arrow and by Python."""
 
 
-def write_csv(path: Path, rows: Iterable[pd.DataFrame]) -> None:
+def write_csv(path: Path, names: Sequence[str], blocks: Iterable[Callable[[], Columns]]) -> None:
     """Writes decoded rows as CSV, on two cores.
 
     Args:
         path: the file; overwritten.
-        rows: at least one block of them: columns of numbers, booleans, texts and objects; None, NaN and ""
-            are empty cells.
+        names: of the columns.
+        blocks: the rows, each block made by a call, in any thread.
 
     Raises:
         DataError: the file cannot be written.
     """
     try:
         with path.open("wb") as file:
-            for number, block in enumerate(rows):
-                if not number:
-                    file.write(block.iloc[:0].to_csv(index=False).encode("utf-8"))
-                for part in _lines(block):
-                    file.write(part)
+            file.write(header(names).encode("utf-8"))
+            for lines in made_in_order(lambda block: _lines([*block().values()]), blocks):
+                file.writelines(lines)
     except OSError as cause:
         raise DataError(
             f"{path} cannot be written; free space on its disk, or choose another folder"
         ) from cause
 
 
-def _lines(rows: pd.DataFrame) -> Iterator[memoryview]:
-    columns = [rows.iloc[:, place].to_numpy() for place in range(rows.shape[1])]
+def header(names: Sequence[str]) -> str:
+    """The first line of a CSV file."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(names)
+    return line.getvalue()
+
+
+def _lines(columns: Sequence[NDArray[Any]]) -> list[memoryview]:
     length = max(1, _CELLS_AT_ONCE // len(columns))
-
-    def lines(block: int) -> memoryview:
-        some = slice(block * length, (block + 1) * length)
-        return joined([cells(column[some]) for column in columns], alone=len(columns) == 1)
-
-    return made_in_order(lines, range(-(-len(rows) // length)))
+    starts = range(0, len(columns[0]), length)
+    parts = ([cells(column[start : start + length]) for column in columns] for start in starts)
+    return [joined(part, alone=len(columns) == 1) for part in parts]
 
 
 def cells(values: NDArray[Any]) -> pa.Array:
     """Cells of a column as texts, quoted where they need it; null for a missing value.
 
     Args:
-        values: of the column, shape (N,): as of `write_csv`.
+        values: of the column, shape (N,): as of `Columns`.
     """
     if values.dtype.kind in "iu":
         return pa.array(values).cast(pa.string())

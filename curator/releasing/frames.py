@@ -1,8 +1,8 @@
-"""A synthetic table as a data frame: with the types of its columns, or as a CSV holds it."""
+"""A synthetic table as a data frame with the types of its columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,10 @@ from ...common.data.dates import TimeAttribute
 from ...common.data.domain import Domain
 from ...common.data.moments import Moments
 from ...common.data.numeric import NumericAttribute
-from ...common.data.table import Table, code_counts, decode_table
+from ...common.data.table import Table
 from ...common.data.unmodelled import Identifier
 from ...common.data.values import text_of
-
-BLOCK = 2**18
-"""Rows that are decoded at once; it bounds temporary memory."""
+from .row_values import Values, decoded
 
 
 def typed(table: Table, columns: Sequence[str], rng: np.random.Generator) -> pd.DataFrame:
@@ -49,47 +47,6 @@ def typed_values(domain: Domain, values: Mapping[str, NDArray[Any]], columns: Se
     return pd.DataFrame({name: typed_column(domain, name, values[name]) for name in columns})
 
 
-def spelled_values(
-    domain: Domain, values: Mapping[str, NDArray[Any]], columns: Sequence[str]
-) -> pd.DataFrame:
-    """Decoded values as a file of text holds them: dates and booleans as their domain writes them.
-
-    Args:
-        domain: domain of the table.
-        values: of each column, shape (N,).
-        columns: names of the columns, in order.
-    """
-    written = {name: spelled_column(domain, name, values[name]) for name in columns}
-    return pd.DataFrame(written, copy=False)
-
-
-def decoded(table: Table, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-    """The values of each column, and new identifiers, shape (N,) each; those of `decoded_blocks`.
-
-    Args:
-        table: the table, coded.
-        rng: draws values inside bins.
-    """
-    blocks = list(decoded_blocks(table, rng))
-    # Each block's part of a column is let go when the column is whole.
-    return {name: np.concatenate([block.pop(name) for block in blocks]) for name in [*blocks[0]]}
-
-
-def decoded_blocks(table: Table, rng: np.random.Generator) -> Iterator[dict[str, NDArray[Any]]]:
-    """The values of each column, and new identifiers, in blocks of at most `BLOCK` rows.
-
-    Args:
-        table: the table, coded.
-        rng: draws values inside bins.
-    """
-    identifiers = [column for column in table.domain.unmodelled if isinstance(column, Identifier)]
-    counts = code_counts(table)
-    for first in range(0, max(1, table.record_count), BLOCK):
-        block = table.rows(first, min(first + BLOCK, table.record_count))
-        drawn = {column.name: column.drawn(block.record_count, first + 1) for column in identifiers}
-        yield drawn | decode_table(block, rng, counts)
-
-
 def schema_of(domain: Domain, columns: Sequence[str]) -> pa.Schema:
     """The Arrow types of decoded columns, for readers such as pandas; those of any rows.
 
@@ -99,7 +56,7 @@ def schema_of(domain: Domain, columns: Sequence[str]) -> pa.Schema:
     """
     # Each value once: from rows without a value, or without any text, types could not be told.
     rows, rng = max(domain.sizes, default=1), np.random.default_rng(0)
-    values: dict[str, NDArray[Any]] = {
+    values: Values = {
         column.name: column.drawn(1).repeat(rows)
         for column in domain.unmodelled
         if isinstance(column, Identifier)
@@ -127,11 +84,6 @@ def typed_column(domain: Domain, name: str, values: NDArray[Any]) -> pd.Series:
         case CategoricalAttribute() as attribute:
             return _categories(attribute, values)
     return pd.Series(values)
-
-
-def spelled_column(domain: Domain, name: str, values: NDArray[Any]) -> NDArray[Any]:
-    """Decoded values of a column as a file of text holds them; see `typed_column`."""
-    return domain[name].spelled(values) if name in domain.names else values
 
 
 def _times(moments: Moments, values: NDArray[Any]) -> pd.Series:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
+from ...common.formulas import as_text
 from ..certificates.certificate import Certificate
 from ..certificates.verify import CERTIFICATE, sha256_of
 from ..mechanisms.parts.fitted import FittedModel
 from ..report.page import release_report
 from .csv_writing import write_csv
 from .evidence import EVIDENCE, Evidence
-from .frames import decoded_blocks, schema_of, spelled_values, typed_values
+from .row_values import Values, decodings, spelled_values
 from .spreadsheets import attributes_like_formulas, with_apostrophes
 from .table_format import TableFile, TableFormat
 
@@ -30,8 +30,15 @@ WARNING = "NOT-FOR-RELEASE.txt"
 DOMAIN = "domain.json"
 """The domain with chosen bins."""
 
+Watch = Callable[[Values], None]
+"""Looks at decoded values."""
+
 MODEL, _REPORT = "model.npz", "report.html"
 _FILES = (*(kind.file for kind in TableFormat), CERTIFICATE, MODEL, EVIDENCE, _REPORT, WARNING)
+
+
+def ignore_values(values: Values) -> None:
+    """A `Watch` that does nothing."""
 
 
 def check_folder(folder: Path, more: Sequence[str] = ()) -> None:
@@ -62,6 +69,7 @@ def write(
     certificate: Certificate,
     fitted: FittedModel,
     table_file: TableFile,
+    watch: Watch = ignore_values,
 ) -> dict[str, str]:
     """Writes table, model, evidence and report, and a warning if the certificate has labels.
 
@@ -73,13 +81,14 @@ def write(
         certificate: certificate of the release.
         fitted: model from which the rows were drawn, and its measurements.
         table_file: how the synthetic table is written.
+        watch: called with the values of each block of rows, in several threads.
 
     Returns:
         The SHA-256 of each file, by name, for the certificate.
     """
     if certificate.labels:
         write_text(folder / WARNING, "\n".join(certificate.labels) + "\n")
-    write_table(folder / table_file.table_format.file, synthetic, rng, columns, table_file)
+    write_table(folder / table_file.table_format.file, synthetic, rng, columns, table_file, watch)
     fitted.model.save(folder / MODEL)
     Evidence.of(fitted, certificate.records).save(folder / EVIDENCE)
     write_text(folder / _REPORT, release_report(certificate, synthetic))
@@ -88,19 +97,33 @@ def write(
 
 
 def write_table(
-    path: Path, synthetic: Table, rng: np.random.Generator, columns: Sequence[str], table_file: TableFile
+    path: Path,
+    synthetic: Table,
+    rng: np.random.Generator,
+    columns: Sequence[str],
+    table_file: TableFile,
+    watch: Watch = ignore_values,
 ) -> None:
     """Writes a synthetic table block by block, in memory of a few blocks; arguments as of `write`."""
-    domain, blocks = synthetic.domain, decoded_blocks(synthetic, rng)
+    domain = synthetic.domain
+
+    def watched(decode: Callable[[], Values]) -> Values:
+        values = decode()
+        watch(values)
+        return values
+
+    def spelled(decode: Callable[[], Values]) -> Values:
+        written = spelled_values(domain, watched(decode), columns)
+        return with_apostrophes(written) if table_file.spreadsheet_safe else written
+
+    blocks = decodings(synthetic, rng)
     if table_file.table_format is TableFormat.PARQUET:
-        schema = schema_of(domain, columns)
-        with pq.ParquetWriter(path, schema) as writer:
-            for values in blocks:
-                rows = typed_values(domain, values, columns)
-                writer.write_table(pa.Table.from_pandas(rows, schema, preserve_index=False))
+        from .parquet_writing import write_parquet
+
+        write_parquet(path, domain, columns, (partial(watched, block) for block in blocks))
         return
-    spelled = (spelled_values(domain, values, columns) for values in blocks)
-    write_csv(path, map(with_apostrophes, spelled) if table_file.spreadsheet_safe else spelled)
+    names = [*map(as_text, columns)] if table_file.spreadsheet_safe else columns
+    write_csv(path, names, (partial(spelled, block) for block in blocks))
 
 
 def write_certificate(folder: Path, certificate: Certificate) -> None:

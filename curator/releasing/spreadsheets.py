@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+import numpy as np
+from numpy.typing import NDArray
 
 from ...common.data.attribute import Attribute
 from ...common.data.boolean import BooleanAttribute
@@ -12,6 +14,9 @@ from ...common.data.categorical import CategoricalAttribute
 from ...common.data.domain import Domain
 from ...common.data.unmodelled import Identifier, Unmodelled
 from ...common.formulas import as_text, is_formula
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def attributes_like_formulas(domain: Domain) -> tuple[str, ...]:
@@ -23,14 +28,13 @@ def attributes_like_formulas(domain: Domain) -> tuple[str, ...]:
     return tuple(name for name in domain.columns if any(map(is_formula, (name, *labels[name]))))
 
 
-def with_apostrophes(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with an apostrophe before every name and text that begins like a formula.
+def with_apostrophes(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The columns with an apostrophe before every name and text that begins like a formula.
 
     Args:
-        rows: decoded rows, as they would be written.
+        columns: decoded columns, as they would be written.
     """
-    safe = {name: rows[name].map(_escaped) if rows[name].dtype.kind == "O" else rows[name] for name in rows}
-    return pd.DataFrame({_escaped(name): column for name, column in safe.items()})
+    return {as_text(name): _safe(cells) for name, cells in columns.items()}
 
 
 def without_apostrophes(rows: pd.DataFrame, domain: Domain) -> pd.DataFrame:
@@ -42,6 +46,8 @@ def without_apostrophes(rows: pd.DataFrame, domain: Domain) -> pd.DataFrame:
         rows: columns of text.
         domain: domain of the table.
     """
+    import pandas as pd
+
     names = {name: name if name in domain.columns else _unescaped(name) for name in rows.columns}
     kept = {column.name: set(_labels(column)) for column in (*domain.unmodelled, *domain.attributes)}
 
@@ -68,5 +74,9 @@ def _labels(column: Attribute | Unmodelled) -> tuple[str, ...]:
     return tuple(label for label in labels if isinstance(label, str))
 
 
-def _escaped(cell: Any) -> Any:
-    return as_text(cell) if isinstance(cell, str) else cell
+def _safe(cells: NDArray[Any]) -> NDArray[Any]:
+    if cells.dtype.kind != "O":
+        return cells
+    safe = np.empty(len(cells), dtype=object)
+    safe[:] = [as_text(cell) if isinstance(cell, str) else cell for cell in cells.tolist()]
+    return safe

@@ -42,8 +42,9 @@ def numbers_for(attribute: Attribute, column: str, kind: str) -> str | None:
     if plain and attribute.missing:
         # Such as "-99", which is a number.
         return None
+    # DuckDB also reads 1_000, and "+-1" and the like, which all begin with a space or "+": before "-".
     return (
-        f"CASE WHEN regexp_full_match({column}, '{PLAIN_NUMBER}') "
+        f"CASE WHEN {column} >= '-' AND NOT contains({column}, '_') "
         f"THEN coalesce(try_cast({column} AS DOUBLE), 'nan'::DOUBLE) "
         f"WHEN {column} IS NOT NULL THEN 'nan'::DOUBLE END"
     )

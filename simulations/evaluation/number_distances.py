@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,7 @@ from ...common.data.attribute import Attribute
 from ...common.data.dates import bins_of
 from ...common.data.domain import Domain
 from ...common.data.values import RawColumn
-from ...curator.releasing.blocks import made_in_order
-from .distribution import Distribution, kolmogorov_distance
+from .distribution import Compared, Distribution
 from .values import Array, Values
 
 QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.99)
@@ -81,49 +80,38 @@ def number_distances(real: Values, synthetic: Values) -> list[NumberDistance]:
     return _furthest_first(real.table.domain, real.numbers, synthetic.numbers)
 
 
-def main_figures(
-    real: Mapping[str, Distribution],
-    others: Callable[[Domain], Iterable[RawColumn]],
-    synthetic: Mapping[str, RawColumn],
-    domain: Domain,
-) -> dict[str, Any]:
-    """The most telling figures of every attribute that holds numbers, as JSON values; on two cores.
+class MainFigures:
+    """The most telling figures of every attribute that holds numbers, from blocks of rows; thread-safe.
 
     Args:
-        real: the distributions of the real numbers, by name, as far as they are known.
-        others: domain -> the other real columns in its order, before encoding; each is held no longer than
-            needed.
-        synthetic: the values of the synthetic table.
-        domain: of both; every value has a code in it.
-
-    Raises:
-        DataError: the real table cannot be read.
+        domain: of the real and the synthetic table; every value has a code in it.
+        real: the distributions of the real numbers, by name.
     """
-    held = [one for one in domain.attributes if one.within(np.empty(0)) is not None]
-    unknown = [one.name for one in held if one.name not in real]
-    cells = iter(others(domain.project(unknown)) if unknown else ())
-    compared = (
-        (one, real[one.name] if one.name in real else next(cells), synthetic[one.name]) for one in held
-    )
-    figures = dict(zip((one.name for one in held), made_in_order(_figures, compared), strict=True))
-    return dict(sorted(figures.items(), key=lambda item: -item[1]["kolmogorov"]))
+
+    def __init__(self, domain: Domain, real: Mapping[str, Distribution]) -> None:
+        self._domain = domain
+        self._compared = {name: Compared(distribution) for name, distribution in real.items()}
+
+    def add(self, values: Mapping[str, RawColumn]) -> None:
+        """Counts more rows of the synthetic table."""
+        for name, compared in self._compared.items():
+            numbers = self._domain[name].within(values[name])
+            assert numbers is not None
+            compared.add(numbers)
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures of all rows as JSON values, the largest distance first."""
+        figures = {name: _figures(compared) for name, compared in self._compared.items()}
+        return dict(sorted(figures.items(), key=lambda item: -item[1]["kolmogorov"]))
 
 
-def _figures(column: tuple[Attribute, Distribution | RawColumn, RawColumn]) -> dict[str, Any]:
-    """The figures of one attribute, from its real and its synthetic values."""
-    attribute, *both = column
-    real, synthetic = (one if isinstance(one, Distribution) else _described(attribute, one) for one in both)
+def _figures(compared: Compared) -> dict[str, Any]:
+    real = compared.real
     return {
-        "kolmogorov": kolmogorov_distance(real, synthetic),
-        "zeros": {"real": real.zeros, "synthetic": synthetic.zeros},
-        "mean": {"real": real.mean, "synthetic": synthetic.mean},
+        "kolmogorov": compared.kolmogorov,
+        "zeros": {"real": real.zeros, "synthetic": compared.zeros},
+        "mean": {"real": real.mean, "synthetic": compared.mean},
     }
-
-
-def _described(attribute: Attribute, column: RawColumn) -> Distribution:
-    numbers = attribute.within(column)
-    assert numbers is not None
-    return Distribution.of(numbers)
 
 
 def _furthest_first(

@@ -1,8 +1,5 @@
 """A real table and the distributions of its numbers, read in one pass."""
 
-import math
-
-import numpy as np
 import pytest
 
 from dpmosaic.common.data.categorical import CategoricalAttribute
@@ -10,7 +7,6 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.errors import DataError
 from dpmosaic.party.sources.source import FileSource
-from dpmosaic.simulations import originals
 from dpmosaic.simulations.originals import read_original
 
 DOMAIN = Domain(
@@ -40,11 +36,6 @@ def test_numbers_are_described_within_their_bounds(source):
     assert (found["loss"].points.tolist(), found["loss"].ends.tolist()) == ([1, 2.5, 10], [1, 3, 4])
 
 
-def test_numbers_without_room_are_left_out(source, monkeypatch):
-    monkeypatch.setattr(originals, "_KEPT_BYTES", 2 * (8 + 4))
-    assert [*read_original(source, DOMAIN).numbers] == ["gain"]
-
-
 def test_a_file_without_rows_is_refused(tmp_path):
     (tmp_path / "real.csv").write_text("kind,gain,loss\n")
     with pytest.raises(DataError, match="has no rows"):
@@ -55,9 +46,3 @@ def test_a_value_without_a_code_is_refused_with_its_column(source):
     other = Domain((CategoricalAttribute("kind", ("x", "z")),))
     with pytest.raises(DataError, match="kind"):
         read_original(source, other)
-
-
-def test_shares_count_missing_values_nowhere():
-    found = originals.Distribution.of(np.array([1.0, math.nan, 3.0, 3.0]))
-    assert found.shares(np.array([0.0, 1.0, 2.0, 3.0])).tolist() == [0, 1 / 3, 1 / 3, 1]
-    assert found.shares(np.array([1.0, 3.0]), below=True).tolist() == [0, 1 / 3]

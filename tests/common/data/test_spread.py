@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from dpmosaic.common.data import spread
+from dpmosaic.common.data.inverse import Inverse
 from dpmosaic.common.data.lattice import Lattice
 from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.scale import Scale
@@ -144,7 +145,7 @@ def test_a_range_between_two_multiples_has_no_numbers():
     assert np.array_equal(first, last)
 
 
-@pytest.mark.parametrize("bins", [1, 2, 40])
+@pytest.mark.parametrize("bins", [1, 2, 40, 300, 5000])
 def test_steps_that_are_looked_up_are_those_of_linear_interpolation_to_the_bit(bins):
     rng = np.random.default_rng(bins)
     places = np.linspace(0, 1, 33)
@@ -156,5 +157,5 @@ def test_steps_that_are_looked_up_are_those_of_linear_interpolation_to_the_bit(b
     ranks[300:600] = np.clip(below[position[300:600], rng.integers(0, 33, 300)] - position[300:600], 0, 1)
     expected = np.interp(position + ranks, below.ravel(), steps.ravel())
     for some in (slice(None), slice(0, 5)):
-        found = spread._interpolated(position[some], ranks[some], below, steps)
+        found = Inverse(below, steps).at(position[some], ranks[some])
         assert np.array_equal(found, expected[some])

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
-from dpmosaic.curator.releasing.frames import decoded, spelled_values, typed, typed_values
+from dpmosaic.curator.releasing.frames import typed, typed_values
+from dpmosaic.curator.releasing.row_values import decoded, spelled_values
 from dpmosaic.party.sources.source import read_table
 from support.kinds import tables
 
@@ -133,7 +134,9 @@ def test_a_data_frame_comes_back_from_parquet_with_types_nulls_and_values(tmp_pa
 def test_a_csv_comes_back_as_it_was_to_the_letter(tmp_path):
     text_rows().to_csv(tmp_path / "rows.csv", index=False)
     table = read_table(tmp_path / "rows.csv", DOMAIN)
-    spelled_values(DOMAIN, decoded(table, rng()), NAMES).to_csv(tmp_path / "synthetic.csv", index=False)
+    pd.DataFrame(spelled_values(DOMAIN, decoded(table, rng()), NAMES)).to_csv(
+        tmp_path / "synthetic.csv", index=False
+    )
     cells = [
         pd.read_csv(tmp_path / name, dtype=str, keep_default_na=False)
         for name in ("rows.csv", "synthetic.csv")
@@ -197,7 +200,10 @@ def test_identifiers_are_drawn_anew_and_written_where_the_columns_say(tmp_path):
     assert (domain.names, domain.columns) == (("code",), ("id", "number", "code"))
     table = Table.from_codes(domain, {"code": np.array([2, 0])})
     values = decoded(table, rng())
-    for rows in (typed_values(domain, values, list(form)), spelled_values(domain, values, list(form))):
+    for rows in (
+        typed_values(domain, values, list(form)),
+        pd.DataFrame(spelled_values(domain, values, list(form))),
+    ):
         assert rows.to_dict("list") == {"id": ["P-0001", "P-0002"], "code": [2, 0], "number": [1, 2]}
         assert rows["number"].dtype == "int64"
 
@@ -209,7 +215,9 @@ def test_random_tables_of_all_kinds_come_back_from_either_file(tmp_path_factory,
     folder = tmp_path_factory.mktemp("files")
     table = Table.from_codes(domain, columns)
     typed(table, domain.names, generator).to_parquet(folder / "rows.parquet", index=False)
-    spelled_values(domain, decoded(table, generator), domain.names).to_csv(folder / "rows.csv", index=False)
+    pd.DataFrame(spelled_values(domain, decoded(table, generator), domain.names)).to_csv(
+        folder / "rows.csv", index=False
+    )
     for name in ("rows.parquet", "rows.csv"):
         back = read_table(folder / name, domain)
         for attribute, column in zip(domain.attributes, table.columns, strict=True):

@@ -14,8 +14,9 @@ from dpmosaic.common.errors import DataError
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.mechanisms.parts.fitted import FittedModel
 from dpmosaic.curator.mechanisms.parts.records import SelectedRecords
-from dpmosaic.curator.releasing import frames, outputs
-from dpmosaic.curator.releasing.frames import decoded, spelled_values, typed_values
+from dpmosaic.curator.releasing import outputs, row_values
+from dpmosaic.curator.releasing.frames import typed_values
+from dpmosaic.curator.releasing.row_values import decoded, spelled_values
 from dpmosaic.curator.releasing.table_format import TableFile, TableFormat
 from dpmosaic.party.sources.source import read_table
 from support.certificates import certificate_form
@@ -100,12 +101,12 @@ def test_a_file_that_no_promise_covers_has_a_warning_beside_it_and_both_count_as
 
 @pytest.mark.parametrize("kind", TableFormat)
 def test_blocks_of_rows_are_written_like_one_data_frame(tmp_path, kind, monkeypatch):
-    monkeypatch.setattr(frames, "BLOCK", 3)
+    monkeypatch.setattr(row_values, "BLOCK", 3)
     table = written(tmp_path, kind)
     values = decoded(table, np.random.default_rng(1))
     whole = tmp_path / f"whole.{kind}"
     if kind is TableFormat.CSV:
-        spelled_values(DOMAIN, values, DOMAIN.names).to_csv(whole, index=False)
+        pd.DataFrame(spelled_values(DOMAIN, values, DOMAIN.names)).to_csv(whole, index=False)
         assert (tmp_path / kind.file).read_bytes() == whole.read_bytes()
     else:
         typed_values(DOMAIN, values, DOMAIN.names).to_parquet(whole, index=False)
@@ -113,7 +114,7 @@ def test_blocks_of_rows_are_written_like_one_data_frame(tmp_path, kind, monkeypa
 
 
 def test_types_of_a_parquet_file_do_not_depend_on_the_values_of_its_first_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr(frames, "BLOCK", 2)
+    monkeypatch.setattr(row_values, "BLOCK", 2)
     domain = Domain((CategoricalAttribute("text", ("", "a")), NumericAttribute("n", 0, 9, 5, nullable=True)))
     table = Table.from_codes(domain, np.array([[0, 5], [0, 5], [1, 0]]))
     rng, path = np.random.default_rng(0), tmp_path / "table.parquet"
@@ -126,7 +127,8 @@ def test_types_of_a_parquet_file_do_not_depend_on_the_values_of_its_first_rows(t
 def test_numbers_inside_bins_follow_the_whole_table_and_not_their_block(monkeypatch):
     domain = Domain((NumericAttribute("n", 0.0, 8.0, 8),))
     table = Table.from_codes(domain, {"n": np.repeat(np.arange(8), [1, 2, 4, 8, 16, 32, 64, 128])})
-    codes, rng = table.column("n"), np.random.default_rng(5)
-    expected = [domain["n"].decode(codes[row : row + 1], rng, np.bincount(codes))[0] for row in range(255)]
-    monkeypatch.setattr(frames, "BLOCK", 1)
+    codes, counts = table.column("n"), np.bincount(table.column("n"))
+    own = np.random.default_rng(5).spawn(255)
+    expected = [domain["n"].decode(codes[row : row + 1], own[row], counts)[0] for row in range(255)]
+    monkeypatch.setattr(row_values, "BLOCK", 1)
     assert decoded(table, np.random.default_rng(5))["n"].tolist() == expected

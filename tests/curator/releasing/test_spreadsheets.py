@@ -10,7 +10,7 @@ from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.releasing import outputs
-from dpmosaic.curator.releasing.frames import decoded, spelled_values
+from dpmosaic.curator.releasing.row_values import decoded, spelled_values
 from dpmosaic.curator.releasing.spreadsheets import attributes_like_formulas, with_apostrophes
 from dpmosaic.curator.releasing.table_format import TableFile, TableFormat
 
@@ -30,7 +30,7 @@ NUMBERS = ("-5", "+3", "-1e9", "-0.5")
 def test_a_label_that_begins_like_a_formula_is_found_and_escaped(label):
     domain = Domain((CategoricalAttribute("kind", ("x", label)), CodedAttribute("code", 2)))
     assert attributes_like_formulas(domain) == ("kind",)
-    rows = with_apostrophes(pd.DataFrame({"code": [0, 1], "kind": ["x", label]}))
+    rows = with_apostrophes({"code": np.array([0, 1]), "kind": np.array(["x", label], dtype=object)})
     assert list(rows["kind"]) == ["x", "'" + label]
     assert list(rows["code"]) == [0, 1]
 
@@ -48,13 +48,13 @@ def test_numbers_are_neither_warned_of_nor_changed():
     rng = np.random.default_rng(0)
     table = Table.from_codes(domain, np.column_stack([rng.integers(0, n, 50) for n in domain.sizes]))
     rows = spelled_values(domain, decoded(table, rng), domain.names)
-    pd.testing.assert_frame_equal(with_apostrophes(rows), rows)
+    pd.testing.assert_frame_equal(pd.DataFrame(with_apostrophes(rows)), pd.DataFrame(rows))
 
 
 def test_the_name_of_an_attribute_is_escaped_too():
     domain = Domain((CategoricalAttribute("=a", ("x", "y")),))
     assert attributes_like_formulas(domain) == ("=a",)
-    assert list(with_apostrophes(pd.DataFrame({"=a": ["x"]}))) == ["'=a"]
+    assert list(with_apostrophes({"=a": np.array(["x"], dtype=object)})) == ["'=a"]
 
 
 def test_warns_only_of_a_csv_that_is_written_as_it_is():

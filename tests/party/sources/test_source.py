@@ -1,6 +1,7 @@
 import csv
 import gzip
 import io
+import itertools
 
 import duckdb
 import numpy as np
@@ -14,6 +15,7 @@ from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.table import decode_table
 from dpmosaic.common.errors import DataError
 from dpmosaic.party.sources import source as module
+from dpmosaic.party.sources.cells import numbers_for
 from dpmosaic.party.sources.source import FileSource, open_source, read_table
 
 NASTY = [
@@ -275,7 +277,12 @@ def test_a_path_is_read_as_its_source_is(tmp_path):
     assert read_table(str(source.path), domain).digest() == source.read(domain).digest()
 
 
-@pytest.mark.parametrize("cell", ["1", "-2.5", "1e-05", " 7 ", "1_000", "inf", "nan", "-99", "abc", "", "1."])
+ODD = ["+5", "+-1", " +-1", "-1_0", "1e300", "1e400", "-Infinity", "1" * 25, "٣", "- 1", "0x1"]
+
+
+@pytest.mark.parametrize(
+    "cell", ["1", "-2.5", "1e-05", " 7 ", "1_000", "inf", "nan", "-99", "abc", "", "1.", *ODD]
+)
 @pytest.mark.parametrize("missing", [(), ("-99",)])
 def test_a_number_is_read_as_its_attribute_reads_the_text(tmp_path, cell, missing):
     number = NumericAttribute(
@@ -284,3 +291,15 @@ def test_a_number_is_read_as_its_attribute_reads_the_text(tmp_path, cell, missin
     source = write(tmp_path / "table.csv", f"number,other\n3.25,x\n{cell},x\n")
     expected = number.encode(np.array(["3.25", cell], dtype=object))
     assert source.read(Domain((number,))).columns[0].tolist() == expected.tolist()
+
+
+def test_a_text_that_duckdb_reads_as_a_number_is_that_number_for_python():
+    alphabet = "09.-+eE _\tinfa"
+    texts = ["".join(text) for length in range(1, 5) for text in itertools.product(alphabet, repeat=length)]
+    number = numbers_for(NumericAttribute("x", 0, 1, 2), "cell", "VARCHAR")
+    with duckdb.connect() as connection:
+        cells = "SELECT unnest($1) AS cell"
+        found = connection.execute(f"SELECT {number} AS number FROM ({cells})", [texts]).fetchnumpy()
+    read = [(text, value) for text, value in zip(texts, found["number"], strict=True) if value == value]
+    assert len(read) > 100
+    assert all(value == float(text) and "_" not in text for text, value in read)

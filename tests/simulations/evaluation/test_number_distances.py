@@ -11,11 +11,10 @@ from scipy import stats
 from dpmosaic.common.data.categorical import CategoricalAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.numeric import NumericAttribute
-from dpmosaic.party.sources.source import open_source
-from dpmosaic.simulations.evaluation.distribution import Distribution, kolmogorov_distance
+from dpmosaic.simulations.evaluation.distribution import MOST_POINTS, Compared, Distribution
 from dpmosaic.simulations.evaluation.number_distances import (
+    MainFigures,
     distribution_gaps,
-    main_figures,
     number_distances,
     summary,
 )
@@ -93,26 +92,55 @@ def test_bins_hide_nothing_since_values_are_compared():
     assert number_distances(real, synthetic)[0].kolmogorov == 1.0
 
 
-def test_the_main_figures_are_of_the_file_and_of_decoded_values(tmp_path):
-    (tmp_path / "real.csv").write_text("kind,gain\nx,0\ny,10\nx,\n")
-    real = open_source(tmp_path / "real.csv").cells
-    made = {"kind": np.array(["x", "y", "x"], dtype=object), "gain": np.array([0, 0, 20])}
-    known = {"gain": Distribution.of(np.array([0, 10, math.nan]))}
-    figures = main_figures({}, real, made, DOMAIN)
-    assert main_figures(known, None, made, DOMAIN) == figures
-    assert figures == {
+def test_the_main_figures_are_of_all_blocks_of_decoded_values():
+    figures = MainFigures(DOMAIN, {"gain": Distribution.of(np.array([0, 10, math.nan]))})
+    figures.add({"kind": np.array(["x"], dtype=object), "gain": np.array([20])})
+    figures.add({"kind": np.array(["y", "x"], dtype=object), "gain": np.array([0, 0])})
+    assert figures.to_json() == {
         "gain": {
             "kolmogorov": pytest.approx(1 / 3),
             "zeros": {"real": pytest.approx(1 / 3), "synthetic": pytest.approx(2 / 3)},
             "mean": {"real": pytest.approx(5), "synthetic": pytest.approx(20 / 3)},
         }
     }
-    assert main_figures({}, real, made, DOMAIN.project(["kind"])) == {}
 
 
-@given(*(st.lists(st.one_of(st.integers(0, 5), st.just(math.nan)), min_size=1) for _ in range(2)))
-def test_the_kolmogorov_distance_is_that_of_all_gaps(real, synthetic):
+def test_the_furthest_attribute_comes_first_among_the_main_figures():
+    domain = Domain((NumericAttribute("near", 0, 9, 10), NumericAttribute("far", 0, 9, 10)))
+    figures = MainFigures(domain, dict.fromkeys(domain, Distribution.of(np.array([1.0, 2.0]))))
+    figures.add({"near": np.array([1, 3]), "far": np.array([8, 8])})
+    assert [*figures.to_json()] == ["far", "near"]
+
+
+def compared(real, *blocks):
+    found = Compared(Distribution.of(real))
+    for block in blocks:
+        found.add(block)
+    return found
+
+
+@given(
+    *(st.lists(st.one_of(st.integers(0, 5), st.just(math.nan)), min_size=1) for _ in range(2)),
+    st.integers(0, 10),
+)
+def test_the_kolmogorov_distance_is_that_of_all_gaps(real, synthetic, first):
     both = np.array(real, dtype=np.float64), np.array(synthetic, dtype=np.float64)
-    described = tuple(map(Distribution.of, both))
-    assert kolmogorov_distance(*described) == distribution_gaps(*both)[0]
-    assert kolmogorov_distance(*reversed(described)) == distribution_gaps(*both)[0]
+    found = compared(both[0], both[1][:first], both[1][first:])
+    assert found.kolmogorov == pytest.approx(distribution_gaps(*both)[0], abs=1e-15)
+
+
+@pytest.mark.parametrize("digits", [3, 17])
+def test_of_many_numbers_quantiles_are_kept_whose_distance_is_nearly_that_of_all(digits):
+    rng = np.random.default_rng(digits)
+    real = np.round(np.where(rng.random(10**5) < 0.3, 0.5, rng.normal(size=10**5)), digits)
+    synthetic = real * 1.02
+    found, exact = compared(real, synthetic), distribution_gaps(real, synthetic)[0]
+    assert len(found.real.points) <= MOST_POINTS
+    assert exact - 1 / MOST_POINTS <= found.kolmogorov <= exact + 1e-15
+    assert 0.5 in found.real.points
+    assert compared(real, real).kolmogorov == 0.0
+
+
+def test_the_mean_does_not_depend_on_the_order_of_the_blocks():
+    blocks = np.random.default_rng(0).lognormal(0, 9, (50, 7))
+    assert compared(blocks[0], *blocks).mean == compared(blocks[0], *blocks[::-1]).mean
