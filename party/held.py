@@ -65,8 +65,8 @@ def bytes_on_disk(rows: HeldRows, plan: MaskedPlan, number: int) -> int:
     domain, records = rows.connection.domain, plan.records(number)
     if plan.alignment is not None:
         return placed_bytes(domain, records)
-    opened = len(plan.members(number)) > 1 or plan.sampling is not None
-    return spool_bytes(domain, records) if opened else 0
+    read = len(plan.members(number)) > 1 or plan.sampling is not None
+    return spool_bytes(domain, records) if read or rows.connection.counts_copies else 0
 
 
 def check_ready(rows: HeldRows) -> None:

@@ -139,7 +139,8 @@ class PlacedRows:
         """Exact counts, shape (n_r,); see `PlacedTable.marginal`."""
         names = tuple(clique)
         cells = math.prod(grouped_shape(self.domain.shape(names), groups))
-        counts = self._spool.counts(self._rows.cell(names, self.domain, groups), cells)
+        cell = self._rows.cell(names, self.domain, groups)
+        counts = self._spool.counting.counts(cell, cells, self._rows.check, self._rows.connection.timeout_s)
         if self._absent:
             counts[-1] = 0
         return counts

@@ -59,7 +59,8 @@ class Connection:
         self.digest = ""
         """Of the codes, as of the party's start; see `Codes`."""
         first = self._kept(wanted)
-        self._counts_copies = first.engine.counts_copies and first.engine.place() is not None
+        self.counts_copies = first.engine.counts_copies and first.engine.place() is not None
+        """Whether releases that ask for many marginals count them in a copy of the codes on disk."""
         self.record_count, self.digest = first.record_count, first.digest
 
     def ask(self, question: Callable[[Codes], Result], check: Check) -> Result:
@@ -104,7 +105,7 @@ class Connection:
         whatever is asked. Codes leave an engine only if its rows have an order, as for releases over columns.
         """
         there = self._spool() is not None
-        return self._counts_copies and (there or marginals >= len(self.domain))
+        return self.counts_copies and (there or marginals >= len(self.domain))
 
     def placed(self, alignment_id: str, positions: Positions, size: int, check: Check) -> PlacedSpool:
         """The codes of aligned rows on disk, which releases by one alignment share; see `PlacedSpool`."""

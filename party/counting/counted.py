@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from ...common.errors import DataError
-from ..sources.source import CONFIG
+from ..sources.source import CONFIG, one_file
 from .engine import Check, run
 
 _MEMORY = "256MB"
@@ -48,7 +48,7 @@ class Copy:
     name = "DuckDB"
 
     def __init__(self, files: Sequence[Path]) -> None:
-        names = exp.array(*(exp.Literal.string(str(file)) for file in files), dialect="duckdb")
+        names = exp.array(*(exp.Literal.string(one_file(file)) for file in files), dialect="duckdb")
         self._table = exp.func("READ_PARQUET", names, dialect="duckdb")
         self._connection = duckdb.connect(config=CONFIG | {"memory_limit": _MEMORY})
         self._lock = threading.Lock()

@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
 from ...common.data.domain import Domain
 from ...common.data.table import Table, code_dtype
 from ...common.data.texts import has_open_categories
-from ..sources.source import quoted_file
 from .names import code_of, text_of
 from .spool import Spool, spool_bytes
 
@@ -84,25 +82,6 @@ class PlacedSpool(Spool):
         """
         table, found = self._read(number, names, [_POSITION])
         return found[_POSITION] - self.starts[number], table
-
-    def counts(self, cell: exp.Expr, cells: int) -> NDArray[np.int64]:
-        """The number of rows of each cell, shape (cells,).
-
-        Args:
-            cell: number of the cell of each row.
-            cells: how many there are.
-
-        Raises:
-            DataError: the files cannot be read.
-        """
-        files = ", ".join(quoted_file(self._file(number)) for number in range(len(self.starts) - 1))
-        found_cell = f"{cell.sql('duckdb')} AS cell"
-        query = f"SELECT {found_cell}, COUNT(*) AS records FROM read_parquet([{files}]) GROUP BY 1"
-        with self._connected() as connection:
-            found = connection.execute(query).fetchnumpy()
-        counts = np.zeros(cells, dtype=np.int64)
-        counts[found["cell"].astype(np.int64)] = found["records"]
-        return counts
 
     def _fill(self, ranges: Iterable[Mapping[str, NDArray[Any]]]) -> None:
         database = self._folder.path / _SORTING

@@ -339,9 +339,14 @@ def read_table(path: str | Path, domain: Domain) -> Table:
     return open_source(path).read(domain)
 
 
+def one_file(path: Path) -> str:
+    """The path of one file as DuckDB reads it: no other file has such a name."""
+    return re.sub(r"[\[*?]", r"[\g<0>]", str(path))
+
+
 def quoted_file(path: Path) -> str:
     """The path of one file that DuckDB reads, as it stands in SQL."""
-    return quoted(re.sub(r"[\[*?]", r"[\g<0>]", str(path)))
+    return quoted(one_file(path))
 
 
 def quoted(text: str) -> str:
