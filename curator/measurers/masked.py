@@ -19,7 +19,7 @@ from ...common.data.boxes import box_sums
 from ...common.data.domain import Clique
 from ...common.data.grouping import Groups, group_counts, grouped_shape, with_last_code_apart
 from ...common.data.interactions import difference_count, from_differences, interaction
-from ...common.errors import BudgetError, DataError
+from ...common.errors import BudgetError, DataError, DeliveriesLost
 from ...common.measurement import Measurement
 from ...common.messages import (
     Acceptance,
@@ -195,6 +195,7 @@ class MaskedMeasurer(ScoringMeasurer):
         self._multiplied: set[tuple[int, Chain]] = set()
         self._seeded: set[int] = set()
         self._ordered: set[int] = set()
+        self._lost: set[int] = set()
         self._sigmas: dict[tuple[Fraction, tuple[int, ...], float], float] = {}
         self._asked = 0
         self._asking = asking or Asking()
@@ -378,6 +379,7 @@ class MaskedMeasurer(ScoringMeasurer):
             if own:
                 self._clients[party].multiply(MultiplyRequest(self._release_id, own))
         self._multiplied.update((number, chain) for chain in chains)
+        self._lost = set()
         # The parties keep openings of single parts.
         self._opened = {opened for opened in self._opened if len(opened[1]) == 1}
 
@@ -501,11 +503,22 @@ class MaskedMeasurer(ScoringMeasurer):
             return box_sums(cells, shape, asked.boxes)
         return interaction(cells, shape) if asked.interaction else cells
 
-    def _forget(self) -> None:
-        """Forgets all deliveries: a party that restarted lost what was delivered to it."""
-        self._opened.clear()
-        self._ranges.clear()
-        self._multiplied.clear()
+    def _forget(self, lost: DeliveriesLost) -> None:
+        """Forgets what was delivered to the participant that lost it.
+
+        If that is not known, or was no help since the last product, all deliveries are forgotten.
+        """
+        places = {place for place, client in enumerate(self._participants) if client is lost.at}
+        if not places or places == self._lost:
+            places = set(range(len(self._participants)))
+        self._lost = places
+        self._opened = {one for one in self._opened if one[2] not in places}
+        self._ranges = {one for one in self._ranges if one[2] not in places}
+        holders = self._plan.holders
+        self._multiplied = {
+            (number, chain) for number, chain in self._multiplied if places.isdisjoint(holders(chain, number))
+        }
+        # Seeds and tags are small.
         self._seeded.clear()
         self._ordered.clear()
 
