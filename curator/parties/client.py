@@ -251,8 +251,11 @@ class PartyClient:
 
     def _call(self, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
         """Replies of the party; what is raised if deliveries are lost says at whom."""
+        return self._noting(self._connection.call(method, requests))
+
+    def _noting(self, replies: Iterator[bytes]) -> Iterator[bytes]:
         try:
-            yield from self._connection.call(method, requests)
+            yield from replies
         except DeliveriesLost as lost:
             lost.at = lost.at or self
             raise
