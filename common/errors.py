@@ -45,6 +45,9 @@ class ProtocolError(MosaicError):
 class DeliveriesLost(ProtocolError):
     """A step needs a message that was not delivered since the party was started; deliver it (again)."""
 
+    at: object = None
+    """Whose deliveries are lost, as a curator notes it; None if that is not known."""
+
 
 class ModelError(MosaicError):
     """A graphical model cannot be built, fitted or kept in memory."""

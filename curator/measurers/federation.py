@@ -15,6 +15,7 @@ from ...common.data.boxes import box_sums
 from ...common.data.domain import Clique
 from ...common.data.grouping import Groups, group_counts, group_sums, grouped_shape
 from ...common.data.interactions import difference_count, from_differences, interaction
+from ...common.errors import DeliveriesLost
 from ...common.measurement import Measurement
 from ...common.messages import AnswerForm, MarginalQuery, ReleaseTerms
 from ...common.privacy.budget import Charge
@@ -237,5 +238,5 @@ def _charged(members: Sequence[Member], asked: MarginalQuery) -> list[bytes]:
     return [member.client.charge(asked) for member in members] if len(members) > 1 else []
 
 
-def _nothing_delivered() -> None:
+def _nothing_delivered(lost: DeliveriesLost) -> None:
     """No reset before a retry: these parties hold no state between queries."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...common.canonical.queries import encode_asked
 from ...common.data.texts import MOST_LABELS, are_unlisted, has_open_categories
-from ...common.errors import DataError, ProtocolError
+from ...common.errors import DataError, DeliveriesLost, ProtocolError
 from ...common.labels import LabelSearch, decode_labels, encode_labels
 from ...common.messages import AnswerForm, MarginalQuery, ReleaseTerms
 from ...common.privacy.budget import Charge
@@ -90,5 +90,5 @@ class LabelFinder:
         return search
 
 
-def nothing_delivered() -> None:
+def nothing_delivered(lost: DeliveriesLost) -> None:
     """No reset before a retry: labels need nothing that is delivered."""

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from ...common.crypto.randomness import KEY_BYTES
 from ...common.data.domain import Clique
 from ...common.data.grouping import Groups
+from ...common.errors import DeliveriesLost
 from ...common.messages import DealRequest, DeliveryKind, MultiplyRequest, OpeningRequest
 from ...common.protocols.masked.plan import Chain, MaskedPlan
 from ..parties.client import PartyClient
@@ -36,6 +37,7 @@ class Products:
         self._multiplied: set[tuple[int, Chain]] = set()
         self._seeded: set[int] = set()
         self._ordered: set[int] = set()
+        self._lost: set[int] = set()
 
     def begin(self, number: int) -> None:
         """Before the first opening of a slice: its parties get seeds of masks, and compare their order."""
@@ -61,11 +63,22 @@ class Products:
                 for piece in _pieces(group):
                     self._multiply(piece, number)
 
-    def forget(self) -> None:
-        """Forgets all deliveries: a party that restarted lost what was delivered to it."""
-        self._opened.clear()
-        self._ranges.clear()
-        self._multiplied.clear()
+    def forget(self, lost: DeliveriesLost) -> None:
+        """Forgets what was delivered to the participant that lost it.
+
+        If that is not known, or was no help since the last product, all deliveries are forgotten.
+        """
+        places = {place for place, client in enumerate(self._participants) if client is lost.at}
+        if not places or places == self._lost:
+            places = set(range(len(self._participants)))
+        self._lost = places
+        self._opened = {one for one in self._opened if one[2] not in places}
+        self._ranges = {one for one in self._ranges if one[2] not in places}
+        holders = self._plan.holders
+        self._multiplied = {
+            (number, chain) for number, chain in self._multiplied if places.isdisjoint(holders(chain, number))
+        }
+        # Seeds and tags are small.
         self._seeded.clear()
         self._ordered.clear()
 
@@ -95,6 +108,7 @@ class Products:
             if own:
                 self._participants[party].multiply(MultiplyRequest(self._release_id, own))
         self._multiplied.update((number, chain) for chain in chains)
+        self._lost = set()
         # The parties keep openings of single parts.
         self._opened = {opened for opened in self._opened if len(opened[1]) == 1}
 

@@ -15,6 +15,9 @@ from .journal import Answers, NoJournal
 _T = TypeVar("_T")
 _PAUSE_S = 1.0
 
+Forget = Callable[[DeliveriesLost], None]
+"""Forgets what a participant lost, before it is delivered again."""
+
 
 class Asking:
     """Recalls earlier answers, and retries a step while a party is unavailable or has restarted.
@@ -49,7 +52,7 @@ class Asking:
         query_id: str,
         query: bytes,
         step: Callable[[], NDArray[np.float64]],
-        forget: Callable[[], None],
+        forget: Forget,
     ) -> NDArray[np.float64]:
         """The answer to a query, from the journal or from the parties.
 
@@ -66,7 +69,7 @@ class Asking:
         self._answers.keep(query_id, query, answered)
         return answered
 
-    def persist(self, step: Callable[[], _T], forget: Callable[[], None]) -> _T:
+    def persist(self, step: Callable[[], _T], forget: Forget) -> _T:
         """Retries a step until it succeeds or parties were unavailable for too long.
 
         Args:
@@ -85,5 +88,5 @@ class Asking:
                 if self._now() >= until:
                     raise
                 if isinstance(failure, DeliveriesLost):
-                    forget()
+                    forget(failure)
             self._sleep(_PAUSE_S)

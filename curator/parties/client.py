@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.canonical.terms import encode_terms
-from ...common.errors import PartyUnavailable, ProtocolError
+from ...common.errors import DeliveriesLost, PartyUnavailable, ProtocolError
 from ...common.frames import FRAME_BYTES
 from ...common.history import START, Mark
 from ...common.labels import decode_labels
@@ -134,7 +134,7 @@ class PartyClient:
         """
         if request.kind is DeliveryKind.OPENING and self._pushed(sender, request, recipient):
             return
-        sealed = self._connection.call("Open", [queries.encode_opening_request(request)])
+        sealed = self._call("Open", [queries.encode_opening_request(request)])
         header = streams.encode_delivery(request.delivery(sender))
         recipient._single("Deliver", itertools.chain([header], sealed))
 
@@ -146,6 +146,10 @@ class PartyClient:
         pushed = PushRequest(request, other.name, sender)
         try:
             self._push(pushed)
+        except DeliveriesLost as lost:
+            # Either of the two may have lost something.
+            lost.at = None
+            raise
         except PartyUnavailable:
             if self._direct is DirectStreams.REQUIRED:
                 raise
@@ -163,7 +167,7 @@ class PartyClient:
             request: message that it deals.
             recipient: client of the party.
         """
-        sealed = self._connection.call("Deal", [queries.encode_deal_request(request)])
+        sealed = self._call("Deal", [queries.encode_deal_request(request)])
         chain, chains = (
             ((), request.chains)
             if request.kind is DeliveryKind.DEALT_PRODUCTS
@@ -193,7 +197,7 @@ class PartyClient:
             owner: index in the roster of the party whose rows they are of.
             levels: number of its match keys.
         """
-        frames = self._connection.call("Align", [alignments.encode_align_request(release_id, owner)])
+        frames = self._call("Align", [alignments.encode_align_request(release_id, owner)])
         return alignments.decode_tokens(frames, levels)
 
     def multiply(self, request: MultiplyRequest) -> None:
@@ -219,12 +223,12 @@ class PartyClient:
         Yields:
             Shape (block_rows, cells), int64, in units of 1/grid of the query's sigma.
         """
-        frames = self._connection.call("Answer", [queries.encode_answer_request(query, charges)])
+        frames = self._call("Answer", [queries.encode_answer_request(query, charges)])
         return streams.decode_answer(frames, rows, cells, block_rows)
 
     def labels(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> list[str]:
         """The labels that the party states of an open category; for `charges` see `answer`."""
-        frames = self._connection.call("Answer", [queries.encode_answer_request(query, charges)])
+        frames = self._call("Answer", [queries.encode_answer_request(query, charges)])
         return decode_labels(streams.decode_words(frames))
 
     def prepare_scores(self, query: ScoreQuery) -> None:
@@ -233,7 +237,7 @@ class PartyClient:
 
     def answer_scores(self, query: ScoreQuery) -> NDArray[np.int64]:
         """The party's noisy scores or its masked share of them, shape (cliques,), in units of 1/grid."""
-        frames = self._connection.call("AnswerScores", [queries.encode_score_query(query)])
+        frames = self._call("AnswerScores", [queries.encode_score_query(query)])
         (answer,) = streams.decode_answer(frames, 1, len(query.cliques), 1)
         return answer.ravel()
 
@@ -245,8 +249,19 @@ class PartyClient:
         """Asks the party to end a release without a certificate; has no effect if it is not open there."""
         self._single("Abandon", [codec.encode_abandon_request(release_id)])
 
+    def _call(self, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
+        """Replies of the party; what is raised if deliveries are lost says at whom."""
+        return self._noting(self._connection.call(method, requests))
+
+    def _noting(self, replies: Iterator[bytes]) -> Iterator[bytes]:
+        try:
+            yield from replies
+        except DeliveriesLost as lost:
+            lost.at = lost.at or self
+            raise
+
     def _single(self, method: str, requests: Iterable[bytes]) -> bytes:
-        replies = list(self._connection.call(method, requests))
+        replies = list(self._call(method, requests))
         if len(replies) != 1:
             raise ProtocolError(f"expected one reply to {method}, got {len(replies)}; compare versions")
         return replies[0]

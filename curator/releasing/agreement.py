@@ -11,7 +11,14 @@ from fractions import Fraction
 from typing import Protocol
 
 from ...common.data.domain import Domain
-from ...common.errors import ApprovalPending, DataError, MosaicError, PartyUnavailable, PolicyError
+from ...common.errors import (
+    ApprovalPending,
+    DataError,
+    DeliveriesLost,
+    MosaicError,
+    PartyUnavailable,
+    PolicyError,
+)
 from ...common.messages import PROTOCOL_VERSION, Acceptance, Purpose, ReleaseTerms
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency, PrivacyUnit
@@ -240,5 +247,5 @@ def _check_singles(domain: Domain, most: int | None) -> None:
         )
 
 
-def nothing_delivered() -> None:
+def nothing_delivered(lost: DeliveriesLost) -> None:
     """No reset before a retry: nothing is delivered to parties before they measure."""

@@ -23,7 +23,7 @@ from .folders import PrivateFolder
 from .kinds import Kind
 from .names import text_of
 
-_MEMORY = "384MB"
+_MEMORY = "192MB"
 """What DuckDB may hold in memory; codes beyond are on disk."""
 
 _STORE = "dpmosaic_store"

@@ -7,7 +7,7 @@ import pytest
 
 from dpmosaic.common.dealing import peers
 from dpmosaic.common.dealing.dealing import Dealing
-from dpmosaic.common.errors import ProtocolError
+from dpmosaic.common.errors import DeliveriesLost, ProtocolError
 from dpmosaic.common.protocols.masked.bounds import AnswerBounds
 from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.protocols.masked.ring import Ring
@@ -57,7 +57,7 @@ def test_after_a_restart_a_party_that_was_dealt_other_words_does_not_answer_the_
     measurer.measure([query])
     spent = [ledger.spent(RELEASE_ID) for ledger in ledgers]
     dies(curator)
-    measurer._products.forget()
+    measurer._products.forget(DeliveriesLost("restarted"))
     deal = Dealing._products
 
     def wrong(self, *args):
@@ -79,7 +79,7 @@ def test_after_a_restart_parties_that_were_dealt_the_same_words_give_the_same_su
     (first,) = measurer.measure([query])
     spent = [ledger.spent(RELEASE_ID) for ledger in ledgers]
     dies(curator)
-    measurer._products.forget()
+    measurer._products.forget(DeliveriesLost("restarted"))
     measurer._asked = 0
     measurer._products.prepare([(LONG, ())])
     again = measurer._answer(query, measurer.accountant.charges[0])

@@ -159,7 +159,7 @@ def test_coins_are_fresh_for_every_opening(monkeypatch):
 
     monkeypatch.setattr(PartyClient, "relay_dealt", seen)
     measurer._products.prepare([(DOMAIN.names, ())])
-    measurer._products.forget()
+    measurer._products.forget(DeliveriesLost("restarted"))
     measurer._products.prepare([(DOMAIN.names, ())])
     assert len(set(coins)) == len(coins) == 4
 

@@ -15,7 +15,10 @@ from dpmosaic.common.errors import DataError, PolicyError, ProtocolError
 from dpmosaic.party.counting.encoding import encoding_of, label_text
 from dpmosaic.party.counting.engine import run
 from dpmosaic.party.counting.kinds import Kind, NotExact
+from dpmosaic.party.counting.people import NOBODY, People
 from dpmosaic.party.counting.rows import CountedRows
+from dpmosaic.party.identifiers import order_digest
+from dpmosaic.party.records import kept_rows
 from support.encoded import Column, columns
 
 PEOPLE = Domain.from_json(
@@ -87,9 +90,9 @@ class CountingContract:
     slow = ""
     """A query that takes minutes."""
 
-    def rows(self, written, domain=PEOPLE, name="people"):
+    def rows(self, written, domain=PEOPLE, name="people", people=NOBODY):
         self.write(name, written)
-        made = CountedRows.connected(lambda: self.engine(name), domain, TIMEOUT_S)
+        made = CountedRows.connected(lambda: self.engine(name), domain, TIMEOUT_S, people=people)
         self.opened.append(made)
         return made
 
@@ -180,6 +183,18 @@ class CountingContract:
         assert rows.cell_codes(*asked).tolist() == table.cell_codes(*asked).tolist()
         assert isinstance(loaded(rows), Table)
         assert loaded(rows).texts["job"].known == table.texts["job"].known
+
+    @pytest.mark.parametrize("most", [1, 2, 300])
+    def test_rows_of_a_person_beyond_the_first_ones_are_left_out(self, most):
+        written, table = people(), encoded(PEOPLE, people())
+        keys = [f"p{number}" for number in np.random.default_rng(2).integers(0, 150, 300)]
+        rows = self.rows(written | {"key": (Kind.TEXT, keys)}, people=People("key", most))
+        kept = table.take(kept_rows(keys, most))
+        assert rows.record_count == kept.record_count
+        assert rows.marginal(("age", "job")).tolist() == kept.marginal(("age", "job")).tolist()
+        asked = (("age", "code"), 17, 90)
+        assert rows.cell_codes(*asked).tolist() == kept.cell_codes(*asked).tolist()
+        assert rows.connection.order() == order_digest(keys[place] for place in kept_rows(keys, most))
 
     def test_the_digest_tells_changed_and_exchanged_rows(self):
         written = people(40)

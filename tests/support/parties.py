@@ -10,7 +10,7 @@ import pytest
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.table import Table
-from dpmosaic.common.errors import MosaicError
+from dpmosaic.common.errors import DeliveriesLost, MosaicError
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
 from dpmosaic.common.protocols.registry import MASKED
@@ -95,7 +95,10 @@ class Link:
         try:
             yield from self.servicer.serve(method, iter(requests), self.caller)
         except MosaicError as error:
-            raise decode_refusal(encode_refusal(error)) from error
+            refused = decode_refusal(encode_refusal(error))
+            if isinstance(error, DeliveriesLost):
+                refused.at = error.at
+            raise refused from error
 
     def restart(self) -> None:
         """The party loses its memory and resumes from its ledger."""

@@ -60,7 +60,7 @@ def test_retries_a_step_while_a_party_is_unavailable_or_lost_deliveries(error, f
     """What is not known to be lost is not delivered again."""
     forgotten = []
     patient, clock = asking()
-    assert patient.persist(failing(3, error, "done"), lambda: forgotten.append(1)) == "done"
+    assert patient.persist(failing(3, error, "done"), forgotten.append) == "done"
     assert (len(forgotten), clock.time) == (forgets, 3.0)
 
 

@@ -96,6 +96,12 @@ def test_a_new_party_deletes_what_a_killed_one_left(tmp_path):
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
+def test_what_a_living_process_holds_is_not_deleted(tmp_path):
+    spool = Spool(tmp_path, DOMAIN, ranges(table(6), [3, 3]))
+    empty(tmp_path)
+    assert spool.table(1, ["a"]).record_count == 3
+
+
 def test_releases_share_one_spool_which_goes_with_the_last_of_them(tmp_path, monkeypatch):
     held, written, spooled = table(40), [], Codes.spooled
     monkeypatch.setattr(Codes, "spooled", lambda *asked: written.append(1) or spooled(*asked))
