@@ -288,9 +288,7 @@ class CountedRows:
             return [self._marginal(clique) for clique in names]
 
         found = pairs_of_joints(joint, self.record_count, sizes, pairs)
-        return found | {
-            clique: self._marginal(clique) for clique in cliques if clique not in found
-        }
+        return found | {clique: self._marginal(clique) for clique in cliques if clique not in found}
 
     def _cell(self, names: Clique, groups: Groups) -> exp.Expr:
         """The number of the cell of each row."""
