@@ -155,7 +155,6 @@ def write_file(path: Path, names: Sequence[str], records: range) -> None:
     columns = _rows(names, "hash({row}, {seed})", "", "INT")
     made = f"{columns} FROM range({records.start}, {records.stop}) t({ORDER}) ORDER BY {ORDER}"
     with duckdb.connect(config={"memory_limit": "1GB"}) as connection:
-        connection.execute("SET enable_progress_bar = false")
         connection.execute(f"COPY ({made}) TO '{path}' (FORMAT parquet)")
 
 

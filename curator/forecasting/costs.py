@@ -11,11 +11,13 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ...common.data.domain import Domain
 from ...common.data.workload import Workload
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
-from ...common.protocols.partition import Partition
+from ...common.protocols.partition import Partition, RosterEntry
 from ..mechanisms.parts.steps import Asks, Step
 from ..releasing.row_count import default_rows
 from .traffic import Traffic
@@ -54,7 +56,15 @@ _S_PER_RELAYED_BYTE = 2.1e-9
 _S_PER_DRAWN = 1.3e-7
 """To draw, adjust and write a value of a synthetic row."""
 
-_ALONE_MB, _PARTY_MB, _DEALER_MB, _CURATOR_MB = 350.0, 250.0, 142.0, 520.0
+_ALONE_MB, _PARTY_MB, _DEALER_MB, _CURATOR_MB = 300.0, 230.0, 142.0, 520.0
+"""Of processes with few records."""
+
+_CODES_MB = 384.0
+"""What DuckDB holds of a party's codes at most, of which each takes as many bits as it needs."""
+
+_SAMPLE_COPIES = 3
+"""Copies of the places of sampled rows while they are found, of 4 bytes each, or 8 beyond 2^32 rows."""
+
 _COPIES, _BYTES_PER_ROW = 3, 16
 """Copies of the codes of all synthetic rows that the curator holds, and what it holds beside them."""
 
@@ -115,17 +125,24 @@ def role_costs(
             each = _S_PER_LARGER + _S_PER_LARGER_ROW * entry.record_count
             seconds += _PARTY_S + entry.record_count * counted + scored_larger * each
             seconds += words * _S_PER_WORD + multiplied.get(place, 0.0)
-            costs.append(
-                RoleCost(
-                    participant.name, seconds, _PARTY_MB if len(plan.members(entry.slice)) > 1 else _ALONE_MB
-                )
-            )
+            costs.append(RoleCost(participant.name, seconds, _party_mb(plan, entry)))
         else:
             costs.append(RoleCost(participant.name, _DEALER_S + seconds, _DEALER_MB))
     curator = _curator(plan.domain, plan.record_count, traffic, rows)
     own = sum(s for place, s in dealt.items() if plan.participants[place].name == CURATOR_DEALS)
     own += _CURATOR_S_PER_LARGER * scored_larger
     return (*costs, RoleCost(CURATOR, curator.cpu_s + own, curator.peak_mb))
+
+
+def _party_mb(plan: Partition, entry: RosterEntry) -> float:
+    bits = sum((plan.domain[name].size - 1).bit_length() for name in entry.attributes)
+    codes = min(_CODES_MB, entry.record_count * bits / 8e6)
+    if len(plan.members(entry.slice)) == 1:
+        return _ALONE_MB + codes
+    sampled = 0
+    if isinstance(plan, MaskedPlan) and plan.sampling is not None:
+        sampled = plan.sampling.sampled[entry.slice] * np.min_scalar_type(entry.record_count).itemsize
+    return _PARTY_MB + codes + _SAMPLE_COPIES * sampled / 1e6
 
 
 def _curator(domain: Domain, records: int, traffic: Traffic, rows: int | None) -> RoleCost:

@@ -16,7 +16,7 @@ from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import RosterEntry
 from dpmosaic.curator.forecasting.costs import larger, role_costs, usual
 from dpmosaic.curator.forecasting.outlook import outlook
-from dpmosaic.curator.forecasting.traffic import masked_traffic
+from dpmosaic.curator.forecasting.traffic import Traffic, masked_traffic
 from dpmosaic.curator.measurers.planning import masked_sigma
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 
@@ -85,6 +85,26 @@ def test_a_curator_that_deals_takes_what_the_dealer_would():
     assert set(dealing) == {"party 1", "party 2", "curator"}
     more = dealing["curator"].cpu_s - apart["curator"].cpu_s
     assert 0.95 * apart["dealer"].cpu_s < more + 1.0 <= apart["dealer"].cpu_s + 1e-9
+
+
+def peak_of(plan):
+    """Memory of the first party."""
+    idle = [0] * len(plan.participants)
+    return role_costs(plan, Traffic(idle, idle))[0].peak_mb
+
+
+def test_a_sample_is_held_three_times_while_it_is_found():
+    plan = plan_of("1x2", 10**8)
+    whole, sampled = (peak_of(plan.with_sample(rows)) for rows in (10**8, 10**6))
+    assert sampled - whole == pytest.approx(3 * 4)
+
+
+def test_codes_take_as_many_bits_as_they_need_as_far_as_their_engine_has_room():
+    few, more, many, most = (peak_of(plan_of("4x1", 10**power)) for power in (6, 7, 9, 10))
+    bits = sum((size - 1).bit_length() for size in SIZES)
+    assert more - few == pytest.approx(9 / 4 * bits / 8)
+    assert many - few < 384
+    assert many == most
 
 
 def test_beyond_the_sample_only_counting_grows_with_the_records():
