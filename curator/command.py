@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ import typer
 
 from ..common.errors import DataError, MosaicError, PartyUnavailable, PolicyError
 from ..common.extras import require_extra
-from ..common.printable import printable
+from .checking_commands import preflight, verify
 from .console.command import console
 from .options import Settings, SpreadsheetSafe, parsed
 from .plan_command import plan
@@ -126,35 +125,7 @@ def listen(
 curator_commands.command()(plan)
 
 
-@curator_commands.command()
-def preflight(
-    plan: _PlanFile,
-    home: _Home = None,
-    settings: Settings = None,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object for each check.")
-    ] = False,
-) -> None:
-    """Check everything that could stop a release, and what all parties say to it; charges nothing."""
-    require_extra("curator")
-    from .forecasting.preflight import preflight as run_checks
-    from .parties.home import CuratorHome
-    from .releasing.plan import ReleasePlan
-
-    failed = 0
-    read = ReleasePlan.load(plan).with_settings(parsed(settings))
-    for line in run_checks(CuratorHome.open(home or plan.parent), read):
-        failed += not line.passed
-        if json_output:
-            typer.echo(json.dumps(asdict(line)))
-            continue
-        colour = None if line.passed else typer.colors.RED
-        typer.secho(
-            printable(f"{'ok  ' if line.passed else 'FIX'}  {line.about}: {line.what}: {line.finding}"),
-            fg=colour,
-        )
-    if failed:
-        raise typer.Exit(1)
+curator_commands.command()(preflight)
 
 
 @curator_commands.command()
@@ -275,27 +246,7 @@ def abandon(
     typer.echo("abandoned here and at every party and dealer")
 
 
-@curator_commands.command()
-def verify(
-    certificate: Annotated[Path, typer.Argument(help="The certificate of a release.")],
-    federation: Annotated[Path, typer.Option(help="File of all cards, whose identities were compared.")],
-) -> None:
-    """Verify a certificate and the published files beside it, offline, by the identities of the cards."""
-    require_extra("curator")
-    from ..common.card import FederationList, read_json
-    from .certificates.certificate import Certificate
-    from .certificates.verify import verify_certificate
-
-    failed = 0
-    for line in verify_certificate(
-        Certificate.load(certificate), FederationList.from_json(read_json(federation)), certificate.parent
-    ):
-        failed += not line.passed
-        colour = None if line.passed else typer.colors.RED
-        shown_line = f"{'ok    ' if line.passed else 'FAILED'}  {line.what}: {line.finding}"
-        typer.secho(printable(shown_line), fg=colour)
-    if failed:
-        raise typer.Exit(1)
+curator_commands.command()(verify)
 
 
 def _forecast(plan: ReleasePlan, home: CuratorHome, link_mib_s: float, json_output: bool) -> None:

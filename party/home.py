@@ -37,9 +37,10 @@ class PartyHome(Home):
 
     def serve(self) -> Serve:
         """How the daemon is reached."""
-        from .policy_file import Settings
+        from .policy_form import FORM
+        from .toml_file import Serve, read_toml
 
-        return Settings.load(self.folder).serve
+        return Serve.of(read_toml(self.folder / POLICY, FORM, PARTY))
 
     def opened(self) -> AbstractContextManager[Opened]:
         """The party, after its rows are read."""

@@ -50,8 +50,8 @@ class Reading:
     """
 
     codes: NDArray[np.int64]
-    counted: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
-    refused: Mapping[str, tuple[NDArray[np.bool_], str]] = field(default_factory=dict)
+    counted: Mapping[str, NDArray[np.bool]] = field(default_factory=dict)
+    refused: Mapping[str, tuple[NDArray[np.bool], str]] = field(default_factory=dict)
 
 
 class Attribute(ABC):

@@ -1,0 +1,69 @@
+"""The commands `dpmosaic curator preflight` and `verify`: one line for each check, status 1 if one failed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..common.extras import require_extra
+from ..common.printable import printable
+from .options import Settings, parsed
+
+
+def preflight(
+    plan: Annotated[Path, typer.Argument(help="The plan, a TOML file.")],
+    home: Annotated[
+        Path | None, typer.Option(help="The curator's folder; the plan's folder by default.")
+    ] = None,
+    settings: Settings = None,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object for each check.")
+    ] = False,
+) -> None:
+    """Check everything that could stop a release, and what all parties say to it; charges nothing."""
+    require_extra("curator")
+    from .forecasting.preflight import preflight as run_checks
+    from .parties.home import CuratorHome
+    from .releasing.plan import ReleasePlan
+
+    read = ReleasePlan.load(plan).with_settings(parsed(settings))
+    checks = run_checks(CuratorHome.open(home or plan.parent), read)
+    if json_output:
+        _print_lines(((one.passed, json.dumps(asdict(one))) for one in checks), coloured=False)
+    else:
+        _print_lines(
+            (one.passed, f"{'ok  ' if one.passed else 'FIX'}  {one.about}: {one.what}: {one.finding}")
+            for one in checks
+        )
+
+
+def verify(
+    certificate: Annotated[Path, typer.Argument(help="The certificate of a release.")],
+    federation: Annotated[Path, typer.Option(help="File of all cards, whose identities were compared.")],
+) -> None:
+    """Verify a certificate and the published files beside it, offline, by the identities of the cards."""
+    require_extra("curator")
+    from ..common.card import FederationList, read_json
+    from .certificates.certificate import Certificate
+    from .certificates.verify import verify_certificate
+
+    listed = FederationList.from_json(read_json(federation))
+    checks = verify_certificate(Certificate.load(certificate), listed, certificate.parent)
+    _print_lines(
+        (one.passed, f"{'ok    ' if one.passed else 'FAILED'}  {one.what}: {one.finding}") for one in checks
+    )
+
+
+def _print_lines(checks: Iterable[tuple[bool, str]], *, coloured: bool = True) -> None:
+    """Prints the line of each check when it is known; ends with status 1 if one failed."""
+    failed = False
+    for passed, line in checks:
+        failed = failed or not passed
+        typer.secho(printable(line), fg=typer.colors.RED if coloured and not passed else None)
+    if failed:
+        raise typer.Exit(1)
