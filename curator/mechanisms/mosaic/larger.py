@@ -233,7 +233,9 @@ class Larger:
     def _error_of_parts(self, clique: Clique) -> float:
         """Expected L1 error of the smaller interactions, in records, as far as groups show it."""
         groups = dict(zip(clique, self.groups[clique] or ((),) * len(clique), strict=True))
-        squares = sum(self._known.one_way_error(name, of) ** 2 for name, of in groups.items())
+        squares = 0.0
+        if len(clique) == 2:  # One-way errors hardly show in larger interactions beside those of pairs.
+            squares = sum(self._known.one_way_error(name, of) ** 2 for name, of in groups.items())
         for size in range(2, len(clique)):
             for part in itertools.combinations(clique, size):
                 effect = self.effects.get(part) or self._known.effects.get(part)
