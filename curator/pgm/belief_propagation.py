@@ -479,7 +479,10 @@ def write_belief(layout: Layout, work: Workspace, place: int, belief: Array) -> 
     clique = layout.cliques[place]
     outer, middle, run = clique.outer, clique.middle, clique.run
     if clique.rows > 0:
-        belief[0, 0, 0, :] = work.tables[clique.whole :][: clique.rows * clique.columns]
+        # To assign an array would compile the text of an error, which takes seconds.
+        whole, line = work.tables[clique.whole :], belief[0, 0, 0]
+        for i in range(clique.rows * clique.columns):
+            line[i] = whole[i]
     for row in range(clique.batch * outer):
         wide = work.tables[clique.wide + row * run :][:run]
         for column in range(middle):
