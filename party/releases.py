@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
@@ -78,9 +79,8 @@ class Releases(Generic[Active]):
         """Removes the keys, openings and shares of all releases that are closed in the ledger."""
         with self._lock:
             closed = self._active.keys() - self._ledger.open_releases()
-            for release_id in closed:
-                del self._active[release_id]
-        if closed:
+            dropped = [weakref.ref(self._active.pop(release_id)) for release_id in closed]
+        if any(one() is not None for one in dropped):
             # An error that was raised holds, in a cycle, what it passed through: openings and codes on disk.
             gc.collect()
 
