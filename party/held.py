@@ -60,7 +60,7 @@ def bytes_on_disk(rows: HeldRows, plan: MaskedPlan, number: int) -> int:
         plan: plan of the release.
         number: of the party's slice.
     """
-    if isinstance(rows, Table):
+    if not isinstance(rows, CountedRows):
         return 0
     domain, records = rows.connection.domain, plan.records(number)
     if plan.alignment is not None:

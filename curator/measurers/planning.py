@@ -19,7 +19,7 @@ from .measurer import Observer
 from .size import NoisySize
 
 LARGEST = 3
-"""Times the number of records: bounds all counts, and all distances to a rounded reference."""
+"""All counts, and all distances to a rounded reference, are at most this times the number of records."""
 
 _LEAST_PARTIES = 3
 """With so many parties, all evaluators of scores are parties; with two, evaluator 0 is the first dealer."""

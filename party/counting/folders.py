@@ -9,6 +9,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -31,7 +32,7 @@ class PrivateFolder:
         place = Path(tempfile.gettempdir()) if parent is None else parent
         with _locked(place, fcntl.LOCK_SH):
             self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
-            lock = (self.path / _LOCK).open("wb")
+            lock = open(self.path / _LOCK, "wb", opener=partial(os.open, mode=0o600))
             fcntl.flock(lock, fcntl.LOCK_EX)
         self._delete = weakref.finalize(self, _deleted, self.path, lock)
 

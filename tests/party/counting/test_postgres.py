@@ -78,7 +78,7 @@ class TestPostgreSQL(CountingContract):
         self.opened.append(rows)
         assert rows.marginal(("code",)).tolist() == encoded(PEOPLE, people()).marginal(("code",)).tolist()
         with pytest.raises(DataError, match="order_by"):
-            rows.loaded()
+            rows.cell_codes(("code",), 0, 1)
         with psycopg.connect(self.connection, autocommit=True) as made:
             made.execute("UPDATE people SET code = 3 - code WHERE place = 7")
         with pytest.raises(DataError, match="rows changed"):
@@ -139,7 +139,7 @@ class TestCopies:
         assert list(tmp_path.iterdir()) == []
         asked = len(statements)
         found = release.project(PEOPLE.names).marginals(self.CLIQUES[1:])
-        assert [path.stat().st_mode & 0o077 for path in tmp_path.rglob("*")] == [0, 0]
+        assert [path.stat().st_mode & 0o077 for path in tmp_path.rglob("*")] == [0, 0, 0]
         theirs = encoded(PEOPLE, people()).marginals(self.CLIQUES[1:])
         assert [ours.tolist() for ours in found] == [counts.tolist() for counts in theirs]
         release.marginal(("age", "code"))
