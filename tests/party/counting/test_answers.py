@@ -112,7 +112,7 @@ def test_a_query_is_not_charged_while_the_engine_cannot_be_reached(held, ledger)
 def test_a_share_is_not_charged_if_the_engine_is_too_slow_or_the_release_ends(held, ledgers):
     measurer = release("4x1", held=held)
     for rows in held.made:
-        rows.connection._timeout_s = 0.5
+        rows.connection.timeout_s = 0.5
     held.slow = lambda: None
     with pytest.raises(PolicyError, match="longer than timeout_s"):
         measurer.measure([Query(("a",), SMALL, "s")])
@@ -129,10 +129,10 @@ def test_a_count_ends_with_its_release(held, ledger):
 def test_a_query_that_failed_after_its_charge_is_repeated_without_another(held, ledger):
     party = opened(held(TABLE), ledger)
     (rows,) = held.made
-    rows.connection._timeout_s, held.slow = 0.3, lambda: None
+    rows.connection.timeout_s, held.slow = 0.3, lambda: None
     with pytest.raises(PolicyError, match="longer than timeout_s"):
         party.answer(QUERY)
-    rows.connection._timeout_s, held.slow = 60.0, None
+    rows.connection.timeout_s, held.slow = 60.0, None
     spent = ledger.spent(RELEASE_ID)
     assert np.isfinite(asked(party, QUERY)).all()
     assert ledger.spent(RELEASE_ID) == spent > 0
