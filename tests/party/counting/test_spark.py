@@ -75,7 +75,12 @@ def test_spark_keeps_the_contract(session):
     contract = OverSpark(session)
     for name, test in inspect.getmembers(contract, inspect.ismethod):
         if name.startswith("test_"):
-            several = "value" in inspect.signature(test).parameters
-            for arguments in [{"value": value} for value in (None, 4, -1)] if several else [{}]:
+            for arguments in _arguments(test):
                 test(**arguments)
                 contract.close()
+
+
+def _arguments(test):
+    """Those that a test is run with, as pytest runs it."""
+    marks = getattr(test, "pytestmark", [])
+    return [{mark.args[0]: value} for mark in marks for value in mark.args[1]] or [{}]
