@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import math
 import threading
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -25,7 +26,22 @@ _KEPT = 2
 """Ranges in memory: of one reader, and of another beside it."""
 
 
-class PlacedTable:
+class _Placed(ABC):
+    """Rows at positions that count one marginal after the other."""
+
+    @abstractmethod
+    def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
+        """See `PlacedTable.marginal`."""
+
+    def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
+        """See `Rows`."""
+        asked = list(cliques)
+        return [
+            self.marginal(clique, of) for clique, of in zip(asked, groups or [()] * len(asked), strict=True)
+        ]
+
+
+class PlacedTable(_Placed):
     """A row at every position: of the party, or where it has none, of zeros or of the value `absent`.
 
     Memory: the table, and 4 bytes per position.
@@ -84,15 +100,8 @@ class PlacedTable:
             counts[-1] = 0
         return counts
 
-    def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
-        """See `Rows`."""
-        asked = list(cliques)
-        return [
-            self.marginal(clique, of) for clique, of in zip(asked, groups or [()] * len(asked), strict=True)
-        ]
 
-
-class PlacedRows:
+class PlacedRows(_Placed):
     """As `PlacedTable`, of rows that an engine holds: their codes are on disk, by ranges of positions.
 
     Thread-safe. Memory: two ranges. Codes are written when they are first asked for.
@@ -144,13 +153,6 @@ class PlacedRows:
         if self._absent:
             counts[-1] = 0
         return counts
-
-    def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
-        """See `Rows`."""
-        asked = list(cliques)
-        return [
-            self.marginal(clique, of) for clique, of in zip(asked, groups or [()] * len(asked), strict=True)
-        ]
 
     @cached_property
     def _spool(self) -> PlacedSpool:
