@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from typing import Any
 
+from dask.sizeof import sizeof
 from distributed import Client
 from distributed.scheduler import KilledWorker
 
@@ -16,6 +20,9 @@ LOST = (KilledWorker, OSError)
 """What a call raises if its worker ended, or the scheduler cannot be reached."""
 
 _CONNECT_S = "30s"
+
+_LARGE_BYTES = 1 << 20
+"""Arguments of so many bytes are sent apart from the call."""
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """Settings of `mallopt`."""
@@ -31,8 +38,8 @@ def connect(address: str) -> Pool:
         address: of the scheduler, checked by `Workers.cluster`.
 
     Raises:
-        DataError: a worker has another version of dpmosaic, or there is none.
-        PartyUnavailable: the scheduler does not answer.
+        DataError: a worker has another version of dpmosaic.
+        PartyUnavailable: the scheduler does not answer, or has no workers.
     """
     try:
         client = Client(address, timeout=_CONNECT_S, set_as_default=False, name="dpmosaic")
@@ -41,17 +48,44 @@ def connect(address: str) -> Pool:
             "the scheduler of the cluster does not answer; start it, or fix its address"
         ) from cause
     try:
-        versions = client.run(_prepare)
-        if not versions or set(versions.values()) != {__version__}:
+        client.wait_for_workers(1, timeout=_CONNECT_S)
+        if set(client.run(_prepare).values()) != {__version__}:
             raise DataError(
-                f"expected workers of the cluster with dpmosaic {__version__}, found none or others; install "
-                "it on all of them"
+                f"expected workers of the cluster with dpmosaic {__version__}, found others; install it on "
+                "all of them"
             )
+    except TimeoutError as cause:
+        client.close()
+        raise PartyUnavailable("the cluster has no workers; start them, or fix its address") from cause
     except BaseException:
         client.close()
         raise
     threads = sum(client.nthreads().values())
-    return Pool(client.get_executor(), threads, client.close)
+    return Pool(_Direct(client), threads, client.close)
+
+
+class _Direct(Executor):
+    """Runs calls; large arguments go straight to a worker, with the call they would pass the scheduler."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._executor: Executor = client.get_executor()
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        """See `Executor.submit`."""
+        if sizeof(arguments) < _LARGE_BYTES:
+            return self._executor.submit(function, *arguments, **named)
+        try:
+            [sent] = self._client.scatter([arguments], direct=True, hash=False)
+        except LOST as cause:
+            failed: Future[Any] = Future()
+            failed.set_exception(cause)
+            return failed
+        return self._executor.submit(_called, function, sent, **named)
+
+
+def _called(function: Callable[..., Any], arguments: tuple[Any, ...], **named: Any) -> Any:
+    return function(*arguments, **named)
 
 
 def _prepare() -> str:

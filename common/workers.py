@@ -68,14 +68,18 @@ class Workers:
     Args:
         begin: begins a pool; None to work on the calling thread alone.
         lost: what a call raises if its worker ended.
+        remote: whether arguments are sent to other processes.
     """
 
     def __init__(
         self,
         begin: Callable[[], Pool] | None = None,
         lost: tuple[type[BaseException], ...] = (),
+        *,
+        remote: bool = False,
     ) -> None:
         self._begin = begin
+        self._remote = remote
         self._lost: tuple[type[BaseException], ...] = (*lost, CancelledError)
         self._lock = threading.Lock()
         self._pool: Pool | None = None
@@ -108,7 +112,7 @@ class Workers:
         require_extra("cluster")
         from .cluster import LOST, connect
 
-        return cls(lambda: connect(address), LOST)
+        return cls(lambda: connect(address), LOST, remote=True)
 
     def map(
         self,
@@ -116,6 +120,8 @@ class Workers:
         pieces: Iterable[tuple[Any, ...]],
         records: int,
         spent: Callable[[float], None] = lambda seconds: None,
+        *,
+        here: bool = False,
     ) -> Iterator[Result]:
         """The results of a function of the arguments of each piece, in order.
 
@@ -126,18 +132,19 @@ class Workers:
             pieces: arguments of each piece of work; read as they are needed.
             records: number of rows of all of them.
             spent: called with the seconds that another thread computed for each piece.
+            here: whether to send nothing: the work takes less time than sending its arguments.
 
         Raises:
             PartyUnavailable: workers ended, or could not be reached, again and again.
         """
-        if self._begin is None or records < MANY_RECORDS:
+        if self._begin is None or records < MANY_RECORDS or (here and self._remote):
             yield from itertools.starmap(function, pieces)
             return
         waiting = iter(pieces)
         pool, under_way, failures = self._begun(None), deque[tuple[tuple[Any, ...], Future[Any]]](), 0
         try:
             while True:
-                for piece in itertools.islice(waiting, 2 * pool.workers - len(under_way)):
+                for piece in itertools.islice(waiting, max(0, 2 * pool.workers - len(under_way))):
                     under_way.append((piece, pool.executor.submit(_timed, function, piece)))
                 if not under_way:
                     return

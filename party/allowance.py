@@ -107,15 +107,20 @@ class Processors:
             del self._running.began
 
     def map(
-        self, function: Callable[..., Result], pieces: Iterable[tuple[Any, ...]], records: int
+        self,
+        function: Callable[..., Result],
+        pieces: Iterable[tuple[Any, ...]],
+        records: int,
+        *,
+        here: bool = False,
     ) -> Iterator[Result]:
-        """See `RangeMap`: on the workers, whose seconds count.
+        """See `Workers.map`: on the workers, whose seconds count.
 
         Raises:
             PolicyError: see `check`.
             PartyUnavailable: see `Workers.map`.
         """
-        for result in self._workers.map(function, pieces, records, self._add):
+        for result in self._workers.map(function, pieces, records, self._add, here=here):
             yield result
             self.check()
 

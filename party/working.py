@@ -24,7 +24,7 @@ TEMPLATE = """\
 [workers]
 # Products of many rows are computed by threads, one for each of this machine's processors, or by
 # threads = 2
-# or on a Dask cluster of this institution alone, since its workers see keys and codes of rows:
+# or on a Dask cluster of this institution alone, since its workers see keys that hide rows:
 # scheduler = "tls://host:8786"  # needs pip install 'dpmosaic[cluster]', here and there
 """
 

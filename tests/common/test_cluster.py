@@ -2,12 +2,13 @@
 
 import os
 
+import numpy as np
 import pytest
 
 from dpmosaic.common import workers as workers_module
 from dpmosaic.common.errors import DataError, PartyUnavailable
 from dpmosaic.common.workers import MANY_RECORDS, Workers
-from support.ranges import check_the_same, killed_once, refusing
+from support.ranges import check_the_same, killed_once, refusing, summed
 
 distributed = pytest.importorskip("distributed")
 
@@ -18,7 +19,7 @@ from dpmosaic.common import cluster as cluster_module  # noqa: E402
 def address():
     """The address of a scheduler with two processes."""
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1"
     ) as cluster:
         yield cluster.scheduler_address
 
@@ -34,6 +35,23 @@ def test_a_cluster_gives_the_same_words_as_the_calling_thread(workers):
     check_the_same(workers)
     assert os.getpid() not in set(workers.map(os.getpid, [()] * 4, MANY_RECORDS))
     assert list(workers.map(os.getpid, [()], MANY_RECORDS - 1)) == [os.getpid()]
+
+
+@pytest.mark.parametrize("words", [1, 1 << 18])
+def test_arguments_of_any_size_come_to_a_worker(workers, words):
+    blocks = [np.full(words, number) for number in range(6)]
+    found = list(workers.map(summed, [(block,) for block in blocks], MANY_RECORDS))
+    assert [total for total, _ in found] == [words * number for number in range(6)]
+    assert os.getpid() not in {process for _, process in found}
+
+
+def test_a_worker_that_ends_before_large_arguments_come_is_replaced(workers, tmp_path):
+    pieces = [(tmp_path / "killed", np.zeros(1 << 18))] * 6
+    assert len(list(workers.map(killed_once, pieces, MANY_RECORDS))) == 6
+
+
+def test_what_is_to_stay_here_is_not_sent(workers):
+    assert list(workers.map(os.getpid, [()] * 2, MANY_RECORDS, here=True)) == [os.getpid()] * 2
 
 
 def test_work_of_a_worker_that_was_killed_is_done_by_another(workers, tmp_path):
@@ -59,6 +77,16 @@ def test_a_scheduler_that_does_not_answer_is_not_available(monkeypatch):
     made = Workers.cluster("tcp://127.0.0.1:1")
     with pytest.raises(PartyUnavailable, match="the scheduler of the cluster does not answer"):
         list(made.map(abs, [(1,)], MANY_RECORDS))
+
+
+def test_a_scheduler_without_workers_is_not_available(monkeypatch):
+    monkeypatch.setattr(cluster_module, "_CONNECT_S", "1s")
+    with distributed.LocalCluster(
+        n_workers=0, processes=True, dashboard_address=":0", host="127.0.0.1"
+    ) as empty:
+        made = Workers.cluster(empty.scheduler_address)
+        with pytest.raises(PartyUnavailable, match="the cluster has no workers"):
+            list(made.map(abs, [(1,)], MANY_RECORDS))
 
 
 def test_without_the_extra_a_sentence_names_it(monkeypatch):

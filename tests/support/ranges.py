@@ -48,8 +48,13 @@ def check_the_same(workers):
         assert len(found) == len(expected) == 7
 
 
-def killed_once(path):
-    """Ends the process that comes first."""
+def summed(block):
+    """The sum of an array, and the process that found it."""
+    return int(block.sum()), os.getpid()
+
+
+def killed_once(path, block=None):
+    """Ends the process that comes first; the block is only sent."""
     try:
         path.touch(exist_ok=False)
     except FileExistsError:

@@ -439,7 +439,8 @@ class MaskedSession:
             (at, [(self._codes(right, start, rows), n) for right, n in zip(rights, cells, strict=True)])
             for start, at in zip(itertools.count(0, rows), opened, strict=False)
         )
-        for found in self.processors.map(right_range, pieces, self._multiplied.record_count):
+        # Sums by code take less than sending the openings to a cluster, and the codes stay here.
+        for found in self.processors.map(right_range, pieces, self._multiplied.record_count, here=True):
             for total, product in zip(totals, found, strict=True):
                 total += product
         for right, total in zip(rights, totals, strict=True):
