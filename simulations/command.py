@@ -115,9 +115,9 @@ def simulate(
     from ..common.privacy.budget import Budget
     from ..common.privacy.cost import Adjacency
     from ..curator.certificates.checking import process_for_checks
-    from ..curator.mechanisms.mosaic.rehearsal import compiling_beside
     from ..curator.certificates.verify import BINS
     from ..curator.mechanisms.catalogue import mechanism_named
+    from ..curator.mechanisms.mosaic.rehearsal import compiling_beside
     from ..curator.releasing import outputs as files
     from ..curator.releasing.progress import progress_bar
     from ..party.sources.source import FileSource

@@ -18,6 +18,8 @@ _PATIENCE = 120.0
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+# Its stubs lack some of its options.
+_njit: Any = numba.njit
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
@@ -34,7 +36,7 @@ def compiled(function: F) -> F:
     this cache compile a function once: the others wait. It is compiled again when its own file changes:
     functions that call each other belong in one file.
     """
-    dispatcher = numba.njit(**_OPTIONS)(function)
+    dispatcher = _njit(**_OPTIONS)(function)
     # Without a writable folder there is no cache.
     with suppress(RuntimeError):
         dispatcher._cache = _OneAtATime(function)
@@ -43,10 +45,10 @@ def compiled(function: F) -> F:
 
 def compiled_part(function: F) -> F:
     """Compile a function that only compiled functions call: without an entry from Python, in less time."""
-    return cast(F, numba.njit(no_cpython_wrapper=True, **_OPTIONS)(function))
+    return cast(F, _njit(no_cpython_wrapper=True, **_OPTIONS)(function))
 
 
-class _OneAtATime(FunctionCache):  # type: ignore[misc]
+class _OneAtATime(FunctionCache):
     """A function's cache on disk, whose lock is held from a miss to the end of the compilation.
 
     If the process ends before, the lock is released.

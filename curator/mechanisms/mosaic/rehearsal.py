@@ -64,7 +64,7 @@ def compiling_beside() -> Iterator[None]:
             listener.stop()
 
 
-class _Starter(event.Listener):  # type: ignore[misc]
+class _Starter(event.Listener):
     """Starts the other process at the first compilation."""
 
     def __init__(self) -> None:

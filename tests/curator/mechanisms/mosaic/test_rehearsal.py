@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 from numba.core import event
 
@@ -32,7 +34,7 @@ def test_a_rehearsal_runs_every_kernel_except_the_search_for_orders(monkeypatch:
 def test_the_first_compilation_starts_another_process_where_there_is_a_second_core(
     cores: int, started: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    processes = []
+    processes: list[object] = []
 
     class Process:
         def __init__(self, **_: object) -> None:
@@ -44,11 +46,8 @@ def test_the_first_compilation_starts_another_process_where_there_is_a_second_co
         def terminate(self) -> None:
             processes.append(None)
 
-    class Spawning:
-        Process = Process
-
     monkeypatch.setattr(rehearsal, "cores", lambda: cores)
-    monkeypatch.setattr(rehearsal.multiprocessing, "get_context", lambda _: Spawning)
+    monkeypatch.setattr(rehearsal.multiprocessing, "get_context", lambda _: SimpleNamespace(Process=Process))
     with compiling_beside():
         assert not processes
         for _ in range(2):
