@@ -117,6 +117,7 @@ def simulate(
     from ..curator.certificates.checking import process_for_checks
     from ..curator.certificates.verify import BINS
     from ..curator.mechanisms.catalogue import mechanism_named
+    from ..curator.mechanisms.mosaic.rehearsal import compiling_beside
     from ..curator.releasing import outputs as files
     from ..curator.releasing.progress import progress_bar
     from ..party.sources.source import FileSource
@@ -165,7 +166,7 @@ def simulate(
     if out is None:
         raise DataError("expected --out, the folder for the results, or --dry-run; got neither")
     files.check_folder(out, ["metrics.json", BINS])
-    with process_for_checks() as checks, progress_bar(_STDERR) as report:
+    with process_for_checks() as checks, compiling_beside(), progress_bar(_STDERR) as report:
         result = run(
             coded,
             **asked,

@@ -50,9 +50,9 @@ def synthesize(
 ) -> None:
     """Release a synthetic table from one file, with differential privacy."""
     require_extra("curator")
-    from ..curator.analysis.copies import check_count, check_new, write_copies
     from ..curator.certificates.checking import process_for_checks
     from ..curator.certificates.verify import BINS
+    from ..curator.mechanisms.mosaic.rehearsal import compiling_beside
     from ..curator.releasing import outputs as files
     from .schemas import DomainWarning
     from .synthesize import synthesize as run
@@ -60,9 +60,11 @@ def synthesize(
     table_file = TableFile(table_format, spreadsheet_safe)
     files.check_folder(out, [BINS])
     if copies is not None:
+        from ..curator.analysis.copies import check_count, check_new, write_copies
+
         check_count(copies)
         check_new(out / COPIES)
-    with process_for_checks() as checks, warnings.catch_warnings(record=True) as advice:
+    with process_for_checks() as checks, compiling_beside(), warnings.catch_warnings(record=True) as advice:
         warnings.simplefilter("always", DomainWarning)
         release = run(
             data,

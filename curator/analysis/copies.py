@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Clique, Domain
@@ -195,7 +195,7 @@ def combine(estimates: ArrayLike, variances: ArrayLike | None = None, level: flo
     share = np.divide(inside, between, out=np.full_like(between, np.inf), where=between > 0)
     freedom = (m - 1) * (1 + share) ** 2
     error = np.sqrt(between + inside)
-    half = student.ppf((1 + level) / 2, freedom) * error
+    half = stdtrit(freedom, (1 + level) / 2) * error
     estimate = found.mean(axis=0)
     return Combined(estimate, estimate - half, estimate + half, error, freedom)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import ndtri
 
 from ...common.errors import DataError
 
@@ -28,7 +28,7 @@ def quantile_of(level: float) -> float:
     """
     if not 0 < level < 1:
         raise DataError(f"expected a level between 0 and 1, such as 0.95, got {level}; fix the level")
-    return float(stats.norm.ppf((1 + level) / 2))
+    return float(ndtri((1 + level) / 2))
 
 
 def wald(estimates: Array, variances: Array, level: float) -> tuple[Array, Array]:

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiled import compiled
-from .layout import CONSTANT, CONTIGUOUS, GATHERED, Integers, Layout, Records, Sizes
+from .compiled import compiled, compiled_part
+from .layout import CONSTANT, CONTIGUOUS, Integers, Layout, Records, Sizes
 
 Array = NDArray[np.float64]
 
@@ -60,7 +60,7 @@ class Workspace(NamedTuple):
         return cls(*(np.zeros(length) for length in lengths))
 
 
-@compiled
+@compiled_part
 def exponential(value: float) -> float:
     """The exponential of a value from -708 to 708, relative error 2e-15; vectorised, unlike the library's."""
     whole = math.floor(value * 1.4426950408889634 + 0.5)
@@ -81,7 +81,7 @@ def exponential(value: float) -> float:
     return series * np.int64((np.int64(whole) + 1023) << 52).view(np.float64)
 
 
-@compiled
+@compiled_part
 def logarithm(value: float) -> float:
     """Natural logarithm of a normal positive number, error 1e-15; vectorised, unlike the library's."""
     bits = np.float64(value).view(np.int64)
@@ -128,8 +128,10 @@ def pass_messages(layout: Layout, work: Workspace, total: float) -> float:
             _build(clique, sources, steps, maps, logs, tables, peaks, shared)
         else:
             _prepare(clique, sources, maps, logs, tables, peaks)
-            _sum_to(clique, 0, tables, gathered)
-            _scatter(clique, 0, clique.row, clique.column, GATHERED, maps, gathered, shared)
+            # A literal argument would compile the callee once more.
+            for table in range(1):
+                _sum_to(clique, table, tables, gathered)
+                _scatter(clique, table, clique.row, clique.column, clique.kind, maps, gathered, shared)
         for cell in range(len(message)):
             message[cell] = peaks[cell] + logarithm(shared[cell])
         if len(message) == 1:
@@ -166,7 +168,7 @@ def pass_messages(layout: Layout, work: Workspace, total: float) -> float:
     return log_partition
 
 
-@compiled
+@compiled_part
 def _add(cells: Array, along: Integers, kind: int, line: Array) -> None:
     """Add the cells of a source to a row of a table."""
     if kind == CONTIGUOUS:
@@ -181,7 +183,7 @@ def _add(cells: Array, along: Integers, kind: int, line: Array) -> None:
             line[i] += cells[along[i]]
 
 
-@compiled
+@compiled_part
 def _add_back(line: Array, along: Integers, kind: int, cells: Array) -> None:
     """Add a row of a table to the cells of a source."""
     if kind == CONTIGUOUS:
@@ -197,7 +199,7 @@ def _add_back(line: Array, along: Integers, kind: int, cells: Array) -> None:
             cells[along[i]] += line[i]
 
 
-@compiled
+@compiled_part
 def _build(
     clique: Any,
     sources: Records,
@@ -248,7 +250,7 @@ def _build(
         _add_back(line, across, clique.kind, shared[maps[clique.row + row] :])
 
 
-@compiled
+@compiled_part
 def _take_apart(
     clique: Any,
     sources: Records,
@@ -285,7 +287,7 @@ def _take_apart(
             _add_back(line, along, step.kind, sums[step.cells + maps[step.row + row] :])
 
 
-@compiled
+@compiled_part
 def _extent(clique: Any, table: int) -> tuple[int, int, int]:
     """Offset of a table of a clique, its rows and its columns."""
     if table == 0:
@@ -295,7 +297,7 @@ def _extent(clique: Any, table: int) -> tuple[int, int, int]:
     return clique.narrow, clique.batch * clique.middle, clique.run
 
 
-@compiled
+@compiled_part
 def _prepare(clique: Any, sources: Records, maps: Integers, logs: Array, tables: Array, peaks: Array) -> None:
     """The tables of a clique from the logarithms of its factors."""
     split = clique.middle > 1
@@ -335,7 +337,7 @@ def _prepare(clique: Any, sources: Records, maps: Integers, logs: Array, tables:
         scales[at] = exponential(max(scales[at], _LEAST))
 
 
-@compiled
+@compiled_part
 def _exponentiate(line: Array) -> float:
     """Replace a row by its exponentials over the largest; returns the logarithm of that."""
     peak = line[0]
@@ -346,7 +348,7 @@ def _exponentiate(line: Array) -> float:
     return float(peak)
 
 
-@compiled
+@compiled_part
 def _sum_to(clique: Any, table: int, tables: Array, gathered: Array) -> None:
     """Sum a clique to the cells of one of its tables."""
     outer, middle, run = clique.outer, clique.middle, clique.run
@@ -365,15 +367,22 @@ def _sum_to(clique: Any, table: int, tables: Array, gathered: Array) -> None:
             narrow = tables[clique.narrow + batch * middle * run :][: middle * run]
             if table == 0:
                 _dots(scales, wide, narrow, gathered[batch * outer * middle :], outer, middle, run)
-            elif table == 1:
-                _combine(wide, scales, middle, 1, narrow, gathered[batch * outer * run :], outer, middle, run)
             else:
-                _combine(
-                    narrow, scales, 1, middle, wide, gathered[batch * middle * run :], middle, outer, run
-                )
+                own, lines, rows, count, row_stride, column_stride = wide, narrow, outer, middle, middle, 1
+                if table == 2:
+                    own, lines, rows, count, row_stride, column_stride = (
+                        narrow,
+                        wide,
+                        middle,
+                        outer,
+                        1,
+                        middle,
+                    )
+                target = gathered[batch * rows * run :]
+                _combine(own, scales, row_stride, column_stride, lines, target, rows, count, run)
 
 
-@compiled
+@compiled_part
 def _dots(
     scales: Array, left: Array, right: Array, target: Array, rows: int, columns: int, length: int
 ) -> None:
@@ -407,7 +416,7 @@ def _dots(
             column += 1
 
 
-@compiled
+@compiled_part
 def _combine(
     table: Array,
     weights: Array,
@@ -445,7 +454,7 @@ def _combine(
             out[i] *= own[i]
 
 
-@compiled
+@compiled_part
 def _scatter(
     clique: Any,
     table: int,
@@ -463,7 +472,7 @@ def _scatter(
         _add_back(gathered[row * columns :][:columns], along, kind, cells[maps[row_map + row] :])
 
 
-@compiled
+@compiled_part
 def _multiply(clique: Any, maps: Integers, ratios: Array, tables: Array) -> None:
     """Multiply S by a number for each cell of the separator."""
     along = maps[clique.column :]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import ModelError
-from .compiled import compiled
+from .compiled import compiled, compiled_part
 from .loss import QuadraticLoss, dot
 from .oracle import MarginalOracle
 
@@ -256,7 +256,7 @@ def _direction(
     return found
 
 
-@compiled
+@compiled_part
 def _dot(left: Array, right: Array) -> float:
     total = 0.0
     for i in range(len(left)):

@@ -57,7 +57,8 @@ class MarginalOracle:
                 "expected finite potentials; check the measurements for extreme values or scales"
             )
         self._work.logs[: self._cells] = potentials
-        log_partition = pass_messages(self._layout, self._work, self.total)
+        # A whole number would compile it once more.
+        log_partition = pass_messages(self._layout, self._work, float(self.total))
         self.evaluations += 1
         return self._work.sums[: self._cells].copy(), log_partition
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiled import compiled
+from .compiled import compiled, compiled_part
 
 Words = NDArray[np.uint64]
 _Floats = NDArray[np.float64]
@@ -54,16 +54,16 @@ def search_orders(
         The number of cliques that were searched.
     """
     count = len(base)
-    graph, rest = np.empty_like(base), np.empty_like(base)
+    graph, rest = np.empty(base.shape, np.uint64), np.empty(base.shape, np.uint64)
     vertices = np.empty(count, np.int64)
     first_core, first_vertices, first_order = graph, vertices, vertices
     first_cells, searched = np.inf, False
     for row in range(len(added)):
-        _join(base, added[row], graph)
-        _join(base, added[row], rest)
+        _join(base, added, row, graph)
+        _join(base, added, row, rest)
         done, cells = _eliminate_simplicial(rest, sizes, order, vertices)
         left = count - done
-        core = _compact(rest, vertices[:left])
+        core = _compact(rest, vertices, left)
         if (
             row > 0
             and (searched or cells + first_cells <= enough)
@@ -72,9 +72,15 @@ def search_orders(
             core_order = first_order
         else:
             core_order = np.empty(left, np.int64)
-            core_cells = _search(core, sizes[vertices[:left]], enough - cells, core_order)
+            core_sizes = np.empty(left, np.float64)
+            for i in range(left):
+                core_sizes[i] = sizes[vertices[i]]
+            core_cells = _search(core, core_sizes, enough - cells, core_order)
             if row == 0:
-                first_core, first_vertices, first_order = core, vertices.copy(), core_order
+                first_core, first_vertices, first_order = core, vertices, core_order
+                vertices = np.empty(count, np.int64)
+                for i in range(left):
+                    vertices[i] = first_vertices[i]
                 first_cells, searched = core_cells, cells + core_cells > enough
         for step in range(left):
             order[done + step] = vertices[core_order[step]]
@@ -84,19 +90,19 @@ def search_orders(
     return len(added)
 
 
-@compiled
-def _join(base: Words, clique: Words, graph: Words) -> None:
-    """Write the graph with edges between all vertices of the clique."""
+@compiled_part
+def _join(base: Words, added: Words, row: int, graph: Words) -> None:
+    """Write the graph with edges between all vertices of one of the cliques."""
     count, words = base.shape
     for v in range(count):
-        inside = _holds(clique, v)
+        inside = _holds(added, row, v)
         for a in range(words):
-            graph[v, a] = base[v, a] | clique[a] if inside else base[v, a]
+            graph[v, a] = base[v, a] | added[row, a] if inside else base[v, a]
         if inside:
             graph[v, v >> 6] &= ~(_ONE << (np.uint64(v) & _LAST))
 
 
-@compiled
+@compiled_part
 def _eliminate_simplicial(
     graph: Words, sizes: _Floats, order: _Integers, rest: _Integers
 ) -> tuple[int, float]:
@@ -107,22 +113,26 @@ def _eliminate_simplicial(
         `rest`, lowest first.
     """
     count, words = graph.shape
-    suspect, gone = np.ones(count, np.bool_), np.zeros(count, np.bool_)
-    waiting, waits = np.empty(count, np.int64), 0
+    suspect, gone = np.empty(count, np.int64), np.empty(count, np.int64)
+    for v in range(count):
+        suspect[v], gone[v] = 1, 0
+    waiting = np.empty(count + 1, np.int64)
+    waiting[count] = 0
     done, total = 0, 0.0
     vertex = count - 1
     while vertex >= 0:
         if not suspect[vertex]:
             vertex -= 1
             continue
-        suspect[vertex] = False
-        if gone[vertex] or _price(graph, vertex, sizes, 1) >= 0.0:
+        suspect[vertex] = 0
+        # Any price other than the first; a literal argument would compile the callee once more.
+        if gone[vertex] or _price(graph, vertex, sizes, count) >= 0.0:
             vertex -= 1
             continue
-        gone[vertex] = True
+        gone[vertex] = 1
         order[done] = vertex
         done += 1
-        cells, waits = _clique_cells(graph, vertex, sizes, waiting, waits)
+        cells = _clique_cells(graph, vertex, sizes, waiting)
         total += cells
         highest = vertex - 1
         for a in range(words):
@@ -131,7 +141,7 @@ def _eliminate_simplicial(
                 u = (a << 6) + _lowest(neighbours)
                 neighbours &= neighbours - _ONE
                 graph[u, vertex >> 6] &= ~(_ONE << (np.uint64(vertex) & _LAST))
-                suspect[u] = True
+                suspect[u] = 1
                 highest = max(highest, u)
         vertex = highest
     left = 0
@@ -142,15 +152,17 @@ def _eliminate_simplicial(
     return done, total
 
 
-@compiled
-def _compact(graph: Words, vertices: _Integers) -> Words:
-    """The subgraph of these vertices, which have all of the edges, renumbered."""
-    count, words = len(vertices), graph.shape[1]
-    number = np.zeros(len(graph), np.int64)
+@compiled_part
+def _compact(graph: Words, vertices: _Integers, count: int) -> Words:
+    """The subgraph of the first `count` of these vertices, which have all of the edges, renumbered."""
+    words = graph.shape[1]
+    number = np.empty(len(graph), np.int64)
     for i in range(count):
         number[vertices[i]] = i
-    part = np.zeros((count, max(1, (count + 63) >> 6)), np.uint64)
+    part = np.empty((count, max(1, (count + 63) >> 6)), np.uint64)
     for i in range(count):
+        for a in range(part.shape[1]):
+            part[i, a] = 0
         for a in range(words):
             neighbours = graph[vertices[i], a]
             while neighbours:
@@ -160,7 +172,7 @@ def _compact(graph: Words, vertices: _Integers) -> Words:
     return part
 
 
-@compiled
+@compiled_part
 def _same_core(one: Words, its_vertices: _Integers, other: Words, others: _Integers) -> bool:
     if len(one) != len(other):
         return False
@@ -173,7 +185,7 @@ def _same_core(one: Words, its_vertices: _Integers, other: Words, others: _Integ
     return True
 
 
-@compiled
+@compiled_part
 def _search(graph: Words, sizes: _Floats, enough: float, best_order: _Integers) -> float:
     """Eliminate greedily by each price, then with noise until `_PATIENCE` attempts in a row do not improve.
 
@@ -186,7 +198,9 @@ def _search(graph: Words, sizes: _Floats, enough: float, best_order: _Integers) 
     count = len(graph)
     if not count:
         return 0.0
-    order, noise, lucky = np.empty(count, np.int64), np.ones(count), np.ones(count)
+    order, noise, lucky = np.empty(count, np.int64), np.empty(count, np.float64), np.empty(count, np.float64)
+    for v in range(count):
+        noise[v] = lucky[v] = 1.0
     best, best_price = np.inf, 0
     for price in range(_PRICES):
         cells = _eliminate(graph, sizes, price, noise, best, order)
@@ -215,7 +229,7 @@ def _search(graph: Words, sizes: _Floats, enough: float, best_order: _Integers) 
     return best
 
 
-@compiled
+@compiled_part
 def _eliminate(
     original: Words, sizes: _Floats, price: int, noise: _Floats, limit: float, order: _Integers
 ) -> float:
@@ -225,10 +239,12 @@ def _eliminate(
         The cells of the maximal cliques; infinity once they reach the limit, if that is finite.
     """
     count = len(original)
-    graph, left = original.copy(), np.arange(count)
-    waiting, waits = np.empty(count, np.int64), 0
-    prices = np.empty(count)
+    graph, left = _copied(original), np.empty(count, np.int64)
+    waiting = np.empty(count + 1, np.int64)
+    waiting[count] = 0
+    prices = np.empty(count, np.float64)
     for v in range(count):
+        left[v] = v
         prices[v] = _price(graph, v, sizes, price) * noise[v]
     total = 0.0
     for step in range(count):
@@ -240,7 +256,7 @@ def _eliminate(
         for i in range(at, remaining - 1):
             left[i] = left[i + 1]
         order[step] = vertex
-        cells, waits = _clique_cells(graph, vertex, sizes, waiting, waits)
+        cells = _clique_cells(graph, vertex, sizes, waiting)
         total += cells
         if total >= limit and limit < np.inf:
             return np.inf
@@ -249,12 +265,12 @@ def _eliminate(
         adds_edges = prices[vertex] >= 0.0
         for i in range(remaining - 1):
             u = left[i]
-            if _holds(graph[vertex], u) or (adds_edges and _shares_two(graph, u, vertex)):
+            if _holds(graph, vertex, u) or (adds_edges and _shares_two(graph, u, vertex)):
                 prices[u] = _price(graph, u, sizes, price) * noise[u]
     return total
 
 
-@compiled
+@compiled_part
 def _price(graph: Words, vertex: int, sizes: _Floats, price: int) -> float:
     """Weighted fill x separator / size, separator, or separator / size; -1 where no edge would be added.
 
@@ -288,10 +304,8 @@ def _price(graph: Words, vertex: int, sizes: _Floats, price: int) -> float:
     return float(separator / sizes[vertex] * (fill if price == 0 else 1.0))
 
 
-@compiled
-def _clique_cells(
-    graph: Words, vertex: int, sizes: _Floats, waiting: _Integers, waits: int
-) -> tuple[float, int]:
+@compiled_part
+def _clique_cells(graph: Words, vertex: int, sizes: _Floats, waiting: _Integers) -> float:
     """The cells of the clique that a vertex makes, or 0 if an earlier one contains it.
 
     That is the case if and only if it is the set of all neighbours of an earlier vertex, of which this vertex
@@ -303,19 +317,19 @@ def _clique_cells(
         graph: rows of eliminated vertices hold their neighbours at that time.
         vertex: the next one.
         sizes: of all vertices.
-        waiting: eliminated vertices of whose neighbours none is eliminated yet; this vertex is added.
-        waits: their number.
+        waiting: eliminated vertices of whose neighbours none is eliminated yet, and in its last place their
+            number; this vertex is added.
     """
     words = graph.shape[1]
-    cells, kept = sizes[vertex], 0
+    cells, kept, last = sizes[vertex], 0, len(waiting) - 1
     for a in range(words):
         neighbours = graph[vertex, a]
         while neighbours:
             cells *= sizes[(a << 6) + _lowest(neighbours)]
             neighbours &= neighbours - _ONE
-    for i in range(waits):
+    for i in range(waiting[last]):
         u = waiting[i]
-        if not _holds(graph[u], vertex):
+        if not _holds(graph, u, vertex):
             waiting[kept] = u
             kept += 1
             continue
@@ -328,25 +342,37 @@ def _clique_cells(
         if same:
             cells = 0.0
     waiting[kept] = vertex
-    return cells, kept + 1
+    waiting[last] = kept + 1
+    return float(cells)
 
 
-@compiled
+@compiled_part
 def _order_cells(original: Words, sizes: _Floats, order: _Integers) -> float:
     """The cells of the maximal cliques of an elimination order."""
     count = len(original)
-    graph = original.copy()
-    waiting, waits = np.empty(count, np.int64), 0
+    graph = _copied(original)
+    waiting = np.empty(count + 1, np.int64)
+    waiting[count] = 0
     total = 0.0
     for step in range(count):
         vertex = order[step]
-        cells, waits = _clique_cells(graph, vertex, sizes, waiting, waits)
+        cells = _clique_cells(graph, vertex, sizes, waiting)
         total += cells
         _take_out(graph, vertex)
     return total
 
 
-@compiled
+@compiled_part
+def _copied(graph: Words) -> Words:
+    count, words = graph.shape
+    copy = np.empty((count, words), np.uint64)
+    for v in range(count):
+        for a in range(words):
+            copy[v, a] = graph[v, a]
+    return copy
+
+
+@compiled_part
 def _take_out(graph: Words, vertex: int) -> None:
     """Join the neighbours of a vertex to each other and remove it from their rows; its own row stays."""
     for a in range(graph.shape[1]):
@@ -360,7 +386,7 @@ def _take_out(graph: Words, vertex: int) -> None:
             graph[u, vertex >> 6] &= ~(_ONE << (np.uint64(vertex) & _LAST))
 
 
-@compiled
+@compiled_part
 def _shares_two(graph: Words, one: int, other: int) -> bool:
     """Whether two vertices have two neighbours in common."""
     found = 0
@@ -371,12 +397,12 @@ def _shares_two(graph: Words, one: int, other: int) -> bool:
     return found > 1
 
 
-@compiled
-def _holds(row: Words, vertex: int) -> bool:
-    return bool(row[vertex >> 6] >> (np.uint64(vertex) & _LAST) & _ONE)
+@compiled_part
+def _holds(sets: Words, row: int, vertex: int) -> bool:
+    return bool(sets[row, vertex >> 6] >> (np.uint64(vertex) & _LAST) & _ONE)
 
 
-@compiled
+@compiled_part
 def _lowest(word: np.uint64) -> int:
     """The index of the lowest set bit of a word."""
     below = (word & (~word + _ONE)) - _ONE
@@ -386,7 +412,7 @@ def _lowest(word: np.uint64) -> int:
     return int(np.int64(below * np.uint64(0x0101010101010101) >> np.uint64(56)))
 
 
-@compiled
+@compiled_part
 def _mixed(word: np.uint64) -> np.uint64:
     """SplitMix64's output function."""
     word = (word ^ word >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)

@@ -209,7 +209,7 @@ def _fitted(
 ) -> list[MarkovRandomField]:
     """Fit all blocks, the largest first, so that threads end at about the same time."""
     large = sum(block.cells >= _WORTH_A_THREAD for block in blocks)
-    workers = min(large, _cores() if threads is None else threads)
+    workers = min(large, cores() if threads is None else threads)
     if workers < 2:
         return [fit(block) for block in blocks]
     with ThreadPoolExecutor(workers) as pool:
@@ -218,7 +218,7 @@ def _fitted(
         return [running[place].result() for place in range(len(blocks))]
 
 
-def _cores() -> int:
+def cores() -> int:
     """Cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

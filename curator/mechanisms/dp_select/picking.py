@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...pgm.compiled import compiled
+from ...pgm.compiled import compiled, compiled_part
 
 DENSITY, KOLMOGOROV, L2 = 0, 1, 2
 
@@ -109,7 +109,7 @@ def pick(
     return taken
 
 
-@compiled
+@compiled_part
 def _density(cells: Any, shares: Any, weights: Any, counts: Any, rows: Any, total: float) -> float:
     """Change of the weighted L1 distances by adding these rows, at the same total."""
     change = 0.0
@@ -126,7 +126,7 @@ def _density(cells: Any, shares: Any, weights: Any, counts: Any, rows: Any, tota
     return change
 
 
-@compiled
+@compiled_part
 def _l2(
     cells: Any,
     shares: Any,
@@ -155,7 +155,7 @@ def _l2(
     return found
 
 
-@compiled
+@compiled_part
 def _kolmogorov(
     cells: Any, offsets: Any, shares: Any, weights: Any, counts: Any, rows: Any, total: float
 ) -> float:
@@ -176,7 +176,7 @@ def _kolmogorov(
     return found
 
 
-@compiled
+@compiled_part
 def _cumulate(offsets: Any, shares: Any, counts: Any, total: float, extremes: Any) -> None:
     """For each cell, the largest cumulative difference before it, and the largest and smallest from it on."""
     before, highest, lowest = extremes
@@ -193,7 +193,7 @@ def _cumulate(offsets: Any, shares: Any, counts: Any, total: float, extremes: An
             highest[j], lowest[j] = high, low
 
 
-@compiled
+@compiled_part
 def _kolmogorov_of_one(touched: Any, weights: Any, total: float, extremes: Any) -> float:
     """The same after adding one row, which lowers the differences by 1 / total from its cell on."""
     before, highest, lowest = extremes

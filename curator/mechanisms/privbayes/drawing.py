@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...pgm.compiled import compiled
+from ...pgm.compiled import compiled, compiled_part
 from .levels import Levels, Node, Nodes
 
 Array = NDArray[np.float64]
@@ -121,7 +121,7 @@ def _plan(levels: Levels, steps: Sequence[tuple[Node, Nodes, Array]]) -> _Plan:
     return _Plan(*(np.array(part, dtype=np.int64) for part in lists))
 
 
-@compiled
+@compiled_part
 def _chosen(weights: Array, first: int, stop: int, rng: np.random.Generator) -> int:
     """An index from first to stop - 1 with probability proportional to its weight; -1 if all are 0."""
     total = 0.0

@@ -1,8 +1,13 @@
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numba.core import caching
 from numpy.typing import NDArray
 
+from dpmosaic.curator.pgm import compiled as module
 from dpmosaic.curator.pgm.compiled import compiled
 
 
@@ -26,3 +31,52 @@ def test_infinities_and_nan_keep_their_meaning() -> None:
 def test_functions_are_compiled_even_without_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
     assert compiled(total)(np.ones(3)) == 3.0
+
+
+SLOWLY = """
+import sys, time
+from numba.core import event
+from dpmosaic.curator.pgm.compiled import compiled
+
+class Slow(event.Listener):
+    def on_start(self, event):
+        print("compiling", flush=True)
+        time.sleep(1)
+    def on_end(self, event):
+        pass
+
+@compiled
+def twice(value):
+    return 2 * value
+
+event.register("numba:compile", Slow())
+assert twice(int(sys.argv[1])) == 2 * int(sys.argv[1])
+"""
+
+
+def test_processes_that_share_a_cache_compile_a_function_once(tmp_path: Path) -> None:
+    script = tmp_path / "slowly.py"
+    script.write_text(SLOWLY)
+    several = [
+        subprocess.Popen([sys.executable, script, str(number)], stdout=subprocess.PIPE) for number in range(3)
+    ]
+    said = b"".join(process.communicate()[0] for process in several)
+    assert [process.returncode for process in several] == [0, 0, 0]
+    assert said == b"compiling\n"
+
+
+def test_a_process_that_compiles_for_too_long_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(module, "_PATIENCE", 0.0)
+    held = module._locked(tmp_path / "lock")
+    assert held is not None
+    with held:
+        assert module._locked(tmp_path / "lock") is None
+    free = module._locked(tmp_path / "lock")
+    assert free is not None
+    free.close()
+
+
+def test_functions_are_compiled_where_files_cannot_be_locked(tmp_path: Path) -> None:
+    assert module._locked(tmp_path / "missing" / "lock") is None
