@@ -340,7 +340,9 @@ def typical_size(effects: Sequence[Effect], records: float) -> float:
     known = np.array([effect.log_likelihood(records) for effect in effects])
     known -= known.max(axis=1, keepdims=True)
     means = np.geomspace(1e-3, 2, 40)
-    evidence = np.array([np.logaddexp.reduce(known + _log_prior(mean), axis=1).sum() for mean in means])
+    priors = np.exp([_log_prior(mean) for mean in means])
+    # The most likely value counts as 1, and no prior vanishes: no sum does.
+    evidence = np.log(np.exp(known) @ priors.T).sum(axis=0)
     weights = np.exp(evidence - evidence.max())
     return float(weights @ means / weights.sum())
 
