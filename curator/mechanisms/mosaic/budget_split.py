@@ -91,8 +91,12 @@ class SplitProblem:
         return float(self.weights @ np.sqrt((of_each**2).sum(axis=1)))
 
     def _solve(self, slopes: Array, amounts: Array, total: float) -> NDArray[np.int64]:
-        """Indices of the amounts at which all slopes, shape (amounts, interactions), are equal and the
-        budget is spent.
+        """Indices of the amounts at which all slopes are equal and the budget is spent.
+
+        Args:
+            slopes: shape (amounts, interactions).
+            amounts: shape (amounts,), zCDP.
+            total: budget, zCDP.
         """
         low, high = -80.0, 80.0
         for _ in range(60):
