@@ -156,7 +156,7 @@ class PairBlocks:
         joint = np.matmul(self._arranged(place, rows, inner, both), given)
         order = np.argsort([*bits(both), *bits(rows)])
         table = joint.reshape(*self._shape(both), *self._shape(rows), -1)
-        return table.transpose(*order, len(order)).reshape(self._cells(mask), -1)
+        return np.asarray(table.transpose(*order, len(order)).reshape(self._cells(mask), -1))
 
     def _arranged(self, place: int, rows: int, columns: int, batch: int = 0) -> Array:
         """A clique's belief, summed to these attributes, shape (batch, rows, columns)."""

@@ -111,7 +111,7 @@ class SplitProblem:
     def _amounts_above(self, slopes: Array, least: float) -> NDArray[np.int64]:
         """For each interaction, the index of the last amount whose slope is above `least`."""
         above = (slopes > least).sum(axis=0, dtype=np.uint8)  # There are fewer amounts than 256.
-        return np.maximum(above, 1).astype(np.int64) - 1
+        return np.asarray(np.maximum(above, 1).astype(np.int64) - 1)
 
     def _gradient(self, errors: Array) -> Array:
         """The derivative of the workload's error with respect to each interaction's error."""
