@@ -1,4 +1,4 @@
-"""Marginals of most pairs of attributes of a junction tree, block by block.
+"""Marginals of many pairs of attributes of a junction tree, block by block.
 
 What is below a clique depends on the rest only through the separator. Given each of its values, the
 probabilities of the codes of all attributes below stand beside each other in one matrix, made from those of
@@ -23,8 +23,12 @@ from .junction_tree import JunctionTree
 
 Array = NDArray[np.float64]
 
-_CELLS = 2**24
+_CELLS = 2**23
 """Largest number of cells of all matrices, and of a single product."""
+
+_CELLS_OF_PAIR = 2**11
+"""A pair takes as long by itself as so many cells of these matrices: with fewer attributes and larger
+separators, blocks are slower."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +70,8 @@ class PairBlocks:
         self._blocks: dict[tuple[int, int, int], Array] = {}
 
     @classmethod
-    def affordable(cls, tree: JunctionTree) -> bool:
-        """Whether the matrices have room."""
+    def worth(cls, tree: JunctionTree, pairs: int) -> bool:
+        """Whether the matrices have room, and take less time than so many pairs one by one."""
         codes = [0] * len(tree.masks)
         cells = largest = 0
         for place in range(len(tree.masks) - 1, 0, -1):
@@ -77,7 +81,7 @@ class PairBlocks:
             codes[tree.parents[place]] += codes[place]
             given = math.prod(sizes[v] for v in bits(separator))
             cells, largest = cells + given * codes[place], max(largest, given)
-        return cells <= _CELLS and largest * sum(tree.domain.sizes) <= _CELLS
+        return max(cells, largest * sum(tree.domain.sizes)) <= min(_CELLS, _CELLS_OF_PAIR * pairs)
 
     def marginal(self, one: int, other: int) -> Array | None:
         """The marginal of two attributes of one component, shape (codes, codes).

@@ -61,7 +61,7 @@ class MarginalQueries:
     attributes: M_{u->v}(K, S_uv) is the sum over u's other attributes of b_u times
     M_{w->u}(K_w, S_wu) / b(S_wu) for each neighbour w behind which there are wanted attributes K_w; other
     neighbours contribute 1. Attributes in different components are independent, and their marginals are
-    multiplied. If most pairs are asked for, they are computed in blocks (`pair_blocks`).
+    multiplied. Many pairs are computed in blocks (`pair_blocks`).
 
     Args:
         tree: the cliques.
@@ -80,8 +80,7 @@ class MarginalQueries:
         self._counted: dict[int, int] = {}
         self._held: dict[tuple[int, int, int], _Factor] = {}
         self._held_cells = 0
-        most = 2 * pairs >= math.comb(len(tree.domain), 2) > 0
-        self._by_blocks = most and PairBlocks.affordable(tree)
+        self._by_blocks = pairs > 0 and PairBlocks.worth(tree, pairs)
 
     @cached_property
     def _blocks(self) -> PairBlocks:
