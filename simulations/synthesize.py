@@ -23,6 +23,7 @@ from ..curator.analysis.published import Drawn
 from ..curator.analysis.release import Release
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
+from ..curator.pgm.counting import keep_pairs
 from ..curator.releasing.bins_share import DEFAULT_SHARE
 from ..curator.releasing.progress import progress_bar
 from ..curator.releasing.release import ReleaseOrder
@@ -101,6 +102,9 @@ def synthesize(
         budget,
         rows=rows,
     )
+    if not table.domain.open:
+        # The party that holds all rows answers from these counts.
+        keep_pairs(table, order.workload.cliques)
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
     grid = Grid.even(table.domain, table.record_count, 1, 1)
     among = Participants.in_order(table, order, grid, stream, dealers=0, record_wise=False)

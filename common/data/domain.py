@@ -171,9 +171,11 @@ class Domain:
             DataError: one is unknown or named twice.
         """
         positions = [self.position(name) for name in attributes]
-        if repeated := _repeated(self.names[place] for place in positions):
+        ordered = sorted({*positions})
+        if len(ordered) < len(positions):
+            repeated = _repeated(self.names[place] for place in positions)
             raise DataError(f"attributes named twice: {', '.join(sorted(repeated))}; name each once")
-        return tuple(self.names[place] for place in sorted(positions))
+        return tuple(self.names[place] for place in ordered)
 
     def project(self, attributes: Iterable[str]) -> Domain:
         """The domain of only these attributes, in the order of this domain, with the rules about them."""

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ...common.blocks import made_in_order
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
 from ...common.data.rules.determines import Determines
@@ -35,7 +36,6 @@ from ..pgm.model import MarkovRandomField
 from ..pgm.sampling import generate
 from ..pgm.supplemented import SupplementedModel
 from ..pgm.zeros import zeros_of
-from ..releasing.blocks import made_in_order
 from ..releasing.obedience import Source, breaking, obeying, with_dependents, with_maps
 from .conditions import Condition, Where
 from .decoding import Column, Counts, Decoder

@@ -152,10 +152,12 @@ class MarkovRandomField:
 
         Pairs are kept for later calls as far as there is room.
         """
-        queries = MarginalQueries(self.tree, self.beliefs)
+        asked = list(map(self.domain.canonical, cliques))
+        pairs = sum(len(clique) == 2 and clique not in self._kept for clique in asked)
+        queries = MarginalQueries(self.tree, self.beliefs, pairs)
         room = _KEPT_CELLS - sum(map(len, self._kept.values()))
         found: list[Array | None] = []
-        for clique in map(self.domain.canonical, cliques):
+        for clique in asked:
             try:
                 marginal = self._kept[clique] if clique in self._kept else queries.marginal(clique)
             except ModelError:

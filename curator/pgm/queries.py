@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from ...common.errors import ModelError
 from .blas import one_thread
 from .elimination import bits
 from .junction_tree import JunctionTree
+from .pair_blocks import PairBlocks
 from .reduction import Reduction
 from .stages import segments_of
 
@@ -59,10 +61,15 @@ class MarginalQueries:
     attributes: M_{u->v}(K, S_uv) is the sum over u's other attributes of b_u times
     M_{w->u}(K_w, S_wu) / b(S_wu) for each neighbour w behind which there are wanted attributes K_w; other
     neighbours contribute 1. Attributes in different components are independent, and their marginals are
-    multiplied.
+    multiplied. Many pairs are computed in blocks (`pair_blocks`).
+
+    Args:
+        tree: the cliques.
+        beliefs: for each clique of the tree its marginal.
+        pairs: number of pairs that will be asked for.
     """
 
-    def __init__(self, tree: JunctionTree, beliefs: Sequence[Array]) -> None:
+    def __init__(self, tree: JunctionTree, beliefs: Sequence[Array], pairs: int = 0) -> None:
         self._tree = tree
         self._beliefs = beliefs
         self._neighbours = _neighbours(tree)
@@ -73,6 +80,12 @@ class MarginalQueries:
         self._counted: dict[int, int] = {}
         self._held: dict[tuple[int, int, int], _Factor] = {}
         self._held_cells = 0
+        self._by_blocks = pairs > 0 and PairBlocks.worth(tree, pairs)
+
+    @cached_property
+    def _blocks(self) -> PairBlocks:
+        with one_thread():
+            return PairBlocks(self._tree, lambda place, mask: self._summed(place, mask).values)
 
     def marginal(self, clique: Clique) -> Array:
         """The marginal of a clique in domain order, shape (n_r,).
@@ -105,6 +118,10 @@ class MarginalQueries:
         if around:
             return self._summed(min(around, key=lambda place: self._cells(masks[place])), wanted)
         self._check_size(wanted)
+        if self._by_blocks and wanted.bit_count() == 2:
+            found = self._blocks.marginal(*bits(wanted))
+            if found is not None:
+                return _Factor(wanted, found)
         with one_thread():
             return self._gathered(self._root(wanted), -1, wanted)
 

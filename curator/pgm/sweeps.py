@@ -106,18 +106,29 @@ def sweep(codes: Codes, columns: Columns, marginals: Sequence[Marginal]) -> int:
         columns: the columns.
         marginals: the marginals, whose surplus is that of all rows, those outside `codes` included.
     """
-    turns = [_Turn.of(place, columns, marginals) for place in range(columns.attributes)]
+    turns = _turns(columns, marginals)
     lines = np.zeros(max(turn.cells for turn in turns), dtype=np.float32)
+    views = [[*turn.views(lines, marginals)] for turn in turns]
     changed = 0
     for first, last in itertools.pairwise(np.linspace(0, len(codes), _PARTS + 1).astype(int).tolist()):
-        for turn in turns:
-            for mine, home in turn.views(lines, marginals):
+        for turn, both in zip(turns, views, strict=True):
+            for mine, home in both:
                 mine[...] = home
             met = np.empty(turn.padded, dtype=np.float32)
             changed += _choose(codes[first:last], turn.place, turn.size, turn.layout, columns[2:], lines, met)
-            for mine, home in turn.views(lines, marginals):
+            for mine, home in both:
                 home[...] = mine
     return changed
+
+
+def _turns(columns: Columns, marginals: Sequence[Marginal]) -> list[_Turn]:
+    """The turn of each attribute."""
+    owners = [columns.owner(column) for column in range(len(columns.sizes))]
+    held: list[list[tuple[int, int]]] = [[] for _ in range(columns.attributes)]
+    for number, marginal in enumerate(marginals):
+        for axis, column in enumerate(marginal.columns):
+            held[owners[column]].append((number, axis))
+    return [_Turn.of(place, tuple(of), columns, marginals) for place, of in enumerate(held)]
 
 
 class _Layout(NamedTuple):
@@ -158,14 +169,14 @@ class _Turn(NamedTuple):
     layout: _Layout
 
     @classmethod
-    def of(cls, place: int, columns: Columns, marginals: Sequence[Marginal]) -> _Turn:
-        """The turn of this attribute."""
-        held = tuple(
-            (number, axis)
-            for number, marginal in enumerate(marginals)
-            for axis, column in enumerate(marginal.columns)
-            if columns.owner(column) == place
-        )
+    def of(
+        cls,
+        place: int,
+        held: tuple[tuple[int, int], ...],
+        columns: Columns,
+        marginals: Sequence[Marginal],
+    ) -> _Turn:
+        """The turn of an attribute whose marginals are `held`."""
         most = max((len(marginals[number].columns) for number, _ in held), default=2) - 1
         others, strides = (np.zeros((len(held), most), dtype=np.int64) for _ in range(2))
         own, start, depth = (np.zeros(len(held), dtype=np.int64) for _ in range(3))

@@ -35,7 +35,8 @@ def release_report(certificate: Certificate, synthetic: Table) -> str:
         synthetic: the synthetic table.
     """
     pairs = CertifiedPairs(certificate)
-    texts = {pair: _bounded(pairs.bounds.get(pair), certificate.confidence) for pair in pairs.all}
+    confidence = certificate.confidence
+    texts = {pair: _bounded(pairs.bounds.get(pair), confidence) for pair in pairs.all}
     return _render(synthetic, pairs, None, list(certificate.plan.attributes), pairs.bounds, texts)
 
 

@@ -14,6 +14,8 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.blocks import made_in_order
+from ...common.data.attribute import Attribute
 from ...common.data.domain import Domain
 from ...common.data.table import Table, code_dtype
 from ...common.data.texts import TextColumn, has_open_categories
@@ -29,6 +31,9 @@ _HELD_BYTES = 1 << 24
 
 _MEMORY = "192MB"
 """What DuckDB may hold in memory of a larger CSV; cells beyond are on disk until they are encoded."""
+
+_ROWS_AT_ONCE = 1 << 22
+"""Columns of more rows are encoded one at a time: each takes several arrays of this length meanwhile."""
 
 Select = Callable[[Sequence[str]], Iterator[NDArray[Any]]]
 """The values of each of some expressions, in row order, one after the other."""
@@ -104,7 +109,7 @@ class FileSource:
 
     Encoding and separator of a CSV are found (`find_dialect`). Every cell is read as the text it is; the
     empty cell is a missing value. A file is read once. Columns are encoded one after the other, in the order
-    of the file's rows: of a large file, memory holds one raw column, and the others are in TMPDIR.
+    of the file's rows: of a large file, memory holds a few raw columns, and the others are in TMPDIR.
     """
 
     path: Path
@@ -274,7 +279,7 @@ def selected(
 
 
 def encoded_columns(domain: Domain, places: Sequence[int], kinds: NDArray[Any], select: Select) -> Table:
-    """Columns named c0, c1, ... read and encoded, one after the other.
+    """Columns named c0, c1, ... read one after the other, and encoded, numbers of two columns at a time.
 
     Args:
         domain: what is wanted.
@@ -282,12 +287,26 @@ def encoded_columns(domain: Domain, places: Sequence[int], kinds: NDArray[Any], 
         kinds: for each column, DuckDB's type.
         select: the cells of each of some expressions.
     """
-    encoded, texts = [], {}
-    for attribute, cells in zip(domain.attributes, raw_columns(domain, places, kinds, select), strict=True):
-        encoded.append(attribute.encode(cells).astype(code_dtype(attribute.size)))
-        if has_open_categories(attribute):
-            texts[attribute.name] = TextColumn.read(attribute.name, cells)
-    return Table(domain, tuple(encoded), texts)
+    texts: dict[str, TextColumn] = {}
+
+    def columns() -> Iterator[Callable[[], NDArray[np.unsignedinteger[Any]]]]:
+        """For each attribute, what gives its codes, in any thread."""
+        read = raw_columns(domain, places, kinds, select)
+        for attribute, cells in zip(domain.attributes, read, strict=True):
+            if has_open_categories(attribute):
+                texts[attribute.name] = TextColumn.read(attribute.name, cells)
+            if cells.dtype.kind == "O" or len(cells) > _ROWS_AT_ONCE:
+                # Texts are read by Python, one thread at a time, and take much memory.
+                yield partial(np.asarray, _codes(attribute, cells))
+            else:
+                yield partial(_codes, attribute, cells)
+
+    encoded = tuple(made_in_order(lambda column: column(), columns()))
+    return Table(domain, encoded, texts)
+
+
+def _codes(attribute: Attribute, cells: NDArray[Any]) -> NDArray[np.unsignedinteger[Any]]:
+    return attribute.encode(cells).astype(code_dtype(attribute.size))
 
 
 def raw_columns(

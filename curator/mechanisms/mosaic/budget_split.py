@@ -60,19 +60,23 @@ class SplitProblem:
             (interactions,).
         """
         amounts = _AMOUNTS * total
-        precision = self.known[:, None] + amounts / self.price[:, None]
-        errors = np.empty_like(precision)
-        slopes = np.empty_like(precision)
-        for i in range(precision.shape[1]):
-            shrunk = 1 / np.sqrt(1 + precision[:, i, None] * self.deviations**2)
-            errors[:, i] = EXPECTED_L1 * (self.cells * self.deviations * shrunk).sum(axis=1)
-            bend = (self.cells * (self.deviations * shrunk) ** 3).sum(axis=1)
-            slopes[:, i] = EXPECTED_L1 / 2 * bend / self.price
+        # A row for each amount: sums over classes and comparisons run along the interactions.
+        errors = np.empty((len(amounts), len(self.price)))
+        slopes = np.empty_like(errors)
+        deviations, cells = np.ascontiguousarray(self.deviations.T), np.ascontiguousarray(self.cells.T)
+        squares = deviations**2
+        for amount, error, slope in zip(amounts, errors, slopes, strict=True):
+            left = deviations / np.sqrt(1 + (self.known + amount / self.price) * squares)
+            in_error = cells * left
+            error[:] = EXPECTED_L1 * in_error.sum(axis=0)
+            in_error *= left
+            in_error *= left
+            slope[:] = EXPECTED_L1 / 2 * in_error.sum(axis=0) / self.price
         importance = self._summed(np.ones_like(self.marginals, dtype=float))
         weights = importance
         for _ in range(_REWEIGHTINGS):
-            chosen = self._solve(slopes * weights[:, None], amounts, total)
-            now = errors[np.arange(len(chosen)), chosen]
+            chosen = self._solve(slopes * weights, amounts, total)
+            now = errors[chosen, np.arange(len(chosen))]
             weights = np.maximum(self._gradient(now), _LEAST_WEIGHT * importance)
         parts = amounts[chosen]
         left_out = EXPECTED_L1 * (self.cells * self.deviations).sum(axis=1)
@@ -87,7 +91,13 @@ class SplitProblem:
         return float(self.weights @ np.sqrt((of_each**2).sum(axis=1)))
 
     def _solve(self, slopes: Array, amounts: Array, total: float) -> NDArray[np.int64]:
-        """Indices of the amounts at which all slopes are equal and the budget is spent."""
+        """Indices of the amounts at which all slopes are equal and the budget is spent.
+
+        Args:
+            slopes: shape (amounts, interactions).
+            amounts: shape (amounts,), zCDP.
+            total: budget, zCDP.
+        """
         low, high = -80.0, 80.0
         for _ in range(60):
             middle = (low + high) / 2
@@ -100,7 +110,8 @@ class SplitProblem:
 
     def _amounts_above(self, slopes: Array, least: float) -> NDArray[np.int64]:
         """For each interaction, the index of the last amount whose slope is above `least`."""
-        return np.asarray(np.maximum((slopes > least).sum(axis=1) - 1, 0))
+        above = (slopes > least).sum(axis=0, dtype=np.uint8)  # There are fewer amounts than 256.
+        return np.asarray(np.maximum(above, 1).astype(np.int64) - 1)
 
     def _gradient(self, errors: Array) -> Array:
         """The derivative of the workload's error with respect to each interaction's error."""

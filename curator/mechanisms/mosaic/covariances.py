@@ -21,7 +21,7 @@ import numpy as np
 
 from ....common.data.domain import Clique
 from ..parts.consistency import onto
-from .axes import RANKS, Array, Axis, expected_axis, expected_variances, ranks
+from .axes import RANKS, Array, Axis, expected_axis, ranks
 from .effects import Effect
 
 MAX_VALUES = 512
@@ -94,8 +94,9 @@ def _scatters(effect: Effect, records: float) -> Iterator[tuple[Array, int]]:
     """For each attribute, the scatter matrix of its values, and the number of observations in it."""
     scales, weights = effect.sizes(records)
     shape = [len(axis.variances) for axis in effect.axes]
-    means, variances = (part.reshape(shape) for part in effect.views[-1].posterior(scales, weights))
-    expected = float(weights @ scales**2) * expected_variances(effect.axes, effect.coupling)
+    view = effect.views[-1]
+    means, variances = (part.reshape(shape) for part in view.posterior(scales, weights))
+    expected = float(weights @ scales**2) * view.profile.reshape(shape) ** 2
     for place, axis in enumerate(effect.axes):
         count = len(axis.variances)
         # The attribute's own factor of the expected variance cancels.
@@ -130,8 +131,9 @@ def learned_coupling(effects: Collection[Effect], records: float, before: Array 
             known = effect.with_axes(effect.axes, coupling)
             places = np.ix_(*(ranks(axis) for axis in known.axes))
             scales, weights = known.sizes(records)
-            means, variances = known.views[-1].posterior(scales, weights)
-            variance = expected_variances(known.axes, coupling) / coupling[places]
+            view = known.views[-1]
+            means, variances = view.posterior(scales, weights)
+            variance = (view.profile**2).reshape(coupling[places].shape) / coupling[places]
             seen = (means**2 + variances).reshape(variance.shape) / (variance * float(weights @ scales**2))
             np.add.at(sums, places, seen)
             np.add.at(counts, places, 1.0)

@@ -208,25 +208,33 @@ class Effect:
     @cached_property
     def views(self) -> list[View]:
         """Views of the measurements: cells and, if axes are known, coefficients along them."""
-        return [self.plain, self._view_from(np.zeros(len(self.reference)))] if self.axes else [self.plain]
+        return [self.plain, self._along_axes(self.plain.away)] if self.axes else [self.plain]
 
     @cached_property
     def plain(self) -> View:
         """The view of cells."""
-        return replace(self, axes=())._view_from(np.zeros(len(self.reference)))
+        return self._of_cells(self._away(self.reference))
 
     def _view_from(self, start: Array) -> View:
         """The measured distance from the reference plus an interaction, along the axes if these are known."""
+        away = self._away(self.reference + start)
+        return self._along_axes(away) if self.axes else self._of_cells(away)
+
+    def _away(self, start: Array) -> Array:
+        """The interaction of the measured distance from some cells, shape (n_r,)."""
         assert self.observed is not None
-        away, free = (
-            interaction(self.observed.values - self.reference - start, self.shape),
-            freedom(self.shape),
-        )
-        if not self.axes:
-            return View(self._profile(), away, self.observed.variance, free)
+        return interaction(self.observed.values - start, self.shape)
+
+    def _of_cells(self, away: Array) -> View:
+        assert self.observed is not None
+        return View(self._profile(), away, self.observed.variance, freedom(self.shape))
+
+    def _along_axes(self, away: Array) -> View:
+        assert self.observed is not None
         profile = np.sqrt(expected_variances(self.axes, self.coupling)).ravel()
         coefficients = along(away.reshape(self.shape), [axis.vectors.T for axis in self.axes]).ravel()
-        return View(profile, coefficients, self.observed.variance / free, axes=self.axes)
+        variance = self.observed.variance / freedom(self.shape)
+        return View(profile, coefficients, variance, axes=self.axes)
 
     @property
     def _ahead(self) -> Array:
@@ -340,7 +348,9 @@ def typical_size(effects: Sequence[Effect], records: float) -> float:
     known = np.array([effect.log_likelihood(records) for effect in effects])
     known -= known.max(axis=1, keepdims=True)
     means = np.geomspace(1e-3, 2, 40)
-    evidence = np.array([np.logaddexp.reduce(known + _log_prior(mean), axis=1).sum() for mean in means])
+    priors = np.exp([_log_prior(mean) for mean in means])
+    # The most likely value counts as 1, and no prior vanishes: no sum does.
+    evidence = np.log(np.exp(known) @ priors.T).sum(axis=0)
     weights = np.exp(evidence - evidence.max())
     return float(weights @ means / weights.sum())
 

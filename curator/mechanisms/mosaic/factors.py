@@ -52,6 +52,7 @@ _PARTS = 5
 _THREADS = 2
 
 _SWEEPS = 40
+_TURNS, _MORE_TURNS, _FILLS = 20, 4, 5
 _TOLERANCE = 1e-3
 _LEAST = 1e-10
 
@@ -153,14 +154,15 @@ def foreseen(
         return {}
     leading = {name: axes[name].leading(COORDINATES) for name in kept}
     blocks = Blocks.of({name: margins[name] for name in kept}, leading, measured, records)
-    whole = np.zeros_like(blocks.values)
-    if len(measured) < math.comb(len(kept), 2):
-        whole = factors(blocks.values, blocks.noise, blocks.owners)
     part = (blocks.owners[:, None] + blocks.owners) % _PARTS
     left_out = [(part == number) & np.isfinite(blocks.noise) for number in range(_PARTS)]
-    others = [np.where(left, np.inf, blocks.noise) for left in left_out]
+    noises = [np.where(left, np.inf, blocks.noise) for left in left_out]
+    if len(measured) < math.comb(len(kept), 2):
+        # Pairs that were not measured are foreseen from all that were.
+        left_out, noises = [~np.isfinite(blocks.noise), *left_out], [blocks.noise, *noises]
+    whole = np.zeros_like(blocks.values)
     with ThreadPoolExecutor(_THREADS) as threads:
-        fits = threads.map(lambda noise: factors(blocks.values, noise, blocks.owners), others)
+        fits = threads.map(lambda noise: factors(blocks.values, noise, blocks.owners), noises)
         for left, fitted in zip(left_out, fits, strict=True):
             whole[left] = fitted[left]
     return {pair: records * blocks.cells(whole, pair) for pair in itertools.combinations(kept, 2)}
@@ -183,20 +185,22 @@ def factors(values: Array, noise: Array, owners: NDArray[np.int64]) -> Array:
     count = len(signs)
     scales = np.maximum((means**2).mean(axis=0), _LEAST)
     spreads = np.tile(0.1 * np.diag(scales), (len(means), 1, 1))
+    moments = _moments(means, spreads, signs)
     ends = np.searchsorted(owners, np.arange(owners[-1] + 2))
     for _ in range(_SWEEPS):
         before = means.copy()
         weights = np.where(seen, 1 / (noise + other), 0.0)
+        weighted = weights * values
         for first, last in itertools.pairwise(ends):
-            squares = (means[:, :, None] * means[:, None] + spreads) * np.outer(signs, signs)
-            precision = (weights[first:last] @ squares.reshape(-1, count**2)).reshape(-1, count, count)
+            precision = (weights[first:last] @ moments).reshape(-1, count, count)
             spreads[first:last] = np.linalg.inv(precision + np.diag(1 / scales))
-            seen_sums = (weights[first:last] * values[first:last]) @ (means * signs)
+            seen_sums = weighted[first:last] @ (means * signs)
             means[first:last] = (spreads[first:last] @ seen_sums[:, :, None])[:, :, 0]
+            moments[first:last] = _moments(means[first:last], spreads[first:last], signs)
         scales = np.maximum((means**2 + np.einsum("ikk->ik", spreads)).mean(axis=0), _LEAST)
-        away = (values - (means * signs) @ means.T) ** 2 + _variances(means, spreads, signs)
         kept = other * weights
-        other = max(float((away * kept**2 + noise * kept)[seen].mean()), _LEAST)
+        away = float((((values - (means * signs) @ means.T) ** 2 * kept + noise) * kept).sum())
+        other = max((away + _spread(means, spreads, signs, kept**2)) / np.count_nonzero(seen), _LEAST)
         if np.abs(means - before).max() <= _TOLERANCE * np.abs(means).max():
             break
     return np.asarray((means * signs) @ means.T)
@@ -207,23 +211,55 @@ def _start(values: Array, noise: Array, seen: NDArray[np.bool_]) -> tuple[float,
     sizes = np.where(seen, 1 / noise, 0.0)
     variance = max(float((((values**2 - noise) * sizes)[seen]).sum() / sizes.sum()), _LEAST)
     shrunk = values * variance / (variance + noise)
-    lengths, vectors = np.linalg.eigh(shrunk)
-    largest = np.argsort(-np.abs(lengths), kind="stable")[:_FACTORS]
+    # Any start will do, but it is the same in every run.
+    block = np.random.default_rng(0).normal(size=(len(values), min(2 * _FACTORS, len(values))))
+    lengths, vectors = _leading(shrunk, block, _TURNS)
     # The blocks on the diagonal are unknown, not zero: they are filled by the factors found so far.
-    for _ in range(5):
-        filled = np.where(seen, shrunk, (vectors[:, largest] * lengths[largest]) @ vectors[:, largest].T)
-        lengths, vectors = np.linalg.eigh(filled)
-        largest = np.argsort(-np.abs(lengths), kind="stable")[:_FACTORS]
-    found = lengths[largest]
-    return variance / 4, vectors[:, largest] * np.sqrt(np.abs(found)), np.where(found < 0, -1.0, 1.0)
+    for _ in range(_FILLS):
+        few = vectors[:, :_FACTORS]
+        filled = np.where(seen, shrunk, (few * lengths[:_FACTORS]) @ few.T)
+        lengths, vectors = _leading(filled, vectors, _MORE_TURNS)
+    found = lengths[:_FACTORS]
+    return variance / 4, vectors[:, :_FACTORS] * np.sqrt(np.abs(found)), np.where(found < 0, -1.0, 1.0)
 
 
-def _variances(means: Array, spreads: Array, signs: Array) -> Array:
-    """Posterior variances of all products of two different rows, shape (m, m)."""
-    squares = (means[:, :, None] * means[:, None] * np.outer(signs, signs)).reshape(len(means), -1)
+def _leading(matrix: Array, block: Array, turns: int) -> tuple[Array, Array]:
+    """Eigenvalues of a symmetric matrix, the largest in magnitude first, and their eigenvectors.
+
+    Source: subspace iteration with a Rayleigh-Ritz step, Saad, "Numerical Methods for Large Eigenvalue
+        Problems" (2011), section 5.2. A full decomposition takes ten times longer and is not needed.
+
+    Args:
+        matrix: shape (m, m).
+        block: vectors to start from, shape (m, k).
+        turns: number of products with the matrix.
+    """
+    for _ in range(turns):
+        block = np.linalg.qr(matrix @ block)[0]
+    lengths, turned = np.linalg.eigh(block.T @ matrix @ block)
+    order = np.argsort(-np.abs(lengths), kind="stable")
+    return lengths[order], block @ turned[:, order]
+
+
+def _moments(means: Array, spreads: Array, signs: Array) -> Array:
+    """Second moments of rows of factors, with the signs of both, shape (rows, k k)."""
+    both = (means[:, :, None] * means[:, None] + spreads) * np.outer(signs, signs)
+    return both.reshape(len(means), -1)
+
+
+def _spread(means: Array, spreads: Array, signs: Array, weights: Array) -> float:
+    """The sum of the posterior variances of all products of two different rows, with these weights.
+
+    Args:
+        means: shape (m, k).
+        spreads: shape (m, k, k).
+        signs: shape (k,).
+        weights: shape (m, m), symmetric.
+    """
     flat = spreads.reshape(len(means), -1)
-    cross = squares @ flat.T
-    return np.asarray(cross + cross.T + (flat * np.outer(signs, signs).ravel()) @ flat.T)
+    twice = 2 * means[:, :, None] * means[:, None] + spreads
+    signed = (twice * np.outer(signs, signs)).reshape(len(means), -1)
+    return float((signed * (weights @ flat)).sum())
 
 
 def _within_limit(sizes: Mapping[str, int]) -> list[str]:

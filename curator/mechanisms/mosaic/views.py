@@ -70,10 +70,7 @@ class View:
 def grouped(profile: Array, squares: Array) -> tuple[Array, Array, Array]:
     """Classes of cells: root mean square of the profile, sum of squares, and number of cells."""
     order = np.argsort(profile)
-    classes = np.arange(min(CLASSES, len(order)))
-    least, more = divmod(len(order), len(classes))
-    starts = classes * least + np.minimum(classes, more)
-    counts = np.where(classes < more, least + 1.0, least)
+    counts, starts = _even(len(order))
     levels = np.sqrt(np.add.reduceat(profile[order] ** 2, starts) / counts)
     return levels, np.add.reduceat(squares[order], starts), counts
 
@@ -83,6 +80,15 @@ def classes_of(deviations: Array) -> tuple[Array, Array]:
 
     If there are fewer cells than classes, the last classes are empty.
     """
-    levels, _, counts = grouped(deviations, deviations)
-    missing = (0, CLASSES - len(levels))
-    return np.pad(levels, missing), np.pad(counts, missing)
+    counts, starts = _even(len(deviations))
+    levels, sizes = np.zeros((2, CLASSES))
+    levels[: len(counts)] = np.sqrt(np.add.reduceat(np.sort(deviations) ** 2, starts) / counts)
+    sizes[: len(counts)] = counts
+    return levels, sizes
+
+
+def _even(count: int) -> tuple[Array, NDArray[np.int64]]:
+    """Numbers of cells of classes of about as many cells each, and where each class starts."""
+    classes = np.arange(min(CLASSES, count))
+    least, more = divmod(count, len(classes))
+    return np.where(classes < more, least + 1.0, least), classes * least + np.minimum(classes, more)

@@ -39,6 +39,30 @@ def test_writes_every_kind_of_column_as_pandas_does(tmp_path, rows):
     assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
 
 
+def decimals(rng):
+    steps = rng.integers(-(2**16), 2**16, 5000)
+    return {
+        "tenths": steps / 10,
+        "positive": np.abs(steps) / 1e5,
+        "missing": np.where(rng.random(5000) < 0.1, np.nan, steps / 1e3),
+        "none": np.full(5000, np.nan),
+        "whole": np.abs(steps) * 1.0,
+        "too far": steps * 10.0 + 0.5,
+        "at last another": np.append(np.abs(steps[1:]) / 100, 1 / 3),
+        "minus zero": np.where(steps == steps[0], -0.0, steps / 100),
+        "infinite": np.append(steps[1:] / 10, np.inf),
+    }
+
+
+@pytest.mark.parametrize("name", [*decimals(np.random.default_rng(0))])
+def test_writes_numbers_of_few_places_as_python_does(tmp_path, name):
+    numbers = decimals(np.random.default_rng(2))[name]
+    write(tmp_path / "table.csv", pd.DataFrame({name: numbers, "other": numbers}))
+    lines = (tmp_path / "table.csv").read_text(encoding="utf-8").splitlines()[1:]
+    texts = ["" if np.isnan(number) else repr(number) for number in numbers.tolist()]
+    assert lines == [f"{text},{text}" for text in texts]
+
+
 def test_keeps_the_order_of_many_rows(tmp_path):
     table = pd.DataFrame({"number": np.arange(500_000)})
     write(
