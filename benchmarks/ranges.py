@@ -87,7 +87,7 @@ def main() -> None:
             (expected, one), (found, two) = total(alone, work, records), total(dask, work, records)
             if not np.array_equal(found, expected):
                 raise AssertionError(f"{name}: the cluster gives other words")
-            print(f"{name}: {one:.1f} s on one thread, {two:.1f} s on it: {one / two:.2f} times as fast")
+            print(f"{name}: {one:.1f} s on one thread, {two:.1f} s by Dask: {one / two:.2f} times as fast")
         dask.close()
 
 
