@@ -29,7 +29,7 @@ SUFFIXES = (*DELIMITERS, ".parquet")
 _HELD_BYTES = 1 << 24
 """Size of a CSV up to which DuckDB holds its texts in memory."""
 
-_MEMORY = "192MB"
+_MEMORY = "512MB"
 """What DuckDB may hold in memory of a larger CSV; cells beyond are on disk until they are encoded."""
 
 _ROWS_AT_ONCE = 1 << 22
