@@ -48,20 +48,25 @@ def connect(address: str) -> Pool:
             "the scheduler of the cluster does not answer; start it, or fix its address"
         ) from cause
     try:
-        client.wait_for_workers(1, timeout=_CONNECT_S)
-        if set(client.run(_prepare).values()) != {__version__}:
-            raise DataError(
-                f"expected workers of the cluster with dpmosaic {__version__}, found others; install it on "
-                "all of them"
-            )
-    except TimeoutError as cause:
-        client.close()
-        raise PartyUnavailable("the cluster has no workers; start them, or fix its address") from cause
+        _check_workers(client)
     except BaseException:
         client.close()
         raise
     threads = sum(client.nthreads().values())
     return Pool(_Direct(client), threads, client.close)
+
+
+def _check_workers(client: Client) -> None:
+    """Waits for a worker, and prepares all; errors are those of `connect`."""
+    try:
+        client.wait_for_workers(1, timeout=_CONNECT_S)
+    except TimeoutError as cause:
+        raise PartyUnavailable("the cluster has no workers; start them, or fix its address") from cause
+    if set(client.run(_prepare).values()) != {__version__}:
+        raise DataError(
+            f"expected workers of the cluster with dpmosaic {__version__}, found others; install it on all "
+            "of them"
+        )
 
 
 class _Direct(Executor):
