@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 
@@ -103,9 +103,9 @@ class MaskedMeasurer(ScoringMeasurer):
         """The groups with `absent` apart, where it is the last code; see `Measurer.measurable_groups`."""
         return tuple(map(with_last_code_apart, groups)) if self._plan.absent else groups
 
-    def multiplied_bytes(self, clique: Clique, groups: Groups = ()) -> int:
-        """See `Measurer.multiplied_bytes`."""
-        return self._plan.multiplied_bytes(clique, groups)
+    def multiplied(self, clique: Clique, groups: Groups = ()) -> Mapping[Hashable, int]:
+        """See `Measurer.multiplied`."""
+        return self._plan.multiplied(clique, groups)
 
     def _check_groups(self, clique: Clique, groups: Groups) -> None:
         self._plan.check_groups(clique, groups)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -204,9 +204,12 @@ class Measurer(ABC):
         """The groups that are measured in place of these; equal to them unless a code has to be apart."""
         return groups
 
-    def multiplied_bytes(self, clique: Clique, groups: Groups = ()) -> int:
-        """Bytes of what parties multiply row by row before they can count this clique; a measure of time."""
-        return 0
+    def multiplied(self, clique: Clique, groups: Groups = ()) -> Mapping[Hashable, int]:
+        """Words of each matrix that parties multiply before they can count this clique; a measure of time.
+
+        Matrices of equal keys are the same for all cliques, and are multiplied once.
+        """
+        return {}
 
     def _check_groups(self, clique: Clique, groups: Groups) -> None:
         """Raises DataError if groups do not fit a clique."""

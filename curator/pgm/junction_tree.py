@@ -7,9 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from ...common.blocks import made_in_order
 from ...common.data.domain import Clique, Domain
 from .elimination import bits, cells_with_each, first_within, joined, triangulate
 from .zeros import zeros_of
+
+_FIRST, _BATCH = 8, 16
+"""So many candidates are tried one after the other, as one of the first usually fits; then so many at a time,
+in two threads."""
 
 
 @dataclass(frozen=True)
@@ -139,14 +144,18 @@ class TreeGrowth:
         Raises:
             DataError: a candidate names an unknown attribute.
         """
-        start, batch = 0, 8
-        while start < len(candidates):
-            masks = [_mask(self._domain, candidate) for candidate in candidates[start : start + batch]]
+
+        def found(start: int) -> int | None:
+            stop = start + _BATCH if start else _FIRST
+            masks = [_mask(self._domain, candidate) for candidate in candidates[start:stop]]
             place = first_within(self._adjacency, self._domain.sizes, masks, limit_mb * 2**17)
-            if place is not None:
-                return start + place
-            start, batch = start + batch, 4 * batch
-        return None
+            return None if place is None else start + place
+
+        place = found(0)
+        if place is not None or len(candidates) <= _FIRST:
+            return place
+        batches = made_in_order(found, range(_FIRST, len(candidates), _BATCH))
+        return next((place for place in batches if place is not None), None)
 
 
 def _mask(domain: Domain, clique: Iterable[str]) -> int:

@@ -125,8 +125,7 @@ def _eliminate_simplicial(
             vertex -= 1
             continue
         suspect[vertex] = 0
-        # Any price other than the first; a literal argument would compile the callee once more.
-        if gone[vertex] or _price(graph, vertex, sizes, count) >= 0.0:
+        if gone[vertex] or not _is_simplicial(graph, vertex):
             vertex -= 1
             continue
         gone[vertex] = 1
@@ -199,11 +198,13 @@ def _search(graph: Words, sizes: _Floats, enough: float, best_order: _Integers) 
     if not count:
         return 0.0
     order, noise, lucky = np.empty(count, np.int64), np.empty(count, np.float64), np.empty(count, np.float64)
+    fills = np.empty(count, np.int64)
     for v in range(count):
         noise[v] = lucky[v] = 1.0
+        fills[v] = _fill(graph, v, sizes)
     best, best_price = np.inf, 0
     for price in range(_PRICES):
-        cells = _eliminate(graph, sizes, price, noise, best, order)
+        cells = _eliminate(graph, sizes, fills, price, noise, best, order)
         if price == 0 or cells < best:
             best, best_price = cells, price
             for v in range(count):
@@ -221,7 +222,7 @@ def _search(graph: Words, sizes: _Floats, enough: float, best_order: _Integers) 
                 uniform = (np.float64(bits >> np.uint64(12)) + 0.5) / 2.0**52
                 noise[v] = (uniform / (1.0 - uniform)) ** 2
         restart += 1
-        cells = _eliminate(graph, sizes, price, noise, best, order)
+        cells = _eliminate(graph, sizes, fills, price, noise, best, order)
         if cells < best:
             best, best_price, success = cells, price, restart
             for v in range(count):
@@ -231,21 +232,37 @@ def _search(graph: Words, sizes: _Floats, enough: float, best_order: _Integers) 
 
 @compiled_part
 def _eliminate(
-    original: Words, sizes: _Floats, price: int, noise: _Floats, limit: float, order: _Integers
+    original: Words,
+    sizes: _Floats,
+    fills: _Integers,
+    price: int,
+    noise: _Floats,
+    limit: float,
+    order: _Integers,
 ) -> float:
     """Eliminate all vertices, the one with the lowest price first.
+
+    Args:
+        original: the graph.
+        sizes: of all vertices.
+        fills: `_fill` of each vertex in this graph.
+        price: which of the prices.
+        noise: factor of each vertex's price.
+        limit: see Returns.
+        order: output.
 
     Returns:
         The cells of the maximal cliques; infinity once they reach the limit, if that is finite.
     """
     count = len(original)
-    graph, left = _copied(original), np.empty(count, np.int64)
+    graph, left, fill = _copied(original), np.empty(count, np.int64), np.empty(count, np.int64)
     waiting = np.empty(count + 1, np.int64)
     waiting[count] = 0
-    prices = np.empty(count, np.float64)
+    separators, prices = np.empty(count, np.float64), np.empty(count, np.float64)
     for v in range(count):
-        left[v] = v
-        prices[v] = _price(graph, v, sizes, price) * noise[v]
+        left[v], fill[v] = v, fills[v]
+        separators[v] = _separator(graph, v, sizes)
+        prices[v] = _price(separators[v], sizes[v], fill[v], price) * noise[v]
     total = 0.0
     for step in range(count):
         remaining, at = count - step, 0
@@ -260,48 +277,133 @@ def _eliminate(
         total += cells
         if total >= limit and limit < np.inf:
             return np.inf
-        _take_out(graph, vertex)
         # The price of others changes only if this elimination joins two of their neighbours.
-        adds_edges = prices[vertex] >= 0.0
+        joins = fill[vertex] > 0
+        _take_out_counted(graph, vertex, sizes, fill)
         for i in range(remaining - 1):
             u = left[i]
-            if _holds(graph, vertex, u) or (adds_edges and _shares_two(graph, u, vertex)):
-                prices[u] = _price(graph, u, sizes, price) * noise[u]
+            near = _holds(graph, vertex, u)
+            if near:
+                separators[u] = _separator(graph, u, sizes)
+            if near or joins:
+                prices[u] = _price(separators[u], sizes[u], fill[u], price) * noise[u]
     return total
 
 
 @compiled_part
-def _price(graph: Words, vertex: int, sizes: _Floats, price: int) -> float:
+def _price(separator: float, size: float, fill: int, price: int) -> float:
     """Weighted fill x separator / size, separator, or separator / size; -1 where no edge would be added.
 
     On random graphs with the sizes of Adult, the best of these three has 1/2 to 1/6 of the cells of the
     better of least fill and least weight, the usual pair: they depend on what remains, not on the clique
     made.
     """
-    words = graph.shape[1]
-    separator = 1.0
-    fill = 0.0
+    if fill == 0:
+        return -1.0
+    if price == 1:
+        return float(separator)
+    return float(separator / size * (fill if price == 0 else 1.0))
+
+
+@compiled_part
+def _separator(graph: Words, vertex: int, sizes: _Floats) -> float:
+    """The cells of all neighbours of a vertex together."""
+    cells = 1.0
+    for a in range(graph.shape[1]):
+        neighbours = graph[vertex, a]
+        while neighbours:
+            cells *= sizes[(a << 6) + _lowest(neighbours)]
+            neighbours &= neighbours - _ONE
+    return float(cells)
+
+
+@compiled_part
+def _is_simplicial(graph: Words, vertex: int) -> bool:
+    """Whether all neighbours of a vertex are adjacent to each other."""
+    for a in range(graph.shape[1]):
+        neighbours = graph[vertex, a]
+        while neighbours:
+            u = (a << 6) + _lowest(neighbours)
+            neighbours &= neighbours - _ONE
+            for b in range(graph.shape[1]):
+                missing = graph[vertex, b] & ~graph[u, b]
+                if b == a:
+                    missing &= ~(_ONE << (np.uint64(u) & _LAST))
+                if missing:
+                    return False
+    return True
+
+
+@compiled_part
+def _fill(graph: Words, vertex: int, sizes: _Floats) -> int:
+    """Pairs of neighbours that are not adjacent, each counted twice as often as it has cells.
+
+    In whole numbers, so that counts that are updated equal counts from the start.
+    """
+    fill = 0
+    for a in range(graph.shape[1]):
+        neighbours = graph[vertex, a]
+        while neighbours:
+            u = (a << 6) + _lowest(neighbours)
+            neighbours &= neighbours - _ONE
+            fill += int(sizes[u]) * _values_beyond(graph, vertex, u, sizes)
+    return fill
+
+
+@compiled_part
+def _values_beyond(graph: Words, one: int, other: int, sizes: _Floats) -> int:
+    """Sum of the sizes of the neighbours of one vertex that are neither the other one nor adjacent to it."""
+    total = 0
+    for a in range(graph.shape[1]):
+        beyond = graph[one, a] & ~graph[other, a]
+        if a == other >> 6:
+            beyond &= ~(_ONE << (np.uint64(other) & _LAST))
+        while beyond:
+            total += int(sizes[(a << 6) + _lowest(beyond)])
+            beyond &= beyond - _ONE
+    return total
+
+
+@compiled_part
+def _take_out_counted(graph: Words, vertex: int, sizes: _Floats, fill: _Integers) -> None:
+    """`_take_out`, which updates `_fill` of all other vertices, edge by edge."""
+    words, size = graph.shape[1], int(sizes[vertex])
     for a in range(words):
         neighbours = graph[vertex, a]
         while neighbours:
             u = (a << 6) + _lowest(neighbours)
             neighbours &= neighbours - _ONE
-            separator *= sizes[u]
+            fill[u] -= 2 * size * _values_beyond(graph, u, vertex, sizes)
+            graph[u, vertex >> 6] &= ~(_ONE << (np.uint64(vertex) & _LAST))
+    if fill[vertex] == 0:
+        return
+    for a in range(words):
+        neighbours = graph[vertex, a]
+        while neighbours:
+            u = (a << 6) + _lowest(neighbours)
+            neighbours &= neighbours - _ONE
             for b in range(words):
                 missing = graph[vertex, b] & ~graph[u, b]
                 if b == a:
                     missing &= ~(_ONE << (np.uint64(u) & _LAST))
-                if price != 0 and missing:
-                    fill = 1.0
-                    continue
                 while missing:
-                    fill += sizes[u] * sizes[(b << 6) + _lowest(missing)]
+                    _connect(graph, u, (b << 6) + _lowest(missing), sizes, fill)
                     missing &= missing - _ONE
-    if fill == 0.0:
-        return -1.0
-    if price == 1:
-        return float(separator)
-    return float(separator / sizes[vertex] * (fill if price == 0 else 1.0))
+
+
+@compiled_part
+def _connect(graph: Words, one: int, other: int, sizes: _Floats, fill: _Integers) -> None:
+    """Add an edge, and update `_fill` of its ends and of the vertices that are adjacent to both."""
+    cells = 2 * int(sizes[one]) * int(sizes[other])
+    for a in range(graph.shape[1]):
+        common = graph[one, a] & graph[other, a]
+        while common:
+            fill[(a << 6) + _lowest(common)] -= cells
+            common &= common - _ONE
+    fill[one] += 2 * int(sizes[other]) * _values_beyond(graph, one, other, sizes)
+    fill[other] += 2 * int(sizes[one]) * _values_beyond(graph, other, one, sizes)
+    graph[one, other >> 6] |= _ONE << (np.uint64(other) & _LAST)
+    graph[other, one >> 6] |= _ONE << (np.uint64(one) & _LAST)
 
 
 @compiled_part
@@ -384,17 +486,6 @@ def _take_out(graph: Words, vertex: int) -> None:
                 graph[u, b] |= graph[vertex, b]
             graph[u, u >> 6] &= ~(_ONE << (np.uint64(u) & _LAST))
             graph[u, vertex >> 6] &= ~(_ONE << (np.uint64(vertex) & _LAST))
-
-
-@compiled_part
-def _shares_two(graph: Words, one: int, other: int) -> bool:
-    """Whether two vertices have two neighbours in common."""
-    found = 0
-    for a in range(graph.shape[1]):
-        common = graph[one, a] & graph[other, a]
-        if common:
-            found += 1 if common & (common - _ONE) == np.uint64(0) else 2
-    return found > 1
 
 
 @compiled_part

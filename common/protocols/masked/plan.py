@@ -9,7 +9,7 @@ parties, a chain may also contain the presence of parties (`presence`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -341,15 +341,18 @@ class MaskedPlan(Partition):
         """Bytes of the row-wise product of these parts."""
         return self.opened_records(number) * self.cells(chain) * self.ring.word_bytes
 
-    def multiplied_bytes(self, clique: Clique, groups: Groups = ()) -> int:
-        """Bytes of what parties multiply row by row for this clique; 0 if each slice has it at one party."""
-        chains = ((self.chain(clique, number, groups), number) for number in range(self.slice_count))
-        return sum(
-            self.opening_bytes(part, number)
-            for chain, number in chains
-            if len(chain) > 1
-            for part in (*((one,) for one in chain), *(chain[:k] for k in range(2, len(chain))))
-        )
+    def multiplied(self, clique: Clique, groups: Groups = ()) -> dict[Hashable, int]:
+        """What parties open to multiply the columns of this clique row by row.
+
+        Returns:
+            The words of each matrix, by its chain and slice; cliques share those with equal keys. Empty if
+            each slice has the clique at one party.
+        """
+        return {
+            (opened, number): self.opened_records(number) * self.cells(opened)
+            for number in range(self.slice_count)
+            for opened in _opened(self.chain(clique, number, groups))
+        }
 
     def feasible(self, clique: Clique, groups: Groups = ()) -> bool:
         """Whether no slice needs an opening for this clique that is too large, or that cannot be checked."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -29,12 +29,12 @@ PAIRS = 2
 MOST_SCORED = 2000
 """Most cliques that are scored at once."""
 
-_SHARE, _MULTIPLYING = 0.07, 0.03
+_SHARE, _MULTIPLYING = 0.07, 0.07
 """Shares of a release's time for counting what a round scores, and for multiplying it among parties."""
 
-_S_PER_CLIQUE, _S_PER_RECORD, _S_PER_BYTE = 1.5e-3, 1e-8, 5e-9
+_S_PER_CLIQUE, _S_PER_RECORD, _S_PER_WORD = 1.5e-3, 1e-8, 5e-8
 """Processor seconds of one core, as measured: for each scored clique, for each record that is counted in it,
-and for each byte that parties multiply for it."""
+and for each word that parties multiply for it."""
 
 _DETECTABLE = 0.1
 """So many cliques are scored at once that the noise of each stays below this share of the records."""
@@ -104,14 +104,17 @@ def candidates_within(
     most = most_scored(measurer.record_count, float(rho), seconds)
     left, granted = _MULTIPLYING * seconds, measurer.granted
     found: list[Clique] = []
+    multiplied: set[Hashable] = set()
     for clique in larger.find(order, most_cells(measurer), without):
         if len(found) == most:
             break
         groups = larger.groups[clique] = measurer.measurable_groups(larger.groups[clique])
         if math.isfinite(measurer.expected_sigma(clique, granted, True, groups)):
-            left -= _S_PER_BYTE * measurer.multiplied_bytes(clique, groups)
+            words = measurer.multiplied(clique, groups)
+            left -= _S_PER_WORD * sum(words[matrix] for matrix in words.keys() - multiplied)
             if left < 0:
                 break
+            multiplied |= words.keys()
             found.append(clique)
     return found
 

@@ -168,6 +168,14 @@ def test_an_opening_takes_a_word_for_each_record_and_cell():
     assert plan_of(["abcde"], bits=64).opening_bytes((("a",), ("b", "c")), 0) == 7 * 30 * 8
 
 
+def test_a_product_needs_a_word_for_each_record_and_cell_of_its_parts_and_partial_products():
+    """In the first slice of 7 records, 5 values of a, 2 of b and 3 of c are at three parties."""
+    part = {name: ((name,),) for name in "abc"}
+    words = {(part["b"], 0): 14, (part["c"], 0): 21, (part["a"], 0): 35, ((("b",), ("c",)), 0): 42}
+    assert RAGGED.multiplied(("a", "b", "c")) == words
+    assert RAGGED.multiplied(("a", "e")) == {}
+
+
 def chain_sets(plan, number):
     chains = [plan.chain(clique, number) for clique in CLIQUES]
     products = [chain for chain in chains if len(chain) > 1]

@@ -30,7 +30,8 @@ class Facts:
     record_count: int
     granted: Fraction
     unmeasurable: tuple = ()
-    multiplied: int = 0
+    words: int = 0
+    openings: str = "own"
     accountant: Remaining = field(init=False)
 
     def __post_init__(self):
@@ -42,8 +43,9 @@ class Facts:
     def measurable_groups(self, groups):
         return groups
 
-    def multiplied_bytes(self, clique, groups=()):
-        return self.multiplied
+    def multiplied(self, clique, groups=()):
+        """One matrix of `words` for each clique, or if `openings` is "shared", the same for all."""
+        return {"shared" if self.openings == "shared" else clique: self.words} if self.words else {}
 
 
 def measured(table, sigma=1e-3):
