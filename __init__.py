@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .simulations.schemas import DomainWarning
     from .simulations.simulate import Simulation, simulate
     from .simulations.synthesize import Synthesizer, synthesize
+    from .simulations.time_limit import TimeLimitWarning
 
 __all__ = [
     "AIM",
@@ -67,6 +68,7 @@ __all__ = [
     "Simulation",
     "Synthesizer",
     "Table",
+    "TimeLimitWarning",
     "Workload",
     "combine",
     "decode",
@@ -108,6 +110,7 @@ _HOMES = {
     "Simulation": "simulations.simulate",
     "Synthesizer": "simulations.synthesize",
     "Table": "common.data.table",
+    "TimeLimitWarning": "simulations.time_limit",
     "Workload": "common.data.workload",
     "combine": "curator.analysis.copies",
     "decode": "simulations.frames",

@@ -31,7 +31,18 @@ JsonOutput = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Set a parameter of the mechanism; may be repeated."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set a parameter of the mechanism; may be repeated. time_limit is of a reference core.",
+    ),
+]
+
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        help="mosaic: about how many seconds of this machine the release may take; its speed is kept."
+    ),
 ]
 
 

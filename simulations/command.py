@@ -17,7 +17,16 @@ from ..common.errors import DataError
 from ..common.extras import require_extra
 from ..common.protocols.alignment.alignment import DEFAULT_RHO, Population
 from ..common.protocols.registry import BUILT_IN, MASKED
-from ..curator.options import JsonOutput, MechanismName, Rows, Seed, Settings, SpreadsheetSafe, parsed
+from ..curator.options import (
+    JsonOutput,
+    MechanismName,
+    Rows,
+    Seed,
+    Settings,
+    SpreadsheetSafe,
+    TimeLimit,
+    parsed,
+)
 from ..curator.releasing.bins_share import DEFAULT_SHARE, check_coded
 from ..curator.releasing.table_format import Format, TableFile, TableFormat
 
@@ -58,9 +67,7 @@ def simulate(
     ] = 0,
     mechanism: MechanismName = "mosaic",
     settings: Settings = None,
-    time_limit: Annotated[
-        float | None, typer.Option(help="Time limit in seconds; same as --set time_limit=SECONDS.")
-    ] = None,
+    time_limit: TimeLimit = None,
     variant: Annotated[str, typer.Option(help="default, or paper to follow the paper's text.")] = "default",
     binarise: Annotated[
         bool, typer.Option("--binarise", help="Release binary digits of the codes, as PrivBayes does.")
@@ -124,11 +131,11 @@ def simulate(
     from .originals import Original, read_original
     from .people import Overlap, read_people
     from .simulate import simulate as run
+    from .time_limit import lateness, limited
 
     table_file = TableFile(table_format, spreadsheet_safe)
-    limit = [] if time_limit is None else [f"time_limit={time_limit}"]
     budget = Budget(epsilon, delta, rho)
-    chosen = mechanism_named(mechanism, variant, parsed([*(settings or []), *limit]))
+    chosen = limited(mechanism_named(mechanism, variant, parsed(settings)), time_limit)
     source = FileSource(data)
     loaded = Domain.load(domain)
     if key is None:
@@ -184,7 +191,9 @@ def simulate(
     if binary:
         result = replace(result, synthetic=binary.decode(result.synthetic))
     _write(out, result, source, loaded, seed, table_file, None if aligned else original.numbers)
-    warning = files.formula_warning(result.synthetic.domain, table_file)
+    late = lateness(time_limit, result.metrics["seconds"])
+    said = (files.formula_warning(result.synthetic.domain, table_file), late)
+    warning = "; ".join(one for one in said if one is not None) or None
     if json_output:
         typer.echo(json.dumps(_summary(result, out, warning)))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
@@ -32,6 +33,7 @@ from .participants import Participants
 from .partition import Grid
 from .releasing import release_among
 from .schemas import DomainWarning
+from .time_limit import TimeLimitWarning, lateness, limited
 
 DEFAULT_DELTA = 1e-9
 """Delta of a release, unless it is given."""
@@ -47,6 +49,7 @@ def synthesize(
     delta: float = DEFAULT_DELTA,
     domain: DomainLike | None = None,
     mechanism: Mechanism | str = "mosaic",
+    time_limit: float | None = None,
     rules: Sequence[RuleLike] = (),
     target: str | None = None,
     workload: Workload | str | None = None,
@@ -70,6 +73,8 @@ def synthesize(
         delta: privacy budget, with epsilon.
         domain: a `Domain`, the content of a domain file or its path; None to go by names and types.
         mechanism: a name, or a configured mechanism such as `Mosaic()`.
+        time_limit: seconds that the release may take on this machine, about; of the mechanism "mosaic". The
+            machine's speed is measured once.
         rules: public statements that no synthetic row breaks, beside those of the domain.
         target: a column that others should predict well: the workload is what predicts it.
         workload: "1way", "2way", "3way", a file, or a Workload; by default all pairs.
@@ -87,8 +92,11 @@ def synthesize(
 
     Warns:
         DomainWarning: no domain was given.
+        TimeLimitWarning: the release took more than 1.5 times the time limit.
     """
+    started = time.perf_counter()
     budget = Budget(epsilon, delta)
+    chosen = limited(mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism, time_limit)
     loaded = _ruled(load(data, domain), rules)
     table = loaded.table
     if loaded.by_types:
@@ -97,7 +105,7 @@ def synthesize(
         table.domain,
         TRUSTED,
         Adjacency.ZERO_OUT,
-        mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism,
+        chosen,
         Workload.wanted(table.domain, workload, target),
         budget,
         rows=rows,
@@ -111,7 +119,11 @@ def synthesize(
     with progress_bar(console_for(progress)) as report:
         made = release_among(among, order, DEFAULT_SHARE, stream, seed is not None, report, target, checks)
     drawn = Drawn(made.released, loaded.columns, stream.child("values"), made.bins)
-    return Release.of(drawn, loaded.types)
+    release = Release.of(drawn, loaded.types)
+    late = lateness(time_limit, time.perf_counter() - started)
+    if late is not None:
+        warnings.warn(late, TimeLimitWarning, stacklevel=2)
+    return release
 
 
 def console_for(progress: bool | None) -> Console:
@@ -155,6 +167,7 @@ class Synthesizer:
         delta: privacy budget of each `fit`, with epsilon.
         domain: see `synthesize`, as all others.
         mechanism: a name, or a configured mechanism.
+        time_limit: seconds that a `fit` may take on this machine, about.
         rules: public statements that no synthetic row breaks.
         target: a column that others should predict well.
         workload: marginals to preserve.
@@ -167,6 +180,7 @@ class Synthesizer:
     delta: float = DEFAULT_DELTA
     domain: DomainLike | None = None
     mechanism: Mechanism | str = "mosaic"
+    time_limit: float | None = None
     rules: Sequence[RuleLike] = ()
     target: str | None = None
     workload: Workload | str | None = None

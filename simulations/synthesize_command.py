@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from ..common.extras import require_extra
-from ..curator.options import JsonOutput, MechanismName, Rows, Seed, SpreadsheetSafe
+from ..curator.options import JsonOutput, MechanismName, Rows, Seed, SpreadsheetSafe, TimeLimit
 from ..curator.releasing.table_format import Format, TableFile, TableFormat
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def synthesize(
         typer.Option(help="Domain file; without one, columns are known by their names and types alone."),
     ] = None,
     mechanism: MechanismName = "mosaic",
+    time_limit: TimeLimit = None,
     target: Annotated[
         str | None, typer.Option(help="Column that others should predict well; it weights the workload.")
     ] = None,
@@ -56,6 +57,7 @@ def synthesize(
     from ..curator.releasing import outputs as files
     from .schemas import DomainWarning
     from .synthesize import synthesize as run
+    from .time_limit import TimeLimitWarning
 
     table_file = TableFile(table_format, spreadsheet_safe)
     files.check_folder(out, [BINS])
@@ -66,12 +68,14 @@ def synthesize(
         check_new(out / COPIES)
     with process_for_checks() as checks, compiling_beside(), warnings.catch_warnings(record=True) as advice:
         warnings.simplefilter("always", DomainWarning)
+        warnings.simplefilter("always", TimeLimitWarning)
         release = run(
             data,
             epsilon,
             delta=delta,
             domain=domain,
             mechanism=mechanism,
+            time_limit=time_limit,
             target=target,
             workload=workload,
             rows=rows,

@@ -48,6 +48,15 @@ def compiled_part(function: F) -> F:
     return cast(F, _njit(no_cpython_wrapper=True, **_OPTIONS)(function))
 
 
+def folder_of(function: Callable[..., Any]) -> Path | None:
+    """The folder of a compiled function's cache; None if there is no cache.
+
+    It may not exist before something was compiled.
+    """
+    path: str | None = cast(Any, function).stats.cache_path
+    return None if path is None else Path(path)
+
+
 class _OneAtATime(FunctionCache):
     """A function's cache on disk, whose lock is held from a miss to the end of the compilation.
 

@@ -300,6 +300,8 @@ def test_refuses_to_overwrite_an_earlier_result(folder, simulate):
         ),
         (["--mechanism", "mst", "--protocol", "indicator"], "use 'trusted', or 'masked'"),
         (["--variant", "magic"], "variant of mosaic"),
+        (["--time-limit", 5, "--set", "time_limit=5"], "either seconds of this machine or the mechanism's"),
+        (["--time-limit", 5, "--mechanism", "aim"], "expected the mechanism 'mosaic', got 'aim'"),
         (["--workload", "none.json"], "none.json"),
         (
             ["--target", "pay"],
@@ -367,6 +369,15 @@ def test_a_mechanism_is_chosen_by_name_and_its_parameters_are_set(folder, simula
     assert done.returncode == 0, done.stderr
     described = json.loads((folder / "out/certificate.json").read_text())["plan"]["mechanism"]
     assert (described["name"], described["alpha"], described["max_model_mb"]) == ("aim", 0.8, 2.0)
+
+
+def test_a_time_limit_is_in_seconds_of_this_machine_and_a_late_release_says_so(folder, simulate, monkeypatch):
+    monkeypatch.setattr("dpmosaic.simulations.time_limit.speed", lambda: 2.0)
+    done = simulate("--time-limit", 1e-5, "--json")
+    assert done.returncode == 0, done.stderr
+    assert "the time limit was 1e-05 s" in json.loads(done.stdout)["warning"]
+    plan = json.loads((folder / "out/certificate.json").read_text())["plan"]
+    assert plan["mechanism"]["time_limit"] == 2e-5
 
 
 def test_mechanisms_are_listed_for_people_and_for_scripts(dpmosaic):

@@ -168,6 +168,18 @@ def test_options_of_the_release_reach_it():
     assert (plan.budget.epsilon, plan.budget.delta) == (2.0, 1e-6)
 
 
+def test_a_time_limit_is_in_seconds_of_this_machine(monkeypatch):
+    monkeypatch.setattr("dpmosaic.simulations.time_limit.speed", lambda: 3.0)
+    plan = synthesize(mechanism="mosaic", time_limit=600).certificate.plan
+    assert plan.mechanism["time_limit"] == 1800.0
+
+
+def test_a_release_that_takes_longer_than_asked_says_so(monkeypatch):
+    monkeypatch.setattr("dpmosaic.simulations.time_limit.speed", lambda: 1.0)
+    with pytest.warns(dpmosaic.TimeLimitWarning, match="the time limit was 1e-05 s"):
+        synthesize(mechanism="mosaic", time_limit=1e-5)
+
+
 def test_a_table_of_one_column_is_released():
     assert list(synthesize(REAL[["town"]], domain={"town": DOMAIN["town"]}).table) == ["town"]
 
@@ -179,6 +191,7 @@ def test_a_table_of_one_column_is_released():
         ({"delta": 1}, BudgetError, "delta: expected a number"),
         ({"mechanism": "magic"}, DataError, "mechanism: expected one of"),
         ({"target": "paid", "workload": "1way"}, DataError, "target: expected it without a workload"),
+        ({"time_limit": 5}, DataError, "expected the mechanism 'mosaic', got 'independent'"),
         ({"domain": {"height": 3}}, DataError, "expected a column 'height'"),
         ({"rows": 0}, DataError, "rows: expected at least 1"),
         ({"data": REAL.iloc[:0]}, DataError, "at least one row"),
@@ -236,6 +249,19 @@ def test_the_command_writes_a_release_that_can_be_loaded(tmp_path, table_format)
     assert release.rows.digest() == synthesize().rows.digest()
     assert (tmp_path / "out" / f"synthetic.{table_format}").is_file()
     assert not (tmp_path / "out" / "metrics.json").exists()
+
+
+def test_the_command_has_a_time_limit_and_says_if_it_took_longer(tmp_path, monkeypatch):
+    monkeypatch.setattr("dpmosaic.simulations.time_limit.speed", lambda: 2.0)
+    REAL.to_csv(tmp_path / "table.csv", index=False)
+    (tmp_path / "domain.json").write_text(json.dumps(DOMAIN))
+    done = run(
+        *(tmp_path / "table.csv", "--domain", tmp_path / "domain.json", "--out", tmp_path / "out"),
+        *("--time-limit", 1e-5, "--json"),
+    )
+    assert done.exit_code == 0, done.output
+    assert "the time limit was 1e-05 s" in json.loads(done.stdout)["warnings"][0]
+    assert Certificate.load(tmp_path / "out" / "certificate.json").plan.mechanism["time_limit"] == 2e-5
 
 
 def test_the_command_needs_one_file_and_one_folder(tmp_path):

@@ -8,7 +8,7 @@ from numba.core import caching
 from numpy.typing import NDArray
 
 from dpmosaic.curator.pgm import compiled as module
-from dpmosaic.curator.pgm.compiled import compiled
+from dpmosaic.curator.pgm.compiled import compiled, folder_of
 
 
 def total(values: NDArray[np.float64]) -> float:
@@ -28,9 +28,19 @@ def test_infinities_and_nan_keep_their_meaning() -> None:
     assert np.isnan(compiled(total)(np.array([np.inf, -np.inf])))
 
 
+def test_the_folder_of_the_cache_is_named() -> None:
+    made = compiled(total)
+    made(np.ones(3))
+    folder = folder_of(made)
+    assert folder is not None
+    assert list(folder.glob("*total*.nbi"))
+
+
 def test_functions_are_compiled_even_without_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
-    assert compiled(total)(np.ones(3)) == 3.0
+    made = compiled(total)
+    assert made(np.ones(3)) == 3.0
+    assert folder_of(made) is None
 
 
 SLOWLY = """

@@ -1,0 +1,64 @@
+"""A time limit in seconds of this machine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..common.errors import DataError
+from ..common.forms.values import POSITIVE
+from ..curator.mechanisms.mechanism import Mechanism
+from ..curator.mechanisms.mosaic.mosaic import Mosaic
+from ..curator.mechanisms.mosaic.speed import speed
+
+LATE = 1.5
+"""A release took too long if it took so many times what was asked; estimates of work are not closer."""
+
+
+class TimeLimitWarning(UserWarning):
+    """A release took clearly longer than the time limit that was asked."""
+
+
+def limited(mechanism: Mechanism, seconds: float | None) -> Mechanism:
+    """The mechanism with a time limit in seconds of this machine.
+
+    They become the parameter `time_limit`, in seconds of the reference core. It is public and part of the
+    release, which then makes the same choices wherever it is resumed.
+
+    Args:
+        mechanism: the mechanism; without a limit of its own.
+        seconds: the limit; None to leave the mechanism as it is.
+
+    Raises:
+        DataError: the limit is not a number above 0, the mechanism has one already, or knows none.
+    """
+    if seconds is None:
+        return mechanism
+    for fault in POSITIVE.faults(seconds):
+        raise DataError(f"time limit: {fault.reason}")
+    if not isinstance(mechanism, Mosaic):
+        raise DataError(
+            f"time limit: expected the mechanism 'mosaic', got {mechanism.name!r}, which has no limit "
+            "of time; leave the limit out, or choose 'mosaic'"
+        )
+    if mechanism.time_limit is not None:
+        raise DataError(
+            "time limit: expected either seconds of this machine or the mechanism's parameter time_limit, in "
+            "seconds of the reference core; got both; leave one out"
+        )
+    # Speeds are not measured more closely than to two digits.
+    return replace(mechanism, time_limit=float(f"{seconds * speed():.2g}"))
+
+
+def lateness(asked: float | None, taken: float) -> str | None:
+    """What to tell somebody whose release took clearly longer than asked; None if it did not.
+
+    Args:
+        asked: time limit in seconds; None without one.
+        taken: seconds that the release took.
+    """
+    if asked is None or taken <= LATE * asked:
+        return None
+    return (
+        f"the release took {taken:.3g} s, and the time limit was {asked:.3g} s, an estimate of work that "
+        "leaves out reading and writing, work of other processes, and compiling at the first run"
+    )
