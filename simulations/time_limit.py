@@ -15,8 +15,8 @@ LATE = 1.5
 
 
 COUNTED = 0.4
-"""Counted seconds for each second of the reference core. Tables of many small attributes take up to two and a
-half times what is counted for them, others less (ADR 81)."""
+"""Counted seconds for each second of the reference core. Tables of many small attributes take two to three
+times what is counted for them, others less (ADR 81)."""
 
 
 class TimeLimitWarning(UserWarning):
