@@ -34,15 +34,13 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Set a parameter of the mechanism; may be repeated. time_limit is of a reference core.",
+        help="Set a parameter of the mechanism; may be repeated. time_limit counts work at fixed rates.",
     ),
 ]
 
 TimeLimit = Annotated[
     float | None,
-    typer.Option(
-        help="mosaic: about how many seconds of this machine the release may take; its speed is kept."
-    ),
+    typer.Option(help="mosaic: about how many seconds of this machine the release may take."),
 ]
 
 

@@ -377,7 +377,7 @@ def test_a_time_limit_is_in_seconds_of_this_machine_and_a_late_release_says_so(f
     assert done.returncode == 0, done.stderr
     assert "the time limit was 1e-05 s" in json.loads(done.stdout)["warning"]
     plan = json.loads((folder / "out/certificate.json").read_text())["plan"]
-    assert plan["mechanism"]["time_limit"] == 2e-5
+    assert plan["mechanism"]["time_limit"] == 8e-6
 
 
 def test_mechanisms_are_listed_for_people_and_for_scripts(dpmosaic):

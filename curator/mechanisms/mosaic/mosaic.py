@@ -102,9 +102,10 @@ class Mosaic(GaussianMechanism):
 
     Attributes:
         max_model_mb: limit of the junction tree's size; grows to this with the rounds.
-        time_limit: seconds of the release, 60 by default; limits the candidates (`affordable`) and the size
-            of the model. It estimates work and does not read the clock, so that a resumed release makes the
-            same choices.
+        time_limit: counted seconds of the release, 60 by default; limits the candidates (`affordable`) and
+            the size of the model. Work counts at fixed rates and the clock is not read, so that a resumed
+            release makes the same choices. For seconds of a machine, see the argument `time_limit` of
+            `synthesize`.
     """
 
     name: ClassVar[str] = "mosaic"
