@@ -46,7 +46,9 @@ def _beside(found: Means, figure: str) -> str:
 def _seconds(means: All) -> Lines:
     """A line for each variant, a column for each mechanism."""
     groups = {variant: found for (variant, *rest), found in means.items() if rest == ["trusted", 1.0]}
-    names = sorted({name for found in groups.values() for name in found}, key=lambda name: (name != OURS, name))
+    names = sorted(
+        {name for found in groups.values() for name in found}, key=lambda name: (name != OURS, name)
+    )
     lines = [["table", *names]]
     for variant, found in groups.items():
         seconds = [found.get(name, {}).get("cpu_seconds") for name in names]
