@@ -14,8 +14,9 @@ Results are kept in a JSON file; cells that are there are not run again, so that
 that was out of time is, once --limit is larger.
 
 Run: python benchmarks/families.py [FAMILY...] [--epsilon 0.1 1 10] [--seeds 3] [--mechanism NAME...]
-    [--protocol trusted] [--half reported] [--limit 300] [--out families.json]
+    [--protocol trusted] [--half reported] [--limit 300] [--out families.json] [--page docs/families.md]
 
+`--page` puts the tables in place of those of the page.
 A FAMILY is parity, regions, copula, latent, zipf, small or dependent, or one of their variants.
 """
 
@@ -30,7 +31,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from families_cell import GRIDS, REFERENCES, Cell, Figures, figures
+from families_page import markdown
 from families_shown import show
+from published_tables import placed
 from tables import CHOSEN_ON, REPORTED, VARIANTS
 
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE, entry_named
@@ -53,7 +56,11 @@ def main(arguments: list[str] | None = None) -> None:
             results[cell.key] = figures(cell, asked.limit)
             _keep(asked.out, results)
             print(cell.key, _line(results[cell.key]), flush=True)
-    show([(cell, results[cell.key]) for cell in cells])
+    found = [(cell, results[cell.key]) for cell in cells]
+    show(found)
+    if asked.page:
+        page = placed(asked.page.read_text(encoding="utf-8"), markdown(found))
+        asked.page.write_text(page, encoding="utf-8")
 
 
 def variants(half: str, named: list[str]) -> list[str]:
@@ -108,6 +115,7 @@ def _parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--half", choices=list(HALVES), default="reported")
     parser.add_argument("--limit", type=float, default=300.0)
     parser.add_argument("--out", type=Path, default=Path("families.json"))
+    parser.add_argument("--page", type=Path)
     return parser.parse_args(arguments)
 
 

@@ -41,10 +41,7 @@ class Compared:
 
 def show(results: Iterable[tuple[Cell, Figures]]) -> None:
     """Prints each mechanism's means, then `mosaic` beside the best other one, its gains and the summary."""
-    groups: dict[tuple[str, str, float], dict[str, list[Figures]]] = defaultdict(lambda: defaultdict(list))
-    for cell, found in results:
-        groups[cell.variant, cell.protocol, cell.epsilon][cell.mechanism].append(found)
-    means = {group: {name: mean(of) for name, of in found.items()} for group, found in groups.items()}
+    means = means_of(results)
     for group, found in means.items():
         print("\n" + " ".join([group[0], group[1], f"epsilon {group[2]:g}" if group[1] else "references"]))
         for name, of in found.items():
@@ -53,6 +50,14 @@ def show(results: Iterable[tuple[Cell, Figures]]) -> None:
         if OURS in found and group[1]:
             _show_ours(found, references)
     _show_summary([found for group, found in means.items() if group[1]])
+
+
+def means_of(results: Iterable[tuple[Cell, Figures]]) -> dict[tuple[str, str, float], Means]:
+    """For each variant, protocol and epsilon the means of each mechanism over seeds."""
+    groups: dict[tuple[str, str, float], dict[str, list[Figures]]] = defaultdict(lambda: defaultdict(list))
+    for cell, found in results:
+        groups[cell.variant, cell.protocol, cell.epsilon][cell.mechanism].append(found)
+    return {group: {name: mean(of) for name, of in found.items()} for group, found in groups.items()}
 
 
 def mean(found: list[Figures]) -> Figures:

@@ -38,11 +38,16 @@ def markdown(cells: Mapping[str, Mapping[str, float]]) -> str:
 
 def refreshed(page: str, cells: Mapping[str, Mapping[str, float]]) -> str:
     """The page, with each table in place of the one under the same title."""
-    for printed in markdown(cells).split("\n\n**"):
-        title = "**" + printed.removeprefix("**").split("\n", 1)[0]
+    return placed(page, markdown(cells))
+
+
+def placed(page: str, printed: str) -> str:
+    """The page, with each of the printed tables in place of the one under the same title."""
+    for table_with_title in printed.split("\n\n**"):
+        title = "**" + table_with_title.removeprefix("**").split("\n", 1)[0]
         page = re.sub(
             re.escape(title) + r"\n\n(\|.*\n)+",
-            lambda found, new=printed: "**" + new.removeprefix("**") + "\n",
+            lambda found, new=table_with_title: "**" + new.removeprefix("**") + "\n",
             page,
         )
     return page

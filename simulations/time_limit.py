@@ -13,7 +13,6 @@ from ..curator.mechanisms.mosaic.speed import speed
 LATE = 1.5
 """A release took too long if it took so many times what was asked; estimates of work are not closer."""
 
-
 COUNTED = 0.4
 """Counted seconds for each second of the reference core. Tables of many small attributes take two to three
 times what is counted for them, others less (ADR 81)."""

@@ -152,3 +152,21 @@ def test_a_mechanism_that_failed_for_one_seed_has_no_mean():
         "accuracy": None,
     }
     assert mean([{"pairs": 0.2}, {"failed": "out of time"}]) == {"failed": "out of time"}
+
+
+def test_a_page_gets_the_comparison_in_place_of_its_tables(tmp_path):
+    page, out = tmp_path / "page.md", tmp_path / "results.json"
+    page.write_text("Before.\n\n**One party, central noise**\n\n| old |\n| --- |\n\nAfter.\n")
+    figures = {"pairs": 0.1, "triples": 0.2, "structure": None, "accuracy": 0.7, "cpu_seconds": 3.0}
+    figures |= {"seconds": 3.0, "peak_mib": 100.0}
+    worse = figures | {"pairs": 0.2, "accuracy": 0.75}
+    found = {"real": figures, "mosaic": figures, "mst": worse}
+    keys = {name: f"small8|trusted|1|1|{name}" for name in found} | {"real": "small8||0|1|real"}
+    out.write_text(json.dumps({keys[name]: of for name, of in found.items()}))
+    asked = ["small8", "--epsilon", "1", "--seeds", "1", "--mechanism", "mosaic", "mst"]
+    main([*asked, "--out", str(out), "--page", str(page)])
+    assert page.read_text() == (
+        "Before.\n\n**One party, central noise**\n\n"
+        "| table | pairs 1 | triples 1 | accuracy 1 |\n| --- | --- | --- | --- |\n"
+        "| small8 | 0.50 mst | 1.00 mst | -0.050 mst |\n\nAfter.\n"
+    )

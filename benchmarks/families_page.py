@@ -1,0 +1,73 @@
+"""The tables of docs/families.md, in Markdown: `mosaic` beside the best other mechanism, cell by cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from families_cell import Cell, Figures
+from families_shown import OURS, Means, compared, gain, means_of
+
+PROTOCOLS = {"trusted": "One party, central noise", "masked": "2 x 2 parties, `masked`"}
+SECONDS = "Processor seconds of a release, one party, epsilon 1"
+GAINS = "Share of the gain of accuracy that the exact structure brings, epsilon 1"
+
+All = Mapping[tuple[str, str, float], Means]
+Lines = list[list[str]]
+
+
+def markdown(results: Iterable[tuple[Cell, Figures]]) -> str:
+    """All tables of which there are cells, each under its title."""
+    means = means_of(results)
+    tables = {title: _ratios(means, protocol) for protocol, title in PROTOCOLS.items()}
+    tables |= {SECONDS: _seconds(means), GAINS: _gains(means)}
+    return "\n\n".join(_table(title, lines) for title, lines in tables.items() if len(lines) > 1)
+
+
+def _ratios(means: All, protocol: str) -> Lines:
+    """A line for each variant: ratios of both distances and the difference of accuracy, at each epsilon."""
+    epsilons = sorted({epsilon for _, of, epsilon in means if of == protocol})
+    figures = ("pairs", "triples", "accuracy")
+    lines = [["table", *(f"{figure} {epsilon:g}" for figure in figures for epsilon in epsilons)]]
+    for variant in dict.fromkeys(variant for variant, of, _ in means if of == protocol):
+        found = [means.get((variant, protocol, epsilon), {}) for epsilon in epsilons]
+        lines.append([variant, *(_beside(one, figure) for figure in figures for one in found)])
+    return lines
+
+
+def _beside(found: Means, figure: str) -> str:
+    beside = compared(found, figure, max if figure == "accuracy" else min)
+    if beside is None:
+        return ""
+    if figure == "accuracy":
+        return f"{beside.ours - beside.best:+.3f} {beside.name}"
+    return f"{beside.ratio:.2f} {beside.name}"
+
+
+def _seconds(means: All) -> Lines:
+    """A line for each variant, a column for each mechanism."""
+    groups = {variant: found for (variant, *rest), found in means.items() if rest == ["trusted", 1.0]}
+    names = sorted(
+        {name for found in groups.values() for name in found}, key=lambda name: (name != OURS, name)
+    )
+    lines = [["table", *names]]
+    for variant, found in groups.items():
+        seconds = [found.get(name, {}).get("cpu_seconds") for name in names]
+        lines.append([variant, *("" if value is None else f"{value:.0f}" for value in seconds)])
+    return lines
+
+
+def _gains(means: All) -> Lines:
+    """A line for each variant with a structure, a column for each protocol."""
+    lines = [["table", *PROTOCOLS.values()]]
+    for variant in dict.fromkeys(variant for variant, *_ in means):
+        references = means.get((variant, "", 0), {})
+        ours = [means.get((variant, protocol, 1.0), {}).get(OURS, {}) for protocol in PROTOCOLS]
+        shares = [gain(one, references, "accuracy") for one in ours]
+        if any(share is not None for share in shares):
+            lines.append([variant, *("" if share is None else f"{share:.2f}" for share in shares)])
+    return lines
+
+
+def _table(title: str, lines: Lines) -> str:
+    first, *others = (f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join([f"**{title}**", "", first, f"|{' --- |' * len(lines[0])}", *others])
