@@ -66,10 +66,13 @@ class Certificates:
         self._thread.start()
 
     def stop(self) -> None:
-        """Watches no longer; call it after the server has stopped."""
+        """Watches no longer; call it before the server stops, which would refuse the handshakes of a change."""
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join()
+
+    def close(self) -> None:
+        """Closes the handshakes that were held; call it after the server has stopped."""
         self._close_until(math.inf)
 
     def check_current(self) -> None:

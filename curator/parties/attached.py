@@ -91,8 +91,9 @@ class AttachmentServer:
 
     def close(self) -> None:
         """Closes every stream."""
-        self._server.stop(0).wait()
         self._certificates.stop()
+        self._server.stop(0).wait()
+        self._certificates.close()
         self._threads.shutdown(wait=True)
 
     def acquire(self, party: str, wait_s: float) -> _Stream:

@@ -85,8 +85,9 @@ class PartyServer:
     def stop(self, grace_s: float = 10.0) -> None:
         """Accepts no new calls, waits for active ones, and cancels those that take longer."""
         self._health.stop()
-        self._server.stop(grace_s).wait()
         self.certificates.stop()
+        self._server.stop(grace_s).wait()
+        self.certificates.close()
         self._threads.shutdown(wait=True, cancel_futures=True)
         self._log(Event("stopped", code="NOT_SERVING"))
 

@@ -103,29 +103,45 @@ def client_hello():
     return sent.read()
 
 
+class Changing:
+    """A party or a curator whose certificates change at every look at them.
+
+    Attributes:
+        port: on which it listens once it has started.
+        changes: for each change None, and for each that failed the error.
+    """
+
+    def __init__(self, kind, reload_s):
+        key, self.changes = new_tls_key(), []
+        own, *others = (self_signed(name, key, datetime.now(UTC)) for name in ("own", "other", "other"))
+        sides = itertools.cycle(TlsSide(key, own, (other,)) for other in others)
+        if kind == "party":
+            table = Table.from_codes(Domain.coded({"a": 2}), np.array([[0], [1]]))
+            servicer = PartyServicer(party_of("north", table, policy_for("indicator")))
+            server = PartyServer(servicer, lambda: next(sides), ANY_PORT, Health({}), self._logged, reload_s)
+            self.port, self.stop = server.address.rpartition(":")[2], lambda: server.stop(0)
+        else:
+
+            def admitted():
+                return Admitted(next(sides), {})
+
+            server = AttachmentServer(admitted, ANY_PORT, reloaded=self.changes.append, reload_s=reload_s)
+            self.port, self.stop = server.port, server.close
+        self.start = server.start
+
+    def _logged(self, event):
+        if event.event == "reload":
+            self.changes.append(None if event.code == "OK" else event.reason)
+
+
 def serve(kind, reload_s):
     """Serves until the standard input ends; prints the port, and at the end the number of changes."""
-    key, events = new_tls_key(), []
-    own, *others = (self_signed(name, key, datetime.now(UTC)) for name in ("own", "other", "other"))
-    sides = itertools.cycle(TlsSide(key, own, (other,)) for other in others)
-    if kind == "party":
-        table = Table.from_codes(Domain.coded({"a": 2}), np.array([[0], [1]]))
-        servicer = PartyServicer(party_of("north", table, policy_for("indicator")))
-        health = Health({})
-        server = PartyServer(servicer, lambda: next(sides), ANY_PORT, health, events.append, reload_s)
-        port, stop = server.address.rpartition(":")[2], lambda: server.stop(0)
-    else:
-
-        def admitted():
-            return Admitted(next(sides), {})
-
-        server = AttachmentServer(admitted, ANY_PORT, reloaded=events.append, reload_s=reload_s)
-        port, stop = server.port, server.close
+    server = Changing(kind, reload_s)
     server.start()
-    print(port, flush=True)
+    print(server.port, flush=True)
     sys.stdin.read()
-    stop()
-    print(sum(event is None or (event.event, event.code) == ("reload", "OK") for event in events))
+    server.stop()
+    print(server.changes.count(None))
 
 
 if __name__ == "__main__":

@@ -67,6 +67,7 @@ def port(offered):
     made = Port()
     yield made
     made.certificates.stop()
+    made.certificates.close()
     made.listener.close()
 
 
@@ -138,3 +139,20 @@ def test_files_that_cannot_be_read_are_logged_once_and_the_certificates_stay(por
     port.certificates.check_current()
     assert offered() is None
     assert len(port.events) == 1
+
+
+def test_after_the_stop_nothing_is_begun_and_handshakes_are_held_until_the_close(port, offered):
+    port.pinned = (CURATOR, OTHER)
+    with port.accept() as holding:
+        holding.sendall(HANDSHAKE)
+        with port.accept() as taking:
+            taking.sendall(HANDSHAKE)
+            port.wait_for(NoneType)
+        port.certificates.stop()
+        port.pinned = (CURATOR,)
+        port.listener.settimeout(0.1)
+        with pytest.raises(TimeoutError):
+            port.accept()
+        assert is_open(holding)
+        port.certificates.close()
+        assert not is_open(holding)
