@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -27,11 +28,11 @@ import dpmosaic
 from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.data.table import Table
 from dpmosaic.curator.measurers.federation import FederationMeasurer
-from dpmosaic.curator.mechanisms.mosaic import grouped_rounds, knowledge, mosaic, outside
+from dpmosaic.curator.mechanisms.mosaic import grouped_rounds, knowledge, larger, mosaic, outside
 from dpmosaic.curator.mechanisms.mosaic.axes import RANKS
 from dpmosaic.curator.mechanisms.mosaic.budget_split import SplitProblem
 from dpmosaic.curator.mechanisms.mosaic.denoising import onto_simplex
-from dpmosaic.curator.mechanisms.mosaic.effects import Effect
+from dpmosaic.curator.mechanisms.mosaic.effects import Effect, learned_prior
 
 REFERENCE = "all parts"
 
@@ -83,8 +84,13 @@ PARTS: dict[str, list[Any]] = {
     ],
     "small pairs are scored": [patch.object(mosaic, "POOR_SCORE", math.inf)],
     "no typical size is learned": [
-        patch.object(knowledge, "typical_size", lambda effects, records: math.inf)
+        patch.object(knowledge, "learned_prior", lambda effects, records: (math.inf, 0.0))
     ],
+    "no interaction is expected to be none": [
+        patch.object(of, "learned_prior", partial(learned_prior, shares=np.zeros(1)))
+        for of in (knowledge, larger)
+    ],
+    "cells of groups are modelled as independent": [patch.object(larger, "has_shape", lambda effect: False)],
     "the budget is split by numbers of cells": [patch.object(SplitProblem, "split", _by_cells)],
     "only the last score is used": [patch.object(Effect, "scored_again", _last_score)],
     "the reference error is ignored": [patch.object(Effect, "log_likelihood", _without_reference_error)],

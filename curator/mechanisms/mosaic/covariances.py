@@ -15,14 +15,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
+from typing import TypeVar
 
 import numpy as np
 
-from ....common.data.domain import Clique
 from ..parts.consistency import onto
 from .axes import RANKS, Array, Axis, expected_axis, ranks
 from .effects import Effect
+
+Key = TypeVar("Key", bound=Hashable)
 
 MAX_VALUES = 512
 """Covariances are learned only for attributes of at most this many values."""
@@ -48,16 +50,16 @@ def has_shape(effect: Effect) -> bool:
 
 
 def learned_axes(
-    effects: Mapping[Clique, Effect], records: float, before: Mapping[str, Axis] | None = None
-) -> dict[str, Axis]:
-    """The covariance along each attribute.
+    effects: Mapping[tuple[Key, ...], Effect], records: float, before: Mapping[Key, Axis] | None = None
+) -> dict[Key, Axis]:
+    """The covariance along each attribute, or along the groups of its codes.
 
     Args:
-        effects: measured interactions with `has_shape`.
+        effects: measured interactions with `has_shape`, by their attributes.
         records: number of records.
         before: what was learned from fewer measurements, to go on from; of no, some or all attributes.
     """
-    expected: dict[str, Axis] = {}
+    expected: dict[Key, Axis] = {}
     effects = _some_of_each(effects)
     for clique, effect in effects.items():
         cells = np.maximum(effect.reference, 0.0).reshape(effect.shape)
@@ -77,10 +79,10 @@ def learned_axes(
     return axes
 
 
-def _some_of_each(effects: Mapping[Clique, Effect]) -> dict[Clique, Effect]:
+def _some_of_each(effects: Mapping[tuple[Key, ...], Effect]) -> dict[tuple[Key, ...], Effect]:
     """Effects chosen at random, until every attribute has `_OF_EACH` of them or all of its own."""
-    cliques, seen = list(effects), Counter[str]()
-    chosen: set[Clique] = set()
+    cliques, seen = list(effects), Counter[Key]()
+    chosen: set[tuple[Key, ...]] = set()
     # The choice is public, and the same in every run.
     for place in np.random.default_rng(0).permutation(len(cliques)).tolist():
         clique = cliques[place]

@@ -6,8 +6,9 @@ interaction, z_c = m_c - mu_c, is modelled as normal with standard deviations
     tau_c = D b_c,    b_c proportional to sqrt(max(mu_c, 1)),  scaled so that D is the expected L1 norm of z:
 
 so cells with more records deviate more, like counts. D is unknown. Its posterior follows from the noisy L1
-distance (the score) and from the measurements. Its prior has density (1 + D / m)^-3, because few interactions
-are far larger than most. Their mean, m, is learned from all of them (`typical_size`).
+distance (the score) and from the measurements. A share of the interactions is expected to be none: D is that
+of sampling error. The prior of the others has density (1 + D / m)^-3, because few are far larger than most.
+The share and their mean, m, are learned from all of them (`learned_prior`).
 
 Where covariances along the attributes are known (`axes`), there is a second model of the interaction, as
 coefficients along their eigenvectors. The two are weighted by the likelihood of the measurements.
@@ -42,6 +43,12 @@ _SPREAD = 0.3
 _IN_SCORE = 0.5
 """Share of the reference error that is subtracted from a score. The expected share is 1; a half favours
 interactions, because leaving one out costs more than measuring one in vain."""
+
+_SPREAD_NONE = 0.3
+"""Standard deviation of the logarithm of D where there is no interaction but of sampling error."""
+
+_SHARES = (np.arange(20) + 0.5) / 20
+"""Grid of values of a share."""
 
 _SPREAD_NEAR = 0.7
 """Standard deviation of the logarithm of the distance from what is foreseen."""
@@ -100,6 +107,7 @@ class Effect:
             records. The expected distance is the root of the sum of its square and that of D.
         observed: average of its measurements; None without any.
         typical: m, the mean of D over similar interactions, as a share of the records; infinite if unknown.
+        none: prior probability that there is no interaction but of sampling error.
         axes: covariances along each attribute; empty if cells are modelled as independent.
         coupling: see `expected_variances`.
         foreseen: what other interactions lead to expect; None if nothing.
@@ -112,14 +120,15 @@ class Effect:
     reference_error: float = 0.0
     observed: Observed | None = None
     typical: float = math.inf
+    none: float = 0.0
     axes: tuple[Axis, ...] = ()
     coupling: Array | None = None
     foreseen: Foreseen | None = None
     _kept: dict[float, Array] = field(default_factory=dict, init=False, repr=False)
 
-    def with_typical(self, typical: float) -> Effect:
-        """The effect with another typical size, on which likelihoods do not depend."""
-        return self._sharing(replace(self, typical=typical))
+    def with_prior(self, typical: float, none: float) -> Effect:
+        """The effect with another prior of its size, on which likelihoods do not depend."""
+        return self._sharing(replace(self, typical=typical, none=none))
 
     def with_foreseen(self, foreseen: Foreseen) -> Effect:
         """The effect with something foreseen, on which other likelihoods do not depend."""
@@ -261,7 +270,7 @@ class Effect:
             The former, and the latter of shape (k,), both up to one constant.
         """
         logs = self._logs(records)
-        without = float(np.logaddexp.reduce(logs + _log_prior(self.typical), axis=None)) - math.log(len(logs))
+        without = float(np.logaddexp.reduce(logs + self._prior(records), axis=None)) - math.log(len(logs))
         ahead = self._likelihoods_ahead(records)
         return without, np.array([np.logaddexp.reduce(ahead + _log_prior_near(mean)) for mean in typical])
 
@@ -291,9 +300,25 @@ class Effect:
 
     def _posterior(self, records: float) -> tuple[Array, Array]:
         """Values of D, and the joint posterior of views and values, shape (views, values)."""
-        logs = self._logs(records) + _log_prior(self.typical)
+        logs = self._logs(records) + self._prior(records)
         weights = np.exp(logs - logs.max())
         return _SCALES * records, weights / weights.sum()
+
+    def _prior(self, records: float) -> Array:
+        """Log-prior of the values of D."""
+        some = _log_prior(self.typical)
+        if not self.none:
+            return some
+        none = math.log(self.none) + self.log_prior_of_none(records)
+        return np.asarray(np.logaddexp(math.log1p(-self.none) + some, none))
+
+    def log_prior_of_none(self, records: float) -> Array:
+        """Log-prior of the values of D if there is nothing but the sampling error of these counts."""
+        counts = np.maximum(self.reference, 0.0)
+        # Of a Poisson count whose mean is far below 1, the expected deviation is twice the mean.
+        cells = np.minimum(EXPECTED_L1 * np.sqrt(counts), 2 * counts)
+        expected = math.sqrt(freedom(self.shape)) * float(cells.sum()) / records
+        return _log_prior_near(expected, _SPREAD_NONE)
 
     def log_likelihood(self, records: float) -> Array:
         """Log-likelihood of each value of D on the grid, up to a constant."""
@@ -330,7 +355,7 @@ def believed(effects: Sequence[Effect], records: float) -> tuple[float, float]:
         Mean distance of those that are near, as a share of the records, and the share of these; their
         posterior means, with uniform priors over the share and over the logarithm of the distance.
     """
-    typical, shares = np.geomspace(1e-3, 2, 40), (np.arange(20) + 0.5) / 20
+    typical, shares = np.geomspace(1e-3, 2, 40), _SHARES
     found = [effect.evidence(records, typical) for effect in effects]
     ratios = np.array([ahead - without for without, ahead in found])
     odds = np.logaddexp(np.log(shares)[:, None, None] + ratios, np.log1p(-shares)[:, None, None])
@@ -340,19 +365,30 @@ def believed(effects: Sequence[Effect], records: float) -> tuple[float, float]:
     return float(weights.sum(axis=0) @ typical), float(weights.sum(axis=1) @ shares)
 
 
-def typical_size(effects: Sequence[Effect], records: float) -> float:
-    """The posterior mean of m, as a share of the records, given all scores and measurements.
+def learned_prior(effects: Sequence[Effect], records: float, shares: Array = _SHARES) -> tuple[float, float]:
+    """Posterior means of m and of the share of interactions that are none, given all that is known of them.
 
-    The prior is uniform over the logarithm of m.
+    The prior is uniform over the logarithm of m and over the shares.
+
+    Args:
+        effects: scored or measured interactions of one kind.
+        records: number of records.
+        shares: possible shares.
+
+    Returns:
+        m, as a share of the records, and the share.
     """
     known = np.array([effect.log_likelihood(records) for effect in effects])
-    known -= known.max(axis=1, keepdims=True)
-    means = np.geomspace(1e-3, 2, 40)
-    priors = np.exp([_log_prior(mean) for mean in means])
     # The most likely value counts as 1, and no prior vanishes: no sum does.
-    evidence = np.log(np.exp(known) @ priors.T).sum(axis=0)
+    likely = np.exp(known - known.max(axis=1, keepdims=True))
+    means = np.geomspace(1e-3, 2, 40)
+    some = likely @ np.exp([_log_prior(mean) for mean in means]).T
+    none = np.exp([effect.log_prior_of_none(records) for effect in effects])
+    none = (likely * none).sum(axis=1)[:, None]
+    evidence = np.array([np.log((1 - share) * some + share * none).sum(axis=0) for share in shares])
     weights = np.exp(evidence - evidence.max())
-    return float(weights @ means / weights.sum())
+    weights /= weights.sum()
+    return float(weights.sum(axis=0) @ means), float(weights.sum(axis=1) @ shares)
 
 
 def _log_prior(typical: float) -> Array:
@@ -361,7 +397,7 @@ def _log_prior(typical: float) -> Array:
     return np.asarray(logs - np.logaddexp.reduce(logs))
 
 
-def _log_prior_near(typical: float) -> Array:
-    """Log-prior of the distances from what is foreseen: they vary by a factor of two or so."""
-    logs = -0.5 * (np.log(_SCALES / typical) / _SPREAD_NEAR) ** 2
+def _log_prior_near(typical: float, spread: float = _SPREAD_NEAR) -> Array:
+    """Log-prior of sizes or distances that vary little: log-normal around a share of the records."""
+    logs = -0.5 * (np.log(_SCALES / typical) / spread) ** 2
     return np.asarray(logs - np.logaddexp.reduce(logs))

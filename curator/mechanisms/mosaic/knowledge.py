@@ -23,7 +23,7 @@ from ..parts.consistency import raked
 from .axes import Axis, expected_axis
 from .covariances import MAX_VALUES, couples, has_shape, learned_axes, learned_coupling
 from .denoising import denoised
-from .effects import LEAST_VARIANCE, Effect, Foreseen, Observed, believed, typical_size
+from .effects import LEAST_VARIANCE, Effect, Foreseen, Observed, believed, learned_prior
 from .factors import foreseen
 
 LEAST_CELL = 1e-3
@@ -159,16 +159,16 @@ class Knowledge:
         return {name: values / values.sum() for name, values in counts.items()}
 
     def learn_sizes(self) -> None:
-        """Learns the typical size for each number of attributes, in the model and outside it."""
+        """Learns the prior of sizes for each number of attributes, in the model and outside it."""
         inside = {*self.chosen}
         pools: dict[tuple[bool, int], list[Clique]] = {}
         # Sorted, because sums of floats in the order of a set would differ between processes.
         for clique in [*self.chosen, *(clique for clique in self.effects if clique not in inside)]:
             pools.setdefault((clique in inside, len(clique)), []).append(clique)
         for pool in pools.values():
-            typical = typical_size([self.effects[clique] for clique in pool], self.records)
+            prior = learned_prior([self.effects[clique] for clique in pool], self.records)
             for clique in pool:
-                self.effects[clique] = self.effects[clique].with_typical(typical)
+                self.effects[clique] = self.effects[clique].with_prior(*prior)
 
     def _one_way(self, clique: Clique, known: Observed) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Noisy counts and the variances of their noise, from all that is known."""

@@ -28,7 +28,9 @@ from ...pgm.supplemented import GroupedMarginal
 from ..parts.allocation import EXPECTED_L1
 from ..parts.consistency import raked
 from ..parts.released import ReleasedModel
-from .effects import Effect, typical_size
+from .axes import Axis
+from .covariances import has_shape, learned_axes
+from .effects import Effect, learned_prior
 from .grouping import groups_within
 from .knowledge import LEAST_CELL, Knowledge, averaged
 
@@ -67,6 +69,7 @@ class Larger:
         self._shares: dict[str, Array] = {}
         self._profiles: dict[str, Array] = {}
         self._groupings: dict[tuple[str, int], Grouping] = {}
+        self._axes: dict[tuple[str, Grouping], Axis] = {}
 
     def shape(self, clique: Clique) -> tuple[int, ...]:
         """The number of groups of each attribute."""
@@ -122,7 +125,7 @@ class Larger:
     def score(
         self, cliques: Sequence[Clique], references: Sequence[Array], scores: Scores, rows: float
     ) -> None:
-        """Adds scores, and learns the typical size of these interactions.
+        """Adds scores, and learns the prior of the sizes of these interactions.
 
         Args:
             cliques: scored cliques.
@@ -136,9 +139,9 @@ class Larger:
             error = math.hypot(sampled, self._error_of_parts(clique))
             shape = self.shape(clique)
             self.effects[clique] = Effect(shape, reference, float(distance), scores.sigma, error)
-        typical = typical_size([self.effects[clique] for clique in cliques], self._records)
+        prior = learned_prior([self.effects[clique] for clique in cliques], self._records)
         for clique in cliques:
-            self.effects[clique] = self.effects[clique].with_typical(typical)
+            self.effects[clique] = self.effects[clique].with_prior(*prior)
 
     def measure(self, found: Sequence[Measurement]) -> None:
         """Adds measured interactions of groups; each is averaged with earlier measurements of it."""
@@ -148,6 +151,7 @@ class Larger:
             variance = measurement.sigma**2 * freedom(shape)
             observed = averaged(self.effects[clique].observed, values, variance)
             self.effects[clique] = replace(self.effects[clique], observed=observed)
+        self._learn_axes()
 
     def marginals(self, cliques: Sequence[Clique], rows: Table) -> tuple[GroupedMarginal, ...]:
         """The marginals of rows plus the posterior means of the measured interactions."""
@@ -183,6 +187,19 @@ class Larger:
         found = np.where(cells > 0, found, 0.0)
         found *= self._records / found.sum()
         return found, GroupedMarginal(clique, groups, group_sums(found, shape, groups))
+
+    def _learn_axes(self) -> None:
+        """Learns the covariances along the groups of each attribute, from all measurements."""
+        measured = {
+            tuple(zip(clique, self.groups[clique] or ((),) * len(clique), strict=True)): clique
+            for clique, effect in self.effects.items()
+            if effect.observed is not None and has_shape(effect)
+        }
+        effects = {grouped: self.effects[clique] for grouped, clique in measured.items()}
+        self._axes = learned_axes(effects, self._records, self._axes)
+        for grouped, clique in measured.items():
+            axes = tuple(self._axes[one] for one in grouped)
+            self.effects[clique] = self.effects[clique].with_axes(axes)
 
     def _large_pairs(self) -> list[Clique]:
         """Pairs that were not measured, in the order of their sizes; the mean size if not scored."""

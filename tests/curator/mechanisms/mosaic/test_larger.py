@@ -10,6 +10,7 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.curator.measurers.measurer import Scores
+from dpmosaic.curator.mechanisms.mosaic import larger as of_larger
 from dpmosaic.curator.mechanisms.mosaic import mosaic
 from dpmosaic.curator.mechanisms.mosaic.larger import LARGE, Larger
 from dpmosaic.curator.mechanisms.mosaic.mosaic import Mosaic
@@ -121,6 +122,31 @@ def test_two_measurements_are_averaged_by_their_variances(measured, scored_tripl
     observed = larger.effects[PARITY].observed
     np.testing.assert_allclose(observed.values, 10 * signs)
     assert observed.variance == pytest.approx((1 / 8) / (1 + 1 / 4))
+
+
+def test_cells_of_groups_vary_together_along_ordered_attributes(measured, monkeypatch):
+    """A class by quadrants of two numbers: neighbouring groups say the same, which tells noise apart."""
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 40, (2, 20_000))
+    seen = ((x - 20) * (y - 20) > 0).astype(int)
+    domain = Domain.coded({"x": 40, "y": 40, "class": 2})
+    table = Table.from_codes(domain, np.column_stack([x, y, seen]))
+    rows, clique = (
+        Table.from_codes(domain, np.column_stack([x, y, rng.permutation(seen)])),
+        ("x", "y", "class"),
+    )
+    errors = []
+    for known in (measured(table), measured(table)):
+        larger = Larger(known)
+        assert list(larger.find(3, 800, ())) == [clique]
+        (counts,) = table.marginals([clique], [larger.groups[clique]])
+        size = l1(counts, larger.references([clique], rows)[0])
+        larger.score([clique], larger.references([clique], rows), Scores(np.array([size]), 50.0), len(x))
+        noise = np.random.default_rng(1).normal(0, 20, counts.size)
+        larger.measure([Measurement(clique, counts + noise, 20.0, 1.0)])
+        errors.append(l1(larger.marginals([clique], rows)[0].counts, counts))
+        monkeypatch.setattr(of_larger, "has_shape", lambda effect: False)
+    assert errors[0] < 0.7 * errors[1]
 
 
 def test_the_error_of_measured_pairs_explains_part_of_a_score(measured, scored_triples):
