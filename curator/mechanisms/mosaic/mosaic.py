@@ -84,7 +84,7 @@ POOR_SCORE = 0.1
 LARGER_SCORES = 0.006
 """Share of the budget for scores of interactions that no workload names."""
 
-LARGER_ROUNDS = 0.015
+LARGER_ROUNDS = 0.03
 """Share of the budget for their first measurements."""
 
 _SCORES_TITLE, _TITLE = "Scores of larger marginals", "Selected larger interactions"

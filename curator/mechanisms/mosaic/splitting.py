@@ -26,7 +26,7 @@ _LEFT = 0.7
 
 TOLERATED = 0.01
 """Share by which larger interactions may raise the predicted error of the workload,"""
-_DOMINANT, _FOR_DOMINANT = 0.25, 0.15
+_DOMINANT, _FOR_DOMINANT = 0.25, 0.4
 """or the second of these times what the largest one exceeds the first by, as a share of the records: what a
 table mostly consists of is worth more."""
 
