@@ -66,7 +66,7 @@ class Certificates:
         self._thread.start()
 
     def stop(self) -> None:
-        """Watches no longer; call it before the server stops, which would refuse the handshakes of a change."""
+        """Watches no longer; call it before the server stops and refuses the handshakes of a change."""
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join()

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.curator.releasing.csv_writing import write_csv
 from dpmosaic.curator.releasing.frames import typed, typed_values
 from dpmosaic.curator.releasing.row_values import decoded, spelled_values
 from dpmosaic.party.sources.source import read_table
@@ -215,9 +216,8 @@ def test_random_tables_of_all_kinds_come_back_from_either_file(tmp_path_factory,
     folder = tmp_path_factory.mktemp("files")
     table = Table.from_codes(domain, columns)
     typed(table, domain.names, generator).to_parquet(folder / "rows.parquet", index=False)
-    pd.DataFrame(spelled_values(domain, decoded(table, generator), domain.names)).to_csv(
-        folder / "rows.csv", index=False
-    )
+    spelled = spelled_values(domain, decoded(table, generator), domain.names)
+    write_csv(folder / "rows.csv", domain.names, [lambda: spelled])
     for name in ("rows.parquet", "rows.csv"):
         back = read_table(folder / name, domain)
         for attribute, column in zip(domain.attributes, table.columns, strict=True):
