@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> None:
     for cell in cells:
         found = results.get(cell.key)
         if found is None or found.get("limit_s", math.inf) < asked.limit:
-            results[cell.key] = figures(cell, asked.limit)
+            results[cell.key] = _rounded(figures(cell, asked.limit))
             _keep(asked.out, results)
             print(cell.key, _line(results[cell.key]), flush=True)
     found = [(cell, results[cell.key]) for cell in cells]
@@ -89,10 +89,18 @@ def _cells(asked: argparse.Namespace) -> Iterator[Cell]:
 
 
 def _keep(path: Path, results: dict[str, Figures]) -> None:
-    """Replaces the file in one step, so that a stopped run leaves it whole."""
+    """Replaces the file in one step, so that a stopped run leaves it whole; a line for each cell."""
+    lines = [f"{json.dumps(key)}: {json.dumps(results[key])}" for key in sorted(results)]
     beside = path.with_name(path.name + ".part")
-    beside.write_text(json.dumps(results, indent=0), encoding="utf-8")
+    beside.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     os.replace(beside, path)
+
+
+def _rounded(found: Figures) -> Figures:
+    """The figures in four digits."""
+    return {
+        name: float(f"{value:.4g}") if isinstance(value, float) else value for name, value in found.items()
+    }
 
 
 def _line(found: Figures) -> str:
