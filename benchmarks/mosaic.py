@@ -32,7 +32,8 @@ from dpmosaic.curator.mechanisms.mosaic import grouped_rounds, knowledge, larger
 from dpmosaic.curator.mechanisms.mosaic.axes import RANKS
 from dpmosaic.curator.mechanisms.mosaic.budget_split import SplitProblem
 from dpmosaic.curator.mechanisms.mosaic.denoising import onto_simplex
-from dpmosaic.curator.mechanisms.mosaic.effects import Effect, learned_prior
+from dpmosaic.curator.mechanisms.mosaic.effects import Effect
+from dpmosaic.curator.mechanisms.mosaic.learning import learned_prior
 
 REFERENCE = "all parts"
 

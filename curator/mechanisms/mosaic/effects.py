@@ -8,19 +8,18 @@ interaction, z_c = m_c - mu_c, is modelled as normal with standard deviations
 so cells with more records deviate more, like counts. D is unknown. Its posterior follows from the noisy L1
 distance (the score) and from the measurements. A share of the interactions is expected to be none: D is that
 of sampling error. The prior of the others has density (1 + D / m)^-3, because few are far larger than most.
-The share and their mean, m, are learned from all of them (`learned_prior`).
+The share and their mean, m, are learned from all of them (`learning`).
 
 Where covariances along the attributes are known (`axes`), there is a second model of the interaction, as
 coefficients along their eigenvectors. The two are weighted by the likelihood of the measurements.
 
 Where the interaction is foreseen from others (`factors`), a third model has the deviation from that, with a
-size D of its own kind, and a prior probability (`believed`).
+size D of its own kind, and a prior probability (`learning`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -29,13 +28,11 @@ from numpy.typing import NDArray
 
 from ....common.data.interactions import freedom, interaction
 from ..parts.allocation import EXPECTED_L1
+from . import priors
 from .axes import Axis, along, expected_variances
 from .views import NEGLIGIBLE, View, classes_of
 
 Array = NDArray[np.float64]
-
-_SCALES = np.geomspace(1e-4, 2, 48)
-"""Grid of values of D, as shares of the number of records."""
 
 _SPREAD = 0.3
 """Relative deviation of an L1 norm from its expectation D; limits what a score determines of D."""
@@ -44,16 +41,10 @@ _IN_SCORE = 0.5
 """Share of the reference error that is subtracted from a score. The expected share is 1; a half favours
 interactions, because leaving one out costs more than measuring one in vain."""
 
-_SPREAD_NONE = 0.3
-"""Standard deviation of the logarithm of D where there is no interaction but of sampling error."""
+_SPREAD_NONE, _SPREAD_NEAR = 0.3, 0.7
+"""Standard deviations of the logarithm of D where there is no interaction but of sampling error, and of the
+logarithm of the distance from what is foreseen."""
 
-_SHARES = (np.arange(20) + 0.5) / 20
-"""Grid of values of a share."""
-
-_SPREAD_NEAR = 0.7
-"""Standard deviation of the logarithm of the distance from what is foreseen."""
-
-_TAIL = 3
 _OF_REFERENCE = "plain", "_profile_classes"
 """Properties that do not change while the reference and the measurements stay."""
 
@@ -205,7 +196,9 @@ class Effect:
         if ahead > NEGLIGIBLE:
             assert self.foreseen is not None
             view = self._view_from(self._ahead)
-            likely = self._likelihoods_ahead(records) + _log_prior_near(self.foreseen.typical)
+            likely = self._likelihoods_ahead(records) + priors.log_prior_around(
+                self.foreseen.typical, _SPREAD_NEAR
+            )
             means, own = view.cells(*view.posterior(scales, np.exp(likely - likely.max())))
             found.append((ahead, self._ahead + means, own))
         total = sum(share for share, _, _ in found)
@@ -272,11 +265,12 @@ class Effect:
         logs = self._logs(records)
         without = float(np.logaddexp.reduce(logs + self._prior(records), axis=None)) - math.log(len(logs))
         ahead = self._likelihoods_ahead(records)
-        return without, np.array([np.logaddexp.reduce(ahead + _log_prior_near(mean)) for mean in typical])
+        near = (priors.log_prior_around(mean, _SPREAD_NEAR) for mean in typical)
+        return without, np.array([np.logaddexp.reduce(ahead + prior) for prior in near])
 
     def _likelihoods_ahead(self, records: float) -> Array:
         """Log-likelihoods of distances from what is foreseen, shape (values of D,)."""
-        scales = _SCALES * records
+        scales = priors.SCALES * records
         apart = float(np.abs(self._ahead).sum())
         logs = self._log_score(np.hypot(scales, apart))
         return logs if self.observed is None else logs + self._view_from(self._ahead).log_likelihood(scales)
@@ -302,11 +296,11 @@ class Effect:
         """Values of D, and the joint posterior of views and values, shape (views, values)."""
         logs = self._logs(records) + self._prior(records)
         weights = np.exp(logs - logs.max())
-        return _SCALES * records, weights / weights.sum()
+        return priors.SCALES * records, weights / weights.sum()
 
     def _prior(self, records: float) -> Array:
         """Log-prior of the values of D."""
-        some = _log_prior(self.typical)
+        some = priors.log_prior(self.typical)
         if not self.none:
             return some
         none = math.log(self.none) + self.log_prior_of_none(records)
@@ -318,7 +312,7 @@ class Effect:
         # Of a Poisson count whose mean is far below 1, the expected deviation is twice the mean.
         cells = np.minimum(EXPECTED_L1 * np.sqrt(counts), 2 * counts)
         expected = math.sqrt(freedom(self.shape)) * float(cells.sum()) / records
-        return _log_prior_near(expected, _SPREAD_NONE)
+        return priors.log_prior_around(expected, _SPREAD_NONE)
 
     def log_likelihood(self, records: float) -> Array:
         """Log-likelihood of each value of D on the grid, up to a constant."""
@@ -327,7 +321,7 @@ class Effect:
     def _logs(self, records: float) -> Array:
         """Log-likelihoods, shape (views, values of D); one view without measurements."""
         if records not in self._kept:
-            scales = _SCALES * records
+            scales = priors.SCALES * records
             views = self.views if self.observed is not None else []
             measured = [view.log_likelihood(scales) for view in views] or [np.zeros(len(scales))]
             self._kept[records] = self._log_score(scales) + np.array(measured)
@@ -342,62 +336,3 @@ class Effect:
         # A score below zero is due to noise; by how much carries no information.
         away = max(self.distance, -3 * self.deviation) - expected
         return np.asarray(-(away**2) / (2 * variance) - 0.5 * np.log(variance))
-
-
-def believed(effects: Sequence[Effect], records: float) -> tuple[float, float]:
-    """How near measured interactions are to what was foreseen of them without their own measurements.
-
-    Args:
-        effects: measured interactions of which something is foreseen; at least one.
-        records: number of records.
-
-    Returns:
-        Mean distance of those that are near, as a share of the records, and the share of these; their
-        posterior means, with uniform priors over the share and over the logarithm of the distance.
-    """
-    typical, shares = np.geomspace(1e-3, 2, 40), _SHARES
-    found = [effect.evidence(records, typical) for effect in effects]
-    ratios = np.array([ahead - without for without, ahead in found])
-    odds = np.logaddexp(np.log(shares)[:, None, None] + ratios, np.log1p(-shares)[:, None, None])
-    logs = odds.sum(axis=1)
-    weights = np.exp(logs - logs.max())
-    weights /= weights.sum()
-    return float(weights.sum(axis=0) @ typical), float(weights.sum(axis=1) @ shares)
-
-
-def learned_prior(effects: Sequence[Effect], records: float, shares: Array = _SHARES) -> tuple[float, float]:
-    """Posterior means of m and of the share of interactions that are none, given all that is known of them.
-
-    The prior is uniform over the logarithm of m and over the shares.
-
-    Args:
-        effects: scored or measured interactions of one kind.
-        records: number of records.
-        shares: possible shares.
-
-    Returns:
-        m, as a share of the records, and the share.
-    """
-    known = np.array([effect.log_likelihood(records) for effect in effects])
-    # The most likely value counts as 1, and no prior vanishes: no sum does.
-    likely = np.exp(known - known.max(axis=1, keepdims=True))
-    means = np.geomspace(1e-3, 2, 40)
-    some = likely @ np.exp([_log_prior(mean) for mean in means]).T
-    none = np.exp([effect.log_prior_of_none(records) for effect in effects])
-    none = (likely * none).sum(axis=1)[:, None]
-    evidence = np.array([np.log((1 - share) * some + share * none).sum(axis=0) for share in shares])
-    weights = np.exp(evidence - evidence.max())
-    weights /= weights.sum()
-    return float(weights.sum(axis=0) @ means), float(weights.sum(axis=1) @ shares)
-
-
-def _log_prior(typical: float) -> Array:
-    """Log-prior of the values of D: a Lomax density times their spacing, which is geometric."""
-    logs = np.log(_SCALES) - _TAIL * np.log1p(_SCALES / typical)
-    return np.asarray(logs - np.logaddexp.reduce(logs))
-
-
-def _log_prior_near(typical: float, spread: float = _SPREAD_NEAR) -> Array:
-    """Log-prior of sizes or distances that vary little: log-normal around a share of the records."""
-    logs = -0.5 * (np.log(_SCALES / typical) / spread) ** 2
-    return np.asarray(logs - np.logaddexp.reduce(logs))

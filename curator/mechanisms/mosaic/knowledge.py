@@ -23,8 +23,9 @@ from ..parts.consistency import raked
 from .axes import Axis, expected_axis
 from .covariances import MAX_VALUES, couples, has_shape, learned_axes, learned_coupling
 from .denoising import denoised
-from .effects import LEAST_VARIANCE, Effect, Foreseen, Observed, believed, learned_prior
+from .effects import LEAST_VARIANCE, Effect, Foreseen, Observed
 from .factors import foreseen
+from .learning import believed, learned_prior
 
 LEAST_CELL = 1e-3
 """Smallest value of a cell in a fit, because raking cannot raise a cell of zero."""

@@ -30,9 +30,10 @@ from ..parts.consistency import raked
 from ..parts.released import ReleasedModel
 from .axes import Axis
 from .covariances import has_shape, learned_axes
-from .effects import Effect, learned_prior
+from .effects import Effect
 from .grouping import groups_within
 from .knowledge import LEAST_CELL, Knowledge, averaged
+from .learning import learned_prior
 
 Array = NDArray[np.float64]
 

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.interactions import freedom, interaction
-from dpmosaic.curator.mechanisms.mosaic import effects
+from dpmosaic.curator.mechanisms.mosaic import priors
 from dpmosaic.curator.mechanisms.mosaic.axes import Axis, expected_variances
-from dpmosaic.curator.mechanisms.mosaic.effects import Effect, Foreseen, Observed, believed, learned_prior
+from dpmosaic.curator.mechanisms.mosaic.effects import LEAST_VARIANCE, Effect, Foreseen, Observed
+from dpmosaic.curator.mechanisms.mosaic.learning import believed, learned_prior
 
 RECORDS = 1000.0
 SHAPE = (3, 4)
@@ -22,7 +23,7 @@ def one_scale(monkeypatch):
     """Fixes D at a number of records."""
 
     def known(distance):
-        monkeypatch.setattr(effects, "_SCALES", np.array([distance / RECORDS]))
+        monkeypatch.setattr(priors, "SCALES", np.array([distance / RECORDS]))
 
     return known
 
@@ -53,7 +54,7 @@ def test_with_a_known_scale_the_estimate_is_that_of_a_normal_prior(one_scale):
 def test_the_posterior_of_the_scale_is_the_likelihood_times_the_prior():
     effect = Effect(SHAPE, REFERENCE, 300.0, 40.0, 90.0, Observed(AWAY, 100.0), typical=0.2)
     expected = []
-    for share in effects._SCALES:
+    for share in priors.SCALES:
         scale = share * RECORDS
         expected_distance = math.hypot(scale, 90 / 2)
         spread = 40.0**2 + (0.3 * expected_distance) ** 2
@@ -142,7 +143,7 @@ def test_weights_both_views_by_their_likelihood(one_scale):
     between = share * (1 - share) * (means[0] - means[1]) ** 2
     assert np.allclose(values, REFERENCE + share * means[0] + (1 - share) * means[1])
     expected = share * variances[0] + (1 - share) * variances[1] + between
-    assert np.allclose(deviations**2, np.maximum(expected, effects.LEAST_VARIANCE * 2500.0))
+    assert np.allclose(deviations**2, np.maximum(expected, LEAST_VARIANCE * 2500.0))
 
 
 def test_a_view_of_negligible_likelihood_has_no_effect():
@@ -231,7 +232,7 @@ def test_of_an_interaction_that_is_none_the_size_is_that_of_sampling_error(count
     tables = np.random.default_rng(3).poisson(count, (4000, 12))
     sizes = [np.abs(interaction(cells - count, SHAPE)).sum() for cells in tables]
     effect = Effect(SHAPE, np.full(12, count))
-    expected = effects._SCALES[effect.log_prior_of_none(12 * count).argmax()] * 12 * count
+    expected = priors.SCALES[effect.log_prior_of_none(12 * count).argmax()] * 12 * count
     assert expected == pytest.approx(np.mean(sizes), rel=0.33)
 
 
