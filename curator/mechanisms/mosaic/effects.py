@@ -102,6 +102,7 @@ class Effect:
         axes: covariances along each attribute; empty if cells are modelled as independent.
         coupling: see `expected_variances`.
         foreseen: what other interactions lead to expect; None if nothing.
+        compared: the cells with which the score compared the table, if these are not the reference.
     """
 
     shape: tuple[int, ...]
@@ -115,7 +116,13 @@ class Effect:
     axes: tuple[Axis, ...] = ()
     coupling: Array | None = None
     foreseen: Foreseen | None = None
+    compared: Array | None = None
     _kept: dict[float, Array] = field(default_factory=dict, init=False, repr=False)
+
+    def with_reference(self, reference: Array) -> Effect:
+        """The effect with the prediction of another model; a score stays what it is."""
+        compared = self.reference if self.compared is None else self.compared
+        return replace(self, reference=reference, compared=None if self.distance is None else compared)
 
     def with_prior(self, typical: float, none: float) -> Effect:
         """The effect with another prior of its size, on which likelihoods do not depend."""
@@ -149,7 +156,8 @@ class Effect:
         The weight of the earlier score decreases with the distance that the reference has moved since.
         """
         assert self.distance is not None
-        before = self.deviation**2 + float(np.abs(reference - self.reference).sum()) ** 2
+        compared = self.reference if self.compared is None else self.compared
+        before = self.deviation**2 + float(np.abs(reference - compared).sum()) ** 2
         variance = 1 / (1 / before + 1 / deviation**2)
         mean = variance * (self.distance / before + distance / deviation**2)
         return replace(
@@ -158,6 +166,7 @@ class Effect:
             distance=mean,
             deviation=math.sqrt(variance),
             reference_error=reference_error,
+            compared=None,
         )
 
     def deviations(self, records: float) -> Array:
@@ -270,9 +279,9 @@ class Effect:
 
     def _likelihoods_ahead(self, records: float) -> Array:
         """Log-likelihoods of distances from what is foreseen, shape (values of D,)."""
+        assert self.foreseen is not None
         scales = priors.SCALES * records
-        apart = float(np.abs(self._ahead).sum())
-        logs = self._log_score(np.hypot(scales, apart))
+        logs = self._log_score(scales, self.foreseen.cells)
         return logs if self.observed is None else logs + self._view_from(self._ahead).log_likelihood(scales)
 
     def expected_error(self, records: float) -> float:
@@ -324,14 +333,16 @@ class Effect:
             scales = priors.SCALES * records
             views = self.views if self.observed is not None else []
             measured = [view.log_likelihood(scales) for view in views] or [np.zeros(len(scales))]
-            self._kept[records] = self._log_score(scales) + np.array(measured)
+            self._kept[records] = self._log_score(scales, self.reference) + np.array(measured)
         return self._kept[records]
 
-    def _log_score(self, sizes: Array) -> Array:
-        """Log-likelihoods of the score if the interaction has these L1 norms, in records."""
+    def _log_score(self, sizes: Array, start: Array) -> Array:
+        """Log-likelihoods of the score if the interaction is so far from that of some cells, in records."""
         if self.distance is None:
             return np.zeros(len(sizes))
-        expected = np.hypot(sizes, _IN_SCORE * self.reference_error)
+        compared = self.reference if self.compared is None else self.compared
+        apart = float(np.abs(interaction(start - compared, self.shape)).sum())
+        expected = np.sqrt(sizes**2 + apart**2 + (_IN_SCORE * self.reference_error) ** 2)
         variance = self.deviation**2 + (_SPREAD * expected) ** 2
         # A score below zero is due to noise; by how much carries no information.
         away = max(self.distance, -3 * self.deviation) - expected

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
@@ -104,9 +105,14 @@ class Knowledge:
             )
 
     def refer(self, clique: Clique, cells: NDArray[np.float64]) -> None:
-        """Sets the reference of an interaction without a score: the model's cells, shape (n_r,)."""
+        """Sets the reference of an interaction: a model's cells, shape (n_r,)."""
         known = self.effects.get(clique) or Effect(self.domain.shape(clique), cells)
-        self.effects[clique] = replace(known, reference=cells)
+        self.effects[clique] = known.with_reference(cells)
+
+    def forest(self) -> list[Clique]:
+        """The largest pairs of the model that make no cycle."""
+        pairs = [clique for clique in self.chosen if len(clique) == 2]
+        return largest_forest({pair: self.effects[pair].size(self.records) for pair in pairs})
 
     def measure(self, found: Sequence[Measurement]) -> None:
         """Adds measured interactions; each is averaged with earlier measurements of it."""
@@ -123,8 +129,8 @@ class Knowledge:
                 observed = averaged(effect.observed, values, variance)
                 self.effects[clique] = replace(effect, observed=observed)
 
-    def targets(self, last: bool = False) -> list[Measurement]:
-        """Current estimates of the marginals of the model, with a deviation for each cell.
+    def learn(self, last: bool = False) -> None:
+        """Learns what all interactions say of each.
 
         Args:
             last: whether pairs are foreseen from all others, which takes seconds for hundreds of codes.
@@ -133,13 +139,20 @@ class Knowledge:
         self.learn_sizes()
         if last:
             self._foresee()
+
+    def targets(self, cliques: Iterable[Clique]) -> list[Measurement]:
+        """Current estimates of one-way and these marginals, with a deviation for each cell.
+
+        Args:
+            cliques: chosen interactions.
+        """
         believed: dict[Clique, NDArray[np.float64]] = {}
         targets = []
         for clique, (values, variances) in self._denoised.items():
             sigmas = np.sqrt(np.maximum(variances, LEAST_VARIANCE * self.ones[clique].variance))
             believed[clique] = np.maximum(values, LEAST_CELL)
             targets.append(_target(clique, values, sigmas))
-        for clique in sorted(self.chosen, key=len):
+        for clique in sorted(cliques, key=len):
             effect = self.effects[clique]
             smaller = {
                 axes: tuple(clique[axis] for axis in axes)
@@ -230,6 +243,14 @@ def parts_of(clique: Clique) -> Iterator[Clique]:
     return itertools.chain.from_iterable(
         itertools.combinations(clique, size) for size in range(1, len(clique) + 1)
     )
+
+
+def largest_forest(sizes: Mapping[Clique, float]) -> list[Clique]:
+    """Pairs that make no cycle, with the largest sum of sizes (as in Chow and Liu's trees)."""
+    graph = nx.Graph()
+    graph.add_weighted_edges_from((*pair, size) for pair, size in sizes.items())
+    inside = {frozenset(edge) for edge in nx.maximum_spanning_edges(graph, data=False)}
+    return [pair for pair in sizes if frozenset(pair) in inside]
 
 
 def _smaller(clique: Clique) -> Iterator[Clique]:

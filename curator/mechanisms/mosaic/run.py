@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
 
 from ....common.crypto.randomness import RandomStream
@@ -26,7 +26,7 @@ from ..parts.steps import Step
 from .averages import unbiased_averages
 from .grouped_rounds import LEAST_PART, GroupedRounds
 from .growth import PAIRS
-from .knowledge import Knowledge
+from .knowledge import Knowledge, largest_forest
 from .larger import Larger
 from .measuring import Measuring
 from .outside import supplemented
@@ -118,7 +118,8 @@ class Run:
             self._measuring.reported("scores", number)
             most = self._schedule.most(number, len(rounds.cliques))
             reserved = budget * (scores.times - number)
-            self._refer(model, self._surveyed)
+            inside = {*self._known.chosen}
+            self._refer(model, [clique for clique in self._surveyed if clique not in inside])
             chosen = self._select(most, self._schedule.limit_mb(number), reserved)
             if chosen:
                 self._known.chosen += chosen
@@ -140,22 +141,26 @@ class Run:
         self._measuring.reported("survey", 1)
 
     def _refer(self, model: MarkovRandomField, pairs: Iterable[Clique]) -> None:
-        """Takes the model's current marginals as references of pairs that are not in it."""
-        inside = {*self._known.chosen}
-        outside = [clique for clique in pairs if clique not in inside]
-        for clique, cells in zip(outside, model.marginals_within_limits(outside), strict=True):
+        """Takes a model's marginals as references of these pairs."""
+        pairs = [*pairs]
+        for clique, cells in zip(pairs, model.marginals_within_limits(pairs), strict=True):
             if cells is not None:
                 self._known.refer(clique, cells)
 
     def _select_surveyed(self, model: MarkovRandomField) -> MarkovRandomField:
-        """Without scores: selects among the measured pairs."""
-        most = len(self._surveyed)
-        self._known.chosen = self._select(most, self._schedule.max_model_mb, Fraction(0))
-        after = self._fit(model, DRAFT)
-        self._rounds += rounds_of([self._surveyed[clique] for clique in self._known.chosen], model, after)
-        return after
+        """Without scores: selects among the measured pairs, a forest first."""
+        known = self._known
+        for forest in (True, False):
+            rest = [clique for clique in self._surveyed if clique not in {*known.chosen}]
+            self._refer(model, rest)
+            chosen = self._select(len(rest), self._schedule.max_model_mb, Fraction(0), forest)
+            known.chosen += chosen
+            after = self._fit(model, DRAFT)
+            self._rounds += rounds_of([self._surveyed[clique] for clique in chosen], model, after)
+            model = after
+        return model
 
-    def _select(self, most: int, limit_mb: float, reserved: Fraction) -> list[Clique]:
+    def _select(self, most: int, limit_mb: float, reserved: Fraction, forest: bool = False) -> list[Clique]:
         """Greedy selection of the candidates with the largest gains that keep the model small enough.
 
         Pairs from which dependencies are learned come first.
@@ -168,6 +173,8 @@ class Run:
         gain = dict(zip(cliques, gains, strict=True))
         before, needed = {*known.chosen}, {*zeros_of(self._domain).learned}
         others = [c for c in known.effects if c not in before and (gain[c] > 0 or c in needed)]
+        if forest:
+            others = largest_forest({clique: gain[clique] for clique in others})
         promising = sorted(others, key=lambda c: (c not in needed, -gain[c]))
         chosen: list[Clique] = []
         while len(chosen) < most:
@@ -219,8 +226,18 @@ class Run:
             self._measuring.measure(list(paid), list(paid.values()), self._measuring.steps["last round"].name)
 
     def _released(self, start: MarkovRandomField, tolerance: float) -> SupplementedModel:
-        """A fit from this model, with the pairs and larger marginals to which rows are adjusted."""
-        return supplemented(self._fit(start, tolerance), self._known, self._larger, self._workload)
+        """A fit from this model, with the pairs and larger marginals to which rows are adjusted.
+
+        The largest pairs that make no cycle say most of what others are, so these are estimated beside them.
+        """
+        known = self._known
+        pairs = [clique for clique in known.chosen if len(clique) == PAIRS]
+        self._refer(self._fitted((), None, DRAFT), pairs)
+        forest = known.forest()
+        if len(forest) < len(pairs):
+            others = [pair for pair in pairs if pair not in {*forest}]
+            self._refer(self._fitted(forest, None, DRAFT), others)
+        return supplemented(self._fit(start, tolerance), known, self._larger, self._workload)
 
     def _last_scores(self, model: ReleasedModel) -> dict[Clique, ScoredDistance]:
         """Scores of the released model on the workload, with the rest of the budget."""
@@ -233,7 +250,13 @@ class Run:
         return scored
 
     def _fit(self, warm_start: MarkovRandomField | None, tolerance: float) -> MarkovRandomField:
-        """Fits a model to the current estimates of its marginals."""
-        total = self._measurer.record_count
-        targets = self._known.targets(last=tolerance == FINAL)
+        """Learns from all that is known, and fits the model to its marginals."""
+        self._known.learn(last=tolerance == FINAL)
+        return self._fitted(self._known.chosen, warm_start, tolerance)
+
+    def _fitted(
+        self, cliques: Collection[Clique], warm_start: MarkovRandomField | None, tolerance: float
+    ) -> MarkovRandomField:
+        """A model fitted to one-way and these marginals."""
+        targets, total = self._known.targets(cliques), self._measurer.record_count
         return estimate(self._domain, targets, total=total, warm_start=warm_start, tolerance=tolerance)

@@ -24,7 +24,7 @@ def marginal(values, sigma, sigmas=None):
 def test_cells_are_averaged_by_the_noise_of_each():
     noise = np.array([9.0, -9.0, 9.0, -9.0])
     before = marginal(COUNTS - noise, 10.0, np.array([1e-6, 1e6, 10.0, 10.0]))
-    (target,) = known([before], marginal(COUNTS + noise, 10.0)).targets()
+    (target,) = known([before], marginal(COUNTS + noise, 10.0)).targets([])
     # One cell is known, one is as measured, and two are halfway, before the sum is made right.
     assert target.values[0] == pytest.approx(491, abs=0.01)
     assert target.values[1:].sum() == pytest.approx(509, abs=0.01)
@@ -35,8 +35,8 @@ def test_cells_are_averaged_by_the_noise_of_each():
 def test_another_attribute_is_known_as_measured():
     before = Measurement(("b",), np.array([500.0, 250.0, 250.0]), 1.0, 0.1)
     measured = marginal(COUNTS, 10.0)
-    assert known([before], measured).targets()[0].values == pytest.approx(
-        known([], measured).targets()[0].values
+    assert known([before], measured).targets([])[0].values == pytest.approx(
+        known([], measured).targets([])[0].values
     )
 
 
@@ -54,6 +54,6 @@ def test_estimates_are_closer_with_what_was_published():
     for _ in range(200):
         measured, before = (marginal(COUNTS + rng.normal(0, 20, 4), 20.0) for _ in range(2))
         for place, published in enumerate(([], [before])):
-            (target,) = known(published, measured).targets()
+            (target,) = known(published, measured).targets([])
             errors[place] += ((target.values - COUNTS) ** 2).sum()
     assert 0.35 < errors[1] / errors[0] < 0.7
