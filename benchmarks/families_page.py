@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from families_cell import Cell, Figures
-from families_shown import OURS, Means, compared, gain, means_of
+from families_shown import OURS, Means, Summary, compared, gain, means_of
 
 PROTOCOLS = {"trusted": "One party, central noise", "masked": "2 x 2 parties, `masked`"}
+SUMMARY = "All cells of both tables, by epsilon"
+AGAINST = "The same beside each mechanism alone, all epsilons"
 SECONDS = "Processor seconds of a release, one party, epsilon 1"
 GAINS = "Share of the gain of accuracy that the exact structure brings, epsilon 1"
 
@@ -19,6 +21,7 @@ def markdown(results: Iterable[tuple[Cell, Figures]]) -> str:
     """All tables of which there are cells, each under its title."""
     means = means_of(results)
     tables = {title: _ratios(means, protocol) for protocol, title in PROTOCOLS.items()}
+    tables |= {SUMMARY: _summary(means), AGAINST: _against(means)}
     tables |= {SECONDS: _seconds(means), GAINS: _gains(means)}
     return "\n\n".join(_table(title, lines) for title, lines in tables.items() if len(lines) > 1)
 
@@ -41,6 +44,34 @@ def _beside(found: Means, figure: str) -> str:
     if figure == "accuracy":
         return f"{beside.ours - beside.best:+.3f} {beside.name}"
     return f"{beside.ratio:.2f} {beside.name}"
+
+
+def _summary(means: All) -> Lines:
+    """A line for each figure of all cells, a column for each epsilon."""
+    epsilons = sorted({epsilon for _, protocol, epsilon in means if protocol})
+    found = [
+        Summary.of(of for (_, protocol, at), of in means.items() if protocol and at == epsilon).lines()
+        for epsilon in epsilons
+    ]
+    return _columns([f"{epsilon:g}" for epsilon in epsilons], found)
+
+
+def _against(means: All) -> Lines:
+    """A line for each figure of all cells, a column for each other mechanism."""
+    cells = [of for (_, protocol, _), of in means.items() if protocol]
+    others = sorted({name for of in cells for name in of} - {OURS})
+    found = [
+        Summary.of({name: of[name] for name in (OURS, other) if name in of} for of in cells).lines()
+        for other in others
+    ]
+    return _columns(others, found)
+
+
+def _columns(names: list[str], found: list[dict[str, str]]) -> Lines:
+    lines = [["", *names]]
+    for figure in dict.fromkeys(figure for one in found for figure in one):
+        lines.append([figure, *(one.get(figure, "") for one in found)])
+    return lines
 
 
 def _seconds(means: All) -> Lines:

@@ -34,6 +34,7 @@ from dpmosaic.curator.mechanisms.mosaic.budget_split import SplitProblem
 from dpmosaic.curator.mechanisms.mosaic.denoising import onto_simplex
 from dpmosaic.curator.mechanisms.mosaic.effects import Effect
 from dpmosaic.curator.mechanisms.mosaic.learning import learned_prior
+from dpmosaic.curator.mechanisms.mosaic.run import Run
 
 REFERENCE = "all parts"
 
@@ -55,7 +56,12 @@ def _by_cells(problem: SplitProblem, total: float, split: Callable[..., Any] = S
 
 
 def _last_score(effect: Effect, reference: Any, distance: float, deviation: float, error: float) -> Effect:
-    return replace(effect, reference=reference, distance=distance, deviation=deviation, reference_error=error)
+    scored = replace(effect, distance=distance, deviation=deviation, reference_error=error)
+    return replace(scored, reference=reference, compared=None)
+
+
+def _without_forest(run: Run, start: Any, tolerance: float) -> Any:
+    return outside.supplemented(run._fit(start, tolerance), run._known, run._larger, run._workload)
 
 
 def _without_reference_error(
@@ -75,6 +81,7 @@ PARTS: dict[str, list[Any]] = {
     ],
     "one-way marginals are only projected": [patch.object(knowledge, "denoised", _projected)],
     "references are not raked": [patch.object(of, "raked", _unraked) for of in (knowledge, outside)],
+    "pairs are estimated beside earlier models": [patch.object(Run, "_released", _without_forest)],
     "interactions are not shrunk": [patch.object(Effect, "estimate", _unshrunk)],
     "cells are modelled as independent": [patch.object(knowledge, "has_shape", lambda effect: False)],
     "coefficients are not coupled": [

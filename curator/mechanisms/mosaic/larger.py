@@ -192,7 +192,7 @@ class Larger:
     def _learn_axes(self) -> None:
         """Learns the covariances along the groups of each attribute, from all measurements."""
         measured = {
-            tuple(zip(clique, self.groups[clique] or ((),) * len(clique), strict=True)): clique
+            self._grouping_of(clique): clique
             for clique, effect in self.effects.items()
             if effect.observed is not None and has_shape(effect)
         }
@@ -201,6 +201,10 @@ class Larger:
         for grouped, clique in measured.items():
             axes = tuple(self._axes[one] for one in grouped)
             self.effects[clique] = self.effects[clique].with_axes(axes)
+
+    def _grouping_of(self, clique: Clique) -> tuple[tuple[str, Grouping], ...]:
+        """A candidate's attributes, each with its grouping."""
+        return tuple(zip(clique, self.groups[clique] or ((),) * len(clique), strict=True))
 
     def _large_pairs(self) -> list[Clique]:
         """Pairs that were not measured, in the order of their sizes; the mean size if not scored."""
@@ -250,7 +254,7 @@ class Larger:
 
     def _error_of_parts(self, clique: Clique) -> float:
         """Expected L1 error of the smaller interactions, in records, as far as groups show it."""
-        groups = dict(zip(clique, self.groups[clique] or ((),) * len(clique), strict=True))
+        groups = dict(self._grouping_of(clique))
         squares = 0.0
         if len(clique) == 2:  # One-way errors hardly show in larger interactions beside those of pairs.
             squares = sum(self._known.one_way_error(name, of) ** 2 for name, of in groups.items())

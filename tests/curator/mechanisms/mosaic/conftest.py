@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.measurers.measurer import Scores
 from dpmosaic.curator.mechanisms.mosaic.knowledge import Knowledge
@@ -67,6 +68,15 @@ def measured(table, sigma=1e-3):
     return known
 
 
+def chain_of_bits(records, seed):
+    """Six bits, each equal to the one before in three quarters of the records."""
+    rng = np.random.default_rng(seed)
+    columns = [rng.integers(0, 2, records)]
+    for _ in range(5):
+        columns.append(columns[-1] ^ (rng.random(records) < 0.25))
+    return Table.from_codes(Domain.coded(dict.fromkeys("abcdef", 2)), np.column_stack(columns))
+
+
 def scored_triples(known, rows, distances, sigma, most_cells=1e4):
     """Triples scored with these noisy distances from rows, in the order in which they are found."""
     larger = Larger(known)
@@ -79,6 +89,11 @@ def scored_triples(known, rows, distances, sigma, most_cells=1e4):
 @pytest.fixture(scope="session", name="facts")
 def _facts():
     return Facts
+
+
+@pytest.fixture(scope="session", name="chain_of_bits")
+def _chain_of_bits():
+    return chain_of_bits
 
 
 @pytest.fixture(scope="session", name="measured")

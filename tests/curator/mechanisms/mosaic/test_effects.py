@@ -183,6 +183,25 @@ def test_averages_scores_with_less_weight_on_older_ones_after_the_reference_move
     assert later.reference is moved
 
 
+def test_a_score_stays_the_distance_from_what_it_was_compared_with():
+    """Beside a prediction that has the whole distance, the same score says that nothing is missing."""
+    scored = Effect(SHAPE, REFERENCE, 300.0, 40.0, 10.0, typical=0.1)
+    missing = interaction(AWAY, SHAPE)
+    whole = scored.with_reference(REFERENCE + 300 * missing / np.abs(missing).sum())
+    assert whole.size(RECORDS) < 0.5 * scored.size(RECORDS)
+    back = whole.with_reference(REFERENCE)
+    assert back.sizes(RECORDS)[1] == pytest.approx(scored.sizes(RECORDS)[1])
+    again = whole.scored_again(REFERENCE, 300.0, 40.0, 10.0)
+    assert again.deviation == pytest.approx(40 / math.sqrt(2))
+
+
+def test_an_effect_without_a_score_only_has_the_new_prediction():
+    effect = Effect(SHAPE, REFERENCE, observed=Observed(AWAY, 100.0))
+    moved = REFERENCE[::-1].copy()
+    values, _ = effect.with_reference(moved).estimate(RECORDS)
+    assert values == pytest.approx(Effect(SHAPE, moved, observed=effect.observed).estimate(RECORDS)[0])
+
+
 def test_the_expected_error_is_that_of_the_estimate_over_tables_and_noise(one_scale):
     """2,000 draws of an interaction of known scale; their mean is within 5 % (standard error 0.6 %)."""
     one_scale(250.0)

@@ -1,11 +1,14 @@
-"""What Mosaic knows of one-way marginals: its own measurements, and those that were published before."""
+"""What Mosaic knows: of one-way marginals what was published too, and which pairs make a forest."""
 
+import itertools
+
+import networkx as nx
 import numpy as np
 import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.measurement import Measurement
-from dpmosaic.curator.mechanisms.mosaic.knowledge import Knowledge
+from dpmosaic.curator.mechanisms.mosaic.knowledge import Knowledge, largest_forest
 
 DOMAIN = Domain.coded({"a": 4, "b": 3})
 COUNTS = np.array([500.0, 300.0, 150.0, 50.0])
@@ -57,3 +60,24 @@ def test_estimates_are_closer_with_what_was_published():
             (target,) = known(published, measured).targets([])
             errors[place] += ((target.values - COUNTS) ** 2).sum()
     assert 0.35 < errors[1] / errors[0] < 0.7
+
+
+def test_a_forest_is_the_largest_of_all_that_have_no_cycle():
+    """By brute force over all subsets of the pairs of five attributes, one of which has no pair."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        pairs = list(itertools.combinations("abcd", 2))
+        sizes = dict(zip(pairs, rng.random(len(pairs)), strict=True)) | {("e", "f"): 0.1}
+        forests = (
+            subset
+            for count in range(1, len(sizes) + 1)
+            for subset in itertools.combinations(sizes, count)
+            if nx.is_forest(nx.Graph(subset))
+        )
+        best = max(forests, key=lambda forest: sum(map(sizes.__getitem__, forest)))
+        assert set(largest_forest(sizes)) == set(best)
+
+
+def test_the_forest_of_a_chain_is_the_chain(chain_of_bits, measured):
+    known = measured(chain_of_bits(20_000, 0))
+    assert known.forest() == [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("e", "f")]
