@@ -134,6 +134,10 @@ def simulate(
     from .time_limit import lateness, limited
 
     table_file = TableFile(table_format, spreadsheet_safe)
+    if not dry_run:
+        if out is None:
+            raise DataError("expected --out, the folder for the results, or --dry-run; got neither")
+        files.check_folder(out, ["metrics.json", BINS])
     budget = Budget(epsilon, delta, rho)
     chosen = limited(mechanism_named(mechanism, variant, parsed(settings)), time_limit)
     source = FileSource(data)
@@ -170,9 +174,7 @@ def simulate(
             raise DataError("--dry-run: expected rows in the same order and no --record-wise; leave them out")
         _forecast(coded, json_output, **asked)
         return
-    if out is None:
-        raise DataError("expected --out, the folder for the results, or --dry-run; got neither")
-    files.check_folder(out, ["metrics.json", BINS])
+    assert out is not None
     with process_for_checks() as checks, compiling_beside(), progress_bar(_STDERR) as report:
         result = run(
             coded,

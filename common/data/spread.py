@@ -23,6 +23,12 @@ _STEEPEST = math.log(20.0)
 
 _NEWTON_STEPS = 12
 
+_OF_BIN = 1e-3
+"""Drawn numbers of no lattice are multiples of the power of ten at or below this share of their bin's width:
+more digits would say nothing, and fewer are faster to write and to read."""
+
+_MOST_DECIMALS, _ROUNDING = 290, 1e-9
+
 _MOST_BINS = 2**14
 """In more bins than these, values are spread evenly within each."""
 
@@ -62,11 +68,12 @@ class Spread:
             rng: randomness of the draws.
         """
         if self._wide.all():
-            return self.at(codes, counts, rng.random(len(codes)))
-        rows = self._wide[codes]
-        ranks = np.zeros(len(codes))
-        ranks[rows] = rng.random(int(rows.sum()))
-        return self.at(codes, counts, ranks)
+            ranks = rng.random(len(codes))
+        else:
+            rows = self._wide[codes]
+            ranks = np.zeros(len(codes))
+            ranks[rows] = rng.random(int(rows.sum()))
+        return self.shortened(self.at(codes, counts, ranks), codes)
 
     def at(
         self, codes: NDArray[np.int64], counts: NDArray[np.number[Any]], ranks: NDArray[np.float64]
@@ -88,8 +95,29 @@ class Spread:
         numbers[rows] = self._within(bins, masses, ranks[rows])
         return numbers
 
+    def shortened(self, numbers: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Numbers of these cells, rounded down to few decimals; none leaves its cell.
+
+        Multiples and numbers on other scales stay, since of these a cell holds many orders of magnitude. So
+        does which numbers are below a threshold of few decimals.
+
+        Args:
+            numbers: shape (N,); they are overwritten.
+            codes: their cells, shape (N,).
+        """
+        if self.lattice is not None or self.scale is not Scale.LINEAR:
+            return numbers
+        times, over, first, last = self._decimals
+        numbers *= times[codes]
+        numbers /= over[codes]
+        np.floor(numbers, out=numbers)
+        np.clip(numbers, first[codes], last[codes], out=numbers)
+        numbers *= over[codes]
+        numbers /= times[codes]
+        return numbers
+
     def share_below(self, cell: int, counts: NDArray[np.number[Any]], number: float) -> float:
-        """The share of the draws of a cell that lie below a number, before they are rounded to the lattice.
+        """The share of the draws of a cell that lie below a number, before they are rounded.
 
         Args:
             cell: a cell of more than one value.
@@ -146,6 +174,23 @@ class Spread:
         multiples = np.stack([self.lattice.values(first), self.lattice.values(last)], axis=1)
         reach: NDArray[np.float64] = np.where((first > last)[:, None], low[:, None], multiples)
         return reach
+
+    @cached_property
+    def _decimals(self) -> NDArray[np.float64]:
+        """The unit of each cell, over / times, and its first and last multiple in the cell; shape (4, n).
+
+        In quotients of whole numbers a multiple is the float64 nearest to the decimal number. A cell of one
+        value has that as its only multiple.
+        """
+        (least, most), wide = self.reach.T, self._wide
+        digits = np.zeros(self.size)
+        digits[wide] = -np.floor(np.log10(_OF_BIN * (most - least)[wide]) + _ROUNDING)
+        digits = np.minimum(digits, _MOST_DECIMALS)
+        times, over = 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0)
+        first, last = np.ceil(least * times / over), np.floor(most * times / over)
+        first += first * over / times < least
+        last -= last * over / times > most
+        return np.stack([times, over, np.where(wide, first, least), np.where(wide, last, most)])
 
     def _within(
         self, bins: NDArray[np.int64], counts: NDArray[np.float64], ranks: NDArray[np.float64]

@@ -178,6 +178,7 @@ class Decoder:
         before = np.where(place > 0, ends[np.maximum(place - 1, 0), cells], 0.0)
         ranks = shares[place, 0, cells] + reached - before
         numbers = bins.spread.at(cells, self.counts[name][: bins.spread.size], ranks)
+        numbers = bins.spread.shortened(numbers, cells)
         # A number next to an end can be rounded beyond it.
         low, high = ranges[place].T
         found: NDArray[np.float64] = np.clip(numbers, low, high)

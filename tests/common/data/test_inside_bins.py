@@ -23,7 +23,9 @@ COUNTS = np.array([400, 900, 200, 100, 300, 50, 80, 20])
 @pytest.mark.parametrize("bins", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("after", [False, True])
 def test_pieces_have_the_shares_means_and_variances_of_what_decoding_draws(bins, after):
-    # Some 300 comparisons at 5 standard errors: together 2e-4 false alarms.
+    # Some 300 comparisons at 5 standard errors: together 2e-4 false alarms. Drawn real numbers are rounded
+    # down by at most a thousandth of their bin.
+    rounded = 1e-3 if bins.lattice is None and bins.scale is Scale.LINEAR else 1e-9
     counts = COUNTS[: bins.size]
     reach = bins.reach
     inside = np.quantile(reach, [0.21, 0.5, 0.83])
@@ -36,7 +38,7 @@ def test_pieces_have_the_shares_means_and_variances_of_what_decoding_draws(bins,
         for piece in np.flatnonzero(pieces.codes == code):
             among = drawn[intervals == pieces.intervals[piece]]
             share = pieces.shares[piece]
-            assert abs(len(among) / DRAWS - share) <= 5 * np.sqrt(share * (1 - share) / DRAWS) + 1e-9
+            assert abs(len(among) / DRAWS - share) <= 5 * np.sqrt(share * (1 - share) / DRAWS) + rounded
             if len(among) < 100:
                 continue
             deviation = among.std()

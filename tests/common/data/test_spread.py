@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -32,6 +34,37 @@ def test_every_value_is_within_its_bin(counts, scale, seed):
     values = drawn(edges, counts, scale=scale, seed=seed)
     codes = np.repeat(np.arange(len(counts)), counts)
     assert np.all((edges[codes] <= values) & (values < edges[codes + 1]))
+
+
+@given(
+    st.floats(-1e6, 1e6),
+    st.floats(-6, 9).map(lambda exponent: 10.0**exponent),
+    st.integers(0, 99),
+)
+def test_numbers_have_few_decimals_and_stay_in_their_bin(start, width, seed):
+    """Of a bin of width w, multiples of a power of ten from w / 10,000 to w / 1,000."""
+    edges = np.array([start, start + width, start + 1.7 * width])
+    values = drawn(edges, [300, 200], seed=seed)
+    for part, low, high in ((values[:300], *edges[:2]), (values[300:], *edges[1:])):
+        decimals = math.ceil(-math.log10((high - low) / 1000) - 1e-9)
+        assert [round(value, decimals) for value in part.tolist()] == part.tolist()
+        assert part.min() >= low
+        assert part.max() < high
+        assert len(set(part.tolist())) > 100
+
+
+def test_a_threshold_of_few_decimals_divides_numbers_as_if_they_were_not_rounded():
+    cells = np.array([[0.0, 3.0], [3.0, 5.0]])
+    of, codes = Spread(cells, Scale.LINEAR, None), np.repeat([0, 1], ROWS)
+    numbers = of.at(codes, np.array([2, 1]), np.random.default_rng(1).random(2 * ROWS))
+    shortened = of.shortened(numbers.copy(), codes)
+    for threshold in (0.5, 1.23, 2.999, 3.0, 4.01):
+        assert ((numbers < threshold) == (shortened < threshold)).all()
+
+
+def test_numbers_on_a_logarithmic_scale_keep_their_digits():
+    values = drawn(np.array([1e-6, 1e6]), [ROWS], scale=Scale.LOG)
+    assert len(np.unique(values[values < 1])) > 0.4 * ROWS
 
 
 @pytest.mark.parametrize(
@@ -80,7 +113,7 @@ def test_a_bin_does_not_see_an_atom_at_its_side_but_the_bin_behind_it():
     without = NumericAttribute("x", 0, 20, 2).decode(
         np.repeat([0, 1], [8000, 4000]), np.random.default_rng(1)
     )
-    assert np.allclose(bins, without)
+    assert np.allclose(bins, without, atol=0.01)
     assert set(values[:5000]) == {0}
     assert set(values[13000:22000]) == {10}
 
