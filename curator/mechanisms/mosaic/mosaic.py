@@ -18,9 +18,10 @@
 6. Scores of the last model give the error bounds; measurements do if nothing is scored.
 
 Instead of whole marginals, it measures their interactions (`common/data/interactions.py`), whose sensitivity
-is smaller. The model is fitted to marginals: the model's earlier prediction, raked to the current estimates
-of its margins, plus the posterior mean of the interaction (`effects`), with a weight for each cell. The
-covariance of cells along an attribute is learned from all its interactions (`covariances`).
+is smaller. The model is fitted to marginals: an earlier model's prediction, raked to the current estimates
+of its margins, plus the posterior mean of the interaction (`effects`), with a weight for each cell. In the
+end, that model is of the largest pairs that make no cycle. The covariance of cells along an attribute is
+learned from all its interactions (`covariances`).
 
 If the protocol gives no scores, steps 2 and 3 are replaced by one measurement of all pairs that noise does
 not dominate (`SURVEY`).

@@ -194,10 +194,10 @@ def test_over_many_seeds_measuring_binary_pairs_beats_scoring_them_if_scores_are
 def test_over_many_seeds_pairs_are_closer_beside_what_the_largest_ones_predict(
     run, chain_of_bits, monkeypatch
 ):
-    """Twelve chains, fixed seeds: the means, beside references that are all independent."""
+    """Six chains, fixed seeds: the means, beside references that are all independent."""
 
     def error():
-        tables = [chain_of_bits(4_000, seed) for seed in range(12)]
+        tables = [chain_of_bits(4_000, seed) for seed in range(6)]
         return np.mean([distance(run(Mosaic(), t, Budget(zcdp_rho=0.002))[0], t, 2) for t in tables])
 
     beside = error()
