@@ -194,9 +194,14 @@ def _distinct(cells: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
         found, inverse = np.unique(cells, return_inverse=True)
         return list(found), inverse.astype(np.int64)
     rows = cells.tolist()
-    if set(map(type, rows)) not in ({str}, {int}, {float}, {bool}):
+    try:
+        known = list(dict.fromkeys(rows))
+    except TypeError:  # Values without a hash.
+        known = []
+    # Only a text equals a text, but 1, 1.0 and True are equal.
+    if set(map(type, known)) != {str} and set(map(type, rows)) not in ({int}, {float}, {bool}):
         rows = [text_of(value) for value in rows]
-    known = list(dict.fromkeys(rows))
+        known = list(dict.fromkeys(rows))
     position = {value: place for place, value in enumerate(known)}
     return known, np.fromiter(map(position.__getitem__, rows), dtype=np.int64, count=len(rows))
 

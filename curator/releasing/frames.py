@@ -99,9 +99,13 @@ def _categories(attribute: CategoricalAttribute, values: NDArray[Any]) -> pd.Ser
         return pd.Series(values)
     known = [category for category in attribute.categories if category != ""]
     kinds = set(map(type, known))
+    if kinds == {str}:
+        texts = values.copy()
+        texts[texts == ""] = None
+        if attribute.ordered:
+            return pd.Series(pd.Categorical(texts, known, ordered=True))
+        return pd.Series(texts, dtype=object)
     filled = [None if value == "" else value for value in values.tolist()]
-    if kinds == {str} and attribute.ordered:
-        return pd.Series(pd.Categorical(filled, known, ordered=True))
     large = any(isinstance(category, int) and abs(category) >= 2**63 for category in known)
     if len(kinds) == 1 and kinds < set(_WITH_MISSING) and not large:
         return pd.Series(filled, dtype=_WITH_MISSING[kinds.pop()])
