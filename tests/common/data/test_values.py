@@ -131,6 +131,7 @@ def test_every_cell_has_one_json_text(value, text):
     ("values", "expected"),
     [
         ([1, True, "1", 1.0, None], ["1", "true", "1", "1", ""]),
+        ([[2, 3], "b", [2, 3]], ["[2, 3]", "b", "[2, 3]"]),
         (np.array([2, 1, 2]), ["2", "1", "2"]),
         (np.array([0.5, np.nan, np.nan]), ["0.5", "", ""]),
         (np.array([True, False]), ["true", "false"]),
