@@ -46,7 +46,7 @@ def test_numbers_have_few_decimals_and_stay_in_their_bin(start, width, seed):
     edges = np.array([start, start + width, start + 1.7 * width])
     values = drawn(edges, [300, 200], seed=seed)
     for part, low, high in ((values[:300], *edges[:2]), (values[300:], *edges[1:])):
-        decimals = math.ceil(-math.log10((high - low) / 1000) - 1e-9)
+        decimals = math.floor(4 - math.log10(high - low) + 1e-6)
         assert [round(value, decimals) for value in part.tolist()] == part.tolist()
         assert part.min() >= low
         assert part.max() < high
