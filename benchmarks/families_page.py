@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from families_cell import Cell, Figures
-from families_shown import OURS, Means, Summary, compared, gain, means_of
+from families_shown import OURS, Means, compared, gain, means_of, summary
 
 PROTOCOLS = {"trusted": "One party, central noise", "masked": "2 x 2 parties, `masked`"}
 SUMMARY = "All cells of both tables, by epsilon"
@@ -50,7 +50,7 @@ def _summary(means: All) -> Lines:
     """A line for each figure of all cells, a column for each epsilon."""
     epsilons = sorted({epsilon for _, protocol, epsilon in means if protocol})
     found = [
-        Summary.of(of for (_, protocol, at), of in means.items() if protocol and at == epsilon).lines()
+        summary(of for (_, protocol, at), of in means.items() if protocol and at == epsilon)
         for epsilon in epsilons
     ]
     return _columns([f"{epsilon:g}" for epsilon in epsilons], found)
@@ -61,8 +61,7 @@ def _against(means: All) -> Lines:
     cells = [of for (_, protocol, _), of in means.items() if protocol]
     others = sorted({name for of in cells for name in of} - {OURS})
     found = [
-        Summary.of({name: of[name] for name in (OURS, other) if name in of} for of in cells).lines()
-        for other in others
+        summary({name: of[name] for name in (OURS, other) if name in of} for of in cells) for other in others
     ]
     return _columns(others, found)
 

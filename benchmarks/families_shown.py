@@ -111,45 +111,26 @@ def _show_ours(found: Means, references: Means) -> None:
         print(f"  gain              {', '.join(shown)}")
 
 
-@dataclass(frozen=True)
-class Summary:
-    """`mosaic` beside the best other mechanism in several cells.
-
-    Attributes:
-        ratios: figure -> the ratio of each cell.
-        losses: of accuracy in each cell; negative where `mosaic` is more accurate.
-    """
-
-    ratios: Mapping[str, list[float]]
-    losses: list[float]
-
-    @classmethod
-    def of(cls, groups: Iterable[Means]) -> Summary:
-        """Of the cells that have these figures."""
-        groups = list(groups)
-        beside = {f: [one for g in groups if (one := compared(g, f))] for f in ("pairs", "triples")}
-        accuracy = [one for g in groups if (one := compared(g, "accuracy", max))]
-        ratios = {figure: [one.ratio for one in found] for figure, found in beside.items()}
-        return cls(ratios, [one.best - one.ours for one in accuracy])
-
-    def lines(self) -> dict[str, str]:
-        """What each figure is called -> the figure; without figures of which there are no cells."""
-        lines = {}
-        for figure, ratios in self.ratios.items():
-            if ratios:
-                lines[f"{figure}, geometric mean"] = f"{np.exp(np.mean(np.log(ratios))):.2f}"
-                lines[f"{figure}, at most {WANTED}"] = f"{np.mean(np.array(ratios) <= WANTED):.0%}"
-                lines[f"{figure}, largest"] = f"{max(ratios):.2f}"
-        if self.losses:
-            kept = np.mean(np.array(self.losses) <= ALLOWED)
-            lines[f"accuracy at least the best less {ALLOWED}"] = f"{kept:.0%}"
-            lines["accuracy, largest loss"] = f"{max(self.losses):.3f}"
-        return lines
+def summary(groups: Iterable[Means]) -> dict[str, str]:
+    """`mosaic` beside the best other mechanism in several cells: what each figure is called -> the figure."""
+    groups, lines = list(groups), {}
+    for figure in ("pairs", "triples"):
+        ratios = np.array([beside.ratio for found in groups if (beside := compared(found, figure))])
+        if ratios.size:
+            lines[f"{figure}, geometric mean"] = f"{np.exp(np.mean(np.log(ratios))):.2f}"
+            lines[f"{figure}, at most {WANTED}"] = f"{np.mean(ratios <= WANTED):.0%}"
+            lines[f"{figure}, largest"] = f"{ratios.max():.2f}"
+    accuracy = [beside for found in groups if (beside := compared(found, "accuracy", max))]
+    losses = np.array([beside.best - beside.ours for beside in accuracy])
+    if losses.size:
+        lines[f"accuracy at least the best less {ALLOWED}"] = f"{np.mean(losses <= ALLOWED):.0%}"
+        lines["accuracy, largest loss"] = f"{losses.max():.3f}"
+    return lines
 
 
 def _show_summary(groups: list[Means]) -> None:
     print()
-    for name, line in Summary.of(groups).lines().items():
+    for name, line in summary(groups).items():
         print(f"{name}: {line}")
     failed = sum("failed" in found.get(OURS, {}) for found in groups)
     print(f"{OURS} without figures: {failed} of {len(groups)} cells")

@@ -28,6 +28,7 @@ _OF_BIN = 1e-3
 more digits would say nothing, and fewer are faster to write and to read."""
 
 _MOST_DECIMALS, _ROUNDING = 290, 1e-9
+"""Powers of ten beyond this one would overflow, and the error of the logarithm of one that is exact."""
 
 _MOST_BINS = 2**14
 """In more bins than these, values are spread evenly within each."""
@@ -98,8 +99,8 @@ class Spread:
     def shortened(self, numbers: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Numbers of these cells, rounded down to few decimals; none leaves its cell.
 
-        Multiples and numbers on other scales stay, since of these a cell holds many orders of magnitude. So
-        does which numbers are below a threshold of few decimals.
+        Multiples stay as they are, and so do numbers on other scales, of whose magnitudes a cell holds many.
+        Which numbers are below a threshold of as few decimals does not change.
 
         Args:
             numbers: shape (N,); they are overwritten.

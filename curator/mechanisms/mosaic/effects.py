@@ -121,8 +121,7 @@ class Effect:
 
     def with_reference(self, reference: Array) -> Effect:
         """The effect with the prediction of another model; a score stays what it is."""
-        compared = self.reference if self.compared is None else self.compared
-        return replace(self, reference=reference, compared=None if self.distance is None else compared)
+        return replace(self, reference=reference, compared=None if self.distance is None else self._compared)
 
     def with_prior(self, typical: float, none: float) -> Effect:
         """The effect with another prior of its size, on which likelihoods do not depend."""
@@ -156,8 +155,7 @@ class Effect:
         The weight of the earlier score decreases with the distance that the reference has moved since.
         """
         assert self.distance is not None
-        compared = self.reference if self.compared is None else self.compared
-        before = self.deviation**2 + float(np.abs(reference - compared).sum()) ** 2
+        before = self.deviation**2 + float(np.abs(reference - self._compared).sum()) ** 2
         variance = 1 / (1 / before + 1 / deviation**2)
         mean = variance * (self.distance / before + distance / deviation**2)
         return replace(
@@ -246,6 +244,11 @@ class Effect:
         coefficients = along(away.reshape(self.shape), [axis.vectors.T for axis in self.axes]).ravel()
         variance = self.observed.variance / freedom(self.shape)
         return View(profile, coefficients, variance, axes=self.axes)
+
+    @property
+    def _compared(self) -> Array:
+        """The cells with which the score compared the table, shape (n_r,)."""
+        return self.reference if self.compared is None else self.compared
 
     @property
     def _ahead(self) -> Array:
@@ -340,8 +343,7 @@ class Effect:
         """Log-likelihoods of the score if the interaction is so far from that of some cells, in records."""
         if self.distance is None:
             return np.zeros(len(sizes))
-        compared = self.reference if self.compared is None else self.compared
-        apart = float(np.abs(interaction(start - compared, self.shape)).sum())
+        apart = float(np.abs(interaction(start - self._compared, self.shape)).sum())
         expected = np.sqrt(sizes**2 + apart**2 + (_IN_SCORE * self.reference_error) ** 2)
         variance = self.deviation**2 + (_SPREAD * expected) ** 2
         # A score below zero is due to noise; by how much carries no information.

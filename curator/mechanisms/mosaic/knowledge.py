@@ -109,10 +109,13 @@ class Knowledge:
         known = self.effects.get(clique) or Effect(self.domain.shape(clique), cells)
         self.effects[clique] = known.with_reference(cells)
 
+    def pairs(self) -> list[Clique]:
+        """The pairs of the model."""
+        return [clique for clique in self.chosen if len(clique) == 2]
+
     def forest(self) -> list[Clique]:
-        """The largest pairs of the model that make no cycle."""
-        pairs = [clique for clique in self.chosen if len(clique) == 2]
-        return largest_forest({pair: self.effects[pair].size(self.records) for pair in pairs})
+        """The largest of them that make no cycle."""
+        return largest_forest({pair: self.effects[pair].size(self.records) for pair in self.pairs()})
 
     def measure(self, found: Sequence[Measurement]) -> None:
         """Adds measured interactions; each is averaged with earlier measurements of it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 
 from ....common.crypto.randomness import RandomStream
@@ -118,8 +118,7 @@ class Run:
             self._measuring.reported("scores", number)
             most = self._schedule.most(number, len(rounds.cliques))
             reserved = budget * (scores.times - number)
-            inside = {*self._known.chosen}
-            self._refer(model, [clique for clique in self._surveyed if clique not in inside])
+            self._refer(model, self._surveyed_outside())
             chosen = self._select(most, self._schedule.limit_mb(number), reserved)
             if chosen:
                 self._known.chosen += chosen
@@ -140,9 +139,13 @@ class Run:
         self._surveyed = {m.clique: m for m in self._measuring.take("survey")} if pairs else {}
         self._measuring.reported("survey", 1)
 
-    def _refer(self, model: MarkovRandomField, pairs: Iterable[Clique]) -> None:
+    def _surveyed_outside(self) -> list[Clique]:
+        """The measured pairs that are not in the model."""
+        inside = {*self._known.chosen}
+        return [clique for clique in self._surveyed if clique not in inside]
+
+    def _refer(self, model: MarkovRandomField, pairs: Sequence[Clique]) -> None:
         """Takes a model's marginals as references of these pairs."""
-        pairs = [*pairs]
         for clique, cells in zip(pairs, model.marginals_within_limits(pairs), strict=True):
             if cells is not None:
                 self._known.refer(clique, cells)
@@ -151,7 +154,7 @@ class Run:
         """Without scores: selects among the measured pairs, a forest first."""
         known = self._known
         for forest in (True, False):
-            rest = [clique for clique in self._surveyed if clique not in {*known.chosen}]
+            rest = self._surveyed_outside()
             self._refer(model, rest)
             chosen = self._select(len(rest), self._schedule.max_model_mb, Fraction(0), forest)
             known.chosen += chosen
@@ -231,11 +234,11 @@ class Run:
         The largest pairs that make no cycle say most of what others are, so these are estimated beside them.
         """
         known = self._known
-        pairs = [clique for clique in known.chosen if len(clique) == PAIRS]
-        self._refer(self._fitted((), None, DRAFT), pairs)
+        self._refer(self._fitted((), None, DRAFT), known.pairs())
         forest = known.forest()
-        if len(forest) < len(pairs):
-            others = [pair for pair in pairs if pair not in {*forest}]
+        inside = {*forest}
+        others = [pair for pair in known.pairs() if pair not in inside]
+        if others:
             self._refer(self._fitted(forest, None, DRAFT), others)
         return supplemented(self._fit(start, tolerance), known, self._larger, self._workload)
 
