@@ -1,4 +1,4 @@
-"""Exact counts of many pairs of a large table, on all cores."""
+"""Exact counts of many pairs or triples of a large table, on all cores."""
 
 from __future__ import annotations
 
@@ -43,6 +43,13 @@ def pairs_on_cores(
     """
     rows = len(next(iter(columns.values()))) if columns else 0
     return pairs_of_joints(partial(_joint_counts, columns, sizes), rows, sizes, pairs)
+
+
+def triples_on_cores(
+    columns: Mapping[str, Codes], sizes: Mapping[str, int], triples: Sequence[tuple[str, str, str]]
+) -> Iterator[Counts]:
+    """Exact counts of triples, in their order; arguments as of `pairs_on_cores`."""
+    return _joint_counts(columns, sizes, [((one, two), (three,)) for one, two, three in triples])
 
 
 def keep_pairs(table: Table, cliques: Iterable[Clique]) -> None:

@@ -18,8 +18,9 @@ from . import archive
 from .junction_tree import JunctionTree
 from .oracle import MarginalOracle
 from .queries import MarginalQueries
-from .refinement import ALL_CELLS, MAX_CELLS, SWEEPS, Grouped, refined
+from .refinement import ALL_CELLS, MAX_CELLS, SWEEPS, Grouped, Places, refined
 from .sampling import generate
+from .triples import counted, times_as_many, worthwhile
 from .zeros import zeros_of
 
 Array = NDArray[np.float64]
@@ -96,22 +97,35 @@ class MarkovRandomField:
         pairs: Mapping[Clique, Array] | None = None,
         larger: Sequence[Clique] = (),
         grouped: Sequence[Grouped] = (),
-        sweeps: int = SWEEPS,
+        draft: bool = False,
     ) -> Table:
-        """Synthetic rows by randomised rounding (`sampling`), then adjusted to all pairs (`refinement`).
+        """Synthetic rows by randomised rounding (`sampling`), then adjusted to marginals (`refinement`).
+
+        These are all pairs, and all triples of a small table (`triples`), as many more rows have them.
 
         Args:
             rows: number of rows.
             rng: source of randomness; its seed determines the rows.
             pairs: marginals to use instead of the model's own, in counts of the model.
             larger: larger cliques to whose marginals in the model rows are adjusted too, and to their pairs.
-            grouped: counts of groups of codes, for this number of rows, to which rows are adjusted too.
-            sweeps: number of sweeps over the rows.
+            grouped: counts of groups of codes, in counts of the model, to which rows are adjusted too.
+            draft: whether one sweep over the rows is enough, without triples.
         """
-        table = generate(self, rows, rng)
+        wanted = self._wanted(pairs or {}, larger)
+        triples = [] if draft else worthwhile(self.domain.sizes, rows, wanted)
+        many = rows * times_as_many(rows) if triples else rows
+        table = generate(self, many, rng)
+        if triples:
+            table = self._adjusted(table, wanted, grouped, rng, sweeps=1)
+            found = counted(table, triples)
+            wanted |= {places: np.asarray(self.total / many * counts) for places, counts in found.items()}
+        return self._adjusted(table.rows(0, rows), wanted, grouped, rng, sweeps=1 if draft else SWEEPS)
+
+    def _wanted(self, pairs: Mapping[Clique, Array], larger: Sequence[Clique]) -> dict[Places, Array]:
+        """Marginals to which rows are adjusted, in counts of the model; see `generate`."""
         masks = dict(zeros_of(self.domain).masks)
         # Those of rules come first: whatever does not fit, rows have to keep to these.
-        wanted = dict(zip(masks, self.marginals(masks), strict=True)) | dict(pairs or {})
+        wanted = dict(zip(masks, self.marginals(masks), strict=True)) | dict(pairs)
         covered = {*wanted}
         for clique, marginal in zip(larger, self.marginals_within_limits(larger), strict=True):
             if marginal is not None:
@@ -125,10 +139,31 @@ class MarkovRandomField:
         for clique, marginal in zip(others, self.marginals_within_limits(others), strict=True):
             if marginal is not None:
                 wanted[clique] = marginal
-        share = rows / self.total
-        places = {tuple(map(self.domain.position, clique)): share * wanted[clique] for clique in wanted}
-        kept = {tuple(map(self.domain.position, clique)): mask for clique, mask in masks.items()}
-        return refined(table, places, rng, kept, grouped, sweeps)
+        return {self._places(clique): marginal for clique, marginal in wanted.items()}
+
+    def _adjusted(
+        self,
+        table: Table,
+        wanted: Mapping[Places, Array],
+        grouped: Sequence[Grouped],
+        rng: np.random.Generator,
+        sweeps: int,
+    ) -> Table:
+        """Rows adjusted to marginals that are given in counts of the model."""
+        share = table.record_count / self.total
+        masks = {self._places(clique): mask for clique, mask in zeros_of(self.domain).masks}
+        return refined(
+            table,
+            {places: share * counts for places, counts in wanted.items()},
+            rng,
+            masks,
+            [one._replace(counts=share * one.counts) for one in grouped],
+            sweeps,
+        )
+
+    def _places(self, clique: Clique) -> Places:
+        """Positions of attributes in the domain."""
+        return tuple(map(self.domain.position, clique))
 
     def marginal(self, clique: Iterable[str]) -> Array:
         """The expected counts of a clique's cells, for any clique.

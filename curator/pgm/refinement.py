@@ -88,9 +88,8 @@ def refined(
     wanted = _surplus(columns.of_codes(held), columns, marginals, masks or {}, grouped)
     if not wanted:
         return table
-    row_work = sum(
-        columns.sizes[columns.owner(column)] + _CELLS_PER_VIEW for one in wanted for column in one.columns
-    )
+    owners = ([columns.owner(column) for column in one.columns] for one in wanted)
+    row_work = sum(work_of(columns.sizes, attributes) for attributes in owners)
     at_once = min(table.record_count, max(1, WORK // row_work))
     order = rng.permutation(table.record_count)
     for number in range(sweeps):
@@ -101,6 +100,11 @@ def refined(
         for place, column in enumerate(held):
             column[rows] = codes[:, place]
     return Table(table.domain, tuple(held))
+
+
+def work_of(sizes: Sequence[int], attributes: Iterable[int]) -> int:
+    """How many cells a sweep reads for each row and a marginal of these attributes."""
+    return sum(sizes[attribute] + _CELLS_PER_VIEW for attribute in attributes)
 
 
 def _columns(sizes: Sequence[int], grouped: Sequence[Grouped]) -> Columns:

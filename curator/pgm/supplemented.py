@@ -18,7 +18,7 @@ from ...common.data.grouping import Groups, check_groups, grouped_shape
 from ...common.data.table import Table
 from . import archive
 from .model import MarkovRandomField
-from .refinement import SWEEPS, Grouped
+from .refinement import Grouped
 
 Array = NDArray[np.float64]
 
@@ -39,10 +39,10 @@ class GroupedMarginal:
     groups: Groups
     counts: Array
 
-    def wanted(self, domain: Domain, share: float) -> Grouped:
-        """What rows are adjusted to, if their number is this share of the total."""
+    def wanted(self, domain: Domain) -> Grouped:
+        """What rows are adjusted to, in counts of the model."""
         places = tuple(map(domain.position, self.clique))
-        return Grouped(places, self.groups or ((),) * len(places), share * self.counts)
+        return Grouped(places, self.groups or ((),) * len(places), self.counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,10 +104,10 @@ class SupplementedModel:
         """Memory of the model's beliefs and the pairs, in MiB."""
         return self.model.size_mb + sum(marginal.size for marginal in self.pairs.values()) * 8 / 2**20
 
-    def generate(self, rows: int, rng: np.random.Generator, sweeps: int = SWEEPS) -> Table:
+    def generate(self, rows: int, rng: np.random.Generator, draft: bool = False) -> Table:
         """Rows drawn from the model, then adjusted to all these marginals and to the model's own pairs."""
-        grouped = [one.wanted(self.domain, rows / self.model.total) for one in self.grouped]
-        return self.model.generate(rows, rng, self.pairs, self.larger, grouped, sweeps)
+        grouped = [one.wanted(self.domain) for one in self.grouped]
+        return self.model.generate(rows, rng, self.pairs, self.larger, grouped, draft)
 
     def marginal(self, clique: Iterable[str]) -> Array:
         """The expected counts of a clique's cells: as rows are adjusted to them, or else from the model.

@@ -161,4 +161,4 @@ def rows_drawn(records: int) -> int:
 
 def drawn_rows(model: SupplementedModel, records: int, stream: RandomStream) -> Table:
     """Rows of an unfinished model."""
-    return model.generate(rows_drawn(records), stream.child("larger").generator(), sweeps=1)
+    return model.generate(rows_drawn(records), stream.child("larger").generator(), draft=True)
