@@ -112,7 +112,8 @@ class MarkovRandomField:
             draft: whether one sweep over the rows is enough, without triples.
         """
         wanted = self._wanted(pairs or {}, larger)
-        triples = [] if draft else worthwhile(self.domain.sizes, rows, wanted)
+        given = {*wanted, *(one.places for one in grouped if not any(one.groups))}
+        triples = [] if draft else worthwhile(self.domain.sizes, rows, given)
         many = rows * times_as_many(rows) if triples else rows
         table = generate(self, many, rng)
         if triples:

@@ -8,6 +8,7 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.measurement import Measurement
+from dpmosaic.curator.pgm import model as model_module
 from dpmosaic.curator.pgm import triples
 from dpmosaic.curator.pgm.estimation import estimate
 from dpmosaic.curator.pgm.model import MarkovRandomField
@@ -55,6 +56,18 @@ def test_they_are_triples_of_rows_that_are_adjusted_to_groups_first():
     rows = model.generate(600, np.random.default_rng(1))
     a, b, c, _ = (column.astype(int) for column in rows.columns)
     assert np.mean((a // 2 + b % 2 + c) % 2 == 0) > 0.97
+
+
+def test_a_given_triple_of_codes_stays_and_groups_of_others_do_not_count(monkeypatch):
+    asked = []
+    monkeypatch.setattr(model_module, "worthwhile", lambda sizes, rows, without: asked.append(without) or [])
+    even = np.full(60, 15.0)
+    given = GroupedMarginal(("a", "b", "c"), (), even)
+    halves = GroupedMarginal(("b", "c", "d"), ((0, 0, 0, 1, 1), (0, 1, 1), ()), np.full(24, 37.5))
+    model = SupplementedModel(MarkovRandomField.uniform(DOMAIN, 900.0), {}, (), (given, halves))
+    model.generate(100, np.random.default_rng(0))
+    assert (0, 1, 2) in asked[0]
+    assert (1, 2, 3) not in asked[0]
 
 
 def test_they_are_counted_as_the_table_counts_them():
