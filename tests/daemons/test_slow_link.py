@@ -41,8 +41,9 @@ class SlowLink:
         with contextlib.suppress(OSError):
             while True:
                 near, _ = self.listener.accept()
+                self.sockets.append(near)
                 far = socket.create_connection(self.target)
-                self.sockets += [near, far]
+                self.sockets.append(far)
                 for one, other in ((near, far), (far, near)):
                     late = queue.Queue()
                     self.run(self.read, one, late)
@@ -68,11 +69,17 @@ class SlowLink:
                 other.sendall(data)
 
     def close(self):
-        for one in (self.listener, *self.sockets):
+        with contextlib.suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        accepting, *others = self.threads
+        # After this there are no more sockets to close.
+        accepting.join(5)
+        for one in self.sockets:
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
             one.close()
-        for thread in self.threads:
+        for thread in others:
             thread.join(5)
 
 
