@@ -113,14 +113,14 @@ class MarkovRandomField:
         """
         wanted = self._wanted(pairs or {}, larger)
         given = {*wanted, *(one.places for one in grouped if not any(one.groups))}
-        triples = [] if draft else worthwhile(self.domain.sizes, rows, given)
-        many = rows * times_as_many(rows) if triples else rows
-        table = generate(self, many, rng)
-        if triples:
-            table = self._adjusted(table, wanted, grouped, rng, sweeps=1)
-            found = counted(table, triples)
-            wanted |= {places: np.asarray(self.total / many * counts) for places, counts in found.items()}
-        return self._adjusted(table.rows(0, rows), wanted, grouped, rng, sweeps=1 if draft else SWEEPS)
+        asked = [] if draft else worthwhile(self.domain.sizes, rows, given)
+        if not asked:
+            table = generate(self, rows, rng)
+            return self._adjusted(table, wanted, grouped, rng, 1 if draft else SWEEPS)
+        times = times_as_many(rows)
+        many = self._adjusted(generate(self, times * rows, rng), wanted, grouped, rng, 1)
+        triples = {places: counts / times for places, counts in counted(many, asked).items()}
+        return self._adjusted(many.rows(0, rows), wanted, grouped, rng, SWEEPS, triples)
 
     def _wanted(self, pairs: Mapping[Clique, Array], larger: Sequence[Clique]) -> dict[Places, Array]:
         """Marginals to which rows are adjusted, in counts of the model; see `generate`."""
@@ -149,8 +149,9 @@ class MarkovRandomField:
         grouped: Sequence[Grouped],
         rng: np.random.Generator,
         sweeps: int,
+        triples: Mapping[Places, Array] | None = None,
     ) -> Table:
-        """Rows adjusted to marginals that are given in counts of the model."""
+        """Rows adjusted to marginals in counts of the model, and to triples in counts of these rows."""
         share = table.record_count / self.total
         masks = {self._places(clique): mask for clique, mask in zeros_of(self.domain).masks}
         return refined(
@@ -160,6 +161,7 @@ class MarkovRandomField:
             masks,
             [one._replace(counts=share * one.counts) for one in grouped],
             sweeps,
+            triples,
         )
 
     def _places(self, clique: Clique) -> Places:

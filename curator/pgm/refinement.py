@@ -42,6 +42,10 @@ MAX_LARGER_CELLS = ALL_CELLS // 2
 WORK = 3 << 29
 """Largest number of cells that a sweep reads, in a few seconds; in a larger table each takes other rows."""
 
+_LIGHT = 0.25
+"""Weight of squares of grouped counts, whose noise is larger than that of pairs, and of triples that were not
+measured."""
+
 _CELLS_PER_VIEW = 12
 """To find the cells of a marginal takes as long as to read so many."""
 
@@ -67,12 +71,13 @@ def refined(
     masks: Mapping[Places, NDArray[np.bool_]] | None = None,
     grouped: Sequence[Grouped] = (),
     sweeps: int = SWEEPS,
+    triples: Mapping[Places, Counts] | None = None,
 ) -> Table:
     """Change values where that brings the table's marginals closer to the given ones.
 
     In each of a few sweeps over the rows in random order, each value is set to the one with the least sum
-    over marginals and cells of (count - wanted)^2, a quarter of it for groups; the sum never increases. The
-    order of rows is kept.
+    over marginals and cells of (count - wanted)^2, a quarter of it for groups and triples; the sum never
+    increases. The order of rows is kept.
 
     Args:
         table: rows that approximate the marginals.
@@ -82,10 +87,11 @@ def refined(
         masks: for some of these marginals the cells that rows may have; no value is changed to another one.
         grouped: wanted counts of groups, which add up to the number of rows; they come before the others.
         sweeps: their number.
+        triples: more marginals, as the others, but of less weight.
     """
     held = [column.copy() for column in table.columns]
     columns = _columns(table.domain.sizes, grouped)
-    wanted = _surplus(columns.of_codes(held), columns, marginals, masks or {}, grouped)
+    wanted = _surplus(columns.of_codes(held), columns, marginals, masks or {}, grouped, triples or {})
     if not wanted:
         return table
     owners = ([columns.owner(column) for column in one.columns] for one in wanted)
@@ -119,12 +125,17 @@ def _surplus(
     marginals: Mapping[Places, Counts],
     masks: Mapping[Places, NDArray[np.bool_]],
     grouped: Sequence[Grouped],
+    triples: Mapping[Places, Counts],
 ) -> list[Marginal]:
     """Counts minus wanted counts; an excluded cell has too many rows already."""
     wanted = {places: marginals[places] for places in masks if places in marginals}
+    light = {*triples}
     for one in grouped:
-        wanted[tuple(map(columns.column, one.places, one.groups))] = one.counts
-    wanted |= marginals
+        places = tuple(map(columns.column, one.places, one.groups))
+        wanted[places] = one.counts
+        if any(one.groups):
+            light.add(places)
+    wanted |= {**marginals, **triples}
     end = 0
     room: dict[Places, Counts] = {}
     for places, counts in wanted.items():
@@ -137,7 +148,8 @@ def _surplus(
         over = (counted[places] - counts).reshape([columns.sizes[place] for place in places])
         if places in masks:
             over[~masks[places]] += _TOO_MANY
-        found.append(Marginal(places, over.astype(np.float32)))
+        weight = _LIGHT if places in light else 1.0
+        found.append(Marginal(places, over.astype(np.float32), weight))
     return found
 
 

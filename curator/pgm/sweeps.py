@@ -29,9 +29,6 @@ rows, the first attributes alone would make good what all should."""
 _LANES = 8
 """Lines of values are padded to a multiple of this, which the processor adds up at once."""
 
-_WEIGHT_OF_GROUPS = 0.25
-"""Weight of squares of grouped counts, whose noise is larger than that of pairs."""
-
 
 class Columns(NamedTuple):
     """Columns of groups, which follow those of codes.
@@ -89,17 +86,19 @@ class Marginal(NamedTuple):
     Attributes:
         columns: the columns, of different attributes.
         over: shape of the columns: counts minus wanted counts.
+        weight: of its squares beside those of others.
     """
 
     columns: tuple[int, ...]
     over: Surplus
+    weight: float = 1.0
 
 
 def sweep(codes: Codes, columns: Columns, marginals: Sequence[Marginal]) -> int:
     """One sweep over all rows: changes codes and surplus, and returns the number of changes.
 
-    Every value is set to the one with the least sum over marginals and cells of the squared surplus, a
-    quarter of it for groups; the sum never increases.
+    Every value is set to the one with the least sum over marginals and cells of the weighted squared surplus;
+    the sum never increases.
 
     Args:
         codes: shape (rows, columns), C-contiguous; columns of groups fit those of codes.
@@ -140,6 +139,7 @@ class _Layout(NamedTuple):
         depth: shape (views,): its number of other columns.
         others: shape (views, k): its other columns.
         strides: shape (views, k): of these.
+        weight: shape (views,): of its squares.
     """
 
     own: Indices
@@ -147,6 +147,7 @@ class _Layout(NamedTuple):
     depth: Indices
     others: Indices
     strides: Indices
+    weight: Surplus
 
 
 class _Turn(NamedTuple):
@@ -190,7 +191,9 @@ class _Turn(NamedTuple):
                 stride *= columns.sizes[column]
             end += stride
         size = columns.sizes[place]
-        return cls(place, size, _padded(size), end, held, _Layout(own, start, depth, others, strides))
+        weight = np.array([marginals[number].weight for number, _ in held], dtype=np.float32)
+        layout = _Layout(own, start, depth, others, strides, weight)
+        return cls(place, size, _padded(size), end, held, layout)
 
     def views(self, lines: Surplus, marginals: Sequence[Marginal]) -> Iterator[tuple[Surplus, Surplus]]:
         """Each marginal as it stands in the lines and at home, the attribute's axis last."""
@@ -215,10 +218,10 @@ def _choose(
     met: Surplus,
 ) -> int:
     """Sets an attribute of each row to its best value, and updates lines; returns the number of changes."""
-    own, start, depth, others, strides = layout
+    own, start, depth, others, strides, weights = layout
     mapped, starts, labels = groups
     attributes = len(mapped) - 1
-    one, weight = np.float32(1.0), np.float32(_WEIGHT_OF_GROUPS)
+    one = np.float32(1.0)
     at = np.empty(len(own), dtype=np.int64)
     changed = 0
     for row in range(len(codes)):
@@ -226,26 +229,26 @@ def _choose(
         # For each value half the change of the sum of squares by one more row with it, where this row counts
         # no longer: the sum of the surpluses of the cells in which such a row counts.
         met[:] = np.float32(0.0)
-        plain = 0
+        plain = np.float32(0.0)
         for view in range(len(own)):
-            line = start[view]
+            line, weight = start[view], weights[view]
             for k in range(depth[view]):
                 line += strides[view, k] * codes[row, others[view, k]]
             at[view] = line
             labelled = starts[own[view]]
             if labelled < 0:
-                plain += 1
+                plain += weight
                 # A slice, because an index that might be negative keeps the loop from being vectorised.
                 cells = lines[line : line + len(met)]
                 for value in range(len(met)):
-                    met[value] += cells[value]
+                    met[value] += weight * cells[value]
             else:
                 same = line + labels[labelled + now]
                 lines[same] -= one
                 for value in range(size):
                     met[value] += weight * lines[line + labels[labelled + value]]
                 lines[same] += one
-        best, least = now, met[now] - np.float32(plain) - np.float32(1e-6)
+        best, least = now, met[now] - plain - np.float32(1e-6)
         for value in range(size):
             if met[value] < least:
                 best, least = value, met[value]

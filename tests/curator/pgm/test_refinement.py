@@ -98,11 +98,11 @@ def test_the_surplus_is_kept_up_to_date(cliques, grouped):
     codes = np.stack(
         columns.of_codes([c.astype(np.int32) for c in random_table(300, seed=2).columns]), axis=1
     )
-    kept = _surplus(list(codes.T), columns, wanted, {}, groups)
+    kept = _surplus(list(codes.T), columns, wanted, {}, groups, {})
     assert sweep(codes, columns, kept) > 0
     mapped = columns.of_codes(list(codes.T[: len(DOMAIN)]))
     assert np.array_equal(np.stack(mapped, axis=1), codes)
-    for one, counted in zip(kept, _surplus(mapped, columns, wanted, {}, groups), strict=True):
+    for one, counted in zip(kept, _surplus(mapped, columns, wanted, {}, groups, {}), strict=True):
         assert one.columns == counted.columns
         assert one.over.tolist() == counted.over.tolist()
 
@@ -178,3 +178,14 @@ def test_more_rows_than_records_follow_the_scaled_pairs():
     model = estimate(DOMAIN, [Measurement(("a", "b"), table.marginal(("a", "b")) * 1.0, 1.0, 1.0)], total=400)
     rows = model.generate(4000, rng())
     assert np.abs(rows.marginal(("a", "b")) - 10 * model.marginal(("a", "b"))).max() < 2
+
+
+def test_triples_yield_to_what_was_measured():
+    """A marginal and a triple that contradict each other, with weights of four to one."""
+    measured, triple = random_table(2000, seed=1), random_table(2000, seed=2)
+    pair, codes = marginals_of(measured, [(0, 1)]), marginals_of(triple, [(0, 1, 2)])
+    rows = Table.from_codes(DOMAIN, np.random.default_rng(3).integers(0, DOMAIN.sizes, (2000, 4)))
+    beside = refined(rows, pair, rng(), triples=codes)
+    alike = refined(rows, pair | codes, rng())
+    assert squares(beside, pair) < 0.5 * squares(alike, pair)
+    assert squares(alike, codes) < squares(beside, codes) < squares(rows, codes)

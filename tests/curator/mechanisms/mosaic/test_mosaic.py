@@ -78,7 +78,7 @@ def test_rows_match_the_model_on_the_workload_s_larger_marginals(run, chain_tabl
     larger, _ = run(Mosaic(), table, Budget(20.0, 1e-9), k=3)
     assert set(larger.model.larger) == set(itertools.combinations(table.domain.names, 3))
     rows = larger.model.generate(table.record_count, np.random.default_rng(1))
-    drawn = larger.model.model.generate(table.record_count, np.random.default_rng(1), draft=True)
+    drawn = larger.model.model.generate(table.record_count, np.random.default_rng(1))
     apart = [
         sum(np.abs(of.marginal(c) - larger.model.marginal(c)).sum() for c in larger.model.larger)
         for of in (rows, drawn)
