@@ -8,6 +8,8 @@ The file is long because compiled functions that call each other have to be in o
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,6 +30,22 @@ _MOST_RESTARTS = 256
 
 _ONE = np.uint64(1)
 _LAST = np.uint64(63)
+
+
+class _Sizes(NamedTuple):
+    """Sizes of vertices, and what is needed to add or multiply those of a set of vertices word by word.
+
+    Attributes:
+        each: for each vertex the number of its values.
+        digits: for each binary digit of the sizes, the lowest first, the vertices whose size has it.
+        usual: a single row, the vertices of the most frequent size.
+        powers: the powers of that size, from 0 to the number of these vertices.
+    """
+
+    each: _Floats
+    digits: Words
+    usual: Words
+    powers: _Floats
 
 
 @compiled
@@ -198,13 +216,13 @@ def _search(graph: Words, sizes: _Floats, enough: float, best_order: _Integers) 
     if not count:
         return 0.0
     order, noise, lucky = np.empty(count, np.int64), np.empty(count, np.float64), np.empty(count, np.float64)
-    fills = np.empty(count, np.int64)
+    fills, all_sizes = np.empty(count, np.int64), _all_sizes(sizes, graph.shape[1])
     for v in range(count):
         noise[v] = lucky[v] = 1.0
-        fills[v] = _fill(graph, v, sizes)
+        fills[v] = _fill(graph, v, all_sizes)
     best, best_price = np.inf, 0
     for price in range(_PRICES):
-        cells = _eliminate(graph, sizes, fills, price, noise, best, order)
+        cells = _eliminate(graph, all_sizes, fills, price, noise, best, order)
         if price == 0 or cells < best:
             best, best_price = cells, price
             for v in range(count):
@@ -222,7 +240,7 @@ def _search(graph: Words, sizes: _Floats, enough: float, best_order: _Integers) 
                 uniform = (np.float64(bits >> np.uint64(12)) + 0.5) / 2.0**52
                 noise[v] = (uniform / (1.0 - uniform)) ** 2
         restart += 1
-        cells = _eliminate(graph, sizes, fills, price, noise, best, order)
+        cells = _eliminate(graph, all_sizes, fills, price, noise, best, order)
         if cells < best:
             best, best_price, success = cells, price, restart
             for v in range(count):
@@ -233,7 +251,7 @@ def _search(graph: Words, sizes: _Floats, enough: float, best_order: _Integers) 
 @compiled_part
 def _eliminate(
     original: Words,
-    sizes: _Floats,
+    sizes: _Sizes,
     fills: _Integers,
     price: int,
     noise: _Floats,
@@ -259,10 +277,11 @@ def _eliminate(
     waiting = np.empty(count + 1, np.int64)
     waiting[count] = 0
     separators, prices = np.empty(count, np.float64), np.empty(count, np.float64)
+    changed = np.zeros(graph.shape[1], np.uint64)
     for v in range(count):
         left[v], fill[v] = v, fills[v]
         separators[v] = _separator(graph, v, sizes)
-        prices[v] = _price(separators[v], sizes[v], fill[v], price) * noise[v]
+        prices[v] = _price(separators[v], sizes.each[v], fill[v], price) * noise[v]
     total = 0.0
     for step in range(count):
         remaining, at = count - step, 0
@@ -273,20 +292,17 @@ def _eliminate(
         for i in range(at, remaining - 1):
             left[i] = left[i + 1]
         order[step] = vertex
-        cells = _clique_cells(graph, vertex, sizes, waiting)
-        total += cells
+        total += _clique_cells(graph, vertex, sizes.each, waiting)
         if total >= limit and limit < np.inf:
             return np.inf
-        # The price of others changes only if this elimination joins two of their neighbours.
-        joins = fill[vertex] > 0
-        _take_out_counted(graph, vertex, sizes, fill)
-        for i in range(remaining - 1):
-            u = left[i]
-            near = _holds(graph, vertex, u)
-            if near:
-                separators[u] = _separator(graph, u, sizes)
-            if near or joins:
-                prices[u] = _price(separators[u], sizes[u], fill[u], price) * noise[u]
+        _take_out_counted(graph, vertex, sizes, fill, changed)
+        for a in range(len(changed)):
+            while changed[a]:
+                u = (a << 6) + _lowest(changed[a])
+                changed[a] &= changed[a] - _ONE
+                if _holds(graph, vertex, u):
+                    separators[u] = _separator(graph, u, sizes)
+                prices[u] = _price(separators[u], sizes.each[u], fill[u], price) * noise[u]
     return total
 
 
@@ -306,15 +322,42 @@ def _price(separator: float, size: float, fill: int, price: int) -> float:
 
 
 @compiled_part
-def _separator(graph: Words, vertex: int, sizes: _Floats) -> float:
+def _all_sizes(each: _Floats, words: int) -> _Sizes:
+    """The sizes of all vertices, for sets of so many words."""
+    largest, most, usual = 0.0, 0, 0.0
+    for v in range(len(each)):
+        alike = 0
+        for u in range(len(each)):
+            if each[u] == each[v]:
+                alike += 1
+        if alike > most:
+            most, usual = alike, each[v]
+        largest = max(largest, each[v])
+    digits = np.zeros((1 + int(np.log2(largest)), words), np.uint64)
+    of_usual, powers = np.zeros((1, words), np.uint64), np.ones(most + 1, np.float64)
+    for v in range(len(each)):
+        bit = _ONE << (np.uint64(v) & _LAST)
+        for digit in range(len(digits)):
+            if int(each[v]) >> digit & 1:
+                digits[digit, v >> 6] |= bit
+        if each[v] == usual:
+            of_usual[0, v >> 6] |= bit
+    for power in range(most):
+        powers[power + 1] = powers[power] * usual
+    return _Sizes(each, digits, of_usual, powers)
+
+
+@compiled_part
+def _separator(graph: Words, vertex: int, sizes: _Sizes) -> float:
     """The cells of all neighbours of a vertex together."""
-    cells = 1.0
+    cells, alike = 1.0, 0
     for a in range(graph.shape[1]):
-        neighbours = graph[vertex, a]
-        while neighbours:
-            cells *= sizes[(a << 6) + _lowest(neighbours)]
-            neighbours &= neighbours - _ONE
-    return float(cells)
+        alike += _ones(graph[vertex, a] & sizes.usual[0, a])
+        others = graph[vertex, a] & ~sizes.usual[0, a]
+        while others:
+            cells *= sizes.each[(a << 6) + _lowest(others)]
+            others &= others - _ONE
+    return float(cells * sizes.powers[alike])
 
 
 @compiled_part
@@ -335,7 +378,7 @@ def _is_simplicial(graph: Words, vertex: int) -> bool:
 
 
 @compiled_part
-def _fill(graph: Words, vertex: int, sizes: _Floats) -> int:
+def _fill(graph: Words, vertex: int, sizes: _Sizes) -> int:
     """Pairs of neighbours that are not adjacent, each counted twice as often as it has cells.
 
     In whole numbers, so that counts that are updated equal counts from the start.
@@ -346,30 +389,33 @@ def _fill(graph: Words, vertex: int, sizes: _Floats) -> int:
         while neighbours:
             u = (a << 6) + _lowest(neighbours)
             neighbours &= neighbours - _ONE
-            fill += int(sizes[u]) * _values_beyond(graph, vertex, u, sizes)
+            fill += int(sizes.each[u]) * _values_beyond(graph, vertex, u, sizes)
     return fill
 
 
 @compiled_part
-def _values_beyond(graph: Words, one: int, other: int, sizes: _Floats) -> int:
+def _values_beyond(graph: Words, one: int, other: int, sizes: _Sizes) -> int:
     """Sum of the sizes of the neighbours of one vertex that are neither the other one nor adjacent to it."""
     total = 0
     for a in range(graph.shape[1]):
         beyond = graph[one, a] & ~graph[other, a]
         if a == other >> 6:
             beyond &= ~(_ONE << (np.uint64(other) & _LAST))
-        while beyond:
-            total += int(sizes[(a << 6) + _lowest(beyond)])
-            beyond &= beyond - _ONE
+        for digit in range(len(sizes.digits)):
+            total += _ones(beyond & sizes.digits[digit, a]) << digit
     return total
 
 
 @compiled_part
-def _take_out_counted(graph: Words, vertex: int, sizes: _Floats, fill: _Integers) -> None:
-    """`_take_out`, which updates `_fill` of all other vertices, edge by edge."""
-    words, size = graph.shape[1], int(sizes[vertex])
+def _take_out_counted(graph: Words, vertex: int, sizes: _Sizes, fill: _Integers, changed: Words) -> None:
+    """`_take_out`, which updates `_fill` of all other vertices, edge by edge.
+
+    The vertices whose `_fill` or neighbours change are added to `changed`.
+    """
+    words, size = graph.shape[1], int(sizes.each[vertex])
     for a in range(words):
         neighbours = graph[vertex, a]
+        changed[a] |= neighbours
         while neighbours:
             u = (a << 6) + _lowest(neighbours)
             neighbours &= neighbours - _ONE
@@ -387,21 +433,25 @@ def _take_out_counted(graph: Words, vertex: int, sizes: _Floats, fill: _Integers
                 if b == a:
                     missing &= ~(_ONE << (np.uint64(u) & _LAST))
                 while missing:
-                    _connect(graph, u, (b << 6) + _lowest(missing), sizes, fill)
+                    _connect(graph, u, (b << 6) + _lowest(missing), sizes, fill, changed)
                     missing &= missing - _ONE
 
 
 @compiled_part
-def _connect(graph: Words, one: int, other: int, sizes: _Floats, fill: _Integers) -> None:
-    """Add an edge, and update `_fill` of its ends and of the vertices that are adjacent to both."""
-    cells = 2 * int(sizes[one]) * int(sizes[other])
+def _connect(graph: Words, one: int, other: int, sizes: _Sizes, fill: _Integers, changed: Words) -> None:
+    """Add an edge, and update `_fill` of its ends and of the vertices that are adjacent to both.
+
+    The latter are added to `changed`.
+    """
+    cells = 2 * int(sizes.each[one]) * int(sizes.each[other])
     for a in range(graph.shape[1]):
         common = graph[one, a] & graph[other, a]
+        changed[a] |= common
         while common:
             fill[(a << 6) + _lowest(common)] -= cells
             common &= common - _ONE
-    fill[one] += 2 * int(sizes[other]) * _values_beyond(graph, one, other, sizes)
-    fill[other] += 2 * int(sizes[one]) * _values_beyond(graph, other, one, sizes)
+    fill[one] += 2 * int(sizes.each[other]) * _values_beyond(graph, one, other, sizes)
+    fill[other] += 2 * int(sizes.each[one]) * _values_beyond(graph, other, one, sizes)
     graph[one, other >> 6] |= _ONE << (np.uint64(other) & _LAST)
     graph[other, one >> 6] |= _ONE << (np.uint64(one) & _LAST)
 
@@ -496,11 +546,16 @@ def _holds(sets: Words, row: int, vertex: int) -> bool:
 @compiled_part
 def _lowest(word: np.uint64) -> int:
     """The index of the lowest set bit of a word."""
-    below = (word & (~word + _ONE)) - _ONE
-    below -= below >> _ONE & np.uint64(0x5555555555555555)
-    below = (below & np.uint64(0x3333333333333333)) + (below >> np.uint64(2) & np.uint64(0x3333333333333333))
-    below = below + (below >> np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return int(np.int64(below * np.uint64(0x0101010101010101) >> np.uint64(56)))
+    return _ones((word & (~word + _ONE)) - _ONE)
+
+
+@compiled_part
+def _ones(word: np.uint64) -> int:
+    """The number of set bits of a word; the compiler knows this form, and makes one instruction of it."""
+    word -= word >> _ONE & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + (word >> np.uint64(2) & np.uint64(0x3333333333333333))
+    word = word + (word >> np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return int(np.int64(word * np.uint64(0x0101010101010101) >> np.uint64(56)))
 
 
 @compiled_part
