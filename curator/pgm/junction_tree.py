@@ -12,9 +12,9 @@ from ...common.data.domain import Clique, Domain
 from .elimination import bits, cells_with_each, first_within, joined, triangulate
 from .zeros import zeros_of
 
-_FIRST, _BATCH = 8, 16
+_BATCH = 4
 """So many candidates are tried one after the other, as one of the first usually fits; then so many at a time,
-in two threads."""
+in two threads. What they try beyond the first that fits is in vain."""
 
 
 @dataclass(frozen=True)
@@ -146,15 +146,14 @@ class TreeGrowth:
         """
 
         def found(start: int) -> int | None:
-            stop = start + _BATCH if start else _FIRST
-            masks = [_mask(self._domain, candidate) for candidate in candidates[start:stop]]
+            masks = [_mask(self._domain, candidate) for candidate in candidates[start : start + _BATCH]]
             place = first_within(self._adjacency, self._domain.sizes, masks, limit_mb * 2**17)
             return None if place is None else start + place
 
         place = found(0)
-        if place is not None or len(candidates) <= _FIRST:
+        if place is not None or len(candidates) <= _BATCH:
             return place
-        batches = made_in_order(found, range(_FIRST, len(candidates), _BATCH))
+        batches = made_in_order(found, range(_BATCH, len(candidates), _BATCH))
         return next((place for place in batches if place is not None), None)
 
 
