@@ -26,6 +26,30 @@ _THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?")
 _DECIMAL_COMMA = re.compile(r"([0-9]+|[0-9]{1,3}(\.[0-9]{3})+)(,[0-9]*)?([eE][-+]?[0-9]+)?")
 
 
+@dataclass(frozen=True, eq=False)
+class ListedTexts(Sequence[str]):
+    """A raw column of texts, of which each is held once.
+
+    Attributes:
+        texts: the different texts, in any order; perhaps some that do not occur.
+        places: shape (N,), for each row the place of its text.
+    """
+
+    texts: Sequence[str]
+    places: NDArray[np.unsignedinteger[Any]]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, rows: Any) -> Any:
+        return np.asarray(self)[rows]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[np.object_]:
+        """The text of each row, shape (N,)."""
+        cells: NDArray[np.object_] = np.array(self.texts, dtype=object)[self.places]
+        return cells
+
+
 def refuse_rows(name: str, refused: NDArray[np.bool_], reason: str) -> None:
     """Raises if any row is refused; names the column and the first such row, but not its value.
 
@@ -151,6 +175,8 @@ def read_texts(name: str, values: RawColumn) -> tuple[list[str], NDArray[np.int6
     Raises:
         DataError: the column holds neither text nor numbers.
     """
+    if isinstance(values, ListedTexts):
+        return [*values.texts], values.places.astype(np.int64)
     cells, missing = _unmasked(name, values)
     known, position = _distinct(cells)
     position[missing] = len(known)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attribute import Attribute
-from ...common.data.categorical import CodedAttribute
+from ...common.data.categorical import CategoricalAttribute, CodedAttribute
 from ...common.data.dates import TimeAttribute
 from ...common.data.moments import Moments
 from ...common.data.numeric import NumericAttribute
@@ -20,6 +21,9 @@ ZONED = "TIMESTAMP WITH TIME ZONE"
 
 _AS_THEY_ARE = re.compile(r"U?(TINY|SMALL|BIG)INT|U?INTEGER|FLOAT|DOUBLE|BOOLEAN|VARCHAR")
 _TIMES = re.compile(r"DATE|TIMESTAMP(_S|_MS|_NS)?")
+
+_MOST_LISTED = 32
+"""Most categories among which a text is found, one after the other, faster than Python reads it."""
 
 PLAIN_NUMBER = r"^-?([0-9]{1,20}([.][0-9]{0,20})?|[.][0-9]{1,20})([eE][-+]?[0-9]{1,2})?$"
 """Texts that every engine and Python read as the same number, without overflow."""
@@ -48,6 +52,34 @@ def numbers_for(attribute: Attribute, column: str, kind: str) -> str | None:
         f"THEN coalesce(try_cast({column} AS DOUBLE), 'nan'::DOUBLE) "
         f"WHEN {column} IS NOT NULL THEN 'nan'::DOUBLE END"
     )
+
+
+def listed_for(attribute: Attribute, kind: str) -> tuple[str, ...]:
+    """The texts that a column may hold, if these are a few categories and any other is refused.
+
+    Args:
+        attribute: the attribute.
+        kind: DuckDB's type of the column.
+
+    Returns:
+        Empty if it may hold others.
+    """
+    if kind != "VARCHAR" or not isinstance(attribute, CategoricalAttribute):
+        return ()
+    # Numbers and booleans are written in several ways, and SQL cannot hold texts that are not printable.
+    texts = [text for text in attribute.categories if isinstance(text, str) and text.isprintable()]
+    alone = len(texts) == attribute.size and attribute.other is None and not attribute.missing
+    return tuple(texts) if alone and len(texts) <= _MOST_LISTED else ()
+
+
+def place_among(texts: Iterable[str], column: str) -> str:
+    """The SQL expression of the place of a column's text among these, from 1; 0 if it is another one.
+
+    Args:
+        texts: at most 255, as they stand in SQL; '' is a missing value.
+        column: name of the column.
+    """
+    return f"coalesce(list_position([{', '.join(texts)}], coalesce({column}, '')), 0)::UTINYINT"
 
 
 def cells_for(attribute: Attribute, column: str, kind: str) -> str:

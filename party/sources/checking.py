@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any
-
-from numpy.typing import NDArray
 
 from ...common.data.attribute import CENSUS, REFUSED, Attribute
 from ...common.data.domain import Domain
@@ -73,7 +70,7 @@ def check_rows(source: Queried, domain: Domain, used: Collection[str] = ()) -> I
             yield Finding(", ".join(rule.columns), what, int(rows.sum()), False)
 
 
-def _census(attribute: Attribute, cells: NDArray[Any]) -> Iterator[Finding]:
+def _census(attribute: Attribute, cells: RawColumn) -> Iterator[Finding]:
     try:
         counts = attribute.census(cells)
     except DataError as fault:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...common.data.domain import Domain
 from ...common.data.table import Table
+from ...common.data.values import RawColumn
 from ...common.errors import DataError
 from .extensions import SQLITE, is_sqlite, load_extension, missing_extension
 from .source import CONFIG, FileSource, Queried, encoded_columns, quoted, raw_columns, selected, texts_of
@@ -68,7 +69,7 @@ class QuerySource:
             table = self._table(connection, domain)
             return table, texts_of(places, partial(self._cells, connection))
 
-    def cells(self, domain: Domain) -> Iterator[NDArray[Any]]:
+    def cells(self, domain: Domain) -> Iterator[RawColumn]:
         """The columns of the domain one after the other, before encoding; see `Queried`."""
         places = [self._place(name) for name in domain]
         with self.connect() as connection:

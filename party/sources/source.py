@@ -19,8 +19,9 @@ from ...common.data.attribute import Attribute
 from ...common.data.domain import Domain
 from ...common.data.table import Table, code_dtype
 from ...common.data.texts import TextColumn, has_open_categories
+from ...common.data.values import ListedTexts, RawColumn
 from ...common.errors import DataError
-from .cells import ZONED, cells_for, in_local_time, numbers_for
+from .cells import ZONED, cells_for, in_local_time, listed_for, numbers_for, place_among
 from .dialect import Dialect, find_dialect
 
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
@@ -82,7 +83,7 @@ class Queried(Protocol):
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
 
-    def cells(self, domain: Domain) -> Iterator[NDArray[Any]]:
+    def cells(self, domain: Domain) -> Iterator[RawColumn]:
         """The columns of the domain one after the other, as they are before encoding."""
 
     def connect(self) -> duckdb.DuckDBPyConnection:
@@ -139,7 +140,7 @@ class FileSource:
         """The columns of the domain, encoded; see Source."""
         return self.read_with_texts(domain, ())[0]
 
-    def cells(self, domain: Domain) -> Iterator[NDArray[Any]]:
+    def cells(self, domain: Domain) -> Iterator[RawColumn]:
         """The columns of the domain one after the other, as they are before encoding; see Queried."""
         places = [self._place(name) for name in domain]
         with self.connect() as connection:
@@ -295,7 +296,7 @@ def encoded_columns(domain: Domain, places: Sequence[int], kinds: NDArray[Any], 
         for attribute, cells in zip(domain.attributes, read, strict=True):
             if has_open_categories(attribute):
                 texts[attribute.name] = TextColumn.read(attribute.name, cells)
-            if cells.dtype.kind == "O" or len(cells) > _ROWS_AT_ONCE:
+            if (isinstance(cells, np.ndarray) and cells.dtype.kind == "O") or len(cells) > _ROWS_AT_ONCE:
                 # Texts are read by Python, one thread at a time, and take much memory.
                 yield partial(np.asarray, _codes(attribute, cells))
             else:
@@ -305,24 +306,32 @@ def encoded_columns(domain: Domain, places: Sequence[int], kinds: NDArray[Any], 
     return Table(domain, encoded, texts)
 
 
-def _codes(attribute: Attribute, cells: NDArray[Any]) -> NDArray[np.unsignedinteger[Any]]:
+def _codes(attribute: Attribute, cells: RawColumn) -> NDArray[np.unsignedinteger[Any]]:
     return attribute.encode(cells).astype(code_dtype(attribute.size))
 
 
 def raw_columns(
     domain: Domain, places: Sequence[int], kinds: NDArray[Any], select: Select
-) -> Iterator[NDArray[Any]]:
+) -> Iterator[RawColumn]:
     """Columns named c0, c1, ... one after the other, for encoding; see `encoded_columns`.
 
-    DuckDB reads plain numbers in text, which costs a tenth of what Python does; a column with any other text
-    is read again as text.
+    DuckDB reads plain numbers in text, and finds categories, which costs a tenth of what Python does; a
+    column with any other text is read again as text.
     """
     wanted = list(zip(domain.attributes, places, strict=True))
     texts = [cells_for(attribute, f"c{place}", kinds[place]) for attribute, place in wanted]
     numbers = [numbers_for(attribute, f"c{place}", kinds[place]) for attribute, place in wanted]
-    read = select([number or text for number, text in zip(numbers, texts, strict=True)])
-    for (attribute, place), text, number, cells in zip(wanted, texts, numbers, read, strict=True):
-        if number and np.isnan(np.ma.filled(cells, 0.0)).any():
+    listed = [listed_for(attribute, kinds[place]) for attribute, place in wanted]
+    quick = [
+        number or (place_among(map(quoted, known), f"c{place}") if known else "")
+        for number, known, place in zip(numbers, listed, places, strict=True)
+    ]
+    read = select([fast or text for fast, text in zip(quick, texts, strict=True)])
+    for (attribute, place), text, fast, known, cells in zip(wanted, texts, quick, listed, read, strict=True):
+        if known and cells.all():
+            yield ListedTexts(known, cells - 1)
+            continue
+        if known or (fast and np.isnan(np.ma.filled(cells, 0.0)).any()):
             (cells,) = select([text])
         yield in_local_time(attribute, cells) if kinds[place] == ZONED else cells
 

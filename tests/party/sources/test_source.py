@@ -13,6 +13,7 @@ from dpmosaic.common.data.categorical import CategoricalAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.table import decode_table
+from dpmosaic.common.data.values import ListedTexts
 from dpmosaic.common.errors import DataError
 from dpmosaic.party.sources import source as module
 from dpmosaic.party.sources.cells import numbers_for
@@ -291,6 +292,39 @@ def test_a_number_is_read_as_its_attribute_reads_the_text(tmp_path, cell, missin
     source = write(tmp_path / "table.csv", f"number,other\n3.25,x\n{cell},x\n")
     expected = number.encode(np.array(["3.25", cell], dtype=object))
     assert source.read(Domain((number,))).columns[0].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("cell", ["no", "it's", "", '""', "No", " no", "other"])
+@pytest.mark.parametrize("categories", [("it's", "no"), ("it's", "no", "")])
+def test_a_few_categories_are_found_by_duckdb_as_their_attribute_reads_the_text(tmp_path, cell, categories):
+    few = CategoricalAttribute("few", categories)
+    many = CategoricalAttribute("few", categories + tuple(map(str, range(32))))
+    source = write(tmp_path / "table.csv", f"few,x\nno,x\n{cell},x\n")
+    if cell.strip('"') in categories:
+        (column,) = source.cells(Domain((few,)))
+        assert isinstance(column, ListedTexts)
+        assert list(column) == ["no", cell.strip('"')]
+        codes = [source.read(Domain((attribute,))).columns[0].tolist() for attribute in (few, many)]
+        assert codes[0] == codes[1] == [1, categories.index(cell.strip('"'))]
+    else:
+        for attribute in (few, many):
+            with pytest.raises(DataError, match="column 'few', row 2: expected"):
+                source.read(Domain((attribute,)))
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        CategoricalAttribute("x", ("1", 2)),
+        CategoricalAttribute("x", ("1", "2"), other="2"),
+        CategoricalAttribute("x", ("1", "2", ""), missing=("NA",)),
+        CategoricalAttribute("x", ("1", "\ud800")),
+    ],
+)
+def test_categories_beside_which_a_column_holds_other_texts_are_found_by_their_attribute(tmp_path, attribute):
+    source = write(tmp_path / "table.csv", "x,y\n1,x\n")
+    (column,) = source.cells(Domain((attribute,)))
+    assert isinstance(column, np.ndarray)
 
 
 def test_a_text_that_duckdb_reads_as_a_number_is_that_number_for_python():
