@@ -23,7 +23,7 @@ Columns = Mapping[str, NDArray[Any]]
 _CELLS_AT_ONCE = 2**19
 """Number of cells that are turned into text at once; it bounds temporary memory."""
 
-_QUOTED = r'[,"\r\n]'
+_QUOTED = ',"\r\n'
 """A cell with one of these is quoted."""
 
 _MANY, _PLACES, _STEPS, _FIRST = 2**10, 5, 2**17, 64
@@ -160,8 +160,10 @@ def _text(cell: Any) -> str | None:
 
 
 def _quoted(texts: pa.Array) -> pa.Array:
-    special = pc.match_substring_regex(texts, _QUOTED)
-    if not pc.any(special).as_py():
+    _, _, data = texts.buffers()
+    held = data.to_pybytes() if data else b""
+    if not any(mark.encode() in held for mark in _QUOTED):
         return texts
+    special = pc.match_substring_regex(texts, f"[{_QUOTED}]")
     doubled = pc.binary_join_element_wise('"', pc.replace_substring(texts, '"', '""'), '"', "")
     return pc.if_else(special, doubled, texts)
