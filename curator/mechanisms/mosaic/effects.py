@@ -277,8 +277,8 @@ class Effect:
         logs = self._logs(records)
         without = float(np.logaddexp.reduce(logs + self._prior(records), axis=None)) - math.log(len(logs))
         ahead = self._likelihoods_ahead(records)
-        near = (priors.log_prior_around(mean, _SPREAD_NEAR) for mean in typical)
-        return without, np.array([np.logaddexp.reduce(ahead + prior) for prior in near])
+        near = priors.log_prior_around(typical, _SPREAD_NEAR)
+        return without, np.asarray(np.logaddexp.reduce(ahead + near, axis=-1))
 
     def _likelihoods_ahead(self, records: float) -> Array:
         """Log-likelihoods of distances from what is foreseen, shape (values of D,)."""

@@ -19,7 +19,15 @@ def log_prior(typical: float) -> Array:
     return np.asarray(logs - np.logaddexp.reduce(logs))
 
 
-def log_prior_around(share: float, spread: float) -> Array:
-    """Log-prior of sizes or distances that vary little: log-normal around a share of the records."""
-    logs = -0.5 * (np.log(SCALES / share) / spread) ** 2
-    return np.asarray(logs - np.logaddexp.reduce(logs))
+def log_prior_around(share: float | Array, spread: float) -> Array:
+    """Log-prior of sizes or distances that vary little: log-normal around a share of the records.
+
+    Args:
+        share: one or several.
+        spread: standard deviation of the logarithm.
+
+    Returns:
+        Shape (*share, values of D).
+    """
+    logs = -0.5 * (np.log(SCALES / np.asarray(share)[..., None]) / spread) ** 2
+    return np.asarray(logs - np.logaddexp.reduce(logs, axis=-1, keepdims=True))
