@@ -39,8 +39,8 @@ from dpmosaic.curator.mechanisms.mosaic.run import Run
 REFERENCE = "all parts"
 
 
-def _projected(noisy: Any, variances: Any, total: float) -> Any:
-    return onto_simplex(noisy, total, variances), variances
+def _projected(noisy: Any, total: float) -> Any:
+    return [(onto_simplex(values, total, variances), variances) for values, variances in noisy]
 
 
 def _unshrunk(effect: Effect, records: float) -> Any:

@@ -6,16 +6,18 @@ Post-processing: the inputs are noisy counts, the variances of their noise and t
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...pgm.compiled import compiled
+from .simplex_posterior import dirichlet_posteriors
 
 Array = NDArray[np.float64]
 
 CHAIN_FROM = 32
-"""Fewest values of an attribute for which the distribution of its counts is learned."""
+"""Fewest values of an attribute whose counts are taken for a chain of levels."""
 
 _SWEEPS = 60
 _LEAST_SWEEPS = 4
@@ -32,18 +34,30 @@ _LOST = 16
 """Bound on the squared error of a noisy count, as a multiple of the variance."""
 
 
-def denoised(noisy: Array, variances: Array, total: float) -> tuple[Array, Array]:
+def is_short(values: Array) -> bool:
+    """Whether an attribute of so many values is estimated together with others of the table."""
+    return len(values) < CHAIN_FROM
+
+
+def denoised(noisy: Sequence[tuple[Array, Array]], total: float) -> list[tuple[Array, Array]]:
     """Nonnegative estimates of one-way counts with the known sum, and their variances.
 
-    Counts of attributes of few values are projected onto the simplex; for the others see `sticky_levels`.
+    See `dirichlet_posteriors` for attributes of few values, and `sticky_levels` for the others.
 
     Args:
-        noisy: counts plus Gaussian noise, shape (n,).
-        variances: variances of the noise, shape (n,); positive.
-        total: known sum of the counts.
+        noisy: for each attribute of the table counts plus Gaussian noise, and the variances of the noise,
+            shape (n,) each; variances are positive.
+        total: number of records.
+
+    Returns:
+        For each attribute estimates and their variances, shape (n,) each.
     """
-    if len(noisy) < CHAIN_FROM:
-        return onto_simplex(noisy, total, variances), variances
+    short = [place for place, (values, _) in enumerate(noisy) if is_short(values)]
+    found = dict(zip(short, dirichlet_posteriors([noisy[place] for place in short], total), strict=True))
+    return [found.get(place) or _long(*attribute, total) for place, attribute in enumerate(noisy)]
+
+
+def _long(noisy: Array, variances: Array, total: float) -> tuple[Array, Array]:
     means, left = sticky_levels(noisy, variances)
     return onto_simplex(means, total, np.ones(len(noisy))), left
 

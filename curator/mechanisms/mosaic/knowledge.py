@@ -23,7 +23,7 @@ from ..parts.bounds import ScoredDistance
 from ..parts.consistency import raked
 from .axes import Axis, expected_axis
 from .covariances import MAX_VALUES, couples, has_shape, learned_axes, learned_coupling
-from .denoising import denoised
+from .denoising import denoised, is_short
 from .effects import LEAST_VARIANCE, Effect, Foreseen, Observed
 from .factors import foreseen
 from .learning import believed, learned_prior
@@ -119,18 +119,23 @@ class Knowledge:
 
     def measure(self, found: Sequence[Measurement]) -> None:
         """Adds measured interactions; each is averaged with earlier measurements of it."""
+        ones = {measurement.clique for measurement in found if len(measurement.clique) == 1}
         for measurement in found:
             clique, shape = measurement.clique, self.domain.shape(measurement.clique)
             values = interaction(measurement.values, shape)
             variance = measurement.sigma**2 * freedom(shape)
-            if len(clique) == 1:
-                known = averaged(self.ones.get(clique), values, variance)
-                self.ones[clique] = known
-                self._denoised[clique] = denoised(*self._one_way(clique, known), self.records)
+            if clique in ones:
+                self.ones[clique] = averaged(self.ones.get(clique), values, variance)
             else:
                 effect = self.effects[clique]
                 observed = averaged(effect.observed, values, variance)
                 self.effects[clique] = replace(effect, observed=observed)
+        if ones:
+            asked = [
+                clique for clique, known in self.ones.items() if clique in ones or is_short(known.values)
+            ]
+            estimates = denoised([self._one_way(clique) for clique in asked], self.records)
+            self._denoised |= dict(zip(asked, estimates, strict=True))
 
     def learn(self, last: bool = False) -> None:
         """Learns what all interactions say of each.
@@ -187,8 +192,9 @@ class Knowledge:
             for clique in pool:
                 self.effects[clique] = self.effects[clique].with_prior(*prior)
 
-    def _one_way(self, clique: Clique, known: Observed) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _one_way(self, clique: Clique) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Noisy counts and the variances of their noise, from all that is known."""
+        known = self.ones[clique]
         noisy = known.values + self.records / known.values.size
         variances = np.full(len(noisy), known.variance)
         published = self._before.get(clique)

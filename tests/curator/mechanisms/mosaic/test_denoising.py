@@ -13,6 +13,7 @@ from dpmosaic.curator.mechanisms.mosaic.denoising import (
     onto_simplex,
     sticky_levels,
 )
+from dpmosaic.curator.mechanisms.mosaic.simplex_posterior import dirichlet_posteriors
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -76,11 +77,15 @@ def test_the_passes_over_the_chain_agree_with_a_sum_over_all_its_paths():
     assert found[4] == pytest.approx(np.log(total))
 
 
-def test_attributes_of_few_values_keep_the_variance_of_their_noise():
-    noisy = np.array([4.0, -1.0, 9.0])
-    values, variances = denoised(noisy, np.full(len(noisy), 2.0), 12.0)
-    assert values.tolist() == onto_simplex(noisy, 12.0, np.ones(len(noisy))).tolist()
-    assert variances.tolist() == [2.0] * 3
+def test_attributes_of_few_values_are_estimated_together_and_the_others_alone():
+    rng = np.random.default_rng(8)
+    noisy = [(rng.normal(120 / n, 9, n), np.full(n, 81.0)) for n in (3, CHAIN_FROM, 5)]
+    found = denoised(noisy, 120.0)
+    short = dirichlet_posteriors([noisy[0], noisy[2]], 120.0)
+    expected = [short[0], *denoised(noisy[1:2], 120.0), short[1]]
+    assert [[each.tolist() for each in pair] for pair in found] == [
+        [each.tolist() for each in pair] for pair in expected
+    ]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +100,7 @@ def test_attributes_of_few_values_keep_the_variance_of_their_noise():
 def test_structure_removes_at_least_half_of_the_noise(counts):
     rng = np.random.default_rng(2)
     noisy = counts + rng.normal(0, 20, counts.size)
-    values, variances = denoised(noisy, np.full(len(noisy), 400.0), counts.sum())
+    ((values, variances),) = denoised([(noisy, np.full(len(noisy), 400.0))], counts.sum())
     assert counts.size >= CHAIN_FROM
     assert values.sum() == pytest.approx(counts.sum())
     assert (
