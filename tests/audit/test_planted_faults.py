@@ -101,10 +101,12 @@ def test_exact_one_way_marginals_make_a_mechanism_ask_otherwise_over_another_tab
     """All answers are in order; the same answers over other rows show what was read beside them."""
     held = {"table": TABLE}
 
-    def exact(noisy, variance, total):
-        table = held["table"]
-        name = next(name for name in table.domain if table.domain[name].size == noisy.size)
-        return table.marginal([name]).astype(float), np.full(noisy.size, 1e-3)
+    def exact(noisy, total):
+        return [of_as_many_values(held["table"], values.size) for values, _ in noisy]
+
+    def of_as_many_values(table, count):
+        name = next(name for name in table.domain if table.domain[name].size == count)
+        return table.marginal([name]).astype(float), np.full(count, 1e-3)
 
     monkeypatch.setattr(knowledge, "denoised", exact)
     run = mosaic_over(monkeypatch, "trusted", "1x1")
