@@ -118,7 +118,7 @@ class MarkovRandomField:
             table = generate(self, rows, rng)
             return self._adjusted(table, wanted, grouped, rng, 1 if draft else SWEEPS)
         times = times_as_many(rows)
-        many = self._adjusted(generate(self, times * rows, rng), wanted, grouped, rng, 1)
+        many = self._adjusted(generate(self, times * rows, rng), wanted, grouped, rng, SWEEPS)
         triples = {places: counts / times for places, counts in counted(many, asked).items()}
         return self._adjusted(many.rows(0, rows), wanted, grouped, rng, SWEEPS, triples)
 
