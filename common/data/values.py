@@ -42,7 +42,7 @@ class ListedTexts(Sequence[str]):
         return len(self.places)
 
     def __getitem__(self, rows: Any) -> Any:
-        return np.asarray(self)[rows]
+        return np.asarray(self.texts, dtype=object)[self.places[rows]]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[np.object_]:
         """The text of each row, shape (N,)."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import networkx as nx
@@ -119,23 +119,17 @@ class Knowledge:
 
     def measure(self, found: Sequence[Measurement]) -> None:
         """Adds measured interactions; each is averaged with earlier measurements of it."""
-        ones = {measurement.clique for measurement in found if len(measurement.clique) == 1}
         for measurement in found:
             clique, shape = measurement.clique, self.domain.shape(measurement.clique)
             values = interaction(measurement.values, shape)
             variance = measurement.sigma**2 * freedom(shape)
-            if clique in ones:
+            if len(clique) == 1:
                 self.ones[clique] = averaged(self.ones.get(clique), values, variance)
             else:
                 effect = self.effects[clique]
                 observed = averaged(effect.observed, values, variance)
                 self.effects[clique] = replace(effect, observed=observed)
-        if ones:
-            asked = [
-                clique for clique, known in self.ones.items() if clique in ones or is_short(known.values)
-            ]
-            estimates = denoised([self._one_way(clique) for clique in asked], self.records)
-            self._denoised |= dict(zip(asked, estimates, strict=True))
+        self._estimate_counts({one.clique for one in found if len(one.clique) == 1})
 
     def learn(self, last: bool = False) -> None:
         """Learns what all interactions say of each.
@@ -191,6 +185,15 @@ class Knowledge:
             prior = learned_prior([self.effects[clique] for clique in pool], self.records)
             for clique in pool:
                 self.effects[clique] = self.effects[clique].with_prior(*prior)
+
+    def _estimate_counts(self, measured: Collection[Clique]) -> None:
+        """Estimates the counts of these attributes, and of all with few values, which say of each other."""
+        if measured:
+            asked = [
+                clique for clique, one in self.ones.items() if clique in measured or is_short(one.values)
+            ]
+            estimates = denoised([self._one_way(clique) for clique in asked], self.records)
+            self._denoised |= dict(zip(asked, estimates, strict=True))
 
     def _one_way(self, clique: Clique) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Noisy counts and the variances of their noise, from all that is known."""

@@ -29,8 +29,8 @@ def chain() -> MarkovRandomField:
 
 
 def squares(model, rows, cliques):
-    """Squared distances of marginals from the model's, in rows."""
-    share = rows.record_count / model.total
+    """Squared distances of marginals from a model's or a table's, in rows."""
+    share = rows.record_count / model.marginal(cliques[0]).sum()
     return sum(float(((rows.marginal(c) - share * model.marginal(c)) ** 2).sum()) for c in cliques)
 
 
@@ -56,6 +56,31 @@ def test_they_are_triples_of_rows_that_are_adjusted_to_groups_first():
     rows = model.generate(600, np.random.default_rng(1))
     a, b, c, _ = (column.astype(int) for column in rows.columns)
     assert np.mean((a // 2 + b % 2 + c) % 2 == 0) > 0.97
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_they_do_not_oppose_larger_marginals_that_rows_are_adjusted_to(seed, monkeypatch):
+    """Marginals of five attributes of a table of hidden classes; the tree knows neighbours only."""
+    domain = Domain.coded(dict.fromkeys("abcdefghijkl", 2))
+    table = hidden_classes(domain, np.random.default_rng(seed))
+    pairs, threes, fives = (list(itertools.combinations(domain.names, size)) for size in (2, 3, 5))
+    counts = {clique: table.marginal(clique).astype(float) for clique in (*pairs, *fives[::8])}
+    neighbours = [Measurement(pair, counts[pair], 1.0, 1.0) for pair in itertools.pairwise(domain.names)]
+    tree = estimate(domain, neighbours, total=20_000.0)
+    given = tuple(GroupedMarginal(clique, (), counts[clique]) for clique in fives[::8])
+    model = SupplementedModel(tree, {pair: counts[pair] for pair in pairs}, (), given)
+    rows = model.generate(8000, np.random.default_rng(seed))
+    monkeypatch.setattr(model_module, "worthwhile", lambda *_: [])
+    without = model.generate(8000, np.random.default_rng(seed))
+    assert squares(table, rows, threes) < 0.5 * squares(table, without, threes)
+    assert squares(table, rows, pairs) < squares(table, without, pairs)
+
+
+def hidden_classes(domain, rng):
+    """20,000 rows of binary attributes that are independent given one of ten classes."""
+    classes = rng.choice(10, 20_000, p=rng.dirichlet(np.full(10, 3.0)))
+    chances = rng.dirichlet((0.5, 0.5), (10, len(domain.sizes)))[:, :, 0]
+    return Table.from_codes(domain, (rng.random((20_000, 12)) < chances[classes]).astype(int))
 
 
 def test_a_given_triple_of_codes_stays_and_groups_of_others_do_not_count(monkeypatch):
