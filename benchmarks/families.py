@@ -13,7 +13,7 @@ the structure's own distance.
 Results are kept in a JSON file; cells that are there are not run again, so that a stopped run resumes. One
 that was out of time is, once --limit is larger.
 
-Run: python benchmarks/families.py [FAMILY...] [--epsilon 0.1 1 10] [--seeds 3] [--mechanism NAME...]
+Run: python benchmarks/families.py [FAMILY...] [--epsilon 0.1 1 10] [--seeds NUMBER] [--mechanism NAME...]
     [--protocol trusted] [--half reported] [--limit 300] [--out families.json] [--page docs/families.md]
 
 `--page` puts the tables in place of those of the page.
@@ -79,8 +79,12 @@ def variants(half: str, named: list[str]) -> list[str]:
 def _cells(asked: argparse.Namespace) -> Iterator[Cell]:
     """The cells of one table after the other, its references first."""
     first = HALVES[asked.half][1]
-    seeds = range(first, first + 2 * asked.seeds, 2)
-    for variant, seed in itertools.product(variants(asked.half, asked.families), seeds):
+    tables = (
+        (variant, first + 2 * place)
+        for variant in variants(asked.half, asked.families)
+        for place in range(asked.seeds or VARIANTS[variant].seeds)
+    )
+    for variant, seed in tables:
         references = REFERENCES if VARIANTS[variant].structured else REFERENCES[:1]
         yield from (Cell(variant, "", 0, seed, name) for name in references)
         for protocol, epsilon, name in itertools.product(asked.protocol, asked.epsilon, asked.mechanism):
@@ -117,7 +121,7 @@ def _parsed(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("families", nargs="*")
     parser.add_argument("--epsilon", nargs="+", type=float, default=[0.1, 1.0, 10.0])
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, help="instead of each variant's own number")
     parser.add_argument("--mechanism", nargs="+", choices=list(CATALOGUE), default=list(MECHANISMS))
     parser.add_argument("--protocol", nargs="+", choices=list(GRIDS), default=["trusted"])
     parser.add_argument("--half", choices=list(HALVES), default="reported")
