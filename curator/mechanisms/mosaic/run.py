@@ -123,7 +123,7 @@ class Run:
             if chosen:
                 self._known.chosen += chosen
                 new = [clique for clique in chosen if clique not in self._surveyed]
-                parts = allocate(self._measuring.budget("round"), [sizes[clique] for clique in new])
+                parts = allocate(self._budget_of({c: chosen[c] for c in new}), [sizes[c] for c in new])
                 found = [self._surveyed[clique] for clique in chosen if clique in self._surveyed]
                 found += self._measuring.measure(new, parts, rounds.name) if new else []
                 after = self._fit(model, DRAFT)
@@ -131,6 +131,13 @@ class Run:
                 model = after
                 self._measuring.reported("round", number)
         return model
+
+    def _budget_of(self, new: Mapping[Clique, float]) -> Fraction:
+        """Budget of a round: at most what the split gives these interactions, unless dependencies need it."""
+        budget = self._measuring.budget("round")
+        if any(clique in new for clique in zeros_of(self._domain).learned):
+            return budget
+        return min(budget, Fraction(sum(new.values())))
 
     def _survey(self, model: MarkovRandomField) -> None:
         """Measures pairs that are not scored."""
@@ -163,19 +170,27 @@ class Run:
             model = after
         return model
 
-    def _select(self, most: int, limit_mb: float, reserved: Fraction, forest: bool = False) -> list[Clique]:
+    def _select(
+        self, most: int, limit_mb: float, reserved: Fraction, forest: bool = False
+    ) -> dict[Clique, float]:
         """Greedy selection of the candidates with the largest gains that keep the model small enough.
 
-        Pairs from which dependencies are learned come first.
+        Pairs from which dependencies are learned come first. No others are selected whose measurement the
+        predicted error is not worth.
+
+        Returns:
+            The parts of the budget that the split gives the selected interactions, zCDP.
         """
         known = self._known
         total = float(self._measurer.accountant.remaining - reserved)
         cliques = [*known.ones, *known.effects]
         known.learn_sizes()
-        gains = self._splitting.gains(cliques, total)
-        gain = dict(zip(cliques, gains, strict=True))
+        parts, gains = self._splitting.parts_and_gains(cliques, total)
+        part, gain = dict(zip(cliques, parts, strict=True)), dict(zip(cliques, gains, strict=True))
         before, needed = {*known.chosen}, {*zeros_of(self._domain).learned}
-        others = [c for c in known.effects if c not in before and (gain[c] > 0 or c in needed)]
+        paid = (c for c in known.effects if part[c] > LEAST_PART * total or known.observed(c) is not None)
+        worth = {clique for clique in paid if gain[clique] > 0} | needed
+        others = [c for c in known.effects if c not in before and c in worth]
         if forest:
             others = largest_forest({clique: gain[clique] for clique in others})
         promising = sorted(others, key=lambda c: (c not in needed, -gain[c]))
@@ -188,7 +203,7 @@ class Run:
             chosen.append(promising[place])
             # A candidate that makes the model too large now still does after others are added.
             promising = promising[place + 1 :]
-        return chosen
+        return {clique: float(part[clique]) for clique in chosen}
 
     def _last_round(self, model: MarkovRandomField) -> ReleasedModel:
         """Measures all interactions once more, and larger ones if they are found; the last fit."""

@@ -53,6 +53,10 @@ class Splitting:
         self._larger = larger
         self._workload = workload
 
+    def parts_and_gains(self, cliques: Sequence[Clique], total: float) -> tuple[Array, Array]:
+        """The split of a budget over these interactions, and the gain of each if it is in the model."""
+        return self._problem(cliques).split(total)
+
     def gains(self, cliques: Sequence[Clique], total: float, more: Sequence[Clique] = ()) -> Array:
         """The gain of each of these interactions, then of `more`, if it is in the model."""
         return self._problem(cliques, more, _WEIGHTS[0]).split(total)[1]
