@@ -88,6 +88,31 @@ def test_rows_match_the_model_on_the_workload_s_larger_marginals(run, chain_tabl
     assert not getattr(pairs.model, "larger", ())
 
 
+def few_records(seed, copied):
+    """300 records of six independent attributes of six values; if copied, b is a."""
+    codes = np.random.default_rng(seed).integers(0, 6, (300, 6))
+    if copied:
+        codes[:, 1] = codes[:, 0]
+    return Table.from_codes(Domain.coded(dict.fromkeys("abcdef", 6)), codes)
+
+
+def test_without_pairs_that_are_worth_it_one_way_marginals_get_their_budget(run):
+    for seed in range(4):
+        _, measurer = run(Mosaic(), few_records(seed, copied=False), Budget(zcdp_rho=0.003), seed=seed)
+        asked = {charge.clique for charge in measurer.accountant.charges if not charge.scores}
+        assert asked == {(name,) for name in "abcdef"}
+
+
+def test_a_round_costs_at_most_what_the_budget_split_gives_its_pairs(run):
+    shares = []
+    for seed in range(4):
+        _, measurer = run(Mosaic(), few_records(seed, copied=True), Budget(zcdp_rho=0.03), seed=seed)
+        rounds = [charge for charge in measurer.accountant.charges if charge.step == "round"]
+        assert ("a", "b") in {charge.clique for charge in rounds}
+        shares.append(float(sum(charge.zcdp_rho for charge in rounds) / measurer.granted))
+    assert min(shares) < mosaic.ROUND / 2
+
+
 def test_measures_no_interaction_before_its_subsets(run, chain_table):
     fitted, _ = run(Mosaic(), chain_table(), Budget(20.0, 1e-9), k=3)
     seen = set()
