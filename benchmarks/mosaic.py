@@ -4,6 +4,7 @@ Reference: `mosaic` with all its parts, in the same run. Each line has the mean 
 the marginals of the rows, and its ratio to the reference. docs/mosaic.md has the table.
 
 Run: python benchmarks/mosaic.py FOLDER... [--epsilon 0.1 1 10] [--seeds 3] [--k 2] [--measured 3]
+    [--part PART...]
 
 A FOLDER holds NAME.csv.gz (or .csv, .parquet) and domain.json, NAME being the folder's.
 """
@@ -33,8 +34,11 @@ from dpmosaic.curator.mechanisms.mosaic.axes import RANKS
 from dpmosaic.curator.mechanisms.mosaic.budget_split import SplitProblem
 from dpmosaic.curator.mechanisms.mosaic.denoising import onto_simplex
 from dpmosaic.curator.mechanisms.mosaic.effects import Effect
+from dpmosaic.curator.mechanisms.mosaic.grouped_rounds import LEAST_PART
 from dpmosaic.curator.mechanisms.mosaic.learning import learned_prior
 from dpmosaic.curator.mechanisms.mosaic.run import Run
+from dpmosaic.curator.mechanisms.mosaic.splitting import Splitting
+from dpmosaic.curator.pgm import model
 
 REFERENCE = "all parts"
 
@@ -62,6 +66,13 @@ def _last_score(effect: Effect, reference: Any, distance: float, deviation: floa
 
 def _without_forest(run: Run, start: Any, tolerance: float) -> Any:
     return outside.supplemented(run._fit(start, tolerance), run._known, run._larger, run._workload)
+
+
+def _any_part(
+    splitting: Splitting, cliques: Any, total: float, of: Callable[..., Any] = Splitting.parts_and_gains
+) -> Any:
+    parts, gains = of(splitting, cliques, total)
+    return np.maximum(parts, 2 * LEAST_PART * total), gains
 
 
 def _without_reference_error(
@@ -103,10 +114,15 @@ PARTS: dict[str, list[Any]] = {
     "only the last score is used": [patch.object(Effect, "scored_again", _last_score)],
     "the reference error is ignored": [patch.object(Effect, "log_likelihood", _without_reference_error)],
     "one round of scores": [patch.object(mosaic, "ROUNDS", 1)],
+    "rounds spend their share in any case": [
+        patch.object(Splitting, "parts_and_gains", _any_part),
+        patch.object(Run, "_budget_of", lambda run, new: run._measuring.budget("round")),
+    ],
     "pairs outside the model are not measured": [
         patch.object(of, "pairs_outside", lambda known: []) for of in (grouped_rounds, outside)
     ],
     "no larger interactions are looked for": [patch.object(mosaic, "_larger", lambda facts, seconds: ())],
+    "rows are not adjusted to triples": [patch.object(model, "worthwhile", lambda *_: [])],
     "rows are adjusted to pairs only": [
         patch.object(outside, "larger_marginals", lambda known, workload, pairs: ())
     ],
@@ -123,12 +139,13 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--k", type=int, default=2, help="attributes of the workload's marginals")
     parser.add_argument("--measured", type=int, help="attributes of compared marginals, if not as many")
+    parser.add_argument("--part", nargs="+", choices=list(PARTS), default=list(PARTS), help="and all parts")
     asked = parser.parse_args()
     for folder in asked.folders:
         table = load(folder)
         for epsilon in asked.epsilon:
             errors = {}
-            for part in PARTS:
+            for part in dict.fromkeys([REFERENCE, *asked.part]):
                 with _without(part):
                     errors[part] = [
                         _error(table, epsilon, seed, asked.k, asked.measured)
