@@ -304,7 +304,7 @@ _CHOSEN_ON: Mapping[str, Variant] = {
     "latent50": _sized(latent, 50, 38_000),
     "zipf800": Variant("zipf", 50_000, partial(zipf, categories=800, exponent=1.2)),
     "small10": _sized(small, 10, 300, seeds=9),
-    "dependent9": _sized(dependent, 9, 20_000, seeds=9),
+    "dependent9": _sized(dependent, 9, 20_000, seeds=5),
 }
 
 _REPORTED: Mapping[str, Variant] = {
@@ -325,7 +325,7 @@ _REPORTED: Mapping[str, Variant] = {
     "zipf1000": Variant("zipf", 50_000, partial(zipf, categories=1_000, exponent=1.0)),
     "small8": _sized(small, 8, 300, seeds=9),
     "small14": _sized(small, 14, 300, seeds=9),
-    "dependent12": _sized(dependent, 12, 50_000, seeds=9),
+    "dependent12": _sized(dependent, 12, 50_000, seeds=5),
 }
 
 VARIANTS: Mapping[str, Variant] = {**_CHOSEN_ON, **_REPORTED}
