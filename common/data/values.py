@@ -46,7 +46,7 @@ class ListedTexts(Sequence[str]):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[np.object_]:
         """The text of each row, shape (N,)."""
-        cells: NDArray[np.object_] = np.array(self.texts, dtype=object)[self.places]
+        cells: NDArray[np.object_] = self[:]
         return cells
 
 
