@@ -127,6 +127,7 @@ class Institution:
         rules: limits and trusted peers.
         order: digest of the key of each row (`order_digest`); None without a key column.
         identifiers: what names the person of each row, by which rows are aligned.
+        stated: number of rows that it states, which was released with noise; None to state that of its table.
     """
 
     name: str
@@ -135,6 +136,12 @@ class Institution:
     rules: Rules[Policy]
     order: bytes | None = None
     identifiers: Identifiers = field(default_factory=Identifiers)
+    stated: int | None = None
+
+    @property
+    def record_count(self) -> int:
+        """The number of rows as others know it."""
+        return self.table.record_count if self.stated is None else self.stated
 
     def digest(self) -> str:
         """SHA-256 (hex) of rows and identifiers."""
@@ -172,7 +179,7 @@ class Institution:
                 otherwise about whose records the parties hold.
         """
         own = [entry for entry in plan.roster if entry.name == self.name]
-        records = self.table.record_count if aligned is None else aligned.placement.size
+        records = self.record_count if aligned is None else aligned.placement.size
         if isinstance(plan, AlignmentPlan):
             records = 0
         # A plan may leave out attributes that another party of the slice answers for.
@@ -248,7 +255,7 @@ class Institution:
                     "the policy hides the number of rows, and the release would make it public; align the "
                     "rows of all parties first, and plan the release with this alignment"
                 )
-            if terms.adjacency is Adjacency.ADD_REMOVE:
+            if terms.adjacency is Adjacency.ADD_REMOVE and self.stated is None:
                 raise PolicyError(
                     "the number of records is public without an alignment, and add-remove would not hold; "
                     "align the rows first, or plan the release with zero-out"

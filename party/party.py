@@ -67,7 +67,7 @@ class Party(Role[Answerer]):
             software_version=__version__,
             domain=institution.table.domain,
             # Alignments hide the number of rows.
-            record_count=None if policy.max_alignment_rho else institution.table.record_count,
+            record_count=None if policy.max_alignment_rho else institution.record_count,
             protocols=tuple(sorted(policy.protocols)),
             identity=institution.identity.public,
             alignments=self._ledger.placements(self._digest),
@@ -184,7 +184,7 @@ class Party(Role[Answerer]):
         unready = tuple(caught(lambda: check_ready(institution.table)))
 
         def check(reserved: Fraction) -> Iterator[MosaicError]:
-            yield from institution.rules.policy.refusals(terms, institution.table.record_count, reserved)
+            yield from institution.rules.policy.refusals(terms, institution.record_count, reserved)
             if terms.aligning is None:
                 for refusal in caught(lambda: institution.check_alignment(terms, aligned)):
                     yield refusal

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,7 +21,7 @@ from ..curator.releasing.frames import typed
 from ..curator.releasing.raw_frames import encoded, raw
 from ..party.sources import inference
 from ..party.sources.inference import Draft
-from ..party.sources.source import CONFIG, FileSource
+from ..party.sources.source import CONFIG, FileSource, Queried
 from .file_types import types_of_file
 from .schemas import ColumnType, Flag, Listed, Number, Text, Time, domain_of_types
 
@@ -81,7 +81,7 @@ def load(data: Source, domain: DomainLike | None) -> Loaded:
         return _of_frame(data, domain)
     source = FileSource(Path(data))
     known = domain_of_types(types_of_file(source)) if domain is None else read_domain(domain)
-    return Loaded(source.read(known), _written(known, source.columns()), {}, domain is None)
+    return Loaded(source.read(known), written(known, source.columns()), {}, domain is None)
 
 
 def _of_frame(rows: pd.DataFrame, domain: DomainLike | None) -> Loaded:
@@ -90,14 +90,14 @@ def _of_frame(rows: pd.DataFrame, domain: DomainLike | None) -> Loaded:
     table = encoded(known, rows)
     return Loaded(
         table,
-        _written(known, tuple(rows.columns)),
+        written(known, tuple(rows.columns)),
         {name: rows[name].dtype for name in known.columns if name in rows.columns},
         domain is None,
         tuple(name for name, kind in types.items() if isinstance(kind, Listed)),
     )
 
 
-def _written(domain: Domain, held: tuple[str, ...]) -> tuple[str, ...]:
+def written(domain: Domain, held: tuple[str, ...]) -> tuple[str, ...]:
     """The columns of the synthetic table in the order of the real one, after identifiers that it has not."""
     new = (name for name in domain.columns if name not in held)
     return (*new, *(name for name in held if name in domain.columns))
@@ -152,6 +152,35 @@ def _zone(kind: Any) -> str:
         return ""
     named = str(zone)
     return named if "/" in named else "UTC"
+
+
+@dataclass(frozen=True, eq=False)
+class RawTable:
+    """A table that nobody has described.
+
+    Attributes:
+        source: its rows.
+        timezones: time zones that columns of a data frame declare.
+        read: reads it in a domain.
+    """
+
+    source: Queried
+    timezones: Mapping[str, str]
+    read: Callable[[Domain], Table]
+
+
+def raw_table(data: Source) -> RawTable:
+    """A data frame or file, as it is.
+
+    Raises:
+        DataError: a name is no text or stands twice, or there is no such file.
+    """
+    if not isinstance(data, pd.DataFrame):
+        source = FileSource(Path(data))
+        return RawTable(source, {}, source.read)
+    rows, kinds = _FrameRows(data), types_of_frame(data)
+    zones = {name: kind.timezone for name, kind in kinds.items() if isinstance(kind, Time) and kind.timezone}
+    return RawTable(rows, zones, lambda domain: encoded(domain, data))
 
 
 def encode(rows: pd.DataFrame, domain: DomainLike) -> Table:

@@ -85,6 +85,7 @@ def start_parties(
     keys: RandomStream,
     identifiers: Sequence[Sequence[Sequence[str]]] | None = None,
     dealers: int = 0,
+    stated: int | None = None,
 ) -> list[list[InProcessConnection]]:
     """Starts a party with an in-memory ledger for each piece of a table; they know each other's identities.
 
@@ -95,6 +96,7 @@ def start_parties(
         identifiers: for each slice, the identifier of each row of each party, by which rows are aligned; None
             if the parties of a slice hold the same records in the same order.
         dealers: number of dealers that `start_dealers` starts with the same keys.
+        stated: number of rows that each party states (`Institution`).
 
     Returns:
         Connections, slice by slice.
@@ -109,7 +111,7 @@ def start_parties(
         records = Records(frozenset(names[i]) - {name}, order_guaranteed=identifiers is None)
         rules = Rules(replace(policy, records=records), peers)
         naming = Identifiers({} if identifiers is None else {_KEY: identifiers[i][j]})
-        institution = Institution(name, identities[name], pieces[i][j], rules, identifiers=naming)
+        institution = Institution(name, identities[name], pieces[i][j], rules, identifiers=naming, stated=stated)
         return InProcessConnection(PartyServicer(Party(institution, Ledger(), keys.child(name).key)))
 
     return [[started(i, j) for j, _ in enumerate(row)] for i, row in enumerate(names)]

@@ -99,7 +99,7 @@ class Participants:
             labels_delta=order.labels_delta,
         )
         keys = stream.child("parties")
-        links = start_parties(pieces, policy, keys, dealers=dealers)
+        links = start_parties(pieces, policy, keys, dealers=dealers, stated=order.records)
         dealing = start_dealers(dealers, keys, links)
         return cls(table, table.domain, grid, links, dealing, record_wise=record_wise)
 
@@ -183,7 +183,9 @@ class Participants:
         """
         cuts = self.grid.slices
         layout = Layout(tuple(cut.rows for cut in cuts), tuple(cut.groups for cut in cuts))
-        table = self.real if order.chosen is None else self.real_with(order.chosen)
+        # Codes that a step before chose, if the parties' domain leaves any open.
+        chosen = order.chosen if self.domain.open else None
+        table = self.real if chosen is None else self.real_with(chosen)
         if order.protocol is THEOREM:
             vertical = max(len(cut.groups) for cut in cuts)
             return Started(TheoremMeasurer(table, len(cuts), vertical, order.granted, rng), layout)
@@ -194,7 +196,7 @@ class Participants:
             proposal,
             dealers=self.dealing,
             aligned=self.aligned,
-            chosen=order.chosen,
+            chosen=chosen,
         )
         federation, terms = agreement.federation, agreement.terms
         if self.aligned is not None:

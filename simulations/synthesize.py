@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
@@ -13,6 +14,7 @@ import pandas as pd
 from rich.console import Console
 
 from ..common.crypto.randomness import RandomStream
+from ..common.data.domain import Domain
 from ..common.data.rules import Rule, read_rules
 from ..common.data.workload import Workload
 from ..common.errors import DataError
@@ -28,7 +30,9 @@ from ..curator.pgm.counting import keep_pairs
 from ..curator.releasing.bins_share import DEFAULT_SHARE
 from ..curator.releasing.progress import progress_bar
 from ..curator.releasing.release import ReleaseOrder
-from .frames import DomainLike, Loaded, Source, load
+from .frames import DomainLike, Loaded, Source, load, raw_table, written
+from .learning.cells import Cells
+from .learning.first_step import begun_with, begun_without
 from .participants import Participants
 from .partition import Grid
 from .releasing import release_among
@@ -37,6 +41,11 @@ from .time_limit import TimeLimitWarning, lateness, limited
 
 DEFAULT_DELTA = 1e-9
 """Delta of a release, unless it is given."""
+
+_ADVICE = (
+    "no domain: the release learns what the columns hold, from a part of its budget. A reviewed domain of "
+    "public bounds and categories gives less error; `dpmosaic domain infer` drafts one."
+)
 
 RuleLike = Rule | Mapping[str, Any]
 """A rule, or its entry in a domain file."""
@@ -48,6 +57,8 @@ def synthesize(
     *,
     delta: float = DEFAULT_DELTA,
     domain: DomainLike | None = None,
+    adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
+    anyway: bool = False,
     mechanism: Mechanism | str = "mosaic",
     time_limit: float | None = None,
     rules: Sequence[RuleLike] = (),
@@ -96,30 +107,36 @@ def synthesize(
     """
     started = time.perf_counter()
     budget = Budget(epsilon, delta)
+    neighbours = Adjacency.named(adjacency) if isinstance(adjacency, str) else adjacency
     chosen = limited(mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism, time_limit)
-    loaded = _ruled(load(data, domain), rules)
-    table = loaded.table
-    if loaded.by_types:
-        warnings.warn(_advice(loaded), DomainWarning, stacklevel=2)
-    order = ReleaseOrder(
-        table.domain,
-        TRUSTED,
-        Adjacency.ZERO_OUT,
-        chosen,
-        Workload.wanted(table.domain, workload, target),
-        budget,
-        rows=rows,
-    )
-    if not table.domain.open:
-        # The party that holds all rows answers from these counts.
-        keep_pairs(table, order.workload.cliques)
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
-    grid = Grid.even(table.domain, table.record_count, 1, 1)
-    among = Participants.in_order(table, order, grid, stream, dealers=0, record_wise=False)
+
+    def ordered(known: Domain) -> ReleaseOrder:
+        wanted = Workload.wanted(known, workload, target)
+        return ReleaseOrder(known, TRUSTED, neighbours, chosen, wanted, budget, rows=rows)
+
+    first = stream.child("first")
+    if domain is None:
+        warnings.warn(_ADVICE, DomainWarning, stacklevel=2)
+        raw = raw_table(data)
+        with closing(Cells.of(raw.source, raw.timezones)) as cells:
+            begun = begun_without(cells, raw.read, ordered, neighbours, budget, chosen, anyway, first)
+            columns, types = written(begun.table.domain, cells.names), {}
+    else:
+        loaded = _ruled(load(data, domain), rules)
+        begun = begun_with(loaded.table, ordered(loaded.table.domain), first)
+        columns, types = loaded.columns, loaded.types
+    for note in begun.notes:
+        warnings.warn(note, DomainWarning, stacklevel=2)
+    order = begun.order
+    # The party that holds all rows answers from these counts.
+    keep_pairs(begun.table, order.workload.cliques)
+    grid = Grid.even(begun.table.domain, begun.records, 1, 1)
+    among = Participants.in_order(begun.table, order, grid, stream, dealers=0, record_wise=False)
     with progress_bar(console_for(progress)) as report:
         made = release_among(among, order, DEFAULT_SHARE, stream, seed is not None, report, target, checks)
-    drawn = Drawn(made.released, loaded.columns, stream.child("values"), made.bins)
-    release = Release.of(drawn, loaded.types)
+    drawn = Drawn(made.released, columns, stream.child("values"), begun.certificate)
+    release = Release.of(drawn, types)
     late = lateness(time_limit, time.perf_counter() - started)
     if late is not None:
         warnings.warn(late, TimeLimitWarning, stacklevel=2)
@@ -145,15 +162,6 @@ def _ruled(loaded: Loaded, rules: Sequence[RuleLike]) -> Loaded:
     more = tuple(rule if isinstance(rule, Rule) else read_rules([dict(rule)])[0] for rule in rules)
     domain = replace(loaded.table.domain, rules=(*loaded.table.domain.rules, *more))
     return replace(loaded, table=replace(loaded.table, domain=domain))
-
-
-def _advice(loaded: Loaded) -> str:
-    listed = f" The categories of {', '.join(loaded.listed)} count as public." if loaded.listed else ""
-    return (
-        "no domain: the release knows the columns by their names and types, and spends a part of its budget "
-        "on bounds, bins and texts. A domain of public bounds and categories gives less error; "
-        f"`dpmosaic domain infer` drafts one.{listed}"
-    )
 
 
 @dataclass(eq=False)

@@ -25,15 +25,19 @@ _STEPS = 8
 """Steps of a grid without bounds for each doubling."""
 
 
-def unbounded(lattice: Lattice | None) -> NDArray[np.float64]:
+def unbounded(
+    lattice: Lattice | None, reach: int = _REACH, smallest: int = _SMALLEST
+) -> NDArray[np.float64]:
     """Edges of a grid for numbers of unknown size: eight bins for each doubling, on both sides of zero.
 
     Among multiples, small ones have a bin each: ages and hours have values that stand out.
 
     Args:
         lattice: the numbers are its multiples; None for real numbers.
+        reach: the grid reaches from -2^reach to 2^reach units.
+        smallest: real numbers are told apart from 2^smallest on.
     """
-    steps = np.arange((_SMALLEST if lattice is None else 0) * _STEPS, _REACH * _STEPS + 1)
+    steps = np.arange((smallest if lattice is None else 0) * _STEPS, reach * _STEPS + 1)
     positive = np.exp2(steps / _STEPS)
     edges = np.concatenate([-positive[::-1], [0.0], positive])
     if lattice is None:

@@ -25,8 +25,8 @@ class Chosen:
         certificate: SHA-256 of its certificate, as hexadecimal digits.
         zcdp_rho: its grant, zCDP; a part of the budget of every release that uses the codes.
         coding: the chosen codes.
-        labels_delta: what its labels took of the delta of every release that uses the codes; zero without
-            any.
+        labels_delta: what its labels took of the delta of every release that uses the codes; zero if it
+            looked for none.
     """
 
     release_id: str
@@ -40,5 +40,5 @@ class Chosen:
             raise DataError("a plan must name the release that chose its codes by id and certificate")
         if not 0 < self.zcdp_rho < math.inf:
             raise DataError("a plan must state what the choice of its codes cost as a positive finite rho")
-        if not 0 <= self.labels_delta < 1 or bool(self.labels_delta) != bool(self.coding.labels):
-            raise DataError("a plan must state the delta of chosen labels, and none without labels")
+        if not 0 <= self.labels_delta < 1 or (self.coding.labels and not self.labels_delta):
+            raise DataError("a plan must state the delta of chosen labels")

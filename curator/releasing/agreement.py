@@ -54,6 +54,7 @@ class Proposal:
         check: check of openings (`MaskedPlan`); empty for none.
         copies: factor by which parties are charged more than is granted.
         sample: rows of the largest slice that products between parties use (`MaskedPlan`); None for a limit.
+        counted: whether the number of rows was released with noise before, and the party states that.
     """
 
     release_id: str
@@ -65,6 +66,7 @@ class Proposal:
     check: str = ""
     copies: int = 1
     sample: int | None = None
+    counted: bool = False
 
     @property
     def charged_rho(self) -> float:
@@ -86,7 +88,7 @@ class Proposal:
                 f"protocol: expected {registry.MASKED.name!r} over aligned parties, got {name!r}; change it, "
                 "or remove [alignment]"
             )
-        if federation.aligned is None and adjacency is Adjacency.ADD_REMOVE:
+        if federation.aligned is None and adjacency is Adjacency.ADD_REMOVE and not self.counted:
             raise DataError(
                 f"adjacency: {adjacency.value!r} hides the number of records, which is public unless the "
                 "parties are aligned; add [alignment], or choose 'zero-out'"

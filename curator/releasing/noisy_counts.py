@@ -27,7 +27,7 @@ class NoisyCounts:
     variances: tuple[float, ...]
 
     @classmethod
-    def of(cls, measurements: Sequence[Measurement], records: float) -> NoisyCounts:
+    def of(cls, measurements: Sequence[Measurement], records: float | None = None) -> NoisyCounts:
         """The least-squares estimate, given all measurements and the number of records.
 
         Source: Hay, Rastogi, Miklau and Suciu, Boosting the accuracy of differentially private histograms
@@ -36,7 +36,7 @@ class NoisyCounts:
         Args:
             measurements: of one attribute: of single codes, and of boxes of neighbouring codes, each of which
                 holds several boxes of the resolution below.
-            records: number of records of the table.
+            records: number of records of all codes; None if it is not known.
         """
         levels = sorted(measurements, key=_width)
         widths = [_width(level) for level in levels]
@@ -50,8 +50,8 @@ class NoisyCounts:
             share = spread / (spread + level.sigma**2)
             means.append(share * level.values + (1 - share) * children)
             variances.append(share * level.sigma**2)
-        total = np.array([float(records)])
-        for place in reversed(range(len(means))):
+        total = means[-1] if records is None else np.array([float(records)])
+        for place in reversed(range(len(means) - (records is None))):
             parents = codes if place + 1 == len(means) else widths[place + 1]
             first = np.arange(0, len(means[place]), max(1, parents // widths[place]))
             if place + 1 == len(means):
@@ -65,6 +65,27 @@ class NoisyCounts:
     def between(self, first: int, stop: int) -> float:
         """The estimated number of records of the codes first to stop - 1."""
         return float(self.sums[stop] - self.sums[first])
+
+    def deviations(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Bounds of the standard deviations of the counts before each code, and from it on; see `sigma`.
+
+        Returns:
+            Two arrays of shape (codes + 1,).
+        """
+        codes = len(self.sums) - 1
+        starts = np.arange(codes + 1)
+        below, above = np.zeros(codes + 1), np.zeros(codes + 1)
+        # From the coarsest boxes on: what is left before a code, and up to where boxes follow it.
+        left, until = np.where(starts == codes, 0, starts), np.full(codes + 1, codes)
+        whole = -(-codes // self.widths[-1]) * self.variances[-1]
+        for width, each in zip(reversed(self.widths), reversed(self.variances), strict=True):
+            below += left // width * each
+            left = left % width
+            after = np.minimum(-(-starts // width) * width, until)
+            above += -(-(until - after) // width) * each
+            until = after
+        below[-1] = whole
+        return np.sqrt(below), np.sqrt(above)
 
     def sigma(self, first: int, stop: int) -> float:
         """A bound of the standard deviation of `between`: that of the boxes that make up the run."""

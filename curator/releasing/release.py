@@ -71,6 +71,7 @@ class ReleaseOrder:
         before: noisy one-way marginals from which it chose them.
         about: the reason of the release, for the people who decide on it.
         sample: rows of the largest slice that products between parties use (`MaskedPlan`); None for a limit.
+        records: number of rows, released with noise before; None if the parties state theirs, which is public.
     """
 
     domain: Domain
@@ -87,6 +88,7 @@ class ReleaseOrder:
     before: tuple[Measurement, ...] = ()
     about: About = field(default_factory=About)
     sample: int | None = None
+    records: int | None = None
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 1:
@@ -151,6 +153,7 @@ class ReleaseOrder:
             self.collusions,
             self.check,
             sample=self.sample,
+            counted=self.records is not None,
         )
 
 

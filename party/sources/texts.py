@@ -37,7 +37,7 @@ _TIMES = (
 _ISO = ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%f")
 _LOOKS_LIKE_A_DATE = re.compile(r"[0-9A-Za-z]{1,9}([-./ ,T:+]+[0-9A-Za-z]{1,9})+|[0-9]{8}")
 
-_TRUE_FALSE = (
+TRUE_FALSE = (
     *(("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f")),
     *(("ja", "nein"), ("j", "n"), ("oui", "non"), ("o", "n"), ("sí", "no"), ("si", "no"), ("sim", "não")),
 )
@@ -80,7 +80,7 @@ def draft_boolean(profile: Profile) -> dict[str, Any] | None:
     if profile.distinct != 2:
         return None
     spelled = {text.casefold(): text for text in profile.texts}
-    for pair in _TRUE_FALSE:
+    for pair in TRUE_FALSE:
         if set(spelled) == set(pair):
             entry: dict[str, Any] = {"type": "boolean", "nullable": profile.nullable}
             true, false = (spelled[word] for word in pair)

@@ -1,0 +1,193 @@
+"""What a column holds, by the votes of its cells: post-processing of one noisy histogram of forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .forms import DECIMALS, EITHER, FORMS, MISSING, NOTATIONS, POINT_ZERO, SENTENCE, TEXT, Form
+from .private_counts import Noisy
+
+_SEEN = 4.0
+"""A form is seen if its votes exceed so many deviations of their noise: there are several hundred forms."""
+
+_MISSING = 2.5
+"""Missing values are seen from so many deviations on: they are one form, and usual."""
+
+_MOST = 0.8
+"""A column is of numbers, dates or words if so many of its votes are; other cells count as missing."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A column of numbers.
+
+    Attributes:
+        notation: how they are written.
+        decimals: digits after the point, at most; None for any.
+        padded: whether all have as many, such as 1.50.
+    """
+
+    notation: str
+    decimals: int | None
+    padded: bool = False
+
+
+@dataclass(frozen=True)
+class Times:
+    """A column of dates or timestamps.
+
+    Attributes:
+        format: as of `strptime`; a and b are a day and a month, in an order that the values show.
+    """
+
+    format: str
+
+    @property
+    def timed(self) -> bool:
+        """Whether it holds timestamps."""
+        return "%H" in self.format or "%I" in self.format
+
+
+@dataclass(frozen=True)
+class Words:
+    """A column of well-known words.
+
+    Attributes:
+        words: those that were seen.
+    """
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """A column of other texts.
+
+    Attributes:
+        words: well-known words that were seen among them.
+        sentences: whether most are long.
+    """
+
+    words: tuple[str, ...]
+    sentences: bool = False
+
+
+Kind = Numbers | Times | Words | Texts
+
+
+@dataclass(frozen=True)
+class Vote:
+    """What the cells of a column voted for.
+
+    Attributes:
+        kind: the kind.
+        missing: votes for no value, and for forms that the kind has not; in records, with noise.
+        deviation: standard deviation of these.
+        filled: votes for forms of the kind.
+    """
+
+    kind: Kind
+    missing: float
+    deviation: float
+    filled: float
+
+
+def counted(vote: Noisy, records: float) -> Vote:
+    """The kind that most cells voted for.
+
+    Args:
+        vote: noisy number of cells of each form, shape (FORMS,).
+        records: number of rows of the table.
+    """
+    votes = vote.kept(_SEEN)
+    if not votes[_places(lambda form: form.family != MISSING)].any():
+        filled = _places(lambda form: form.family != MISSING)
+        votes = np.zeros(len(votes))
+        best = filled[int(np.argmax(vote.values[filled]))]
+        votes[best] = max(vote.values[best], 0.0)
+    kind, filled_votes = _kind(votes)
+    missing = float(vote.values[_ONLY_MISSING])
+    if missing <= _MISSING * vote.sigma:
+        missing = 0.0
+    others = max(0.0, votes[_FILLED].sum() - filled_votes) if not isinstance(kind, Texts) else 0.0
+    return Vote(kind, missing + others, vote.sigma, max(filled_votes, records - missing - others, 0.0))
+
+
+def _kind(votes: NDArray[np.float64]) -> tuple[Kind, float]:
+    """The kind, and its votes."""
+    all_votes = votes[_FILLED].sum()
+    families = {family: votes[places].sum() for family, places in _FAMILIES.items()}
+    if families["number"] >= _MOST * all_votes and families["number"]:
+        notation = _notation(votes)
+        return _numbers(notation, votes), _of_notation(notation, votes).sum()
+    if families["date"] >= _MOST * all_votes and families["date"]:
+        best = max(_FAMILIES["date"], key=lambda place: votes[place])
+        return Times(FORMS[best].name), float(votes[best])
+    words = tuple(FORMS[place].name for place in _FAMILIES["word"] if votes[place] > 0)
+    if words and families["word"] >= all_votes:
+        return Words(words), families["word"]
+    sentences = votes[_ONLY_SENTENCE] > all_votes / 2
+    return Texts(words, bool(sentences)), all_votes
+
+
+def _notation(votes: NDArray[np.float64]) -> str:
+    """The notation of most numbers; numbers without any mark of a notation are of every one."""
+    def cast(notation: str) -> float:
+        return float(_of_notation(notation, votes).sum())
+
+    best = max(NOTATIONS, key=cast)
+    if best == "{}" and votes[_numbers_in(EITHER)].sum() > 0.05 * votes[_FAMILIES["number"]].sum():
+        # Whole numbers below a thousand have no mark.
+        marked = [notation for notation in ("{:,}", "{,}") if votes[_numbers_in(notation)].any()]
+        return max(marked, key=cast) if marked else "{:,}"
+    return best
+
+
+def _of_notation(notation: str, votes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The votes that are numbers in a notation, by decimals."""
+    found = votes[_numbers_in(notation)].copy()
+    if notation in ("{:,}", "{,}"):
+        found += votes[_numbers_in(EITHER)]
+    if notation != "{}":
+        # A plain whole number can be read in every notation.
+        plain = votes[_numbers_in("{}")]
+        found[1] += plain[1]
+    return found
+
+
+def _numbers(notation: str, votes: NDArray[np.float64]) -> Numbers:
+    cast = _of_notation(notation, votes)
+    seen = [decimals for decimals, number in zip(_DETAILS, cast, strict=True) if number > 0]
+    most = max(seen)
+    if most > DECIMALS:
+        return Numbers(notation, None)
+    if most <= 0:
+        return Numbers(notation, 0)
+    return Numbers(notation, most, seen == [most])
+
+
+def _places(wanted: Callable[[Form], bool]) -> NDArray[np.intp]:
+    return np.array([place for place, form in enumerate(FORMS) if wanted(form)], dtype=np.intp)
+
+
+def _numbers_in(notation: str) -> NDArray[np.intp]:
+    return _BY_NOTATION[notation]
+
+
+def _by_notation(notations: Iterable[str]) -> dict[str, NDArray[np.intp]]:
+    return {one: _places(lambda form, one=one: form.family == "number" and form.name == one) for one in notations}
+
+
+_DETAILS = tuple(range(POINT_ZERO, DECIMALS + 2))
+_BY_NOTATION = _by_notation((*NOTATIONS, EITHER))
+_FAMILIES = {
+    family: _places(lambda form, family=family: form.family == family)
+    for family in ("number", "date", "word", "code", TEXT, SENTENCE)
+}
+_FILLED = _places(lambda form: form.family != MISSING)
+_ONLY_MISSING = int(_places(lambda form: form.family == MISSING)[0])
+_ONLY_SENTENCE = int(_places(lambda form: form.family == SENTENCE)[0])

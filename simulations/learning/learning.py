@@ -1,0 +1,88 @@
+"""Learns what the columns of a raw table hold: post-processing of few noisy counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from ...common.data.domain import Domain
+from ...common.data.unmodelled import Dropped, Identifier, Unmodelled
+from ...common.errors import DataError
+from .asking import Asking
+from .cells import Cells
+from .columns import Column
+from .kinds import Numbers, Texts, Times, Words, counted
+from .of_numbers import learned_numbers
+from .of_texts import learned_texts, learned_words
+from .of_times import learned_times
+from .private_counts import PrivateCounts
+
+_VOTES = 0.2
+"""Share of the budget for the votes of all columns; the rest is shared by the columns."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What was learned of a raw table.
+
+    Attributes:
+        columns: name -> column that is released, in order; bins of numbers are open.
+        unmodelled: identifiers, and columns that are left out.
+        lost: columns that are left out since too few records were seen anywhere.
+        share: budget of the bins of each open column, zCDP.
+    """
+
+    columns: Mapping[str, Column]
+    unmodelled: tuple[Unmodelled, ...]
+    lost: tuple[str, ...]
+
+    @property
+    def reading(self) -> Domain:
+        """The domain as which the table is read.
+
+        Raises:
+            DataError: no column can be released.
+        """
+        if not self.columns:
+            raise DataError("none of the columns can be released; give a domain that describes them")
+        return Domain(tuple(column.reading for column in self.columns.values()), self.unmodelled)
+
+
+def learn(cells: Cells, counts: PrivateCounts, records: float, zcdp_rho: float, delta: float) -> Learned:
+    """Learns all columns of a raw table.
+
+    Args:
+        cells: the table.
+        counts: what counts its rows.
+        records: number of rows, with noise.
+        zcdp_rho: what may be spent, with the choice of bins.
+        delta: probability with which texts of single rows may be found, for all columns together.
+    """
+    names = cells.names
+    asked = {name: partial(cells.forms, name) for name in names}
+    forms = counts.histograms("forms", asked, _VOTES * zcdp_rho / len(names))
+    votes = {name: counted(vote, records) for name, vote in forms.items()}
+    kinds = {name: vote.kind for name, vote in votes.items()}
+    sentences = {name for name, kind in kinds.items() if isinstance(kind, Texts) and kind.sentences}
+    costly = [name for name, kind in kinds.items() if not isinstance(kind, Words) and name not in sentences]
+    asking = Asking(cells, counts, records, (1 - _VOTES) * zcdp_rho / max(1, len(costly)))
+    numbers = {name: kind for name, kind in kinds.items() if isinstance(kind, Numbers)}
+    times = {name: kind for name, kind in kinds.items() if isinstance(kind, Times)}
+    texts = {name: kind for name, kind in kinds.items() if isinstance(kind, Texts) and name not in sentences}
+    found: dict[str, Column | Unmodelled | None] = {name: Dropped(name) for name in sentences}
+    for name, kind in kinds.items():
+        if isinstance(kind, Words):
+            found[name] = learned_words(votes[name], forms[name], name, records)
+    found |= learned_numbers(asking, numbers, votes)
+    found |= learned_times(asking, times, votes)
+    found |= learned_texts(asking, texts, votes, forms, delta / max(1, len(texts)))
+    lost = tuple(name for name in names if found[name] is None)
+    return Learned(
+        {name: one for name in names if isinstance(one := found[name], Column)},
+        (
+            *(one for name in names if isinstance(one := found[name], (Identifier, Dropped))),
+            *map(Dropped, lost),
+        ),
+        lost,
+    )

@@ -1,0 +1,121 @@
+"""Learns columns of numbers: their rounding, and where they are."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.data.unmodelled import Identifier
+from .asking import PRESENT, Asking
+from .columns import Column, numbers
+from .kinds import Numbers, Vote
+from .private_counts import Noisy
+from .ranges import Range, Ruler
+
+ROUNDING, MAGNITUDES, CLOSER, DIFFERENT = 0.1, 0.25, 0.15, 0.02
+"""Shares of a column for its rounding, a grid over all magnitudes, one around the records, and the number of
+different values."""
+
+_DIVISORS = (1000, 500, 250, 100, 50, 25, 20, 10, 5, 2, 1)
+"""Whole numbers of units are counted by the first of these that divides them; zero by none."""
+
+_MASS = 0.03
+"""Zero is a value of its own if so large a share of the rows has it."""
+
+_DENSE = 4.0
+"""Different whole numbers name the rows if they lie in a range of so many numbers for each row."""
+
+_ALL = 0.97
+"""Share of the rows whose values differ, where they name the rows."""
+
+_NAMED = re.compile(r"(^|[_ .-])(id|uuid|key|nr|no)$|Id$|ID$")
+
+
+def learned_numbers(
+    asking: Asking, kinds: Mapping[str, Numbers], votes: Mapping[str, Vote]
+) -> dict[str, Column | Identifier | None]:
+    """The columns of numbers.
+
+    Args:
+        asking: the means.
+        kinds: name -> how its numbers are written.
+        votes: what cells voted for.
+
+    Returns:
+        For each column how it is released; None if too few records were seen anywhere.
+    """
+    values = {name: partial(asking.cells.numbers, name, kind) for name, kind in kinds.items()}
+    asked = {name: partial(_divided, values[name], kind) for name, kind in kinds.items()}
+    rounding = asking.counts.histograms("rounding", asked, ROUNDING * asking.share)
+    units = {name: _unit(kind, rounding[name]) for name, kind in kinds.items()}
+    rulers = {name: Ruler.of_all(unit) for name, unit in units.items()}
+    found = asking.ranges("range", values, rulers, MAGNITUDES, CLOSER)
+    naming = _identifiers(asking, kinds, units, found, votes)
+    columns: dict[str, Column | Identifier | None] = {}
+    for name, kind in kinds.items():
+        if name in naming:
+            columns[name] = Identifier(name, "{:d}")
+        elif not found[name].certain:
+            columns[name] = None
+        else:
+            zero = rounding[name].values[-2] > max(_MASS * asking.records, 4 * rounding[name].sigma)
+            own = bool(zero) and (units[name] is None or found[name].skewed)
+            read = numbers(name, kind, units[name], found[name], own, found[name].skewed)
+            columns[name] = Column(read, votes[name].missing > 0)
+    return columns
+
+
+def _divided(values: partial[NDArray[np.float64]], kind: Numbers) -> NDArray[np.int64]:
+    """The numbers of a column by their rounding: shape (divisors + 2,), then zeros, and what is no number."""
+    found = values()
+    known = found[~np.isnan(found)]
+    scaled = known * 10.0 ** (kind.decimals or 0)
+    whole = np.rint(scaled)
+    places = np.full(len(known), len(_DIVISORS) - 1)
+    exact = np.abs(whole) < 2.0**53
+    for place in reversed(range(len(_DIVISORS) - 1)):
+        places[exact & (np.mod(whole, _DIVISORS[place]) == 0)] = place
+    places[known == 0] = len(_DIVISORS)
+    counts = np.bincount(places, minlength=len(_DIVISORS) + 2)
+    counts[-1] = len(found) - len(known)
+    return counts
+
+
+def _unit(kind: Numbers, rounding: Noisy) -> float | None:
+    """The number of which a column's numbers are multiples, as far as noisy counts tell."""
+    if kind.decimals is None:
+        return None
+    seen = rounding.values[: len(_DIVISORS)] > PRESENT * rounding.sigma
+    common = math.gcd(*(one for one, there in zip(_DIVISORS, seen, strict=True) if there)) or 1
+    # A common factor of large numbers alone says little of small ones.
+    return round(common / 10**kind.decimals, kind.decimals) if common < 1000 else 10.0**-kind.decimals
+
+
+def _identifiers(
+    asking: Asking,
+    kinds: Mapping[str, Numbers],
+    units: Mapping[str, float | None],
+    found: Mapping[str, Range],
+    votes: Mapping[str, Vote],
+) -> set[str]:
+    """The columns whose whole numbers differ from row to row, in a dense range or under a name for keys."""
+    likely = [
+        name
+        for name, kind in kinds.items()
+        if units[name] == 1 and kind.notation == "{}" and not votes[name].missing
+        if found[name].certain and found[name].high - found[name].low + 1 >= _ALL * asking.records
+        if found[name].high - found[name].low <= _DENSE * asking.records or _NAMED.search(name)
+    ]
+    asked = {name: partial(_different, asking, name) for name in likely}
+    noisy = asking.counts.histograms("different values", asked, DIFFERENT * asking.share)
+    return {name for name, one in noisy.items() if one.values[0] + one.sigma >= _ALL * asking.records}
+
+
+def _different(asking: Asking, name: str) -> NDArray[np.int64]:
+    # One row more or less changes the number of different values by one at most.
+    return np.array([asking.cells.different(name)], dtype=np.int64)
