@@ -111,7 +111,9 @@ def start_parties(
         records = Records(frozenset(names[i]) - {name}, order_guaranteed=identifiers is None)
         rules = Rules(replace(policy, records=records), peers)
         naming = Identifiers({} if identifiers is None else {_KEY: identifiers[i][j]})
-        institution = Institution(name, identities[name], pieces[i][j], rules, identifiers=naming, stated=stated)
+        institution = Institution(
+            name, identities[name], pieces[i][j], rules, identifiers=naming, stated=stated
+        )
         return InProcessConnection(PartyServicer(Party(institution, Ledger(), keys.child(name).key)))
 
     return [[started(i, j) for j, _ in enumerate(row)] for i, row in enumerate(names)]

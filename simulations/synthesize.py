@@ -120,14 +120,12 @@ def synthesize(
         warnings.warn(_ADVICE, DomainWarning, stacklevel=2)
         raw = raw_table(data)
         with closing(Cells.of(raw.source, raw.timezones)) as cells:
-            begun = begun_without(cells, raw.read, ordered, neighbours, budget, chosen, anyway, first)
+            begun = begun_without(cells, raw.read, ordered, chosen.granted, neighbours, budget, anyway, first)
             columns, types = written(begun.table.domain, cells.names), {}
     else:
         loaded = _ruled(load(data, domain), rules)
         begun = begun_with(loaded.table, ordered(loaded.table.domain), first)
         columns, types = loaded.columns, loaded.types
-    for note in begun.notes:
-        warnings.warn(note, DomainWarning, stacklevel=2)
     order = begun.order
     # The party that holds all rows answers from these counts.
     keep_pairs(begun.table, order.workload.cliques)

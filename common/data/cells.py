@@ -25,9 +25,7 @@ _STEPS = 8
 """Steps of a grid without bounds for each doubling."""
 
 
-def unbounded(
-    lattice: Lattice | None, reach: int = _REACH, smallest: int = _SMALLEST
-) -> NDArray[np.float64]:
+def unbounded(lattice: Lattice | None, reach: int = _REACH, smallest: int = _SMALLEST) -> NDArray[np.float64]:
     """Edges of a grid for numbers of unknown size: eight bins for each doubling, on both sides of zero.
 
     Among multiples, small ones have a bin each: ages and hours have values that stand out.

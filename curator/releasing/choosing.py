@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,7 +150,11 @@ def published_marginals(
 
 
 def chosen_coding(
-    domain: Domain, measurements: Sequence[Measurement], records: float, zcdp_rho: float
+    domain: Domain,
+    measurements: Sequence[Measurement],
+    records: float,
+    zcdp_rho: float,
+    boundaries: Mapping[str, Collection[int]] = MappingProxyType({}),
 ) -> Coding:
     """The bins of the open attributes of a domain.
 
@@ -158,9 +163,10 @@ def chosen_coding(
         measurements: what the mechanism `bins` measured.
         records: number of records of the table.
         zcdp_rho: budget of the release that uses the bins.
+        boundaries: name -> codes at which bins have to begin, beside those that rules need.
     """
     runs, least = {}, _records(zcdp_rho, len(domain))
-    for name, grid in _grids(domain).items():
+    for name, grid in _grids(domain, boundaries).items():
         counts = NoisyCounts.of([one for one in measurements if one.clique == (name,)], records)
         binned = records - sum(counts.between(k, k + 1) for k in np.flatnonzero(grid.alone).tolist())
         runs[name] = _Choice(grid, counts, max(least, binned / MOST_BINS)).runs()
@@ -216,9 +222,9 @@ class _Grid:
         return (*(first for first, _ in nodes), *range(self.cells, self.codes))
 
 
-def _grids(domain: Domain) -> dict[str, _Grid]:
-    """The grids of the open attributes, in which bins begin where the domain's rules need it."""
-    boundaries: dict[str, set[int]] = {}
+def _grids(domain: Domain, more: Mapping[str, Collection[int]] = MappingProxyType({})) -> dict[str, _Grid]:
+    """The grids of the open attributes, in which bins begin where the domain's rules need it, and at more codes."""
+    boundaries: dict[str, set[int]] = {name: set(codes) for name, codes in more.items()}
     for rule in domain.rules:
         for name, codes in rule.boundaries(domain).items():
             boundaries.setdefault(name, set()).update(codes)

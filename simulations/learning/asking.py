@@ -63,9 +63,7 @@ class Asking:
             if not rulers:
                 break
             found |= {
-                name: one
-                for name, one in self._found(step, values, rulers, next_).items()
-                if one.certain
+                name: one for name, one in self._found(step, values, rulers, next_).items() if one.certain
             }
         return found
 
@@ -76,9 +74,7 @@ class Asking:
             name: partial(_counted, ruler, values[name]) for name, ruler in rulers.items()
         }
         ladders = self.counts.ladders(step, asked, part * self.share)
-        return {
-            name: found_range(rulers[name], NoisyCounts.of(ladder)) for name, ladder in ladders.items()
-        }
+        return {name: found_range(rulers[name], NoisyCounts.of(ladder)) for name, ladder in ladders.items()}
 
 
 def _counted(ruler: Ruler, values: Values) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ from ...common.data.attribute import Attribute
 from ...common.data.boolean import BooleanAttribute
 from ...common.data.categorical import CategoricalAttribute
 from ...common.data.dates import DateAttribute
+from ...common.data.lattice import Lattice
 from ...common.data.moments import Granularity, Moments
 from ...common.data.numeric import NumericAttribute
 from ...common.data.scale import Scale
@@ -62,7 +63,9 @@ class Column:
         return _plain(read, False), np.append(np.arange(read.size - 1), usual)
 
 
-def numbers(name: str, kind: Numbers, unit: float | None, found: Range, zero: bool, skewed: bool) -> Attribute:
+def numbers(
+    name: str, kind: Numbers, unit: float | None, found: Range, zero: bool, skewed: bool
+) -> Attribute:
     """How a column of numbers is read.
 
     Args:
@@ -106,9 +109,9 @@ def times(
         timezone: of instants; empty if they are local times.
         declared: whether the column has a type of times, so that they are no texts.
     """
+    timezone = timezone or ("UTC" if kind.format.endswith("%z") else "")
     iso = declared or kind.format in ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S") or kind.format.endswith("%z")
-    timed = kind.timed and not (granularity is Granularity.DAY and declared and not timezone)
-    moments = Moments(timed or kind.timed, granularity, "" if iso else kind.format, timezone)
+    moments = Moments(kind.timed, granularity, "" if iso else kind.format, timezone)
     units = NumericAttribute(
         name, found.low, found.high, None, True, True, unreadable="missing", missing=_BLANKS
     )
@@ -145,9 +148,51 @@ def categories(
     return Column(reading, missing, released, ("", *plain, OTHER).index(usual))
 
 
-def _codes_of_categories(
-    read: CategoricalAttribute, released: Attribute, usual: int
-) -> NDArray[np.int64]:
+def trimmed(attribute: Attribute, first: int, stop: int) -> tuple[Attribute, NDArray[np.int64]]:
+    """Numbers or dates without the outer bins, whose records count in the nearest bin.
+
+    Args:
+        attribute: with chosen bins, missing values and no atoms of its own.
+        first: the first bin that is kept.
+        stop: the one after the last.
+
+    Returns:
+        The attribute, and the code in it of each code.
+    """
+    if isinstance(attribute, DateAttribute):
+        units, codes = trimmed(attribute.units, first, stop)
+        assert isinstance(units, NumericAttribute)
+        return replace(attribute, units=units), codes
+    assert isinstance(attribute, NumericAttribute)
+    cells = attribute.cells
+    codes = np.append(np.clip(np.arange(len(cells)), first, stop - 1) - first, stop - first)
+    if (first, stop) == (0, len(cells)):
+        return attribute, codes
+    starts, beyond = cells[first:stop, 0].tolist(), float(cells[stop - 1, 1])
+    last = beyond if attribute.unit is None else _multiple(beyond - attribute.unit, attribute.unit)
+    if len(starts) == 1 and last <= starts[0]:
+        last = starts[0] if attribute.integer else beyond
+        return replace(attribute, minimum=starts[0], maximum=last, bins=1, edges=(), atoms=()), codes
+    # A last bin of one number has no edges of its own.
+    single = last <= starts[-1]
+    edges = tuple(starts) if single else (*starts, last)
+    kept = replace(
+        attribute,
+        minimum=edges[0],
+        maximum=edges[-1],
+        bins=len(edges) - 1,
+        edges=edges,
+        atoms=(edges[-1],) if single else (),
+    )
+    return kept, codes
+
+
+def _multiple(number: float, unit: float) -> float:
+    """The multiple of a unit next to a number."""
+    return float(Lattice(unit).snapped(np.array([number]))[0])
+
+
+def _codes_of_categories(read: CategoricalAttribute, released: Attribute, usual: int) -> NDArray[np.int64]:
     """The code of each category that was read; of those that are not released, the code of the usual one."""
     known: dict[str, int]
     if isinstance(released, BooleanAttribute):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
-from ...common.data.attribute import Attribute
-from ...common.data.coding import Coding
+from ...common.data.coding import Coding, merged_codes, numbers_of
 from ...common.data.domain import Domain
 from ...common.data.table import Table, code_dtype
 from ...common.data.texts import MOST_LABELS, has_open_categories
@@ -28,24 +28,23 @@ from ...common.protocols.chosen import Chosen
 from ...curator.certificates.certificate import Certificate
 from ...curator.certificates.issuing import issue
 from ...curator.mechanisms.bins import Bins
-from ...curator.mechanisms.mechanism import Mechanism
 from ...curator.mechanisms.parts.fitted import FittedModel
 from ...curator.pgm.estimation import estimate
 from ...curator.releasing.bins_order import open_numbers
 from ...curator.releasing.bins_share import DEFAULT_SHARE
 from ...curator.releasing.choosing import chosen_coding, published_marginals
+from ...curator.releasing.noisy_counts import NoisyCounts
 from ...curator.releasing.release import Layout, ReleaseOrder, stated_plan
 from .asking import PRESENT
 from .cells import Cells
+from .columns import trimmed
 from .learning import Learned, learn
 from .limits import check_learnable, learning_share, weight
 from .private_counts import PrivateCounts
+from .ranges import held
 
-COUNTING = 0.02
-"""Share of a budget for the number of rows."""
-
-BINS = 0.35
-"""Share of what learning may cost for the choice of bins."""
+COUNTING, COUNTING_FEW = 0.02, 0.1
+"""Share of a budget for the number of rows; of a table of few columns, more: this over their number."""
 
 LIKELY = 0.5
 """Missing values that cells voted for are there if their records exceed so many deviations of their noise."""
@@ -60,18 +59,47 @@ class Begun:
         records: its number of rows; with noise, unless it is public.
         order: order of the release, which has the rest of the budget.
         certificate: of the first step; None if nothing was asked.
-        notes: what was lost, in sentences; public.
+        lost: columns of which too few records were seen anywhere.
     """
 
     table: Table
     records: int
     order: ReleaseOrder
     certificate: Certificate | None
-    notes: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The number of rows of a table, as it may be known.
+
+    Attributes:
+        records: the number.
+        variance: of its noise; zero if it is public.
+    """
+
+    records: float
+    variance: float = 0.0
+
+    def beside(self, totals: Sequence[NoisyCounts]) -> _Rows:
+        """The number, from more noisy counts of all rows."""
+        if not self.variance:
+            return self
+        weights, sums = [1 / self.variance], [self.records]
+        for counts in totals:
+            boxes = -(-(len(counts.sums) - 1) // counts.widths[-1])
+            weights.append(1 / (boxes * counts.variances[-1]))
+            sums.append(float(counts.sums[-1]))
+        return _Rows(float(np.average(sums, weights=weights)), 1 / sum(weights))
+
+    @property
+    def stated(self) -> int:
+        """The number that is published, at least one."""
+        return max(1, round(self.records))
 
 
 def begun_with(table: Table, order: ReleaseOrder, stream: RandomStream) -> Begun:
-    """The first step for a table whose domain is given: what it leaves open, and the number of rows.
+    """The first step for a table whose domain is given: the number of rows, and what the domain leaves open.
 
     Args:
         table: the rows.
@@ -82,22 +110,23 @@ def begun_with(table: Table, order: ReleaseOrder, stream: RandomStream) -> Begun
     if not private and not table.domain.open:
         return Begun(table, table.record_count, order, None)
     delta = order.labels_delta
-    whole = float(order.mechanism.granted(order.budget.without_delta(delta)))
-    share = (COUNTING if private else 0.0) + (DEFAULT_SHARE if table.domain.open else 0.0)
-    counts = PrivateCounts(Fraction(whole * share), PrivacyUnit(order.adjacency), stream)
-    records = _counted(counts, whole, table.record_count) if private else table.record_count
-    left = float(counts.accountant.remaining)
-    coding, before = _choice(counts, table, records, left, whole * (1 - share), delta)
-    return _begun(coding.table(table), records, order, counts, delta, before, ())
+    granted = order.mechanism.granted(order.budget.without_delta(delta))
+    counting = _counting(order.adjacency, len(table.domain))
+    choosing = DEFAULT_SHARE if table.domain.open else 0.0
+    counts = PrivateCounts(granted, PrivacyUnit(order.adjacency), stream)
+    rows = _counted(counts, float(granted) * counting, table.record_count, order.adjacency)
+    left = float(granted) * (1 - counting - choosing)
+    found = _Choice.of(counts, table, rows, float(granted) * choosing, left, delta)
+    return _begun(found.coding.table(table), found.rows, order, counts, delta, found.before)
 
 
 def begun_without(
     cells: Cells,
     read: Callable[[Domain], Table],
-    order: Callable[[Domain], ReleaseOrder],
+    ordered: Callable[[Domain], ReleaseOrder],
+    granted: Callable[[Budget], Fraction],
     adjacency: Adjacency,
     budget: Budget,
-    mechanism: Mechanism,
     anyway: bool,
     stream: RandomStream,
 ) -> Begun:
@@ -106,10 +135,10 @@ def begun_without(
     Args:
         cells: the raw table.
         read: reads it in a domain.
-        order: the release in a domain, with the whole budget.
+        ordered: the release in a domain, with the whole budget.
+        granted: the zCDP of a budget.
         adjacency: which tables are neighbours.
         budget: the whole budget.
-        mechanism: of the release.
         anyway: whether to go on with too few rows.
         stream: randomness of the noise.
 
@@ -117,55 +146,136 @@ def begun_without(
         DataError: there are too few rows for so many columns, or no column can be released.
     """
     delta = min(DELTA_SHARE * (budget.delta or 0.0), LARGEST_DELTA)
-    granted = mechanism.granted(budget.without_delta(delta))
-    whole, columns = float(granted), len(cells.names)
-    counts = PrivateCounts(granted, PrivacyUnit(adjacency), stream)
-    private = adjacency is Adjacency.ADD_REMOVE
-    records = _counted(counts, whole, cells.records()) if private else cells.records()
+    limit = granted(budget.without_delta(delta))
+    whole, columns = float(limit), len(cells.names)
+    counts = PrivateCounts(limit, PrivacyUnit(adjacency), stream)
+    counting = _counting(adjacency, columns)
+    rows = _counted(counts, whole * counting, cells.records(), adjacency)
     if not anyway:
-        spent = f"{COUNTING:.0%} of the budget was spent on the number of rows." if private else "Nothing was spent."
-        check_learnable(records, whole, columns, spent)
-    share = learning_share(weight(records, whole, columns))
-    left = whole * share
-    learned = learn(cells, counts, records, left * (1 - BINS), delta)
+        spent = (
+            f"{counting:.0%} of the budget went into the number of rows."
+            if counting
+            else "Nothing was spent."
+        )
+        check_learnable(rows.records, whole, columns, spent)
+    share = learning_share(weight(rows.records, whole, columns))
+    learned = learn(cells, counts, rows.records, whole * share, delta)
     table = read(learned.reading)
-    left = whole * (share + (COUNTING if private else 0)) - float(counts.accountant.spent)
-    coding, before = _choice(counts, table, records, left, whole * (1 - share), 0.0)
-    released, kept = _finished(learned, coding.table(table), before)
+    left = whole * (counting + share) - float(counts.accountant.spent)
+    found = _Choice.of(counts, table, rows, left, whole * (1 - counting - share), 0.0, trimmed=True)
+    released, before = found.finished(learned, found.coding.table(table))
     texts = any(charge.labels for charge in counts.accountant.charges)
-    return _begun(released, records, order(released.domain), counts, delta if texts else 0.0, kept, ())
+    order = ordered(released.domain)
+    return _begun(released, found.rows, order, counts, delta if texts else 0.0, before, learned.lost)
 
 
-def _counted(counts: PrivateCounts, whole: float, rows: int) -> int:
-    """The number of rows, with noise; at least one."""
-    noisy = counts.total("number of rows", rows, COUNTING * whole)
-    return max(1, round(noisy))
+def _counting(adjacency: Adjacency, columns: int) -> float:
+    """The share of a budget for the number of rows."""
+    return max(COUNTING, COUNTING_FEW / columns) if adjacency is Adjacency.ADD_REMOVE else 0.0
 
 
-def _choice(
-    counts: PrivateCounts, table: Table, records: int, rho: float, left: float, delta: float
-) -> tuple[Coding, tuple[Measurement, ...]]:
-    """The bins and texts of what a table's domain leaves open, and what was measured to choose the bins.
+def _counted(counts: PrivateCounts, rho: float, rows: int, adjacency: Adjacency) -> _Rows:
+    if adjacency is not Adjacency.ADD_REMOVE:
+        return _Rows(float(rows))
+    return _Rows(*counts.total("number of rows", rows, rho))
 
-    Args:
-        counts: what counts its rows.
-        table: the rows.
-        records: number of rows, with noise unless it is public.
-        rho: what the choice may cost.
-        left: what the release has, zCDP.
-        delta: with which texts of single rows may be chosen.
+
+@dataclass(frozen=True, eq=False)
+class _Choice:
+    """What was chosen of what a table's domain leaves open.
+
+    Attributes:
+        coding: bins and texts.
+        rows: the number of rows.
+        within: name -> first bin in which records were seen, and the one after the last.
+        before: one-way marginals in the chosen bins.
     """
-    domain = table.domain
-    if not domain.open:
-        return Coding(), ()
-    numbers = open_numbers(domain)
-    texts = [name for name in domain.open if name not in numbers]
-    each = rho / len(domain.open)
-    labels = {name: _labels(counts, table, name, each, delta / len(texts)) for name in texts}
-    ladders = counts.ladders("bins", {name: partial(_cells, table, name) for name in numbers}, each)
-    measured = [one for name in numbers for one in ladders[name]]
-    coding = replace(chosen_coding(domain, measured, records, left), labels=labels)
-    return coding, published_marginals(domain, measured, records, coding)
+
+    coding: Coding
+    rows: _Rows
+    within: Mapping[str, tuple[int, int]]
+    before: tuple[Measurement, ...]
+
+    @classmethod
+    def of(
+        cls,
+        counts: PrivateCounts,
+        table: Table,
+        rows: _Rows,
+        rho: float,
+        left: float,
+        delta: float,
+        trimmed: bool = False,
+    ) -> _Choice:
+        """Chooses from noisy counts.
+
+        Args:
+            counts: what counts the table's rows.
+            table: the rows.
+            rows: their number.
+            rho: what the choice may cost.
+            left: what the release has, zCDP.
+            delta: with which texts of single rows may be chosen.
+            trimmed: whether bounds may be too wide.
+        """
+        domain = table.domain
+        if not domain.open:
+            return cls(Coding(), rows, {}, ())
+        numbers = open_numbers(domain)
+        texts = [name for name in domain.open if name not in numbers]
+        each = rho / len(domain.open)
+        labels = {name: _labels(counts, table, name, each, delta / len(texts)) for name in texts}
+        ladders = counts.ladders("bins", {name: partial(_cells, table, name) for name in numbers}, each)
+        free = {name: NoisyCounts.of(ladder) for name, ladder in ladders.items()}
+        rows = rows.beside(list(free.values()))
+        within = {
+            name: held(free[name], len(numbers_of(domain[name]).cells))
+            for name in numbers
+            if trimmed and not numbers_of(domain[name]).atoms
+        }
+        measured = [one for name in numbers for one in ladders[name]]
+        edges = {
+            name: {first, stop} - {len(numbers_of(domain[name]).cells)}
+            for name, (first, stop) in within.items()
+        }
+        coding = replace(chosen_coding(domain, measured, rows.records, left, edges), labels=labels)
+        for name, (first, stop) in within.items():
+            runs = merged_codes(domain[name], coding.runs[name])
+            within[name] = int(runs[first]), int(runs[stop - 1]) + 1
+        return cls(coding, rows, within, published_marginals(domain, measured, rows.records, coding))
+
+    def finished(self, learned: Learned, table: Table) -> tuple[Table, tuple[Measurement, ...]]:
+        """The released columns of a table that was read in chosen bins, and the measurements of their codes."""
+        measured = {one.clique[0]: one for one in self.before}
+        attributes, columns, kept = [], [], []
+        for name, column in learned.columns.items():
+            one = measured.get(name)
+            attribute, codes = table.domain[name], np.arange(table.domain[name].size)
+            missing, usual = column.missing, 0
+            if one is not None:
+                assert one.sigmas is not None
+                held_, noise = float(one.values[-1]), float(one.sigmas[-1])
+                missing = held_ > (LIKELY if column.missing else PRESENT) * noise
+                if name in self.within:
+                    attribute, codes = trimmed(attribute, *self.within[name])
+                    one = _trimmed(one, codes)
+                if not missing:
+                    one = replace(one, values=one.values[:-1], sigmas=one.sigmas[:-1])
+                usual = int(np.argmax(one.values[: attribute.size - 1]))
+                kept.append(one)
+            released, last = column.finished(attribute, missing, usual)
+            codes = last[codes]
+            attributes.append(released)
+            columns.append(codes[table.column(name)].astype(code_dtype(released.size)))
+        return Table(Domain(tuple(attributes), learned.unmodelled), tuple(columns)), tuple(kept)
+
+
+def _trimmed(one: Measurement, codes: NDArray[np.int64]) -> Measurement:
+    """A one-way marginal whose outer cells were added to their neighbours."""
+    assert one.sigmas is not None
+    values = np.bincount(codes, one.values)
+    sigmas = np.sqrt(np.bincount(codes, one.sigmas**2))
+    return replace(one, values=values, sigmas=sigmas, sigma=float(np.sqrt(np.mean(sigmas**2))))
 
 
 def _cells(table: Table, name: str) -> NDArray[np.int64]:
@@ -181,38 +291,14 @@ def _labels(counts: PrivateCounts, table: Table, name: str, rho: float, delta: f
     return tuple(texts[int(places[place])] for place in kept)
 
 
-def _finished(
-    learned: Learned, table: Table, before: Sequence[Measurement]
-) -> tuple[Table, tuple[Measurement, ...]]:
-    """The released columns of a table that was read, and the measurements of their codes."""
-    measured = {one.clique[0]: one for one in before}
-    attributes: list[Attribute] = []
-    columns: list[NDArray[np.unsignedinteger]] = []
-    kept = []
-    for name, column in learned.columns.items():
-        one = measured.get(name)
-        missing, usual = column.missing, 0
-        if one is not None:
-            assert one.sigmas is not None
-            held, noise = float(one.values[-1]), float(one.sigmas[-1])
-            missing = held > (LIKELY if column.missing else PRESENT) * noise
-            usual = int(np.argmax(one.values[:-1]))
-            kept.append(one if missing else replace(one, values=one.values[:-1], sigmas=one.sigmas[:-1]))
-        released, codes = column.finished(table.domain[name], missing, usual)
-        attributes.append(released)
-        columns.append(codes[table.column(name)].astype(code_dtype(released.size)))
-    domain = Domain(tuple(attributes), learned.unmodelled)
-    return Table(domain, tuple(columns)), tuple(kept)
-
-
 def _begun(
     table: Table,
-    records: int,
+    rows: _Rows,
     order: ReleaseOrder,
     counts: PrivateCounts,
     delta: float,
     before: tuple[Measurement, ...],
-    notes: tuple[str, ...],
+    lost: tuple[str, ...] = (),
 ) -> Begun:
     """The release that has the rest of the budget, and the certificate of what was spent."""
     spent = counts.accountant.spent
@@ -220,16 +306,16 @@ def _begun(
     singles = tuple((name,) for name in table.domain.names)
     asked = replace(
         order,
+        domain=table.domain,
         mechanism=Bins(),
         workload=Workload(singles, (1.0,) * len(singles)),
         budget=Budget(delta=order.budget.delta, zcdp_rho=rho),
         rows=1,
     )
-    layout = Layout((records,), ((table.domain.names,),))
-    model = estimate(table.domain, list(before), total=records)
-    plan = stated_plan(asked, layout)
+    plan = stated_plan(asked, Layout((rows.stated,), ((table.domain.names,),)))
     # Columns that are not released were asked about too.
-    left_out = {name: 1 for charge in counts.accountant.charges for name in charge.clique}
+    left_out: dict[str, Any] = {name: 1 for charge in counts.accountant.charges for name in charge.clique}
+    model = estimate(table.domain, list(before), total=rows.stated)
     certificate = issue(
         replace(plan, attributes=left_out | dict(plan.attributes)),
         replace(counts.accountant, granted=Fraction(rho)),
@@ -237,5 +323,7 @@ def _begun(
     )
     chosen = Chosen(secrets.token_hex(16), certificate.digest().hex(), rho, Coding(), delta)
     private = order.adjacency is Adjacency.ADD_REMOVE
-    order = replace(order, chosen=chosen, before=before, records=records if private else None)
-    return Begun(table, records, order, certificate, notes)
+    order = replace(
+        order, domain=table.domain, chosen=chosen, before=before, records=rows.stated if private else None
+    )
+    return Begun(table, rows.stated, order, certificate, lost)

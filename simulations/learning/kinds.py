@@ -136,6 +136,7 @@ def _kind(votes: NDArray[np.float64]) -> tuple[Kind, float]:
 
 def _notation(votes: NDArray[np.float64]) -> str:
     """The notation of most numbers; numbers without any mark of a notation are of every one."""
+
     def cast(notation: str) -> float:
         return float(_of_notation(notation, votes).sum())
 
@@ -179,7 +180,9 @@ def _numbers_in(notation: str) -> NDArray[np.intp]:
 
 
 def _by_notation(notations: Iterable[str]) -> dict[str, NDArray[np.intp]]:
-    return {one: _places(lambda form, one=one: form.family == "number" and form.name == one) for one in notations}
+    return {
+        one: _places(lambda form, one=one: form.family == "number" and form.name == one) for one in notations
+    }
 
 
 _DETAILS = tuple(range(POINT_ZERO, DECIMALS + 2))

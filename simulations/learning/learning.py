@@ -18,7 +18,7 @@ from .of_texts import learned_texts, learned_words
 from .of_times import learned_times
 from .private_counts import PrivateCounts
 
-_VOTES = 0.2
+_VOTES = 0.15
 """Share of the budget for the votes of all columns; the rest is shared by the columns."""
 
 

@@ -6,10 +6,10 @@ import math
 
 from ...common.errors import DataError
 
-_LEAST, _MOST = 0.15, 0.4
+_LEAST, _MOST = 0.25, 0.4
 """Share of a budget by which columns are learned, of large and of small tables."""
 
-_SHARE = 4.0
+_SHARE = 4.5
 """The share is this over the square root of the records that the noise of one column's marginal amounts to."""
 
 _POOR = 150.0

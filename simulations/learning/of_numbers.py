@@ -17,7 +17,7 @@ from .kinds import Numbers, Vote
 from .private_counts import Noisy
 from .ranges import Range, Ruler
 
-ROUNDING, MAGNITUDES, CLOSER, DIFFERENT = 0.1, 0.25, 0.15, 0.02
+ROUNDING, MAGNITUDES, CLOSER, DIFFERENT = 0.08, 0.25, 0.12, 0.02
 """Shares of a column for its rounding, a grid over all magnitudes, one around the records, and the number of
 different values."""
 

@@ -16,7 +16,7 @@ from .kinds import Times, Vote
 from .private_counts import Noisy
 from .ranges import Ruler
 
-ORDER, FINEST, COARSE, CLOSER = 0.05, 0.1, 0.2, 0.15
+ORDER, FINEST, COARSE, CLOSER = 0.05, 0.08, 0.2, 0.12
 """Shares of a column for the order of day and month, the finest unit, a grid over centuries, and one around
 the records."""
 

@@ -67,8 +67,8 @@ class PrivateCounts:
         """What is left of the grant, zCDP."""
         return float(self.accountant.remaining)
 
-    def total(self, step: str, rows: int, rho: float) -> float:
-        """The noisy number of rows.
+    def total(self, step: str, rows: int, rho: float) -> tuple[float, float]:
+        """The noisy number of rows, and the variance of its noise.
 
         Args:
             step: what it is for, in the certificate.
@@ -76,7 +76,7 @@ class PrivateCounts:
             rho: its cost, zCDP.
         """
         sigma = self._charged(step, [()], rho)
-        return float(self._noised(np.array([rows]), sigma)[0])
+        return float(self._noised(np.array([rows]), sigma)[0]), sigma**2
 
     def histograms(self, step: str, asked: Mapping[str, Count], rho: float) -> dict[str, Noisy]:
         """One noisy histogram of each column.

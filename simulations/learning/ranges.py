@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +22,14 @@ _REACH = 62
 _SMALLEST = -40
 """Real numbers are told apart from 2^-40 on."""
 
-_CERTAIN = 3.5
+_CERTAIN = 4.5
 """Records beyond a place are seen if they exceed so many deviations of their noisy number."""
 
-_LIKELY = 1.5
-"""The same, near to where records were seen for certain."""
+_LIKELY = 1.0
+"""The same, beside where records were seen for certain."""
+
+_NEAR = 256
+"""So many cells beyond an end are looked at."""
 
 _CROWDED = 16
 """The grid is drawn again around the records if they have less than one in so many of its cells."""
@@ -72,11 +77,6 @@ class Ruler:
         """The number of cells."""
         return len(self.edges) - 1
 
-    @property
-    def single(self) -> bool:
-        """Whether each cell holds one multiple of the unit."""
-        return self.unit is not None and bool(np.all(np.diff(self.edges) <= self.unit * 1.5))
-
     def counted(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
         """The number of numbers in each cell; those beyond the ends are in the outer cells."""
         known = numbers[~np.isnan(numbers)]
@@ -117,52 +117,89 @@ class Range:
 
 
 def found_range(ruler: Ruler, counts: NoisyCounts) -> Range:
-    """Where the records are, from noisy counts of the cells of a ruler.
-
-    An end lies where the records beyond it can be told from none; near to it, less certainty is asked for.
-    """
-    cells = ruler.cells
-    deviations = counts.deviations()
-    below = counts.sums
-    above = counts.sums[cells] - below
-    seen_below = np.flatnonzero(below[1:] > _CERTAIN * deviations[0][1:])
-    seen_above = np.flatnonzero(above[:-1] > _CERTAIN * deviations[1][:-1])
-    if not len(seen_below) or not len(seen_above):
+    """Where the records are, from noisy counts of the cells of a ruler."""
+    first, stop = _seen(counts, ruler.cells)
+    if first >= stop:
         best = int(np.argmax(np.diff(counts.sums)))
         low, high = ruler.numbers(best, best + 1)
         return Range(low, high, (low + high) / 2, False)
-    first, stop = int(seen_below[0]), int(seen_above[-1]) + 1
-    first, stop = min(first, stop - 1), max(stop, first + 1)
-    half = int(np.searchsorted(below, (below[first] + below[stop]) / 2).clip(first + 1, stop)) - 1
-    middle = float(np.mean(ruler.numbers(half, half + 1)))
-    first, stop = _stretched(ruler, (first, stop), middle, below, above, deviations)
+    below = counts.sums
+    half = int(np.searchsorted(below[first : stop + 1], (below[first] + below[stop]) / 2)) + first
+    middle = float(np.mean(ruler.numbers(max(first, half - 1), max(first + 1, half))))
+    low, high = ruler.numbers(first, stop)
+    reach = ruler.edges.searchsorted([2 * low - middle, 2 * high - middle])
+    first, stop = _stretched(
+        counts, (first, stop), (min(first - 2, int(reach[0]) - 1), max(stop + 2, int(reach[1]))), ruler.cells
+    )
+    # The outer cells may be filled in part, and the next ones too.
+    first, stop = max(0, first - 1), min(ruler.cells, stop + 1)
     return Range(*ruler.numbers(first, stop), middle, True)
 
 
+def held(counts: NoisyCounts, cells: int) -> tuple[int, int]:
+    """The first cell that likely holds records, and the one after the last; all cells if none is seen.
+
+    Args:
+        counts: of cells around the records, and perhaps of missing values after them.
+        cells: number of cells.
+    """
+    first, stop = _seen(counts, cells)
+    if first >= stop:
+        return 0, cells
+    return _stretched(counts, (first, stop), (0, cells), cells)
+
+
+def _seen(counts: NoisyCounts, cells: int) -> tuple[int, int]:
+    """The first cell that holds records and the one after the last, as precisely as noise allows.
+
+    Records are seen in a cell or box of cells whose count can be told from none, and beyond a place if the count
+    of all that lies there can.
+    """
+    before, after = counts.deviations()
+    below, above = counts.sums[: cells + 1], counts.sums[cells] - counts.sums[: cells + 1]
+    low = np.flatnonzero(below[1:] > _CERTAIN * before[1 : cells + 1])
+    high = np.flatnonzero(above[:-1] > _CERTAIN * after[:cells])
+    first, stop = (int(low[0]) if len(low) else cells), (int(high[-1]) + 1 if len(high) else 0)
+    for width, variance in zip(counts.widths, counts.variances, strict=True):
+        starts = np.arange(0, cells, width)
+        ends = np.minimum(starts + width, cells)
+        full = np.flatnonzero(counts.sums[ends] - counts.sums[starts] > _CERTAIN * math.sqrt(variance))
+        if len(full):
+            # Of a box with records in no smaller box, the place of its records is not known.
+            first = min(first, int(starts[full[0]])) if ends[full[0]] <= first else first
+            stop = max(stop, int(ends[full[-1]])) if starts[full[-1]] >= stop else stop
+    return (first, stop) if first < stop else (stop - 1, first + 1) if stop and first < cells else (cells, 0)
+
+
 def _stretched(
-    ruler: Ruler,
-    found: tuple[int, int],
-    middle: float,
-    below: NDArray[np.float64],
-    above: NDArray[np.float64],
-    deviations: tuple[NDArray[np.float64], NDArray[np.float64]],
+    counts: NoisyCounts, found: tuple[int, int], farthest: tuple[int, int], cells: int
 ) -> tuple[int, int]:
-    """The cells, and more at both ends, not farther than the ends are from the middle, that likely hold records."""
+    """The cells that were found and more at both ends, up to the farthest ones, that likely hold records.
+
+    Of runs of boxes beyond an end, the one whose count exceeds `_LIKELY` deviations a box by most (the place of a
+    change by cumulative sums: Page, Continuous inspection schemes, 1954).
+    """
     first, stop = found
-    low, high = ruler.numbers(first, stop)
-    farthest = np.searchsorted(ruler.edges, [2 * low - middle, 2 * high - middle])
-    likely = below[1 : first + 1] > _LIKELY * deviations[0][1 : first + 1]
-    near = np.flatnonzero(likely[max(0, int(farthest[0]) - 1) :])
-    if len(near):
-        first = max(0, int(farthest[0]) - 1) + int(near[0])
-    last = min(int(farthest[1]), ruler.cells)
-    more = np.flatnonzero(above[stop:last] > _LIKELY * deviations[1][stop:last])
-    return first, stop + int(more[-1]) + 1 if len(more) else stop
+    low, high = max(0, farthest[0]), min(cells, farthest[1])
+    for width in counts.widths:
+        borders = [stop, *range((stop // width + 1) * width, high, width), high]
+        stop = max(stop, borders[_change(counts, [*pairwise(borders)])])
+        borders = [first, *range(-(-first // width) * width - width, low, -width), low]
+        first = min(first, borders[_change(counts, [(b, a) for a, b in pairwise(borders)])])
+    return first, stop
+
+
+def _change(counts: NoisyCounts, boxes: list[tuple[int, int]]) -> int:
+    """How many of the boxes beyond an end, in their order from it, likely hold records."""
+    boxes = [(first, stop) for first, stop in boxes[:_NEAR] if first < stop]
+    gains = [counts.between(*box) - _LIKELY * counts.sigma(*box) for box in boxes]
+    sums = np.cumsum([0.0, *gains])
+    return int(np.argmax(sums))
 
 
 def crowded(ruler: Ruler, found: Range) -> bool:
     """Whether a finer ruler would show more of where the records are."""
-    if ruler.single:
-        return False
     inside = (ruler.edges[:-1] <= found.high) & (ruler.edges[1:] > found.low)
+    if ruler.unit is not None and np.all(np.diff(ruler.edges)[inside] <= 1.5 * ruler.unit):
+        return False
     return int(inside.sum()) * _CROWDED < FINE
