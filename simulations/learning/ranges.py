@@ -215,16 +215,20 @@ def _stretched(
     low, high = max(0, farthest[0]), min(cells, farthest[1])
     for width in counts.widths:
         borders = [stop, *range((stop // width + 1) * width, high, width), high]
-        stop = max(stop, borders[_change(counts, [*pairwise(borders)], likely)])
+        stop = max(stop, borders[_change(counts, [*pairwise(borders)], width, likely)])
         borders = [first, *range(-(-first // width) * width - width, low, -width), low]
-        first = min(first, borders[_change(counts, [(b, a) for a, b in pairwise(borders)], likely)])
+        first = min(first, borders[_change(counts, [(b, a) for a, b in pairwise(borders)], width, likely)])
     return first, stop
 
 
-def _change(counts: NoisyCounts, boxes: list[tuple[int, int]], likely: float) -> int:
+def _change(counts: NoisyCounts, boxes: list[tuple[int, int]], width: int, likely: float) -> int:
     """How many of the boxes beyond an end, in their order from it, likely hold records."""
     boxes = [(first, stop) for first, stop in boxes[:_NEAR] if first < stop]
-    gains = [counts.between(*box) - likely * counts.sigma(*box) for box in boxes]
+    gains = [
+        # A box up to the next border, which tells little of what lies beyond, has the noise of its parts.
+        counts.between(*box) - likely * counts.sigma(*box) if box[1] - box[0] == width else 0.0
+        for box in boxes
+    ]
     sums = np.cumsum([0.0, *gains])
     return int(np.argmax(sums))
 
