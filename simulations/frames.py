@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -242,9 +243,9 @@ class _FrameRows:
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """DuckDB with the rows as `file`, its columns c0, c1, ... in order."""
-        plain = {f"c{place}": _plain(column) for place, (_, column) in enumerate(self.rows.items())}
+        columns = [_arrow(column) for _, column in self.rows.items()]
         connection = duckdb.connect(config=CONFIG)
-        connection.register("file", pa.Table.from_pandas(pd.DataFrame(plain), preserve_index=False))
+        connection.register("file", pa.table(columns, [f"c{place}" for place, _ in enumerate(columns)]))
         return connection
 
     def query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, NDArray[Any]]:
@@ -252,8 +253,27 @@ class _FrameRows:
         return connection.execute(sql).fetchnumpy()
 
 
-def _plain(column: pd.Series) -> pd.Series:
-    """A column that Arrow can hold: objects and categories as text."""
-    if isinstance(column.dtype, pd.CategoricalDtype) or column.dtype == object:
-        return column.astype(object).map(lambda cell: text_of(cell) or None)
-    return column
+def _arrow(column: pd.Series) -> pa.Array | pa.ChunkedArray:
+    """A column as DuckDB reads it, of a type that follows from its type alone: objects and categories as text."""
+    kind = column.dtype
+    if isinstance(kind, pd.ArrowDtype):
+        return column.array.__arrow_array__()
+    if isinstance(kind, pd.CategoricalDtype):
+        texts = pa.DictionaryArray.from_arrays(
+            pa.array(column.cat.codes, mask=column.isna().to_numpy()), _texts(kind.categories)
+        )
+        return texts.cast(pa.string())
+    if pd.api.types.is_string_dtype(kind) or kind == object:
+        return _texts(column)
+    if kind == np.float16:
+        column = column.astype(np.float32)
+    return pa.array(column, from_pandas=True)
+
+
+def _texts(cells: pd.Series | pd.Index) -> pa.Array:
+    """Cells as texts; what UTF-8 cannot hold is replaced."""
+    texts = [text_of(cell) or None for cell in cells]
+    try:
+        return pa.array(texts, pa.string())
+    except UnicodeEncodeError:
+        return pa.array([text and text.encode(errors="replace").decode() for text in texts], pa.string())

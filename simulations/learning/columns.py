@@ -17,7 +17,7 @@ from ...common.data.moments import Granularity, Moments
 from ...common.data.numeric import NumericAttribute
 from ...common.data.scale import Scale
 from ...common.data.unmodelled import Dropped, Identifier, Unmodelled
-from ...common.data.values import Notation, text_of
+from ...common.data.values import LARGEST_WHOLE, Notation, text_of
 from ...party.sources.inference import NOT_AVAILABLE
 from ...party.sources.texts import TRUE_FALSE, natural
 from .kinds import Numbers, Times
@@ -69,12 +69,14 @@ def numbers(name: str, kind: Numbers, unit: float | None, found: Range, atoms: S
     Args:
         name: of the column.
         kind: how its numbers are written.
-        unit: they are multiples of it; None for any.
+        unit: they are multiples of it, as far as floats can tell; None for any.
         found: where they are.
         atoms: values with a mass of their own, increasing.
     """
-    whole = unit is not None and float(unit).is_integer()
     low, high = found.low, found.high
+    if unit is not None and max(abs(low), abs(high)) > LARGEST_WHOLE * unit:
+        unit = None
+    whole = unit is not None and float(unit).is_integer()
     if low >= high and not whole:
         high = low + (unit or max(abs(low), 1.0) * 2.0**-20)
     return NumericAttribute(

@@ -144,7 +144,7 @@ def begun_without(
         stream: randomness of the noise.
 
     Raises:
-        DataError: there are too few rows for so many columns, or no column can be released.
+        DataError: there are too few rows for so many columns.
     """
     delta = min(DELTA_SHARE * (budget.delta or 0.0), LARGEST_DELTA)
     limit = granted(budget.without_delta(delta))
