@@ -37,7 +37,6 @@ from .learning.remarks import remarks
 from .participants import Participants
 from .partition import Grid
 from .releasing import release_among
-from .schemas import DomainWarning
 from .time_limit import TimeLimitWarning, lateness, limited
 
 DEFAULT_DELTA = 1e-9
@@ -47,6 +46,11 @@ _ADVICE = (
     "no domain: the release learns what the columns hold, from a part of its budget. A reviewed domain of "
     "public bounds and categories gives less error; `dpmosaic domain infer` drafts one."
 )
+
+
+class DomainWarning(UserWarning):
+    """What a release without a domain could not know or keep; a reviewed domain gives less error."""
+
 
 RuleLike = Rule | Mapping[str, Any]
 """A rule, or its entry in a domain file."""
@@ -74,8 +78,8 @@ def synthesize(
 
     Without a domain, a first step learns from a part of the budget what the columns hold: numbers and their
     rounding and range, dates in common formats, words, frequent texts, keys that name the rows. What too few
-    rows share becomes "other" or is left out, and a warning says so. Cells of another kind than their column's
-    count as missing. It refuses tables of too few rows for their columns, of which it would release mostly
+    rows share becomes "other" or is left out, and a warning says so. Cells of another kind than their
+    column's count as missing. It refuses tables of too few rows for their columns, of which it would release mostly
     noise. A domain of public bounds and categories gives less error.
 
     Neighbouring tables differ in one row that is added or removed: the number of rows is private and released
@@ -86,8 +90,8 @@ def synthesize(
         epsilon: privacy budget, with delta.
         delta: privacy budget, with epsilon.
         domain: a `Domain`, the content of a domain file or its path; None to learn what the columns hold.
-        adjacency: which tables are neighbours: "add-remove"; "zero-out", in which the number of rows is public;
-            or "replace-one", in which it is too.
+        adjacency: which tables are neighbours: "add-remove"; or "zero-out" or "replace-one", in which the
+            number of rows is public.
         anyway: without a domain, whether to release a table that has too few rows to learn its columns.
         mechanism: a name, or a configured mechanism such as `Mosaic()`.
         time_limit: seconds that the release may take on this machine, about; of the mechanism "mosaic". The

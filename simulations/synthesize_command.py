@@ -61,7 +61,7 @@ def synthesize(
     from ..curator.certificates.verify import BINS
     from ..curator.mechanisms.mosaic.rehearsal import compiling_beside
     from ..curator.releasing import outputs as files
-    from .schemas import DomainWarning
+    from .synthesize import DomainWarning
     from .synthesize import synthesize as run
     from .time_limit import TimeLimitWarning
 

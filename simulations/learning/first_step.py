@@ -249,7 +249,7 @@ class _Choice:
         return cls(coding, rows, within, published_marginals(domain, measured, rows.records, coding))
 
     def finished(self, learned: Learned, table: Table) -> tuple[Table, tuple[Measurement, ...]]:
-        """The released columns of a table that was read in chosen bins, and the measurements of their codes."""
+        """The released columns of a table in chosen bins, and the measurements of their codes."""
         measured = {one.clique[0]: one for one in self.before}
         attributes, columns, kept = [], [], []
         for name, column in learned.columns.items():

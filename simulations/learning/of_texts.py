@@ -59,7 +59,7 @@ def learned_texts(
         texts, rows = asking.cells.values(name)
         possible = [place for place, text in enumerate(texts) if is_label(text)]
         places, noisy = asking.counts.frequent(
-            "texts", name, lambda: rows[possible], (1 - DIFFERENT) * asking.share, delta
+            "texts", name, partial(rows.take, possible), (1 - DIFFERENT) * asking.share, delta
         )
         kept = np.sort(np.argsort(-noisy.values, kind="stable")[:MOST_LABELS])
         found = {texts[possible[int(places[k])]]: float(noisy.values[k]) for k in kept}

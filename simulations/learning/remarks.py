@@ -24,8 +24,8 @@ def remarks(synthetic: Table, lost: Collection[str]) -> Iterator[str]:
     domain = synthetic.domain
     if lost:
         yield (
-            f"left out, since too few rows agreed on what they hold: {_named(lost)}; describe them in a domain, "
-            'such as {"NAME": {"type": "numeric", "min": 0, "max": 100, "bins": "auto"}}'
+            f"left out, since too few rows agreed on what they hold: {_named(lost)}; describe them in a "
+            'domain, such as {"NAME": {"type": "numeric", "min": 0, "max": 100, "bins": "auto"}}'
         )
     free = [one.name for one in domain.unmodelled if isinstance(one, Dropped) and one.name not in lost]
     if free:
@@ -37,7 +37,7 @@ def remarks(synthetic: Table, lost: Collection[str]) -> Iterator[str]:
     if other:
         yield (
             f'more than half of the rows are "other" in {_named(other)}, since too few rows share '
-            'their texts; list texts that are public in a domain, such as {"NAME": ["first", "second", "other"]}'
+            'their texts; list public texts in a domain, such as {"NAME": ["first", "second", "other"]}'
         )
 
 
