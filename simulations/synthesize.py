@@ -79,8 +79,8 @@ def synthesize(
     Without a domain, a first step learns from a part of the budget what the columns hold: numbers and their
     rounding and range, dates in common formats, words, frequent texts, keys that name the rows. What too few
     rows share becomes "other" or is left out, and a warning says so. Cells of another kind than their
-    column's count as missing. It refuses tables of too few rows for their columns, of which it would release mostly
-    noise. A domain of public bounds and categories gives less error.
+    column's count as missing. It refuses tables of too few rows for their columns, of which it would release
+    mostly noise. A domain of public bounds and categories gives less error.
 
     Neighbouring tables differ in one row that is added or removed: the number of rows is private and released
     with noise.
