@@ -188,7 +188,10 @@ class NumericAttribute(Attribute):
             "unreadable": (self.unreadable, unreadable),
             "infinite": (self.unreadable, np.isinf(numbers)),
             "outside": (self.outside, outside),
-            "fraction": ("error" if self.integer else "", finite & (numbers != np.floor(numbers))),
+            "fraction": (
+                "error" if self.integer and self.multiple_of is None else "",
+                finite & (numbers != np.floor(numbers)),
+            ),
             "empty": ("" if self.nullable else "error", np.isnan(numbers) & ~unreadable),
         }
         blank = [rows for policy, rows in found.values() if policy == "missing"]

@@ -20,6 +20,9 @@ _MISSING = 2.5
 _MOST = 0.8
 """A column is of numbers, dates or words if so many of its votes are; other cells count as missing."""
 
+_MARKED = 0.02
+"""Thousands are divided, or decimals have a comma, if so many numbers show it; a sign has to be in most numbers."""
+
 
 @dataclass(frozen=True)
 class Numbers:
@@ -135,17 +138,20 @@ def _kind(votes: NDArray[np.float64]) -> tuple[Kind, float]:
 
 
 def _notation(votes: NDArray[np.float64]) -> str:
-    """The notation of most numbers; numbers without any mark of a notation are of every one."""
+    """The notation of most numbers, of those that enough of them show."""
+    numbers, bare = votes[_FAMILIES["number"]].sum(), votes[_numbers_in("{}")].sum()
 
     def cast(notation: str) -> float:
         return float(_of_notation(notation, votes).sum())
 
-    best = max(NOTATIONS, key=cast)
-    if best == "{}" and votes[_numbers_in(EITHER)].sum() > 0.05 * votes[_FAMILIES["number"]].sum():
-        # Whole numbers below a thousand have no mark.
-        marked = [notation for notation in ("{:,}", "{,}") if votes[_numbers_in(notation)].any()]
-        return max(marked, key=cast) if marked else "{:,}"
-    return best
+    def shown(notation: str) -> bool:
+        if notation in ("{:,}", "{,}"):
+            return bool(
+                votes[_numbers_in(notation)].sum() + votes[_numbers_in(EITHER)].sum() > _MARKED * numbers
+            )
+        return notation == "{}" or bool(numbers - bare > numbers / 2)
+
+    return max(filter(shown, NOTATIONS), key=cast)
 
 
 def _of_notation(notation: str, votes: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -153,10 +159,14 @@ def _of_notation(notation: str, votes: NDArray[np.float64]) -> NDArray[np.float6
     found = votes[_numbers_in(notation)].copy()
     if notation in ("{:,}", "{,}"):
         found += votes[_numbers_in(EITHER)]
-    if notation != "{}":
+    if "{:,}" in notation:
+        # Numbers below a thousand have no comma.
+        found += votes[_numbers_in(notation.replace("{:,}", "{}"))]
+    elif "{,}" in notation:
+        found[1] += votes[_numbers_in(notation.replace("{,}", "{}"))][1]
+    if notation not in ("{}", "{:,}", "{,}"):
         # A plain whole number can be read in every notation.
-        plain = votes[_numbers_in("{}")]
-        found[1] += plain[1]
+        found[1] += votes[_numbers_in("{}")][1]
     return found
 
 
