@@ -186,6 +186,8 @@ class Synthesizer:
         epsilon: privacy budget of each `fit`, with delta.
         delta: privacy budget of each `fit`, with epsilon.
         domain: see `synthesize`, as all others.
+        adjacency: which tables are neighbours, and so whether the number of rows is public.
+        anyway: whether to learn the columns of a table of too few rows.
         mechanism: a name, or a configured mechanism.
         time_limit: seconds that a `fit` may take on this machine, about.
         rules: public statements that no synthetic row breaks.
@@ -199,6 +201,8 @@ class Synthesizer:
     epsilon: float = 1.0
     delta: float = DEFAULT_DELTA
     domain: DomainLike | None = None
+    adjacency: Adjacency | str = Adjacency.ADD_REMOVE
+    anyway: bool = False
     mechanism: Mechanism | str = "mosaic"
     time_limit: float | None = None
     rules: Sequence[RuleLike] = ()

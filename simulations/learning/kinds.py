@@ -108,10 +108,11 @@ def counted(vote: Noisy, records: float) -> Vote:
         records: number of rows of the table.
     """
     votes = vote.kept(_SEEN)
-    if not votes[_places(lambda form: form.family != MISSING)].any():
-        filled = _places(lambda form: form.family != MISSING)
-        votes = np.zeros(len(votes))
-        best = filled[int(np.argmax(vote.values[filled]))]
+    if not votes[_FILLED].any():
+        missing = float(votes[_ONLY_MISSING])
+        if missing > records / 2:
+            return Vote(Texts(()), missing, vote.sigma, max(records - missing, 0.0))
+        best = _FILLED[int(np.argmax(vote.values[_FILLED]))]
         votes[best] = max(vote.values[best], 0.0)
     kind, filled_votes = _kind(votes)
     missing = float(vote.values[_ONLY_MISSING])

@@ -65,7 +65,7 @@ def learned_texts(
         found = {texts[possible[int(places[k])]]: float(noisy.values[k]) for k in kept}
         for word in kind.words:
             found.setdefault(word, float(forms[name].values[PLACES[Form("word", word)]]))
-        share = float(different[name].values[0]) / max(1.0, votes[name].filled)
+        share = float(different[name].kept(PRESENT)[0]) / max(1.0, votes[name].filled)
         if share >= _UNIQUE and not found:
             columns[name] = Identifier(name, name.replace("{", "").replace("}", "") + "-{:06d}")
         elif share >= _FREE and not found:
