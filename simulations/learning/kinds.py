@@ -21,7 +21,7 @@ _MOST = 0.8
 """A column is of numbers, dates or words if so many of its votes are; other cells count as missing."""
 
 _MARKED = 0.02
-"""Thousands are divided, or decimals have a comma, if so many numbers show it; a sign has to be in most numbers."""
+"""A column has decimal commas or divided thousands if so many numbers show them; a sign has to be in most."""
 
 
 @dataclass(frozen=True)
