@@ -32,7 +32,7 @@ OUTSIDE = ("clip", "error", "missing")
 """What becomes of a number outside the bounds."""
 
 UNREADABLE = ("error", "missing")
-"""What becomes of text that is no number, of infinite numbers, and of fractions among integers."""
+"""What becomes of text that is no number, and of infinite numbers."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,7 @@ class NumericAttribute(Attribute):
         atoms: values with a code of their own, increasing; they may lie outside the bounds.
         multiple_of: values are multiples of this number; None for any.
         outside: what becomes of a number outside the bounds that is no atom: one of `OUTSIDE`.
-        unreadable: what becomes of text that is no number, and of fractions among integers: one of
-            `UNREADABLE`.
+        unreadable: what becomes of text that is no number: one of `UNREADABLE`.
         format: how numbers are written in text; see `Notation`.
         reviewed: false if the entry was read from private rows, and nobody has reviewed it.
         missing: see `Attribute`.
@@ -189,7 +188,10 @@ class NumericAttribute(Attribute):
             "unreadable": (self.unreadable, unreadable),
             "infinite": (self.unreadable, np.isinf(numbers)),
             "outside": (self.outside, outside),
-            "fraction": (self.unreadable if self.integer else "", finite & (numbers != np.floor(numbers))),
+            "fraction": (
+                "error" if self.integer and self.multiple_of is None else "",
+                finite & (numbers != np.floor(numbers)),
+            ),
             "empty": ("" if self.nullable else "error", np.isnan(numbers) & ~unreadable),
         }
         blank = [rows for policy, rows in found.values() if policy == "missing"]
@@ -213,8 +215,6 @@ class NumericAttribute(Attribute):
         outside = self._outside(numbers)
         kept = np.where(outside, self._clipped(numbers), numbers)
         kept[~np.isfinite(numbers) | (outside & (self.outside == "missing"))] = np.nan
-        if self.integer and self.unreadable == "missing":
-            kept[kept != np.floor(kept)] = np.nan
         return kept
 
     def _read(self, values: RawColumn) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from ...curator.releasing.noisy_counts import NoisyCounts
 from .cells import Cells
-from .private_counts import Count, PrivateCounts
+from .private_counts import PrivateCounts
 from .ranges import Range, Ruler, crowded, found_range
 
 PRESENT = 2.5
 """What is usual is there if its records exceed so many deviations of their noise."""
 
-_ZOOMS = 2
+_ZOOMS = 3
 """At most so many grids are drawn around the records."""
 
 Values = Callable[[], NDArray[np.float64]]
@@ -70,8 +70,8 @@ class Asking:
     def _found(
         self, step: str, values: dict[str, Values], rulers: dict[str, Ruler], part: float
     ) -> dict[str, Range]:
-        asked: dict[str, Count] = {
-            name: partial(_counted, ruler, values[name]) for name, ruler in rulers.items()
+        asked = {
+            name: (ruler.cells, partial(_counted, ruler, values[name])) for name, ruler in rulers.items()
         }
         ladders = self.counts.ladders(step, asked, part * self.share)
         return {name: found_range(rulers[name], NoisyCounts.of(ladder)) for name, ladder in ladders.items()}

@@ -17,7 +17,7 @@ from ...common.data.moments import Granularity, Moments
 from ...common.data.numeric import NumericAttribute
 from ...common.data.scale import Scale
 from ...common.data.unmodelled import Dropped, Identifier, Unmodelled
-from ...common.data.values import Notation
+from ...common.data.values import Notation, text_of
 from ...party.sources.inference import NOT_AVAILABLE
 from ...party.sources.texts import TRUE_FALSE, natural
 from .kinds import Numbers, Times
@@ -63,9 +63,7 @@ class Column:
         return _plain(read, False), np.append(np.arange(read.size - 1), usual)
 
 
-def numbers(
-    name: str, kind: Numbers, unit: float | None, found: Range, zero: bool, skewed: bool
-) -> Attribute:
+def numbers(name: str, kind: Numbers, unit: float | None, found: Range, atoms: Sequence[float]) -> Attribute:
     """How a column of numbers is read.
 
     Args:
@@ -73,8 +71,7 @@ def numbers(
         kind: how its numbers are written.
         unit: they are multiples of it; None for any.
         found: where they are.
-        zero: whether zero has a mass of its own.
-        skewed: whether bins are of equal width on a logarithmic scale.
+        atoms: values with a mass of their own, increasing.
     """
     whole = unit is not None and float(unit).is_integer()
     low, high = found.low, found.high
@@ -87,8 +84,8 @@ def numbers(
         None,
         True,
         whole,
-        atoms=(0.0,) if zero else (),
-        scale=Scale.SYMLOG if skewed else Scale.LINEAR,
+        atoms=tuple(atoms),
+        scale=Scale.SYMLOG if found.skewed else Scale.LINEAR,
         multiple_of=unit,
         unreadable="missing",
         format=Notation(kind.notation),
@@ -148,48 +145,76 @@ def categories(
     return Column(reading, missing, released, ("", *plain, OTHER).index(usual))
 
 
-def trimmed(attribute: Attribute, first: int, stop: int) -> tuple[Attribute, NDArray[np.int64]]:
+def trimmed(
+    attribute: Attribute, first: int, stop: int, atoms: Sequence[float]
+) -> tuple[Attribute, NDArray[np.int64]]:
     """Numbers or dates without the outer bins, whose records count in the nearest bin.
 
     Args:
-        attribute: with chosen bins, missing values and no atoms of its own.
-        first: the first bin that is kept.
+        attribute: with chosen bins and a missing value.
+        first: the first code that is kept; atoms are kept anyway.
         stop: the one after the last.
+        atoms: values that keep codes of their own.
 
     Returns:
         The attribute, and the code in it of each code.
     """
     if isinstance(attribute, DateAttribute):
-        units, codes = trimmed(attribute.units, first, stop)
+        units, codes = trimmed(attribute.units, first, stop, atoms)
         assert isinstance(units, NumericAttribute)
         return replace(attribute, units=units), codes
     assert isinstance(attribute, NumericAttribute)
     cells = attribute.cells
-    codes = np.append(np.clip(np.arange(len(cells)), first, stop - 1) - first, stop - first)
     if (first, stop) == (0, len(cells)):
-        return attribute, codes
-    starts, beyond = cells[first:stop, 0].tolist(), float(cells[stop - 1, 1])
+        return attribute, np.arange(attribute.size)
+    single = np.isin(cells[:, 0], atoms)
+    kept = [k for k in range(first, stop) if not single[k]] or [first]
+    # The cell after an atom begins at the next float.
+    starts = [float(cells[k - 1, 0] if k and single[k - 1] else cells[k, 0]) for k in kept]
+    beyond = float(cells[kept[-1], 1])
     last = beyond if attribute.unit is None else _multiple(beyond - attribute.unit, attribute.unit)
+    known = tuple(atoms)
     if len(starts) == 1 and last <= starts[0]:
         last = starts[0] if attribute.integer else beyond
-        return replace(attribute, minimum=starts[0], maximum=last, bins=1, edges=(), atoms=()), codes
-    # A last bin of one number has no edges of its own.
-    single = last <= starts[-1]
-    edges = tuple(starts) if single else (*starts, last)
-    kept = replace(
+        edges: tuple[float, ...] = ()
+    elif last <= starts[-1]:
+        # A last bin of one number has no edges of its own.
+        edges, last = tuple(starts), starts[-1]
+        known = tuple(sorted({*known, last}))
+    else:
+        edges = (*starts, last)
+    fewer = replace(
         attribute,
-        minimum=edges[0],
-        maximum=edges[-1],
-        bins=len(edges) - 1,
-        edges=edges,
-        atoms=(edges[-1],) if single else (),
+        minimum=starts[0],
+        maximum=last,
+        bins=max(1, len(edges) - 1),
+        edges=edges if len(edges) > 2 else (),
+        atoms=known,
     )
-    return kept, codes
+    within = np.where(single, cells[:, 0], np.clip(cells[:, 0], fewer.minimum, fewer.maximum))
+    codes = np.searchsorted(fewer.cells[:, 0], within, side="right") - 1
+    return fewer, np.append(codes, len(fewer.cells)).astype(np.int64)
 
 
 def _multiple(number: float, unit: float) -> float:
     """The multiple of a unit next to a number."""
     return float(Lattice(unit).snapped(np.array([number]))[0])
+
+
+def listed_numbers(name: str, found: Sequence[float], counts: NDArray[np.float64], missing: bool) -> Column:
+    """A column of few numbers.
+
+    Args:
+        name: of the column.
+        found: the numbers, each once.
+        counts: noisy number of rows of each, shape (found,).
+        missing: whether a value can be missing.
+    """
+    listed = tuple(sorted(found))
+    released = CategoricalAttribute(name, ("", *listed) if missing else listed)
+    reading = CategoricalAttribute(name, ("", *listed, OTHER), other=OTHER, missing=_BLANKS)
+    usual = found[int(np.argmax(counts))]
+    return Column(reading, missing, released, 1 + listed.index(usual))
 
 
 def _codes_of_categories(read: CategoricalAttribute, released: Attribute, usual: int) -> NDArray[np.int64]:
@@ -201,8 +226,8 @@ def _codes_of_categories(read: CategoricalAttribute, released: Attribute, usual:
             known[""] = 2
     else:
         assert isinstance(released, CategoricalAttribute)
-        known = {str(text): code for code, text in enumerate(released.categories)}
-    texts = [str(text) for text in read.categories]
+        known = {text_of(category): code for code, category in enumerate(released.categories)}
+    texts = list(map(text_of, read.categories))
     instead = known[texts[usual]]
     return np.array([known.get(text, instead) for text in texts], dtype=np.int64)
 
@@ -232,6 +257,3 @@ def _plain(attribute: Attribute, missing: bool) -> Attribute:
                 multiple_of=None if one else attribute.multiple_of,
             )
     raise ValueError("expected numbers or dates")
-
-
-__all__ = ["OTHER", "Column", "Dropped", "Identifier", "Unmodelled", "categories", "numbers", "times"]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ...common.crypto.randomness import RandomStream
 from ...common.data.coding import Coding, merged_codes, numbers_of
 from ...common.data.domain import Domain
+from ...common.data.numeric import NumericAttribute
 from ...common.data.table import Table, code_dtype
 from ...common.data.texts import MOST_LABELS, has_open_categories
 from ...common.data.workload import Workload
@@ -162,7 +163,7 @@ def begun_without(
     learned = learn(cells, counts, rows.records, whole * share, delta)
     table = read(learned.reading)
     left = whole * (counting + share) - float(counts.accountant.spent)
-    found = _Choice.of(counts, table, rows, left, whole * (1 - counting - share), 0.0, trimmed=True)
+    found = _Choice.of(counts, table, rows, left, whole * (1 - counting - share), 0.0, trim=True)
     released, before = found.finished(learned, found.coding.table(table))
     texts = any(charge.labels for charge in counts.accountant.charges)
     order = ordered(released.domain)
@@ -205,7 +206,7 @@ class _Choice:
         rho: float,
         left: float,
         delta: float,
-        trimmed: bool = False,
+        trim: bool = False,
     ) -> _Choice:
         """Chooses from noisy counts.
 
@@ -216,7 +217,7 @@ class _Choice:
             rho: what the choice may cost.
             left: what the release has, zCDP.
             delta: with which texts of single rows may be chosen.
-            trimmed: whether bounds may be too wide.
+            trim: whether bounds may be too wide.
         """
         domain = table.domain
         if not domain.open:
@@ -225,13 +226,16 @@ class _Choice:
         texts = [name for name in domain.open if name not in numbers]
         each = rho / len(domain.open)
         labels = {name: _labels(counts, table, name, each, delta / len(texts)) for name in texts}
-        ladders = counts.ladders("bins", {name: partial(_cells, table, name) for name in numbers}, each)
+        asked = {name: (domain[name].size, partial(_cells, table, name)) for name in numbers}
+        ladders = counts.ladders("bins", asked, each)
         free = {name: NoisyCounts.of(ladder) for name, ladder in ladders.items()}
         rows = rows.beside(list(free.values()))
         within = {
-            name: held(free[name], len(numbers_of(domain[name]).cells))
+            name: held(
+                _without_atoms(free[name], numbers_of(domain[name])), len(numbers_of(domain[name]).cells)
+            )
             for name in numbers
-            if trimmed and not numbers_of(domain[name]).atoms
+            if trim
         }
         measured = [one for name in numbers for one in ladders[name]]
         edges = {
@@ -257,7 +261,8 @@ class _Choice:
                 held_, noise = float(one.values[-1]), float(one.sigmas[-1])
                 missing = held_ > (LIKELY if column.missing else PRESENT) * noise
                 if name in self.within:
-                    attribute, codes = trimmed(attribute, *self.within[name])
+                    atoms = numbers_of(learned.columns[name].reading).atoms
+                    attribute, codes = trimmed(attribute, *self.within[name], atoms)
                     one = _trimmed(one, codes)
                 if not missing:
                     one = replace(one, values=one.values[:-1], sigmas=one.sigmas[:-1])
@@ -268,6 +273,15 @@ class _Choice:
             attributes.append(released)
             columns.append(codes[table.column(name)].astype(code_dtype(released.size)))
         return Table(Domain(tuple(attributes), learned.unmodelled), tuple(columns)), tuple(kept)
+
+
+def _without_atoms(counts: NoisyCounts, attribute: NumericAttribute) -> NoisyCounts:
+    """Counts of the bins of an attribute, with nothing in its atoms."""
+    if not attribute.atoms:
+        return counts
+    each = np.diff(counts.sums)
+    each[np.flatnonzero(np.isin(attribute.cells[:, 0], attribute.atoms))] = 0.0
+    return replace(counts, sums=np.concatenate([[0.0], np.cumsum(each)]))
 
 
 def _trimmed(one: Measurement, codes: NDArray[np.int64]) -> Measurement:

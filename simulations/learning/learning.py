@@ -74,9 +74,10 @@ def learn(cells: Cells, counts: PrivateCounts, records: float, zcdp_rho: float, 
     for name, kind in kinds.items():
         if isinstance(kind, Words):
             found[name] = learned_words(votes[name], forms[name], name, records)
-    found |= learned_numbers(asking, numbers, votes)
+    each = delta / max(1, len(texts) + len(numbers))
+    found |= learned_numbers(asking, numbers, votes, each)
     found |= learned_times(asking, times, votes)
-    found |= learned_texts(asking, texts, votes, forms, delta / max(1, len(texts)))
+    found |= learned_texts(asking, texts, votes, forms, each)
     lost = tuple(name for name in names if found[name] is None)
     return Learned(
         {name: one for name in names if isinstance(one := found[name], Column)},

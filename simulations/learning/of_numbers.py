@@ -10,22 +10,26 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.data.numeric import MOST_SINGLE
 from ...common.data.unmodelled import Identifier
 from .asking import PRESENT, Asking
-from .columns import Column, numbers
+from .columns import Column, listed_numbers, numbers
 from .kinds import Numbers, Vote
 from .private_counts import Noisy
 from .ranges import Range, Ruler
 
-ROUNDING, MAGNITUDES, CLOSER, DIFFERENT = 0.08, 0.25, 0.12, 0.02
-"""Shares of a column for its rounding, a grid over all magnitudes, one around the records, and the number of
-different values."""
+ROUNDING, MAGNITUDES, CLOSER, DIFFERENT, MASSES = 0.08, 0.25, 0.12, 0.02, 0.15
+"""Shares of a column for its rounding, a grid over all magnitudes, one around the records, the number of
+different values, and values with a mass of their own."""
 
 _DIVISORS = (1000, 500, 250, 100, 50, 25, 20, 10, 5, 2, 1)
 """Whole numbers of units are counted by the first of these that divides them; zero by none."""
 
-_MASS = 0.03
-"""Zero is a value of its own if so large a share of the rows has it."""
+_ATOMS = 32
+"""At most so many values have a mass of their own."""
+
+_NOTHING = 0.01
+"""Values beside those with a mass are taken to be none if they are less than this share of the rows."""
 
 _DENSE = 4.0
 """Different whole numbers name the rows if they lie in a range of so many numbers for each row."""
@@ -37,7 +41,7 @@ _NAMED = re.compile(r"(^|[_ .-])(id|uuid|key|nr|no)$|Id$|ID$")
 
 
 def learned_numbers(
-    asking: Asking, kinds: Mapping[str, Numbers], votes: Mapping[str, Vote]
+    asking: Asking, kinds: Mapping[str, Numbers], votes: Mapping[str, Vote], delta: float
 ) -> dict[str, Column | Identifier | None]:
     """The columns of numbers.
 
@@ -45,6 +49,7 @@ def learned_numbers(
         asking: the means.
         kinds: name -> how its numbers are written.
         votes: what cells voted for.
+        delta: with which a value of one row of a column may be found.
 
     Returns:
         For each column how it is released; None if too few records were seen anywhere.
@@ -63,11 +68,33 @@ def learned_numbers(
         elif not found[name].certain:
             columns[name] = None
         else:
-            zero = rounding[name].values[-2] > max(_MASS * asking.records, 4 * rounding[name].sigma)
-            own = bool(zero) and (units[name] is None or found[name].skewed)
-            read = numbers(name, kind, units[name], found[name], own, found[name].skewed)
-            columns[name] = Column(read, votes[name].missing > 0)
+            masses = _masses(asking, name, values[name], units[name], found[name], delta)
+            rest = votes[name].filled - sum(masses.values())
+            missing = votes[name].missing > 0
+            if masses and rest < max(_NOTHING * asking.records, PRESENT * votes[name].deviation):
+                counts = np.array(list(masses.values()))
+                columns[name] = listed_numbers(name, list(masses), counts, missing)
+            else:
+                columns[name] = Column(numbers(name, kind, units[name], found[name], sorted(masses)), missing)
     return columns
+
+
+def _masses(
+    asking: Asking,
+    name: str,
+    values: partial[NDArray[np.float64]],
+    unit: float | None,
+    found: Range,
+    delta: float,
+) -> dict[float, float]:
+    """The numbers that many rows have in common, where not every number has a bin of its own, and their rows."""
+    if unit is not None and (found.high - found.low) / unit < MOST_SINGLE and not found.skewed:
+        return {}
+    known = values()
+    numbers, rows = np.unique(known[~np.isnan(known)], return_counts=True)
+    places, noisy = asking.counts.frequent("masses", name, lambda: rows, MASSES * asking.share, delta)
+    kept = np.argsort(-noisy.values, kind="stable")[:_ATOMS]
+    return {float(numbers[places[place]]): float(noisy.values[place]) for place in kept}
 
 
 def _divided(values: partial[NDArray[np.float64]], kind: Numbers) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.moments import Granularity, Moments
-from .asking import PRESENT, Asking
+from .asking import Asking
 from .columns import Column, times
 from .kinds import Times, Vote
 from .private_counts import Noisy
@@ -24,6 +24,9 @@ _GRANULARITIES = (
     *(Granularity.DAY, Granularity.HOUR, Granularity.MINUTE, Granularity.SECOND, Granularity.MILLISECOND),
     Granularity.MICROSECOND,
 )
+_SEEN = 4.0
+"""A unit is seen if its times exceed so many deviations of their noise."""
+
 _FIRST, _LAST = "1700-01-01", "2300-01-01"
 """Dates are looked for between these; others count at the nearest."""
 
@@ -100,7 +103,7 @@ def _granularity(kind: Times, finest: Noisy | None) -> Granularity:
     """The coarsest unit of which all seen times are whole numbers, and that the format can write."""
     if finest is None:
         return Granularity.MONTH if "%d" not in kind.format else Granularity.DAY
-    seen = np.flatnonzero(finest.values[:-1] > PRESENT * finest.sigma)
+    seen = np.flatnonzero(finest.values[:-1] > _SEEN * finest.sigma)
     return _GRANULARITIES[int(seen[-1]) if len(seen) else 0]
 
 

@@ -25,6 +25,9 @@ Count = Callable[[], NDArray[np.int64]]
 
 _GRAIN = 2**80
 
+_FEW = 32
+"""So few cells are counted at one resolution."""
+
 
 @dataclass(frozen=True, eq=False)
 class Noisy:
@@ -89,24 +92,28 @@ class PrivateCounts:
         sigma = self._charged(step, [(name,) for name in asked], rho)
         return {name: Noisy(self._noised(count(), sigma), sigma) for name, count in asked.items()}
 
-    def ladders(self, step: str, asked: Mapping[str, Count], rho: float) -> dict[str, list[Measurement]]:
+    def ladders(
+        self, step: str, asked: Mapping[str, tuple[int, Count]], rho: float
+    ) -> dict[str, list[Measurement]]:
         """Noisy histograms of each column at several resolutions, of neighbouring cells; see `Bins`.
+
+        Few cells are counted at one resolution, with less noise.
 
         Args:
             step: what they are for, in the certificate.
-            asked: for each column, what counts the rows of each of its cells.
+            asked: for each column its number of cells, and what counts the rows of each.
             rho: cost of all resolutions of a column together, zCDP.
         """
-        sigma = self._charged(step, [(name,) for name in asked for _ in range(LEVELS)], rho / LEVELS)
+        levels = {name: 1 if cells <= _FEW else LEVELS for name, (cells, _) in asked.items()}
+        sigmas = {name: self._charged(step, [(name,)] * n, rho / n) for name, n in levels.items()}
         found: dict[str, list[Measurement]] = {}
-        for name, count in asked.items():
-            cells = count()
+        for name, (_, count) in asked.items():
+            counts, sigma, each = count(), sigmas[name], rho / levels[name]
             found[name] = []
-            for level in range(LEVELS):
-                boxes = boxes_of(len(cells), level)
-                sums = box_sums(cells, (len(cells),), boxes) if boxes else cells
-                noisy = self._noised(sums, sigma)
-                found[name].append(Measurement((name,), noisy, sigma, rho / LEVELS, boxes=boxes))
+            for level in range(levels[name]):
+                boxes = boxes_of(len(counts), level)
+                sums = box_sums(counts, (len(counts),), boxes) if boxes else counts
+                found[name].append(Measurement((name,), self._noised(sums, sigma), sigma, each, boxes=boxes))
         return found
 
     def frequent(
