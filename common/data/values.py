@@ -21,6 +21,9 @@ RawColumn: TypeAlias = "NDArray[Any] | Sequence[Any]"
 LARGEST_WHOLE = 2**53
 """Every whole number up to this is exact as a float64."""
 
+_LONGEST_WHOLE = 2000
+"""Bits up to which a whole number is written in decimals: Python may refuse to write longer ones so."""
+
 _PATTERN = re.compile(r"(?![=+\-@\t\r\n])[^{}]*\{(:?,)?\}[^{}]*")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?")
 _DECIMAL_COMMA = re.compile(r"([0-9]+|[0-9]{1,3}(\.[0-9]{3})+)(,[0-9]*)?([eE][-+]?[0-9]+)?")
@@ -195,6 +198,8 @@ def text_of(value: object) -> str:
         value = float(str(value))
     if isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST_WHOLE:
         value = int(value)
+    if isinstance(value, int) and value.bit_length() > _LONGEST_WHOLE:
+        return hex(value)
     return str(value)
 
 

@@ -26,6 +26,9 @@ _TRUNCATED = 1e-9
 _FLOAT_ERROR, _FLOAT_ERROR_EACH = 1e-13, 1e-17
 """Bounds on the error of delta by convolutions in 64-bit floats: once, and for each variable (measured)."""
 
+_LEAST_SIGMA = 0.1
+"""Under less noise for a record, the tails that dp-accounting computes do not overlap."""
+
 _LABELS = "labels"
 """Kind of the noise on labels, which one party draws alone: nobody sees more of it than was charged."""
 
@@ -66,8 +69,8 @@ def checked_epsilon(
         rows_per_person: number of records in which neighbouring tables differ.
 
     Returns:
-        None if a charge is not Gaussian, if nothing was charged, or if 64-bit floats are too coarse for so
-        small a delta (below 4e-13 for a few variables).
+        None if a charge is not Gaussian, if nothing was charged, if 64-bit floats are too coarse for so
+        small a delta (below 4e-13 for a few variables), or if there is next to no noise.
     """
     if not accountant.charges or not all(charge.sigmas for charge in accountant.charges):
         return None
@@ -85,6 +88,9 @@ def checked_epsilon(
     most = max(sum(count for _, count in variables) for variables in noise) * adjacency.squared_sensitivity
     float_error = _FLOAT_ERROR + _FLOAT_ERROR_EACH * most
     if float_error > delta / 4:
+        return None
+    alone = {sigma for variables in noise for (sigma, kind), _ in variables if kind in (True, ())}
+    if any(sigma * noise_factor < _LEAST_SIGMA * rows_per_person for sigma in alone):
         return None
     labels = sum((charge.zcdp_rho for charge in accountant.charges if charge.labels), Fraction(0))
     mu = math.sqrt(2 * (labels + (accountant.spent - labels) / Fraction(noise_factor) ** 2))

@@ -126,15 +126,21 @@ def _times(attribute: Attribute, column: pd.Series) -> NDArray[Any]:
         column = column.astype("datetime64[us]" if zone is None else f"datetime64[us, {zone}]")
     times: NDArray[Any]
     if not isinstance(attribute, TimeAttribute):
+        column = _writable(column)
         times = column.astype(str).where(column.notna(), None).to_numpy(dtype=object)
     elif column.dt.tz is None:
         times = column.to_numpy(dtype="datetime64[us]")
     elif not attribute.moments.timezone:
-        times = column.to_numpy(dtype=object)
+        times = _writable(column).to_numpy(dtype=object)
     else:
         local = column.dt.tz_convert(attribute.moments.timezone).dt.tz_localize(None)
         times = local.to_numpy(dtype="datetime64[us]")
     return times
+
+
+def _writable(column: pd.Series) -> pd.Series:
+    """Times, without those of years that Python cannot write."""
+    return column.where(column.dt.year.between(1, 9999))
 
 
 def _value_of(attribute: Attribute, cells: NDArray[Any]) -> NDArray[Any]:

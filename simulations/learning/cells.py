@@ -66,7 +66,7 @@ class Cells:
             if kind == ZONED:
                 cell, zones[name] = in_utc(cell), timezones.get(name, "UTC")
             elif kind.startswith("TIMESTAMP"):
-                cell = f"{cell}::TIMESTAMP"
+                cell = f"try_cast({cell} AS TIMESTAMP)"
             if kind.startswith(("DATE", "TIMESTAMP")):
                 timed.add(name)
             texts[name] = f"nullif(trim({cell}::VARCHAR), '')"

@@ -16,8 +16,7 @@ from ...common.data.lattice import Lattice
 from ...common.data.moments import Granularity, Moments
 from ...common.data.numeric import NumericAttribute
 from ...common.data.scale import Scale
-from ...common.data.unmodelled import Dropped, Identifier, Unmodelled
-from ...common.data.values import Notation, text_of
+from ...common.data.values import LARGEST_WHOLE, Notation, text_of
 from ...party.sources.inference import NOT_AVAILABLE
 from ...party.sources.texts import TRUE_FALSE, natural
 from .kinds import Numbers, Times
@@ -69,12 +68,14 @@ def numbers(name: str, kind: Numbers, unit: float | None, found: Range, atoms: S
     Args:
         name: of the column.
         kind: how its numbers are written.
-        unit: they are multiples of it; None for any.
+        unit: they are multiples of it, as far as floats can tell; None for any.
         found: where they are.
         atoms: values with a mass of their own, increasing.
     """
-    whole = unit is not None and float(unit).is_integer()
     low, high = found.low, found.high
+    if unit is not None and max(abs(low), abs(high)) > LARGEST_WHOLE * unit:
+        unit = None
+    whole = unit is not None and float(unit).is_integer()
     if low >= high and not whole:
         high = low + (unit or max(abs(low), 1.0) * 2.0**-20)
     return NumericAttribute(
@@ -247,13 +248,17 @@ def _plain(attribute: Attribute, missing: bool) -> Attribute:
     """A released column of numbers or dates."""
     match attribute:
         case DateAttribute():
-            return replace(attribute, units=_plain(attribute.units, missing))
+            return replace(attribute, units=_plain_numbers(attribute.units, missing))
         case NumericAttribute():
-            one = attribute.multiple_of == 1 and attribute.integer
-            return replace(
-                attribute,
-                nullable=missing,
-                unreadable="missing" if missing else "error",
-                multiple_of=None if one else attribute.multiple_of,
-            )
+            return _plain_numbers(attribute, missing)
     raise ValueError("expected numbers or dates")
+
+
+def _plain_numbers(attribute: NumericAttribute, missing: bool) -> NumericAttribute:
+    one = attribute.multiple_of == 1 and attribute.integer
+    return replace(
+        attribute,
+        nullable=missing,
+        unreadable="missing" if missing else "error",
+        multiple_of=None if one else attribute.multiple_of,
+    )

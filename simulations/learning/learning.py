@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
 from ...common.data.domain import Domain
 from ...common.data.unmodelled import Dropped, Identifier, Unmodelled
-from ...common.errors import DataError
 from .asking import Asking
 from .cells import Cells
-from .columns import Column
+from .columns import Column, categories
 from .kinds import Numbers, Texts, Times, Words, counted
 from .of_numbers import learned_numbers
 from .of_texts import learned_texts, learned_words
@@ -39,13 +40,7 @@ class Learned:
 
     @property
     def reading(self) -> Domain:
-        """The domain as which the table is read.
-
-        Raises:
-            DataError: no column can be released.
-        """
-        if not self.columns:
-            raise DataError("none of the columns can be released; give a domain that describes them")
+        """The domain as which the table is read."""
         return Domain(tuple(column.reading for column in self.columns.values()), self.unmodelled)
 
 
@@ -79,6 +74,10 @@ def learn(cells: Cells, counts: PrivateCounts, records: float, zcdp_rho: float, 
     found |= learned_times(asking, times, votes)
     found |= learned_texts(asking, texts, votes, forms, each)
     lost = tuple(name for name in names if found[name] is None)
+    if not any(isinstance(one, Column) for one in found.values()):
+        # What was spent ends in a release, though one of nothing but the number of rows.
+        nothing = np.zeros(0)
+        return Learned({name: categories(name, (), nothing, False, True) for name in names}, (), names)
     return Learned(
         {name: one for name in names if isinstance(one := found[name], Column)},
         (

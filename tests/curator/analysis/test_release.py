@@ -35,7 +35,9 @@ def release():
     domain = dpmosaic.Domain.from_json(DOMAIN)
     codes = {name: RNG.integers(0, domain[name].size, ROWS) for name in domain}
     real = dpmosaic.decode(dpmosaic.Table.from_codes(domain, codes), seed=1)
-    return dpmosaic.synthesize(real, domain=domain, mechanism="mst", epsilon=50.0, seed=1)
+    return dpmosaic.synthesize(
+        real, domain=domain, adjacency="zero-out", mechanism="mst", epsilon=50.0, seed=1
+    )
 
 
 FORMATS = {
