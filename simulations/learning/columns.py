@@ -90,7 +90,6 @@ def numbers(name: str, kind: Numbers, unit: float | None, found: Range, atoms: S
         multiple_of=unit,
         unreadable="missing",
         format=Notation(kind.notation),
-        missing=_BLANKS,
     )
 
 
@@ -110,9 +109,7 @@ def times(
     timezone = timezone or ("UTC" if kind.format.endswith("%z") else "")
     iso = declared or kind.format in ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S") or kind.format.endswith("%z")
     moments = Moments(kind.timed, granularity, "" if iso else kind.format, timezone)
-    units = NumericAttribute(
-        name, found.low, found.high, None, True, True, unreadable="missing", missing=_BLANKS
-    )
+    units = NumericAttribute(name, found.low, found.high, None, True, True, unreadable="missing")
     return DateAttribute(name, units, moments)
 
 

@@ -100,16 +100,17 @@ def _masses(
 def _divided(values: partial[NDArray[np.float64]], kind: Numbers) -> NDArray[np.int64]:
     """The numbers of a column by their rounding: shape (divisors + 2,), then zeros, and what is no number."""
     found = values()
-    known = found[~np.isnan(found)]
-    scaled = known * 10.0 ** (kind.decimals or 0)
-    whole = np.rint(scaled)
-    places = np.full(len(known), len(_DIVISORS) - 1)
-    exact = np.abs(whole) < 2.0**53
-    for place in reversed(range(len(_DIVISORS) - 1)):
-        places[exact & (np.mod(whole, _DIVISORS[place]) == 0)] = place
-    places[known == 0] = len(_DIVISORS)
-    counts = np.bincount(places, minlength=len(_DIVISORS) + 2)
-    counts[-1] = len(found) - len(known)
+    numbers, rows = np.unique(found[~np.isnan(found)], return_counts=True)
+    whole = np.rint(numbers * 10.0 ** (kind.decimals or 0))
+    places = np.full(len(numbers), len(_DIVISORS) - 1)
+    left = np.flatnonzero(np.abs(whole) < 2.0**53)
+    for place, divisor in enumerate(_DIVISORS[:-1]):
+        divided = np.mod(whole[left], divisor) == 0
+        places[left[divided]] = place
+        left = left[~divided]
+    places[numbers == 0] = len(_DIVISORS)
+    counts = np.bincount(places, rows, len(_DIVISORS) + 2).astype(np.int64)
+    counts[-1] = len(found) - rows.sum()
     return counts
 
 
