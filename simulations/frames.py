@@ -111,7 +111,7 @@ def types_of_frame(rows: pd.DataFrame) -> dict[str, ColumnType]:
         DataError: a name is no text or stands twice, or a column has a type that no release holds.
     """
     names = list(rows.columns)
-    if not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
+    if not all(isinstance(name, str) and name.strip() for name in names) or len(set(names)) < len(names):
         raise DataError("expected columns with different texts as names, got others; rename the columns")
     return {name: _type_of(name, kind) for name, kind in zip(names, rows.dtypes, strict=True)}
 
