@@ -36,9 +36,8 @@ if TYPE_CHECKING:
     from .simulations.frame_evaluation import evaluate
     from .simulations.frames import decode, encode, infer_domain
     from .simulations.partition import Grid
-    from .simulations.schemas import DomainWarning
     from .simulations.simulate import Simulation, simulate
-    from .simulations.synthesize import Synthesizer, synthesize
+    from .simulations.synthesize import DomainWarning, Synthesizer, synthesize
     from .simulations.time_limit import TimeLimitWarning
 
 __all__ = [
@@ -96,7 +95,7 @@ _HOMES = {
     "DPSelect": "curator.mechanisms.dp_select.dp_select",
     "DataError": "common.errors",
     "Domain": "common.data.domain",
-    "DomainWarning": "simulations.schemas",
+    "DomainWarning": "simulations.synthesize",
     "Estimates": "curator.analysis.estimators.estimates",
     "Evaluation": "simulations.evaluation.evaluation",
     "Grid": "simulations.partition",

@@ -23,16 +23,12 @@ from ..curator.releasing.raw_frames import encoded, raw
 from ..party.sources import inference
 from ..party.sources.inference import Draft
 from ..party.sources.source import CONFIG, FileSource, Queried
-from .file_types import types_of_file
-from .schemas import ColumnType, Flag, Listed, Number, Text, Time, domain_of_types
 
 Source: TypeAlias = pd.DataFrame | str | Path
 """A table with values: a data frame, or the path of a CSV or Parquet file."""
 
 DomainLike = Domain | Mapping[str, Any] | str | Path
 """A domain, the content of a domain file, or its path."""
-
-_OF_BYTES = {"int8": (-128, 127), "uint8": (0, 255)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,15 +39,11 @@ class Loaded:
         table: the rows.
         columns: columns of the synthetic table, in order.
         types: name -> type of the column in a data frame; empty for a file.
-        by_types: whether only types say what the columns hold.
-        listed: columns whose type lists their categories.
     """
 
     table: Table
     columns: tuple[str, ...]
     types: Mapping[str, Any]
-    by_types: bool
-    listed: tuple[str, ...] = ()
 
 
 def read_domain(domain: DomainLike) -> Domain:
@@ -68,34 +60,22 @@ def read_domain(domain: DomainLike) -> Domain:
     return Domain.load(domain)
 
 
-def load(data: Source, domain: DomainLike | None) -> Loaded:
+def load(data: Source, domain: DomainLike) -> Loaded:
     """A data frame or file, encoded.
 
     Args:
         data: the rows.
-        domain: of the columns; None to derive it from their names and types alone.
+        domain: of the columns.
 
     Raises:
-        DataError: the table does not fit the domain, or has a column of a type that no release holds.
+        DataError: the table does not fit the domain.
     """
-    if isinstance(data, pd.DataFrame):
-        return _of_frame(data, domain)
-    source = FileSource(Path(data))
-    known = domain_of_types(types_of_file(source)) if domain is None else read_domain(domain)
-    return Loaded(source.read(known), written(known, source.columns()), {}, domain is None)
-
-
-def _of_frame(rows: pd.DataFrame, domain: DomainLike | None) -> Loaded:
-    types = types_of_frame(rows) if domain is None else {}
-    known = domain_of_types(types) if domain is None else read_domain(domain)
-    table = encoded(known, rows)
-    return Loaded(
-        table,
-        written(known, tuple(rows.columns)),
-        {name: rows[name].dtype for name in known.columns if name in rows.columns},
-        domain is None,
-        tuple(name for name, kind in types.items() if isinstance(kind, Listed)),
-    )
+    known = read_domain(domain)
+    if not isinstance(data, pd.DataFrame):
+        source = FileSource(Path(data))
+        return Loaded(source.read(known), written(known, source.columns()), {})
+    types = {name: data[name].dtype for name in known.columns if name in data.columns}
+    return Loaded(encoded(known, data), written(known, tuple(data.columns)), types)
 
 
 def written(domain: Domain, held: tuple[str, ...]) -> tuple[str, ...]:
@@ -104,51 +84,21 @@ def written(domain: Domain, held: tuple[str, ...]) -> tuple[str, ...]:
     return (*new, *(name for name in held if name in domain.columns))
 
 
-def types_of_frame(rows: pd.DataFrame) -> dict[str, ColumnType]:
-    """The type of each column of a data frame, from `DataFrame.dtypes`; no value is read.
+def _checked_names(rows: pd.DataFrame) -> tuple[str, ...]:
+    """The names of a data frame's columns.
 
     Raises:
-        DataError: a name is no text or stands twice, or a column has a type that no release holds.
+        DataError: a name is no text or stands twice.
     """
     names = list(rows.columns)
     if not all(isinstance(name, str) and name.strip() for name in names) or len(set(names)) < len(names):
         raise DataError("expected columns with different texts as names, got others; rename the columns")
-    return {name: _type_of(name, kind) for name, kind in zip(names, rows.dtypes, strict=True)}
-
-
-def _type_of(name: str, kind: Any) -> ColumnType:
-    types = pd.api.types
-    extension = not hasattr(kind, "isbuiltin")
-    if isinstance(kind, pd.CategoricalDtype):
-        return Listed(tuple(kind.categories.tolist()), bool(kind.ordered))
-    if isinstance(kind, pd.ArrowDtype):
-        if pa.types.is_date(kind.pyarrow_dtype):
-            return Time(False)
-        if pa.types.is_dictionary(kind.pyarrow_dtype):
-            return Text()
-    if types.is_bool_dtype(kind):
-        return Flag(extension)
-    if types.is_integer_dtype(kind):
-        return Number(True, extension, _OF_BYTES.get(str(kind).lower()))
-    if types.is_float_dtype(kind) or _is_decimal(kind):
-        return Number(False, True)
-    if types.is_datetime64_any_dtype(kind):
-        return Time(True, _zone(kind))
-    if types.is_string_dtype(kind) or types.is_object_dtype(kind):
-        return Text()
-    raise DataError(
-        f"column {name!r}: expected booleans, numbers, text, dates or timestamps, got the type {kind}; "
-        "convert or drop it"
-    )
-
-
-def _is_decimal(kind: Any) -> bool:
-    return isinstance(kind, pd.ArrowDtype) and pa.types.is_decimal(kind.pyarrow_dtype)
+    return tuple(names)
 
 
 def _zone(kind: Any) -> str:
     """The IANA name of the time zone of timestamps; that of UTC for a fixed distance from it."""
-    zone = kind.pyarrow_dtype.tz if isinstance(kind, pd.ArrowDtype) else getattr(kind, "tz", None)
+    zone = getattr(kind.pyarrow_dtype if isinstance(kind, pd.ArrowDtype) else kind, "tz", None)
     if zone is None:
         return ""
     named = str(zone)
@@ -179,9 +129,9 @@ def raw_table(data: Source) -> RawTable:
     if not isinstance(data, pd.DataFrame):
         source = FileSource(Path(data))
         return RawTable(source, {}, source.read)
-    rows, kinds = _FrameRows(data), types_of_frame(data)
-    zones = {name: kind.timezone for name, kind in kinds.items() if isinstance(kind, Time) and kind.timezone}
-    return RawTable(rows, zones, lambda domain: encoded(domain, data))
+    zones = {name: _zone(data[name].dtype) for name in _checked_names(data)}
+    zones = {name: zone for name, zone in zones.items() if zone}
+    return RawTable(_FrameRows(data), zones, lambda domain: encoded(domain, data))
 
 
 def encode(rows: pd.DataFrame, domain: DomainLike) -> Table:
@@ -235,7 +185,7 @@ class _FrameRows:
 
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
-        return tuple(types_of_frame(self.rows))
+        return _checked_names(self.rows)
 
     def cells(self, domain: Domain) -> Iterator[NDArray[Any]]:
         """The columns of the domain, as they are before encoding."""
@@ -254,7 +204,7 @@ class _FrameRows:
 
 
 def _arrow(column: pd.Series) -> pa.Array | pa.ChunkedArray:
-    """A column as DuckDB reads it, of a type that follows from its type alone: objects and categories as text."""
+    """A column as DuckDB reads it; its type follows from its type alone: objects and categories are text."""
     kind = column.dtype
     if isinstance(kind, pd.ArrowDtype):
         return column.array.__arrow_array__()
@@ -263,7 +213,7 @@ def _arrow(column: pd.Series) -> pa.Array | pa.ChunkedArray:
             pa.array(column.cat.codes, mask=column.isna().to_numpy()), _texts(kind.categories)
         )
         return texts.cast(pa.string())
-    if pd.api.types.is_string_dtype(kind) or kind == object:
+    if pd.api.types.is_string_dtype(kind) or pd.api.types.is_object_dtype(kind):
         return _texts(column)
     if kind == np.float16:
         column = column.astype(np.float32)

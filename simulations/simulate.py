@@ -85,8 +85,7 @@ def simulate(
         table: the real table: a `Table`, for example from `dpmosaic.read_table`, a data frame, or the path
             of a CSV or Parquet file.
         budget: privacy budget of the release.
-        domain: of a data frame or file: a `Domain`, the content of a domain file or its path; by default it
-            follows from the names and types of the columns, see `synthesize`.
+        domain: of a data frame or file: a `Domain`, the content of a domain file or its path.
         grid: partition of the table: "KxS", a file, or a Grid.
         protocol: a name, "masked", "trusted", "indicator", "theorem" or "indicator-mle", or a Protocol.
         mechanism: a name, or a configured mechanism such as `RandDPGen(alpha=0.2)`.
@@ -124,6 +123,11 @@ def simulate(
     """
     started = time.perf_counter()
     if not isinstance(table, Table):
+        if domain is None:
+            raise DataError(
+                "expected a domain: parties agree on one before a release; draft one with "
+                "dpmosaic.draft(data), review it, and give it as domain=..."
+            )
         table = load(table, domain).table
     elif domain is not None:
         raise DataError(

@@ -33,10 +33,10 @@ from ..curator.releasing.release import ReleaseOrder
 from .frames import DomainLike, Loaded, Source, load, raw_table, written
 from .learning.cells import Cells
 from .learning.first_step import begun_with, begun_without
+from .learning.remarks import remarks
 from .participants import Participants
 from .partition import Grid
 from .releasing import release_among
-from .schemas import DomainWarning
 from .time_limit import TimeLimitWarning, lateness, limited
 
 DEFAULT_DELTA = 1e-9
@@ -46,6 +46,11 @@ _ADVICE = (
     "no domain: the release learns what the columns hold, from a part of its budget. A reviewed domain of "
     "public bounds and categories gives less error; `dpmosaic domain infer` drafts one."
 )
+
+
+class DomainWarning(UserWarning):
+    """What a release without a domain could not know or keep; a reviewed domain gives less error."""
+
 
 RuleLike = Rule | Mapping[str, Any]
 """A rule, or its entry in a domain file."""
@@ -71,25 +76,30 @@ def synthesize(
 ) -> Release:
     """Releases a synthetic table with (epsilon, delta)-differential privacy; the table is in one place.
 
-    Without a domain, names and types of the columns say what they hold; these count as public, and no value
-    is read for it. A part of the budget then finds bounds and bins of numbers and dates, and the texts that
-    many rows have; other texts become "other". Dates and timestamps count as if they were from 1900 to 2099.
-    A pandas Categorical lists its categories, which count as public too: convert a column whose categories
-    were collected from private rows to text. The columns of a CSV file are of the narrowest types as which
-    all their cells can be read. A domain of public bounds and categories gives less error.
+    Without a domain, a first step learns from a part of the budget what the columns hold: numbers and their
+    rounding and range, dates in common formats, words, frequent texts, keys that name the rows. What too few
+    rows share becomes "other" or is left out, and a warning says so. Cells of another kind than their
+    column's count as missing. It refuses tables of too few rows for their columns, of which it would release
+    mostly noise. A domain of public bounds and categories gives less error.
+
+    Neighbouring tables differ in one row that is added or removed: the number of rows is private and released
+    with noise.
 
     Args:
         data: the real table: a data frame, or the path of a CSV or Parquet file.
         epsilon: privacy budget, with delta.
         delta: privacy budget, with epsilon.
-        domain: a `Domain`, the content of a domain file or its path; None to go by names and types.
+        domain: a `Domain`, the content of a domain file or its path; None to learn what the columns hold.
+        adjacency: which tables are neighbours: "add-remove"; or "zero-out" or "replace-one", in which the
+            number of rows is public.
+        anyway: without a domain, whether to release a table that has too few rows to learn its columns.
         mechanism: a name, or a configured mechanism such as `Mosaic()`.
         time_limit: seconds that the release may take on this machine, about; of the mechanism "mosaic". The
             machine's speed is measured once.
         rules: public statements that no synthetic row breaks, beside those of the domain.
         target: a column that others should predict well: the workload is what predicts it.
         workload: "1way", "2way", "3way", a file, or a Workload; by default all pairs.
-        rows: number of synthetic rows; by default as many as the table has, at most 10^7.
+        rows: number of synthetic rows; by default as many as the table has, with noise, at most 10^7.
         seed: makes the release reproducible and not for release; it is labelled so.
         progress: whether to show progress; by default in a terminal and in a notebook.
         checks: where the second opinion on epsilon is computed; by default in a thread.
@@ -102,7 +112,7 @@ def synthesize(
         BudgetError: a privacy parameter is out of range; nothing has been spent.
 
     Warns:
-        DomainWarning: no domain was given.
+        DomainWarning: no domain was given; what was left out, or lost among others.
         TimeLimitWarning: the release took more than 1.5 times the time limit.
     """
     started = time.perf_counter()
@@ -116,12 +126,13 @@ def synthesize(
         return ReleaseOrder(known, TRUSTED, neighbours, chosen, wanted, budget, rows=rows)
 
     first = stream.child("first")
+    types: Mapping[str, Any] = {}
     if domain is None:
         warnings.warn(_ADVICE, DomainWarning, stacklevel=2)
         raw = raw_table(data)
         with closing(Cells.of(raw.source, raw.timezones)) as cells:
             begun = begun_without(cells, raw.read, ordered, chosen.granted, neighbours, budget, anyway, first)
-            columns, types = written(begun.table.domain, cells.names), {}
+            columns = written(begun.table.domain, cells.names)
     else:
         loaded = _ruled(load(data, domain), rules)
         begun = begun_with(loaded.table, ordered(loaded.table.domain), first)
@@ -135,6 +146,9 @@ def synthesize(
         made = release_among(among, order, DEFAULT_SHARE, stream, seed is not None, report, target, checks)
     drawn = Drawn(made.released, columns, stream.child("values"), begun.certificate)
     release = Release.of(drawn, types)
+    if domain is None:
+        for remark in remarks(made.released.synthetic, begun.lost):
+            warnings.warn(remark, DomainWarning, stacklevel=2)
     late = lateness(time_limit, time.perf_counter() - started)
     if late is not None:
         warnings.warn(late, TimeLimitWarning, stacklevel=2)

@@ -31,8 +31,14 @@ def synthesize(
     delta: Annotated[float, typer.Option(help="Privacy budget, with epsilon.")] = 1e-9,
     domain: Annotated[
         Path | None,
-        typer.Option(help="Domain file; without one, columns are known by their names and types alone."),
+        typer.Option(help="Domain file; without one, a part of the budget learns what the columns hold."),
     ] = None,
+    adjacency: Annotated[
+        str, typer.Option(help="Which tables are neighbours: add-remove, zero-out or replace-one.")
+    ] = "add-remove",
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Without a domain: release a table of too few rows too.")
+    ] = False,
     mechanism: MechanismName = "mosaic",
     time_limit: TimeLimit = None,
     target: Annotated[
@@ -55,7 +61,7 @@ def synthesize(
     from ..curator.certificates.verify import BINS
     from ..curator.mechanisms.mosaic.rehearsal import compiling_beside
     from ..curator.releasing import outputs as files
-    from .schemas import DomainWarning
+    from .synthesize import DomainWarning
     from .synthesize import synthesize as run
     from .time_limit import TimeLimitWarning
 
@@ -74,6 +80,8 @@ def synthesize(
             epsilon,
             delta=delta,
             domain=domain,
+            adjacency=adjacency,
+            anyway=anyway,
             mechanism=mechanism,
             time_limit=time_limit,
             target=target,

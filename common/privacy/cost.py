@@ -65,7 +65,7 @@ class Adjacency(enum.Enum):
     REPLACE_ONE = "replace-one"
     """One record is replaced by any other."""
     ADD_REMOVE = "add-remove"
-    """One record is added or removed; the record count is not public, so only aligned parties allow it."""
+    """One record is added or removed; their number is released with noise, or hidden by an alignment."""
 
     @property
     def squared_sensitivity(self) -> int:

@@ -148,10 +148,12 @@ def totals(evidence: Evidence, support: Support, values: Array, inside: Array | 
     rest = centred - explained
     within = 0.0 if inside is None else inside
     noisy = parts * terms.sigmas[:, None]
+    # Interactions say nothing of the number of records, which may have noise of its own.
+    counted = evidence.records_sigma * means
     return Totals(
         records * means + parts.T @ terms.surprise,
         records * means,
-        noisy.T @ noisy,
+        noisy.T @ noisy + np.outer(counted, counted),
         records * kappa**2 * (rest.T @ (terms.spread[:, None] * rest) + within),
         centred.T @ (weights[:, None] * centred) + within,
         records,

@@ -27,7 +27,7 @@ _FLOAT_ERROR, _FLOAT_ERROR_EACH = 1e-13, 1e-17
 """Bounds on the error of delta by convolutions in 64-bit floats: once, and for each variable (measured)."""
 
 _LEAST_SIGMA = 0.1
-"""Under less noise for a record of sensitivity 1 or 2, the tails that dp-accounting computes do not overlap."""
+"""Under less noise for a record, the tails that dp-accounting computes do not overlap."""
 
 _LABELS = "labels"
 """Kind of the noise on labels, which one party draws alone: nobody sees more of it than was charged."""
@@ -70,7 +70,7 @@ def checked_epsilon(
 
     Returns:
         None if a charge is not Gaussian, if nothing was charged, if 64-bit floats are too coarse for so
-        small a delta (below 4e-13 for a few variables), or if there is next to no noise (epsilon of hundreds).
+        small a delta (below 4e-13 for a few variables), or if there is next to no noise.
     """
     if not accountant.charges or not all(charge.sigmas for charge in accountant.charges):
         return None

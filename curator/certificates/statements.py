@@ -166,6 +166,7 @@ class StatedPlan:
         bins: the release that chose codes before; None if the domain says all codes.
         labels: open categories whose labels the release looked for; None for none.
         about: the reason of the release, as the parties read it; None if none was stated.
+        records_sigma: standard deviation of the noise of the number of records; 0 if that is public.
     """
 
     attributes: Mapping[str, int]
@@ -192,6 +193,7 @@ class StatedPlan:
     bins: StatedBins | None = field(default=None, metadata=OPTIONAL)
     labels: LabelSearch | None = field(default=None, metadata=OPTIONAL)
     about: About | None = field(default=None, metadata=OPTIONAL)
+    records_sigma: float = field(default=0.0, metadata=OPTIONAL)
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism.get("name"), str):

@@ -223,7 +223,7 @@ class _Grid:
 
 
 def _grids(domain: Domain, more: Mapping[str, Collection[int]] = MappingProxyType({})) -> dict[str, _Grid]:
-    """The grids of the open attributes, in which bins begin where the domain's rules need it, and at more codes."""
+    """The grids of the open attributes; bins begin where the domain's rules need it, and at more codes."""
     boundaries: dict[str, set[int]] = {name: set(codes) for name, codes in more.items()}
     for rule in domain.rules:
         for name, codes in rule.boundaries(domain).items():

@@ -49,6 +49,7 @@ class Evidence:
     Attributes:
         domain: domain of the synthetic table.
         records: number of records of the table, as the release knows it.
+        records_sigma: standard deviation of its noise; 0 if it is public.
         known: measured interactions, of one and more attributes.
         bounds: of pairs, the release's bounds on the L1 distance between release and table, as shares of the
             records. Of a pair without one nothing says how far the release is from the table.
@@ -58,9 +59,10 @@ class Evidence:
     records: float
     known: Mapping[Clique, Known]
     bounds: Mapping[Clique, float] = field(default_factory=dict)
+    records_sigma: float = 0.0
 
     @classmethod
-    def of(cls, fitted: FittedModel, records: float) -> Evidence:
+    def of(cls, fitted: FittedModel, records: float, records_sigma: float = 0.0) -> Evidence:
         """The evidence of a release.
 
         Measurements of boxes, of groups of codes or of a sample, those whose noise is not Gaussian and those
@@ -79,7 +81,7 @@ class Evidence:
             # A marginal is no further than a larger one that contains it.
             for pair in combinations(bound.clique, 2):
                 bounds[pair] = min(bounds.get(pair, math.inf), bound.l1 / records)
-        return cls(domain, records, known, bounds)
+        return cls(domain, records, known, bounds, records_sigma)
 
     def save(self, path: str | Path) -> None:
         """Writes one file, as models are written."""
@@ -87,6 +89,7 @@ class Evidence:
             "format": FORMAT,
             "domain": self.domain.to_json(),
             "records": float(self.records),
+            "records_sigma": self.records_sigma,
             "cliques": list(self.known),
             "sigmas": [known.sigma for known in self.known.values()],
             "bounds": [[*pair, bound] for pair, bound in self.bounds.items()],
@@ -117,7 +120,10 @@ class Evidence:
         bounds = {domain.canonical(pair): float(bound) for *pair, bound in form["bounds"]}
         if not all(0 <= bound < math.inf for bound in bounds.values()):
             raise ValueError("a bound that is not finite")
-        return cls(domain, float(form["records"]), known, bounds)
+        sigma = float(form.get("records_sigma", 0.0))
+        if not 0 <= sigma < math.inf:
+            raise ValueError("a sigma that is negative or not finite")
+        return cls(domain, float(form["records"]), known, bounds, sigma)
 
 
 def _interactions_of(domain: Domain, measurement: Measurement) -> list[tuple[Clique, Known]]:

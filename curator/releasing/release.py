@@ -71,7 +71,8 @@ class ReleaseOrder:
         before: noisy one-way marginals from which it chose them.
         about: the reason of the release, for the people who decide on it.
         sample: rows of the largest slice that products between parties use (`MaskedPlan`); None for a limit.
-        records: number of rows, released with noise before; None if the parties state theirs, which is public.
+        records: number of rows, released with noise before; None if the parties state theirs.
+        records_sigma: standard deviation of that noise.
     """
 
     domain: Domain
@@ -89,6 +90,7 @@ class ReleaseOrder:
     about: About = field(default_factory=About)
     sample: int | None = None
     records: int | None = None
+    records_sigma: float = 0.0
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 1:
@@ -241,7 +243,7 @@ def make_release(
         rows = order.rows or default_rows(order.domain, records)
         synthetic = fitted.model.generate(rows, stream.child("rows").generator())
         synthetic = obedient(synthetic, fitted, stream.child("rules").generator())
-        fitted = fitted.bounded_for(synthetic, records)
+        fitted = fitted.bounded_for(synthetic, records, order.records_sigma)
     certificate = issue(
         plan,
         measurer.accountant,
@@ -291,6 +293,7 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         bins=stated_bins(order.chosen),
         labels=order.labels,
         about=stated_about(order.about),
+        records_sigma=order.records_sigma,
         **stated_roles(layout.masked),
     )
 

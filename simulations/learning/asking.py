@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -41,7 +41,7 @@ class Asking:
     share: float
 
     def ranges(
-        self, step: str, values: dict[str, Values], rulers: dict[str, Ruler], first: float, next_: float
+        self, step: str, values: Mapping[str, Values], rulers: Mapping[str, Ruler], first: float, next_: float
     ) -> dict[str, Range]:
         """Where the numbers of columns are, by grids that are drawn closer around the records.
 
@@ -68,7 +68,7 @@ class Asking:
         return found
 
     def _found(
-        self, step: str, values: dict[str, Values], rulers: dict[str, Ruler], part: float
+        self, step: str, values: Mapping[str, Values], rulers: Mapping[str, Ruler], part: float
     ) -> dict[str, Range]:
         asked = {
             name: (ruler.cells, partial(_counted, ruler, values[name])) for name, ruler in rulers.items()

@@ -16,7 +16,6 @@ from ...common.data.lattice import Lattice
 from ...common.data.moments import Granularity, Moments
 from ...common.data.numeric import NumericAttribute
 from ...common.data.scale import Scale
-from ...common.data.unmodelled import Dropped, Identifier, Unmodelled
 from ...common.data.values import LARGEST_WHOLE, Notation, text_of
 from ...party.sources.inference import NOT_AVAILABLE
 from ...party.sources.texts import TRUE_FALSE, natural
@@ -249,13 +248,17 @@ def _plain(attribute: Attribute, missing: bool) -> Attribute:
     """A released column of numbers or dates."""
     match attribute:
         case DateAttribute():
-            return replace(attribute, units=_plain(attribute.units, missing))
+            return replace(attribute, units=_plain_numbers(attribute.units, missing))
         case NumericAttribute():
-            one = attribute.multiple_of == 1 and attribute.integer
-            return replace(
-                attribute,
-                nullable=missing,
-                unreadable="missing" if missing else "error",
-                multiple_of=None if one else attribute.multiple_of,
-            )
+            return _plain_numbers(attribute, missing)
     raise ValueError("expected numbers or dates")
+
+
+def _plain_numbers(attribute: NumericAttribute, missing: bool) -> NumericAttribute:
+    one = attribute.multiple_of == 1 and attribute.integer
+    return replace(
+        attribute,
+        nullable=missing,
+        unreadable="missing" if missing else "error",
+        multiple_of=None if one else attribute.multiple_of,
+    )

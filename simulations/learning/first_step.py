@@ -249,29 +249,26 @@ class _Choice:
         return cls(coding, rows, within, published_marginals(domain, measured, rows.records, coding))
 
     def finished(self, learned: Learned, table: Table) -> tuple[Table, tuple[Measurement, ...]]:
-        """The released columns of a table that was read in chosen bins, and the measurements of their codes."""
+        """The released columns of a table in chosen bins, and the measurements of their codes."""
         measured = {one.clique[0]: one for one in self.before}
         attributes, columns, kept = [], [], []
         for name, column in learned.columns.items():
-            one = measured.get(name)
             attribute, codes = table.domain[name], np.arange(table.domain[name].size)
             missing, usual = column.missing, 0
-            if one is not None:
-                assert one.sigmas is not None
-                held_, noise = float(one.values[-1]), float(one.sigmas[-1])
-                missing = held_ > (LIKELY if column.missing else PRESENT) * noise
+            if name in measured:
+                one = measured[name]
                 if name in self.within:
-                    atoms = numbers_of(learned.columns[name].reading).atoms
+                    atoms = numbers_of(column.reading).atoms
                     attribute, codes = trimmed(attribute, *self.within[name], atoms)
-                    one = _trimmed(one, codes)
+                    one = _merged(one, codes)
+                missing = one.values[-1] > (LIKELY if column.missing else PRESENT) * _sigmas(one)[-1]
                 if not missing:
-                    one = replace(one, values=one.values[:-1], sigmas=one.sigmas[:-1])
+                    one = replace(one, values=one.values[:-1], sigmas=_sigmas(one)[:-1])
                 usual = int(np.argmax(one.values[: attribute.size - 1]))
                 kept.append(one)
-            released, last = column.finished(attribute, missing, usual)
-            codes = last[codes]
+            released, last = column.finished(attribute, bool(missing), usual)
             attributes.append(released)
-            columns.append(codes[table.column(name)].astype(code_dtype(released.size)))
+            columns.append(last[codes][table.column(name)].astype(code_dtype(released.size)))
         return Table(Domain(tuple(attributes), learned.unmodelled), tuple(columns)), tuple(kept)
 
 
@@ -284,12 +281,17 @@ def _without_atoms(counts: NoisyCounts, attribute: NumericAttribute) -> NoisyCou
     return replace(counts, sums=np.concatenate([[0.0], np.cumsum(each)]))
 
 
-def _trimmed(one: Measurement, codes: NDArray[np.int64]) -> Measurement:
-    """A one-way marginal whose outer cells were added to their neighbours."""
-    assert one.sigmas is not None
-    values = np.bincount(codes, one.values)
-    sigmas = np.sqrt(np.bincount(codes, one.sigmas**2))
+def _merged(one: Measurement, codes: NDArray[np.int64]) -> Measurement:
+    """A one-way marginal in new codes."""
+    values = np.bincount(codes, one.values).astype(np.float64)
+    sigmas = np.sqrt(np.bincount(codes, _sigmas(one) ** 2))
     return replace(one, values=values, sigmas=sigmas, sigma=float(np.sqrt(np.mean(sigmas**2))))
+
+
+def _sigmas(one: Measurement) -> NDArray[np.float64]:
+    """Standard deviations of the cells of a measurement of several resolutions."""
+    assert one.sigmas is not None
+    return one.sigmas
 
 
 def _cells(table: Table, name: str) -> NDArray[np.int64]:
@@ -338,6 +340,11 @@ def _begun(
     chosen = Chosen(secrets.token_hex(16), certificate.digest().hex(), rho, Coding(), delta)
     private = order.adjacency is Adjacency.ADD_REMOVE
     order = replace(
-        order, domain=table.domain, chosen=chosen, before=before, records=rows.stated if private else None
+        order,
+        domain=table.domain,
+        chosen=chosen,
+        before=before,
+        records=rows.stated if private else None,
+        records_sigma=math.sqrt(rows.variance),
     )
     return Begun(table, rows.stated, order, certificate, lost)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ _MOST = 0.8
 """A column is of numbers, dates or words if so many of its votes are; other cells count as missing."""
 
 _MARKED = 0.02
-"""Thousands are divided, or decimals have a comma, if so many numbers show it; a sign has to be in most numbers."""
+"""Thousands are divided, or decimals have a comma, if so many numbers show it; most have to have a sign."""
 
 
 @dataclass(frozen=True)
@@ -191,16 +192,21 @@ def _numbers_in(notation: str) -> NDArray[np.intp]:
 
 
 def _by_notation(notations: Iterable[str]) -> dict[str, NDArray[np.intp]]:
-    return {
-        one: _places(lambda form, one=one: form.family == "number" and form.name == one) for one in notations
-    }
+    return {notation: _places(partial(_is_in, notation)) for notation in notations}
+
+
+def _is_in(notation: str, form: Form) -> bool:
+    return form.family == "number" and form.name == notation
+
+
+def _is_of(family: str, form: Form) -> bool:
+    return form.family == family
 
 
 _DETAILS = tuple(range(POINT_ZERO, DECIMALS + 2))
 _BY_NOTATION = _by_notation((*NOTATIONS, EITHER))
 _FAMILIES = {
-    family: _places(lambda form, family=family: form.family == family)
-    for family in ("number", "date", "word", "code", TEXT, SENTENCE)
+    family: _places(partial(_is_of, family)) for family in ("number", "date", "word", "code", TEXT, SENTENCE)
 }
 _FILLED = _places(lambda form: form.family != MISSING)
 _ONLY_MISSING = int(_places(lambda form: form.family == MISSING)[0])

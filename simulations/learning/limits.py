@@ -10,7 +10,7 @@ _LEAST, _MOST = 0.25, 0.4
 """Share of a budget by which columns are learned, of large and of small tables."""
 
 _SHARE = 4.5
-"""The share is this over the square root of the records that the noise of one column's marginal amounts to."""
+"""The share is this over the square root of the table's weight."""
 
 _POOR = 150.0
 """Below so many records for each deviation of that noise, ranges and texts are mostly noise."""

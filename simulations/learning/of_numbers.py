@@ -87,7 +87,7 @@ def _masses(
     found: Range,
     delta: float,
 ) -> dict[float, float]:
-    """The numbers that many rows have in common, where not every number has a bin of its own, and their rows."""
+    """The numbers that many rows share, and these rows, where not every number has a bin of its own."""
     if unit is not None and (found.high - found.low) / unit < MOST_SINGLE and not found.skewed:
         return {}
     known = values()

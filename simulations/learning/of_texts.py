@@ -59,7 +59,7 @@ def learned_texts(
         texts, rows = asking.cells.values(name)
         possible = [place for place, text in enumerate(texts) if is_label(text)]
         places, noisy = asking.counts.frequent(
-            "texts", name, lambda: rows[possible], (1 - DIFFERENT) * asking.share, delta
+            "texts", name, partial(_rows_of, rows, possible), (1 - DIFFERENT) * asking.share, delta
         )
         kept = np.sort(np.argsort(-noisy.values, kind="stable")[:MOST_LABELS])
         found = {texts[possible[int(places[k])]]: float(noisy.values[k]) for k in kept}
@@ -76,6 +76,10 @@ def learned_texts(
             other = asking.records - votes[name].missing - counts.sum() > spread
             columns[name] = categories(name, list(found), counts, votes[name].missing > 0, bool(other))
     return columns
+
+
+def _rows_of(rows: NDArray[np.int64], places: list[int]) -> NDArray[np.int64]:
+    return rows[places]
 
 
 def _different(asking: Asking, name: str) -> NDArray[np.int64]:

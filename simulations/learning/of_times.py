@@ -87,12 +87,11 @@ def _ordered(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, Times]:
 
 
 def _by_finest(read: partial[NDArray[np.datetime64]]) -> NDArray[np.int64]:
-    """The number of times by their finest unit that is not zero: shape (granularities + 1,), then no times."""
+    """The number of times by their finest unit that is not zero, then of no times; (granularities + 1,)."""
     found = read()
     known = found[~np.isnat(found)]
     places = np.zeros(len(known), dtype=np.intp)
-    for place, unit in enumerate(("h", "m", "s", "ms", "us"), start=1):
-        coarser = ("D", "h", "m", "s", "ms")[place - 1]
+    for place, coarser in enumerate(("D", "h", "m", "s", "ms"), start=1):
         places[known != known.astype(f"datetime64[{coarser}]")] = place
     counts = np.bincount(places, minlength=len(_GRANULARITIES) + 1)
     counts[-1] = len(found) - len(known)

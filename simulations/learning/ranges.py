@@ -39,7 +39,7 @@ _CROWDED = 16
 """A grid is drawn again around the records if these lie in fewer of its cells."""
 
 _FEW, _NO_MORE = 20, 3.0
-"""Beside so few cells, one more is added only if its records exceed so many deviations: it would stand out."""
+"""Beside so few cells, one more, which would stand out, needs so many deviations."""
 
 _MARGIN = 0.15
 """A range of more cells is widened by this share at both ends, for tails of few records."""
@@ -62,7 +62,7 @@ class Ruler:
 
     @classmethod
     def of_all(cls, unit: float | None) -> Ruler:
-        """Eight cells for each doubling on both sides of zero, and one for each small multiple of the unit."""
+        """Eight cells for each doubling on both sides of zero, and one for each small multiple."""
         lattice = None if unit is None else Lattice(unit)
         return cls(unbounded(lattice, _REACH, _SMALLEST), unit)
 
@@ -179,8 +179,8 @@ def held(counts: NoisyCounts, cells: int) -> tuple[int, int]:
 def _seen(counts: NoisyCounts, cells: int) -> tuple[int, int]:
     """The first cell that holds records and the one after the last, as precisely as noise allows.
 
-    Records are seen in a cell or box of cells whose count can be told from none, and beyond a place if the count
-    of all that lies there can.
+    Records are seen in a cell or box of cells whose count can be told from none, and beyond a place if the
+    count of all that lies there can.
     """
     certain = NormalDist().inv_cdf(1 - _FALSE / (4 * cells))
     before, after = counts.deviations()
@@ -208,8 +208,8 @@ def _stretched(
 ) -> tuple[int, int]:
     """The cells that were found and more at both ends, up to the farthest ones, that likely hold records.
 
-    Of runs of boxes beyond an end, the one whose count exceeds so many deviations a box by most (the place of a
-    change by cumulative sums: Page, Continuous inspection schemes, 1954).
+    Of runs of boxes beyond an end, the one whose count exceeds so many deviations a box by most (the place of
+    a change by cumulative sums: Page, Continuous inspection schemes, 1954).
     """
     first, stop = found
     low, high = max(0, farthest[0]), min(cells, farthest[1])

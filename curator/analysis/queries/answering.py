@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -131,8 +132,9 @@ def _estimates(grouped: Grouped, query: Query, aggregate: Aggregate) -> list[Est
         counted, chosen = chosen & true, chosen & (true | false)
     values, none = counted.astype(np.float64), np.zeros(len(counted))
     if aggregate.kind is Kind.COUNT:
-        records = float(joint.support.weights.sum())
-        return [each.clipped(0.0, records) for each in sums(grouped, values, none)]
+        noisy = grouped.evidence is not None and grouped.evidence.records_sigma > 0
+        most = math.inf if noisy else float(joint.support.weights.sum())
+        return [each.clipped(0.0, most) for each in sums(grouped, values, none)]
     common = aggregate.kind is Kind.SHARE
     over = (rows if common else chosen).astype(np.float64)
     return [each.clipped(0.0, 1.0) for each in ratios(grouped, values, none, over, common=common)]

@@ -22,6 +22,10 @@ from .released import ReleasedModel
 CONFIDENCE = 0.95
 
 
+_SIGMAS = 3.0
+"""A noisy number of records is farther off with probability .003, which bounds leave as slack."""
+
+
 @dataclass(frozen=True)
 class ErrorBound:
     """With probability at least `confidence`, a marginal is within L1 distance `l1` of the table's.
@@ -201,7 +205,7 @@ def _candidate_bounds(
 
 
 def bounds_of_rows(
-    bounds: Sequence[ErrorBound], model: ReleasedModel, rows: Table, records: int
+    bounds: Sequence[ErrorBound], model: ReleasedModel, rows: Table, records: int, sigma: float = 0.0
 ) -> tuple[ErrorBound, ...]:
     """The bounds for rows drawn from a model: their known distance from the model is added.
 
@@ -210,6 +214,7 @@ def bounds_of_rows(
         model: the released distribution.
         rows: rows drawn from it; their counts are scaled to the number of records.
         records: of the table.
+        sigma: standard deviation of the noise of their number, of which bounds get `_SIGMAS`.
     """
     cliques = [bound.clique for bound in bounds]
     marginals = model.marginals_within_limits(cliques)
@@ -218,6 +223,6 @@ def bounds_of_rows(
     found = []
     for bound, marginal, counts in zip(bounds, marginals, counted, strict=True):
         assert marginal is not None
-        l1 = bound.l1 + float(np.abs(scale * counts - marginal).sum())
+        l1 = bound.l1 + float(np.abs(scale * counts - marginal).sum()) + _SIGMAS * sigma
         found.append(replace(bound, l1=l1, total_variation=min(1.0, l1 / (2 * records))))
     return tuple(found)

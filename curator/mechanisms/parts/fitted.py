@@ -76,14 +76,15 @@ class FittedModel:
     steps: tuple[Step, ...] = ()
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def bounded_for(self, rows: Table, records: int) -> FittedModel:
+    def bounded_for(self, rows: Table, records: int, sigma: float = 0.0) -> FittedModel:
         """A copy with bounds on the error of these rows instead of the model's.
 
         Args:
             rows: rows drawn from the model.
             records: of the table.
+            sigma: standard deviation of the noise of their number.
         """
-        return replace(self, bounds=bounds_of_rows(self.bounds, self.model, rows, records))
+        return replace(self, bounds=bounds_of_rows(self.bounds, self.model, rows, records, sigma))
 
 
 def ignore(progress: Progress) -> None:

@@ -1,0 +1,54 @@
+"""What a user should know of a release whose columns were learned: post-processing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import numpy as np
+
+from ...common.data.categorical import CategoricalAttribute
+from ...common.data.table import Table
+from ...common.data.unmodelled import Dropped, Identifier
+
+_NAMED = 8
+"""At most so many columns are named in a remark."""
+
+
+def remarks(synthetic: Table, lost: Collection[str]) -> Iterator[str]:
+    """The columns that a release has lost, and what would keep them.
+
+    Args:
+        synthetic: the synthetic table.
+        lost: columns of which too few records were seen anywhere.
+    """
+    domain = synthetic.domain
+    if lost:
+        yield (
+            f"left out, since too few rows agreed on what they hold: {_named(lost)}; describe them in a "
+            'domain, such as {"NAME": {"type": "numeric", "min": 0, "max": 100, "bins": "auto"}}'
+        )
+    free = [one.name for one in domain.unmodelled if isinstance(one, Dropped) and one.name not in lost]
+    if free:
+        yield f"left out as free text, of which no release keeps anything: {_named(free)}"
+    new = [one.name for one in domain.unmodelled if isinstance(one, Identifier)]
+    if new:
+        yield f"new values were drawn for what seems to name the rows: {_named(new)}"
+    other = [one.name for one in domain.attributes if _mostly_other(one, synthetic)]
+    if other:
+        yield (
+            f'more than half of the rows are "other" in {_named(other)}, since too few rows share '
+            'their texts; list public texts in a domain, such as {"NAME": ["first", "second", "other"]}'
+        )
+
+
+def _mostly_other(attribute: object, synthetic: Table) -> bool:
+    if not isinstance(attribute, CategoricalAttribute) or attribute.other is None:
+        return False
+    code = attribute.categories.index(attribute.other)
+    return bool(np.mean(synthetic.column(attribute.name) == code) > 0.5)
+
+
+def _named(names: Collection[str]) -> str:
+    shown = ", ".join(map(repr, list(names)[:_NAMED]))
+    more = len(names) - _NAMED
+    return f"{shown} and {more} more" if more > 0 else shown
