@@ -16,7 +16,7 @@ from .asking import PRESENT, Asking
 from .columns import Column, listed_numbers, numbers
 from .kinds import Numbers, Vote
 from .private_counts import Noisy
-from .ranges import Range, Ruler
+from .ranges import FARTHEST, Range, Ruler
 
 ROUNDING, MAGNITUDES, CLOSER, DIFFERENT, MASSES = 0.08, 0.25, 0.12, 0.02, 0.15
 """Shares of a column for its rounding, a grid over all magnitudes, one around the records, the number of
@@ -91,7 +91,7 @@ def _masses(
     if unit is not None and (found.high - found.low) / unit < MOST_SINGLE and not found.skewed:
         return {}
     known = values()
-    numbers, rows = np.unique(known[~np.isnan(known)], return_counts=True)
+    numbers, rows = np.unique(known[np.abs(known) <= FARTHEST], return_counts=True)
     places, noisy = asking.counts.frequent("masses", name, lambda: rows, MASSES * asking.share, delta)
     kept = np.argsort(-noisy.values, kind="stable")[:_ATOMS]
     return {float(numbers[places[place]]): float(noisy.values[place]) for place in kept}

@@ -20,6 +20,9 @@ FINE = 4096
 _REACH = 62
 """Grids over all magnitudes reach from -2^62 to 2^62."""
 
+FARTHEST = 2.0**_REACH
+"""Numbers beyond count at the end of such a grid."""
+
 _SMALLEST = -40
 """Real numbers are told apart from 2^-40 on."""
 
