@@ -28,6 +28,7 @@ from .splitting import Splitting
 LEAST_PART = 1e-6
 """Share of the budget below which an interaction is not measured."""
 
+TOLD = 0.3
 LITTLE = 0.8
 """A measurement tells little if the predicted error stays above this share of what it is without."""
 
@@ -82,7 +83,7 @@ class GroupedRounds:
         cliques = self.of_workload()
         parts, _ = self._splitting.split(cliques, self._left)
         in_codes = self._splitting.shares_left(cliques, parts)
-        wanted = self._wanted(PAIRS, {c for c, share in in_codes.items() if share <= LITTLE})
+        wanted = self._wanted(PAIRS, {c for c, share in in_codes.items() if share <= TOLD})
         found = zip(wanted, model.marginals_within_limits(wanted), strict=True)
         references = {
             clique: group_sums(cells, domain.shape(clique), larger.groups[clique])
