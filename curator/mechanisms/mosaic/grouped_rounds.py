@@ -78,7 +78,6 @@ class GroupedRounds:
         larger, domain = self._larger, self._measurer.domain
         if PAIRS not in orders_of(self._measurer):
             return
-        larger.learn_profiles(model)
         self._known.learn_sizes()
         cliques = self.of_workload()
         parts, _ = self._splitting.split(cliques, self._left)

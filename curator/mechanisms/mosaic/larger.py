@@ -84,6 +84,13 @@ class Larger:
         """Posterior mean of an interaction's L1 norm, in records."""
         return self.effect(clique).size(self._records)
 
+    def stands_out(self, clique: Clique) -> bool:
+        """Whether a scored interaction is larger than what is not known of the smaller ones inside it.
+
+        A score shows both, but a measurement of the interaction only tells the former.
+        """
+        return self.size(clique) > self._error_of_parts(clique)
+
     def find(self, order: int, most_cells: float, without: Collection[Clique]) -> Iterator[Clique]:
         """Candidates of so many attributes that can be grouped, the most promising first; sets their groups.
 
