@@ -17,7 +17,7 @@ Run: python benchmarks/families.py [FAMILY...] [--epsilon 0.1 1 10] [--seeds NUM
     [--protocol trusted] [--half reported] [--limit 300] [--out families.json] [--page docs/families.md]
 
 `--page` puts the tables in place of those of the page.
-A FAMILY is parity, regions, copula, latent, zipf, small or dependent, or one of their variants.
+A FAMILY is parity, regions, copula, latent, zipf, small, dependent or narrow, or one of their variants.
 """
 
 from __future__ import annotations

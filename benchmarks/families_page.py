@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Mapping
 
 from families_cell import Cell, Figures
 from families_shown import OURS, Means, compared, gain, means_of, summary
+from tables import VARIANTS
 
 PROTOCOLS = {"trusted": "One party, central noise", "masked": "2 x 2 parties, `masked`"}
 SUMMARY = "All cells of both tables, by epsilon"
 AGAINST = "The same beside each mechanism alone, all epsilons"
 SECONDS = "Processor seconds of a release, one party, epsilon 1"
 GAINS = "Share of the gain of accuracy that the exact structure brings, epsilon 1"
+WORST = "Narrow tables: distance of the two dependent numbers in ten releases, epsilon 1"
 
 All = Mapping[tuple[str, str, float], Means]
 Lines = list[list[str]]
@@ -19,10 +22,13 @@ Lines = list[list[str]]
 
 def markdown(results: Iterable[tuple[Cell, Figures]]) -> str:
     """All tables of which there are cells, each under its title."""
-    means = means_of(results)
+    results = list(results)
+    narrow = {cell.variant for cell, found in results if "strongest" in found}
+    means = means_of((cell, found) for cell, found in results if cell.variant not in narrow)
     tables = {title: _ratios(means, protocol) for protocol, title in PROTOCOLS.items()}
     tables |= {SUMMARY: _summary(means), AGAINST: _against(means)}
     tables |= {SECONDS: _seconds(means), GAINS: _gains(means)}
+    tables |= {WORST: _worst((cell, found) for cell, found in results if cell.variant in narrow)}
     return "\n\n".join(_table(title, lines) for title, lines in tables.items() if len(lines) > 1)
 
 
@@ -95,6 +101,20 @@ def _gains(means: All) -> Lines:
         shares = [gain(one, references, "accuracy") for one in ours]
         if any(share is not None for share in shares):
             lines.append([variant, *("" if share is None else f"{share:.2f}" for share in shares)])
+    return lines
+
+
+def _worst(results: Iterable[tuple[Cell, Figures]]) -> Lines:
+    """A line for each variant: the median of our releases and the worst, which no mean hides."""
+    found: dict[str, list[float]] = {}
+    for cell, figures in results:
+        if cell.mechanism == OURS and cell.epsilon == 1 and cell.protocol == "trusted":
+            found.setdefault(cell.variant, []).append(figures["strongest"])
+    lines = [["table", "rows", "median", "worst", "worst / median"]]
+    for variant, distances in found.items():
+        middle, worst = statistics.median(distances), max(distances)
+        rows = f"{VARIANTS[variant].rows:,}"
+        lines.append([variant, rows, f"{middle:.3f}", f"{worst:.3f}", f"{worst / middle:.2f}"])
     return lines
 
 

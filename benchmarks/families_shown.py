@@ -141,8 +141,8 @@ def _figures(of: Figures) -> str:
         return str(of["failed"])
     parts = [
         f"{name} {of[name]:.5f}"
-        for name in ("pairs", "triples", "structure", "accuracy")
-        if of[name] is not None
+        for name in ("pairs", "triples", "structure", "accuracy", "strongest")
+        if of.get(name) is not None
     ]
     if "seconds" in of:
         parts.append(f"{of['seconds']:.1f} s  {of['cpu_seconds']:.1f} CPU s  {of['peak_mib']:.0f} MiB")

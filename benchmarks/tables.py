@@ -14,6 +14,7 @@ release sees. The same variant and seed give the same table. The families:
 - `zipf`: six attributes, two of a thousand Zipf-distributed categories; the categories are in hidden groups.
 - `small`: 300 rows of attributes of 2 to 12 values that are independent given one of four hidden classes.
 - `dependent`: attributes of 5 to 12 values, some of them determined by one or two others.
+- `narrow`: two numbers with one strong dependence, and at most four attributes without influence.
 
 Two halves. Settings of mechanisms are chosen on the variants `CHOSEN_ON` with even seeds; figures are
 reported for the variants `REPORTED` with odd seeds. No variant is in both.
@@ -54,12 +55,14 @@ class Generated:
         label: attribute to predict from the others; None if the family has none.
         structure: the label and what it depends on, if their marginal says more than all its pairs; empty if
             the family has no such marginal.
+        strongest: the two numbers that depend on each other, if no others do; else empty.
     """
 
     table: Table
     holdout: Table
     label: str | None
     structure: Clique
+    strongest: Clique = ()
 
 
 @dataclass(frozen=True)
@@ -70,11 +73,13 @@ class Drawn:
         columns: attributes and their codes.
         label: as in `Generated`.
         structure: as in `Generated`, in any order.
+        strongest: likewise.
     """
 
     columns: tuple[tuple[Attribute, Codes], ...]
     label: str | None
     structure: frozenset[str] = frozenset()
+    strongest: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -124,6 +129,7 @@ def generate(name: str, seed: int, rows: int | None = None) -> Generated:
         everything.rows(wanted, wanted + HOLDOUT),
         drawn.label,
         tuple(attribute for attribute in domain if attribute in drawn.structure),
+        tuple(attribute for attribute in domain if attribute in drawn.strongest),
     )
 
 
@@ -219,6 +225,22 @@ def dependent(rng: Rng, rows: int, attributes: int) -> Drawn:
     return Drawn(_coded(columns), "determined0", structure)
 
 
+def narrow(rng: Rng, rows: int, attributes: int, bins: int, shape: str) -> Drawn:
+    """Two numbers on a noisy line or curve; of the others, every second is a number and the rest have 3 codes."""
+    one, noise = rng.normal(size=(2, rows))
+    other = {
+        "line": 0.8 * one + 0.6 * noise,
+        "falling": -0.95 * one + 0.31 * noise,
+        "bend": one**2 - 1 + 0.5 * noise,
+        "wave": 1.5 * np.sin(2 * one) + 0.4 * noise,
+    }[shape]
+    numbers = {"one": one, "other": other}
+    numbers |= {f"number{place}": rng.gamma(2, size=rows) - 2 for place in range((attributes - 2) // 2)}
+    binned = [_binned(name, np.clip((values + 4) / 8, 0, 1), bins) for name, values in numbers.items()]
+    few = {f"few{place}": (3, rng.integers(0, 3, rows)) for place in range((attributes - 1) // 2)}
+    return Drawn((*binned, *_coded(few)), None, strongest=frozenset(["one", "other"]))
+
+
 def _mixture(rng: Rng, rows: int, sizes: list[int], classes: int, spread: float) -> Drawn:
     """Attributes that are independent given a hidden class; the first is the label.
 
@@ -284,6 +306,10 @@ def _regions(shape: str, numbers: int, bins: int, classes: int, rows: int = 50_0
     )
 
 
+def _narrow(attributes: int, rows: int, bins: int, shape: str) -> Variant:
+    return Variant("narrow", rows, partial(narrow, attributes=attributes, bins=bins, shape=shape), seeds=10)
+
+
 def _sized(family: Callable[..., Drawn], attributes: int, rows: int, seeds: int = 3) -> Variant:
     return Variant(family.__name__, rows, partial(family, attributes=attributes), seeds)
 
@@ -305,6 +331,10 @@ _CHOSEN_ON: Mapping[str, Variant] = {
     "zipf800": Variant("zipf", 50_000, partial(zipf, categories=800, exponent=1.2)),
     "small10": _sized(small, 10, 300, seeds=9),
     "dependent9": _sized(dependent, 9, 20_000, seeds=5),
+    "narrow2-2": _narrow(2, 2_000, 32, "bend"),
+    "narrow3-10": _narrow(3, 10_000, 64, "line"),
+    "narrow4-20": _narrow(4, 20_000, 64, "wave"),
+    "narrow5-50": _narrow(5, 50_000, 64, "falling"),
 }
 
 _REPORTED: Mapping[str, Variant] = {
@@ -326,6 +356,13 @@ _REPORTED: Mapping[str, Variant] = {
     "small8": _sized(small, 8, 300, seeds=9),
     "small14": _sized(small, 14, 300, seeds=9),
     "dependent12": _sized(dependent, 12, 50_000, seeds=5),
+    "narrow2-1": _narrow(2, 1_000, 32, "line"),
+    "narrow2-30": _narrow(2, 30_000, 100, "bend"),
+    "narrow3-5": _narrow(3, 5_000, 50, "falling"),
+    "narrow3-12": _narrow(3, 12_000, 72, "line"),
+    "narrow4-3": _narrow(4, 3_000, 50, "line"),
+    "narrow5-20": _narrow(5, 20_000, 50, "bend"),
+    "narrow6-100": _narrow(6, 100_000, 100, "wave"),
 }
 
 VARIANTS: Mapping[str, Variant] = {**_CHOSEN_ON, **_REPORTED}

@@ -99,16 +99,20 @@ def two_different(clique: Clique) -> bool:
 
 
 def _groups(names: Sequence[str], sizes: Mapping[str, int], rows: int) -> list[Group]:
-    """Attributes in groups, small ones first; the joint table of two groups has few cells for each row."""
+    """Attributes in groups, small ones first; the joint table of two groups has few cells for each row.
+
+    An attribute of one code counts as two, so that a joint table never has more axes than an array can have.
+    """
     joint = min(max(rows // _ROWS_PER_CELL, _LEAST_JOINT), _LARGEST_JOINT)
     most = math.isqrt(joint)
     groups: list[Group] = []
     cells = most + 1
     for name in names:
-        cells *= sizes[name]
+        size = max(2, sizes[name])
+        cells *= size
         if cells > most:
             groups.append(())
-            cells = sizes[name]
+            cells = size
         groups[-1] += (name,)
     return groups
 

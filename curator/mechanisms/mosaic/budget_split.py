@@ -79,14 +79,22 @@ class SplitProblem:
             now = errors[chosen, np.arange(len(chosen))]
             weights = np.maximum(self._gradient(now), _LEAST_WEIGHT * importance)
         parts = amounts[chosen]
-        left_out = EXPECTED_L1 * (self.cells * self.deviations).sum(axis=1)
+        left_out = self.sizes()
         return parts * (total / max(float(parts.sum()), 1e-300)), importance * (left_out - now)
+
+    def errors(self, parts: Array) -> Array:
+        """The predicted L1 error of each interaction if it gets its part, both of shape (interactions,)."""
+        precision = self.known + parts / self.price
+        left = self.deviations / np.sqrt(1 + precision[:, None] * self.deviations**2)
+        return np.asarray(EXPECTED_L1 * (self.cells * left).sum(axis=1))
+
+    def sizes(self) -> Array:
+        """The L1 error of each interaction if it is left out, shape (interactions,)."""
+        return np.asarray(EXPECTED_L1 * (self.cells * self.deviations).sum(axis=1))
 
     def error(self, parts: Array) -> float:
         """The predicted error of the workload if each interaction gets its part, shape (interactions,)."""
-        precision = self.known + parts / self.price
-        left = self.deviations / np.sqrt(1 + precision[:, None] * self.deviations**2)
-        errors = EXPECTED_L1 * (self.cells * left).sum(axis=1)
+        errors = self.errors(parts)
         of_each = np.where(self.marginals >= 0, errors[np.maximum(self.marginals, 0)], 0.0)
         return float(self.weights @ np.sqrt((of_each**2).sum(axis=1)))
 

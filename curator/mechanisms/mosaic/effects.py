@@ -294,6 +294,24 @@ class Effect:
         left = deviations / np.sqrt(1 + deviations**2 / self.observed.variance)
         return EXPECTED_L1 * float(left.sum())
 
+    def error_in_groups(self, records: float, share: float) -> float:
+        """Expected L1 norm of the error of the estimate in groups of codes, in records.
+
+        Noise of cells cancels out in groups. What shrinkage leaves out, which is everything without a
+        measurement, does not: neighbouring codes deviate alike.
+
+        Args:
+            records: number of records.
+            share: number of groups for each cell.
+        """
+        deviations = self.deviations(records)
+        if self.observed is None:
+            return EXPECTED_L1 * float(deviations.sum())
+        variance = self.observed.variance
+        kept = deviations**2 / (deviations**2 + variance)
+        squares = ((1 - kept) * deviations) ** 2 + share * kept**2 * variance
+        return EXPECTED_L1 * float(np.sqrt(squares).sum())
+
     def _profile(self) -> Array:
         """b_c, shape (n_r,)."""
         roots = np.sqrt(np.maximum(self.reference, 1.0))

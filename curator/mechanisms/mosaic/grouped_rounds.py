@@ -28,6 +28,10 @@ from .splitting import Splitting
 LEAST_PART = 1e-6
 """Share of the budget below which an interaction is not measured."""
 
+TOLD = 0.3
+LITTLE = 0.8
+"""A measurement tells little if the predicted error stays above this share of what it is without."""
+
 _SCORES, _STEP = "larger scores", "larger"
 
 
@@ -65,20 +69,20 @@ class GroupedRounds:
 
     def of_workload(self) -> list[Clique]:
         """Interactions in the model and pairs outside it, of codes or groups."""
-        outside = [pair for pair in pairs_outside(self._known) if pair not in self._larger.effects]
-        return [*self._known.ones, *self._known.chosen, *outside, *self._larger.pairs()]
+        codes = [*self._known.chosen, *pairs_outside(self._known)]
+        of_codes = [clique for clique in codes if clique not in self._larger.effects]
+        return [*self._known.ones, *of_codes, *self._larger.pairs()]
 
     def pairs(self, model: MarkovRandomField) -> None:
-        """Scores pairs that are too large to be measured otherwise, and measures the large ones."""
+        """Scores pairs of which single codes would tell little, and measures those in groups that tell more."""
         larger, domain = self._larger, self._measurer.domain
         if PAIRS not in orders_of(self._measurer):
             return
-        larger.learn_profiles(model)
         self._known.learn_sizes()
         cliques = self.of_workload()
         parts, _ = self._splitting.split(cliques, self._left)
-        paid = {c for c, part in zip(cliques, parts, strict=True) if part > LEAST_PART * self._left}
-        wanted = self._wanted(PAIRS, paid)
+        in_codes = self._splitting.shares_left(cliques, parts)
+        wanted = self._wanted(PAIRS, {c for c, share in in_codes.items() if share <= TOLD})
         found = zip(wanted, model.marginals_within_limits(wanted), strict=True)
         references = {
             clique: group_sums(cells, domain.shape(clique), larger.groups[clique])
@@ -93,8 +97,12 @@ class GroupedRounds:
         gains = self._splitting.gains([*cliques, *scored], self._left)[-len(scored) :]
         worth = worth_measuring(self._measurer, larger, scored, gains, self._seconds)
         if worth:
-            parts, _ = self._splitting.split([*cliques, *worth], self._left)
-            self._measure(self._telling(worth, parts))
+            cliques += worth
+            parts, _ = self._splitting.split(cliques, self._left)
+            in_groups = self._splitting.shares_left(cliques, parts)
+            worth = [pair for pair in worth if in_groups[pair] <= LITTLE * in_codes.get(pair, 1.0)]
+        larger.leave([pair for pair in scored if pair not in worth])
+        self._measure(worth)
         self._measuring.reported(_STEP, 0)
 
     def larger(self, model: SupplementedModel) -> SupplementedModel:

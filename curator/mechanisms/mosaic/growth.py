@@ -124,7 +124,8 @@ def worth_measuring(
 ) -> list[Clique]:
     """The scored interactions that a measurement would tell much about, those with the largest gains first.
 
-    Of four and more attributes only large ones are worth it, since no marginal of triples needs them.
+    Of four and more attributes only large ones are worth it, since no marginal of triples needs them. None is
+    worth it that is smaller than what is missing of the pairs inside it, which would lose their budget to it.
 
     Args:
         measurer: measurer of the run.
@@ -136,7 +137,8 @@ def worth_measuring(
     least = 0.0 if len(scored[0]) == 3 else LARGE * measurer.record_count
     rho = measurer.granted * _TESTED
     ranked = (scored[place] for place in np.argsort(-gains, kind="stable").tolist())
-    worth = (c for c in ranked if larger.size(c) >= least and tells_much(measurer, larger, c, rho))
+    large = (c for c in ranked if larger.size(c) >= least and larger.stands_out(c))
+    worth = (c for c in large if tells_much(measurer, larger, c, rho))
     values = _ADJUSTING * seconds / (_S_PER_VALUE * rows_drawn(measurer.record_count))
     left = values - sum(map(len, larger.chosen))
     return list(itertools.islice(worth, max(0, int(left / len(scored[0])))))

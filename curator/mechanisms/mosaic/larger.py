@@ -84,6 +84,13 @@ class Larger:
         """Posterior mean of an interaction's L1 norm, in records."""
         return self.effect(clique).size(self._records)
 
+    def stands_out(self, clique: Clique) -> bool:
+        """Whether a scored interaction is larger than what is not known of the smaller ones inside it.
+
+        A score shows both, but a measurement of the interaction only tells the former.
+        """
+        return self.size(clique) > self._error_of_parts(clique)
+
     def find(self, order: int, most_cells: float, without: Collection[Clique]) -> Iterator[Clique]:
         """Candidates of so many attributes that can be grouped, the most promising first; sets their groups.
 
@@ -94,14 +101,20 @@ class Larger:
         """
         if not self._shares:
             self._shares = self._known.shares()
-        promising = {2: self._large_pairs, 3: self._triples}.get(order, lambda: self._unions(order))
-        for clique in promising():
+        promising = {2: lambda: self._large_pairs(without), 3: self._triples}
+        for clique in promising.get(order, lambda: self._unions(order))():
             groups = groups_within(
                 self._domain, clique, self._shares, most_cells, self._profiles, self._groupings
             )
             if groups is not None and clique not in without and (groups or order > 2):
                 self.groups[clique] = groups
                 yield clique
+
+    def leave(self, cliques: Collection[Clique]) -> None:
+        """Leaves these scored interactions to be measured code by code, if their codes were scored too."""
+        for clique in cliques:
+            if clique in self._known.effects:
+                del self.effects[clique]
 
     def learn_profiles(self, model: ReleasedModel) -> None:
         """Learns what each code goes with: the shares of the other attribute of the largest pair."""
@@ -206,22 +219,19 @@ class Larger:
         """A candidate's attributes, each with its grouping."""
         return tuple(zip(clique, self.groups[clique] or ((),) * len(clique), strict=True))
 
-    def _large_pairs(self) -> list[Clique]:
-        """Pairs that were not measured, in the order of their sizes; the mean size if not scored."""
-        known = self._known
-        unmeasured: list[Clique] = [
+    def _large_pairs(self, without: Collection[Clique]) -> list[Clique]:
+        """Other pairs than these in the order of their sizes; the mean size if not scored."""
+        known = self._known.effects
+        pairs: list[Clique] = [
             pair
-            for pair in itertools.combinations(known.shares(), 2)
-            if self._domain.cells(pair) <= MAX_CELLS
-            and (pair not in known.effects or known.effects[pair].observed is None)
+            for pair in itertools.combinations(self._known.shares(), 2)
+            if self._domain.cells(pair) <= MAX_CELLS and pair not in without
         ]
-        sizes = {
-            pair: known.effects[pair].size(self._records) for pair in unmeasured if pair in known.effects
-        }
+        sizes = {pair: known[pair].size(self._records) for pair in pairs if pair in known}
         mean = float(np.mean([*sizes.values()])) if sizes else 0.0
-        unmeasured.sort(key=lambda pair: -sizes.get(pair, mean))
-        cells = itertools.accumulate(map(self._domain.cells, unmeasured))
-        return list(itertools.compress(unmeasured, (held <= _CELLS_OF_PAIRS for held in cells)))
+        pairs.sort(key=lambda pair: -sizes.get(pair, mean))
+        cells = itertools.accumulate(map(self._domain.cells, pairs))
+        return list(itertools.compress(pairs, (held <= _CELLS_OF_PAIRS for held in cells)))
 
     def _triples(self) -> list[Clique]:
         """Triples in the order of the sum of their pairs' sizes."""
@@ -261,8 +271,8 @@ class Larger:
         for size in range(2, len(clique)):
             for part in itertools.combinations(clique, size):
                 effect = self.effects.get(part) or self._known.effects.get(part)
-                if effect is not None and effect.observed is not None:
+                if effect is not None:
                     shown = grouped_shape(self._domain.shape(part), tuple(groups[name] for name in part))
                     share = min(1.0, math.prod(shown) / math.prod(effect.shape))
-                    squares += share * effect.expected_error(self._records) ** 2
+                    squares += effect.error_in_groups(self._records, share) ** 2
         return math.sqrt(squares)

@@ -61,6 +61,11 @@ class Splitting:
         """The gain of each of these interactions, then of `more`, if it is in the model."""
         return self._problem(cliques, more, _WEIGHTS[0]).split(total)[1]
 
+    def shares_left(self, cliques: Sequence[Clique], parts: Array) -> dict[Clique, float]:
+        """The predicted error of each of these interactions if it gets its part, as a share of its size."""
+        problem = self._problem(cliques)
+        return dict(zip(cliques, (problem.errors(parts) / problem.sizes()).tolist(), strict=True))
+
     def split(
         self, cliques: Sequence[Clique], total: float, more: Sequence[Clique] = ()
     ) -> tuple[Array, bool]:

@@ -95,3 +95,18 @@ def test_a_table_keeps_counts_only_as_far_as_there_is_room(monkeypatch):
     for _ in range(2):
         assert [counts.sum() for counts in rows.marginals(pairs)] == [500] * len(pairs)
     assert 0 < sum(counts.size for counts in rows._kept._counts.values()) <= 100
+
+
+def test_pairs_of_any_number_of_attributes_of_one_code_are_counted():
+    """Ten tables of up to 300 attributes; more than 64 of one code once made an array of too many axes."""
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        wide, rows = int(rng.integers(65, 300)), int(rng.integers(1, 11))
+        sizes = {f"a{place}": int(rng.choice([1, 1, 1, 2, 7])) for place in range(wide)}
+        codes = {
+            name: rng.integers(0, size, rows).astype(code_dtype(size)) for name, size in sizes.items()
+        }
+        pairs = [tuple(map(str, rng.choice(list(sizes), 2, replace=False))) for _ in range(300)]
+        for (one, other), counts in pairs_counted(codes, sizes, pairs).items():
+            cells = codes[one].astype(int) * sizes[other] + codes[other]
+            assert counts.tolist() == np.bincount(cells, minlength=sizes[one] * sizes[other]).tolist()
