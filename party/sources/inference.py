@@ -151,8 +151,6 @@ def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
         found, doubts = _few_numbers(profile), []
     else:
         found, doubts = draft_number(profile)
-        if profile.notation != "{}":
-            found["format"] = profile.notation
     return found, [*remarks, *doubts]
 
 
