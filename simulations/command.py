@@ -15,6 +15,7 @@ from rich.table import Table as Grid
 
 from ..common.errors import DataError
 from ..common.extras import require_extra
+from ..common.options import Header
 from ..common.protocols.alignment.alignment import DEFAULT_RHO, Population
 from ..common.protocols.registry import BUILT_IN, MASKED
 from ..curator.options import (
@@ -108,6 +109,7 @@ def simulate(
         float, typer.Option(help="Share of the budget that chooses bins where the domain leaves them open.")
     ] = DEFAULT_SHARE,
     seed: Seed = None,
+    header: Header = True,
     table_format: Format = TableFormat.CSV,
     spreadsheet_safe: SpreadsheetSafe = False,
     json_output: JsonOutput = False,
@@ -140,7 +142,7 @@ def simulate(
         files.check_folder(out, ["metrics.json", BINS])
     budget = Budget(epsilon, delta, rho)
     chosen = limited(mechanism_named(mechanism, variant, parsed(settings)), time_limit)
-    source = FileSource(data)
+    source = FileSource(data, header)
     loaded = Domain.load(domain)
     if key is None:
         original, identifiers = read_original(source, loaded), None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..common.errors import DataError
-from ..party.sources.source import FileSource, quoted
+from ..party.sources.source import FileSource
+from ..party.sources.sql import quoted
 from .schemas import MISSING, ColumnType, Flag, Number, Text, Time
 
 _WHOLE = r"-?(0|[1-9][0-9]{0,14})"

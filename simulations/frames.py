@@ -67,19 +67,20 @@ def read_domain(domain: DomainLike) -> Domain:
     return Domain.load(domain)
 
 
-def load(data: Source, domain: DomainLike | None) -> Loaded:
+def load(data: Source, domain: DomainLike | None, *, header: bool = True) -> Loaded:
     """A data frame or file, encoded.
 
     Args:
         data: the rows.
         domain: of the columns; None to derive it from their names and types alone.
+        header: whether the first line of a CSV names the columns; otherwise they are column1, column2, ...
 
     Raises:
         DataError: the table does not fit the domain, or has a column of a type that no release holds.
     """
     if isinstance(data, pd.DataFrame):
         return _of_frame(data, domain)
-    source = FileSource(Path(data))
+    source = FileSource(Path(data), header)
     known = domain_of_types(types_of_file(source)) if domain is None else read_domain(domain)
     return Loaded(source.read(known), _written(known, source.columns()), {}, domain is None)
 
@@ -178,12 +179,13 @@ def decode(table: Table, seed: int | None = None) -> pd.DataFrame:
     return typed(table, table.domain.columns, stream.generator())
 
 
-def infer_domain(data: Source, blanks: Collection[str] = ()) -> Draft:
+def infer_domain(data: Source, blanks: Collection[str] = (), *, header: bool = True) -> Draft:
     """Drafts a domain from the values of a table: not private, see `Draft`; for its owner to review.
 
     Args:
         data: the rows; also the path of a file with a query.
         blanks: texts that stand for a missing value in every column, such as NA.
+        header: whether the first line of a CSV names the columns; otherwise they are column1, column2, ...
 
     Returns:
         A draft: `draft.domain` is the domain, whose entries are marked as unreviewed.
@@ -193,7 +195,7 @@ def infer_domain(data: Source, blanks: Collection[str] = ()) -> Draft:
     """
     if isinstance(data, pd.DataFrame):
         return inference.draft_domain(_FrameRows(data), blanks)
-    return inference.infer_domain(data, blanks)
+    return inference.infer_domain(data, blanks, header=header)
 
 
 @dataclass(frozen=True, eq=False)

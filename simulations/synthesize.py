@@ -56,6 +56,7 @@ def synthesize(
     rows: int | None = None,
     seed: int | None = None,
     progress: bool | None = None,
+    header: bool = True,
     checks: Executor | None = None,
 ) -> Release:
     """Releases a synthetic table with (epsilon, delta)-differential privacy; the table is in one place.
@@ -81,6 +82,7 @@ def synthesize(
         rows: number of synthetic rows; by default as many as the table has, at most 10^7.
         seed: makes the release reproducible and not for release; it is labelled so.
         progress: whether to show progress; by default in a terminal and in a notebook.
+        header: whether the first line of a CSV names the columns; otherwise they are column1, column2, ...
         checks: where the second opinion on epsilon is computed; by default in a thread.
 
     Returns:
@@ -97,7 +99,7 @@ def synthesize(
     started = time.perf_counter()
     budget = Budget(epsilon, delta)
     chosen = limited(mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism, time_limit)
-    loaded = _ruled(load(data, domain), rules)
+    loaded = _ruled(load(data, domain, header=header), rules)
     table = loaded.table
     if loaded.by_types:
         warnings.warn(_advice(loaded), DomainWarning, stacklevel=2)
@@ -174,6 +176,7 @@ class Synthesizer:
         rows: number of rows of the released table.
         seed: makes the release reproducible and not for release.
         progress: whether to show progress.
+        header: whether the first line of a CSV names the columns.
     """
 
     epsilon: float = 1.0
@@ -187,6 +190,7 @@ class Synthesizer:
     rows: int | None = None
     seed: int | None = None
     progress: bool | None = None
+    header: bool = True
 
     def fit(self, X: Source, y: object = None) -> Self:
         """Releases a table; `release_` is the release.

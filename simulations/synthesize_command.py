@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from ..common.extras import require_extra
+from ..common.options import Header
 from ..curator.options import JsonOutput, MechanismName, Rows, Seed, SpreadsheetSafe, TimeLimit
 from ..curator.releasing.table_format import Format, TableFile, TableFormat
 
@@ -45,6 +46,7 @@ def synthesize(
         typer.Option(help="Also write so many copies, for intervals by any software; see `dpmosaic copies`."),
     ] = None,
     seed: Seed = None,
+    header: Header = True,
     table_format: Format = TableFormat.CSV,
     spreadsheet_safe: SpreadsheetSafe = False,
     json_output: JsonOutput = False,
@@ -80,6 +82,7 @@ def synthesize(
             workload=workload,
             rows=rows,
             seed=seed,
+            header=header,
             checks=checks,
         )
     release.save(out, table_file)

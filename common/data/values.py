@@ -81,8 +81,8 @@ class Notation:
         if not isinstance(self.pattern, str) or not _PATTERN.fullmatch(self.pattern):
             raise DataError(
                 "format: expected text around {}, or {:,} with commas between thousands, or {,} with a "
-                "decimal comma, perhaps with a number of decimals, such as {}%, ${:,.2f} or {,.1f}, that does "
-                "not begin like a formula; fix the domain"
+                "decimal comma, perhaps with a number of decimals, such as {}%, ${:,.2f} or {,.1f}, that "
+                "does not begin like a formula; fix the domain"
             )
 
     def texts_of(self, numbers: NDArray[np.float64]) -> NDArray[np.object_]:

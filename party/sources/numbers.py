@@ -86,7 +86,11 @@ def fixed_decimals(profile: Profile) -> str:
     found = {match and match[1] for match in map(written.fullmatch, profile.texts)}
     lengths = {len(decimals or "") for decimals in found}
     least = 2 if notation.plain else 1
-    if len(lengths) > 1 or min(lengths) < least or not any((decimals or "").endswith("0") for decimals in found):
+    if (
+        len(lengths) > 1
+        or min(lengths) < least
+        or not any((decimals or "").endswith("0") for decimals in found)
+    ):
         return profile.notation
     return notation.with_decimals(lengths.pop()).pattern
 

@@ -14,6 +14,7 @@ from rich.table import Table as Grid
 
 from ...common.errors import DataError
 from ...common.extras import require_extra
+from ...common.options import Header
 from ...curator.options import JsonOutput
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def evaluate(
     certificate: Annotated[
         Path | None, typer.Option(help="With --report: the release's certificate, to show its promise.")
     ] = None,
+    header: Header = True,
     json_output: JsonOutput = False,
 ) -> None:
     """Compare a synthetic table with the real one. The result depends on real rows: not for publication."""
@@ -73,8 +75,8 @@ def evaluate(
 
     loaded = Domain.load(domain)
     issued = None if certificate is None else _certificate_of(certificate, loaded)
-    rows, made_up = Values.read(real, loaded), Values.read(synthetic, loaded)
-    apart = None if holdout is None else Values.read(holdout, loaded)
+    rows, made_up = Values.read(real, loaded, header=header), Values.read(synthetic, loaded)
+    apart = None if holdout is None else Values.read(holdout, loaded, header=header)
     found = run(
         rows.table,
         made_up.table,

@@ -1,0 +1,15 @@
+"""Options of commands in every folder."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Header = Annotated[
+    bool,
+    typer.Option(
+        "--header/--no-header",
+        help="CSV: whether the first line names the columns; without, they are column1, column2, ...",
+    ),
+]
