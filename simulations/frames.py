@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from ..common.data.values import text_of
 from ..common.errors import DataError
 from ..curator.releasing.frames import typed
 from ..curator.releasing.raw_frames import encoded, raw
+from ..curator.releasing.storage import Storage, storage_of
 from ..party.sources import inference
 from ..party.sources.inference import Draft
 from ..party.sources.source import CONFIG, FileSource
@@ -41,14 +43,14 @@ class Loaded:
     Attributes:
         table: the rows.
         columns: columns of the synthetic table, in order.
-        types: name -> type of the column in a data frame; empty for a file.
+        storage: how the columns of a data frame are stored; empty for a file.
         by_types: whether only types say what the columns hold.
         listed: columns whose type lists their categories.
     """
 
     table: Table
     columns: tuple[str, ...]
-    types: Mapping[str, Any]
+    storage: Mapping[str, Storage]
     by_types: bool
     listed: tuple[str, ...] = ()
 
@@ -86,13 +88,20 @@ def load(data: Source, domain: DomainLike | None, *, header: bool = True) -> Loa
 
 
 def _of_frame(rows: pd.DataFrame, domain: DomainLike | None) -> Loaded:
+    if any(name is not None for name in rows.index.names):
+        warnings.warn(
+            "the index has a name and is not released: rows of a release are numbered anew; to release its "
+            "values, make columns of them with reset_index()",
+            UserWarning,
+            stacklevel=4,
+        )
     types = types_of_frame(rows) if domain is None else {}
     known = domain_of_types(types) if domain is None else read_domain(domain)
     table = encoded(known, rows)
     return Loaded(
         table,
         _written(known, tuple(rows.columns)),
-        {name: rows[name].dtype for name in known.columns if name in rows.columns},
+        storage_of(rows[[name for name in known.columns if name in rows.columns]]),
         domain is None,
         tuple(name for name, kind in types.items() if isinstance(kind, Listed)),
     )

@@ -120,8 +120,8 @@ def synthesize(
     among = Participants.in_order(table, order, grid, stream, dealers=0, record_wise=False)
     with progress_bar(console_for(progress)) as report:
         made = release_among(among, order, DEFAULT_SHARE, stream, seed is not None, report, target, checks)
-    drawn = Drawn(made.released, loaded.columns, stream.child("values"), made.bins)
-    release = Release.of(drawn, loaded.types)
+    drawn = Drawn(made.released, loaded.columns, stream.child("values"), made.bins, loaded.storage)
+    release = Release.of(drawn)
     late = lateness(time_limit, time.perf_counter() - started)
     if late is not None:
         warnings.warn(late, TimeLimitWarning, stacklevel=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,10 +20,11 @@ from ..mechanisms.parts.released import ReleasedModel
 from ..releasing.evidence import EVIDENCE, Evidence
 from ..releasing.frames import typed, typed_values
 from ..releasing.models import load_model
-from ..releasing.outputs import MODEL
+from ..releasing.outputs import MODEL, STORAGE
 from ..releasing.raw_frames import encoded, values_in
 from ..releasing.release import Released
 from ..releasing.spreadsheets import without_apostrophes
+from ..releasing.storage import Storage, load_storage, shown
 from ..releasing.table_format import TableFormat
 
 
@@ -35,12 +37,14 @@ class Drawn:
         columns: columns of the synthetic table, in order.
         values: randomness of the values inside bins, the same whenever they are drawn.
         bins: certificate of the release that chose bins; None if there was none.
+        storage: how the columns of the real table were stored; see `Storage`.
     """
 
     released: Released
     columns: tuple[str, ...]
     values: RandomStream
     bins: Certificate | None = None
+    storage: Mapping[str, Storage] = field(default_factory=dict)
 
     @property
     def rng(self) -> np.random.Generator:
@@ -59,6 +63,7 @@ class Published:
         evidence: its noisy measurements; None if the folder has none.
         table: file of the synthetic table; None if there is none.
         drawn: the rows, if the release was made in this process.
+        storage: of the columns that are not stored as NumPy does.
     """
 
     folder: Path | None
@@ -67,6 +72,7 @@ class Published:
     evidence: Evidence | None
     table: Path | None
     drawn: Drawn | None = field(default=None, kw_only=True)
+    storage: Mapping[str, Storage] = field(default_factory=dict, kw_only=True)
 
     @classmethod
     def load(cls, folder: str | Path) -> Published:
@@ -88,6 +94,7 @@ class Published:
             certificate,
             Evidence.load(evidence) if evidence.is_file() else None,
             next((path for path in tables if path.is_file()), None),
+            storage=load_storage(folder / STORAGE),
         )
 
     @classmethod
@@ -95,7 +102,7 @@ class Published:
         """A release that was made in this process."""
         certificate, fitted = drawn.released.certificate, drawn.released.fitted
         evidence = Evidence.of(fitted, certificate.records)
-        return cls(None, fitted.model, certificate, evidence, None, drawn=drawn)
+        return cls(None, fitted.model, certificate, evidence, None, drawn=drawn, storage=drawn.storage)
 
     @cached_property
     def rows(self) -> Table:
@@ -110,7 +117,7 @@ class Published:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """The synthetic table with the types of its columns.
+        """The synthetic table with values that can be computed with; see `shown`.
 
         Raises:
             DataError: as for `rows`.
@@ -118,6 +125,10 @@ class Published:
         if self.drawn is not None:
             return typed(self.drawn.released.synthetic, self.columns, self.drawn.rng)
         return typed_values(self.domain, values_in(self.domain, self._held), self.columns)
+
+    def shown(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Rows with the types of `frame`, as their users get them; see `storage.shown`."""
+        return shown(self.domain, rows, self.storage)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:

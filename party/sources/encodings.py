@@ -11,7 +11,7 @@ import io
 import re
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import IO, BinaryIO, cast
 
 from ...common.errors import DataError
 
@@ -65,7 +65,7 @@ def first_lines(path: Path) -> list[str]:
     return lines
 
 
-def write_as_utf8(path: Path, out: BinaryIO) -> None:
+def write_as_utf8(path: Path, out: IO[bytes]) -> None:
     """Writes the lines of a file as UTF-8: a cell that is not valid UTF-8 is read as Windows-1252."""
     if encoding_of(path) == UTF_16:
         with _texts(path) as texts:
