@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import warnings
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Annotated, Any
@@ -140,9 +141,15 @@ def _main(
     """Differentially private synthetic tables from tables partitioned across institutions."""
 
 
+def _show_warning(message: Warning | str, *_: Any) -> None:
+    """Prints a warning as one sentence, without the line of code that gave it."""
+    typer.secho(f"warning: {message}", err=True, fg=typer.colors.YELLOW)
+
+
 def main() -> None:
     """Runs the command; an error that the user can fix prints one sentence and ends with exit status 1."""
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    warnings.showwarning = _show_warning
     try:
         app()
     except MosaicError as error:
