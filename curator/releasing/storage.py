@@ -1,9 +1,9 @@
 """Synthetic rows as their users get them: spelled as the domain says, and stored as the real columns are.
 
 Nothing but the domain and how a column is stored decides about its type. How it is stored was declared by
-whoever made the data frame, and is public: pandas chooses none of these by itself for some values and not for
-others. Whether a column is of whole numbers, numbers or objects, the width of numbers, and the categories of
-a Categorical and their order may depend on a single value, so they come from the domain.
+whoever made the data frame, and is public. Whether a column is of whole numbers, numbers or objects, the
+width of numbers, and the categories of a Categorical and their order may depend on a single value, so they
+come from the domain.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ _TEXT = pd.Series(["text"]).dtype
 
 _TIMES = "datetime64[us]"
 
+_UNDECLARED = ("object", *(f"datetime64[{unit}]" for unit in ("s", "ms", "us", "ns")))
+"""Types that say nothing of how a data frame stores its columns: conversions leave them as they are."""
+
 
 class Storage(enum.StrEnum):
     """How a data frame stores a column, if not as NumPy does."""
@@ -42,8 +45,16 @@ class Storage(enum.StrEnum):
 
 
 def storage_of(rows: pd.DataFrame) -> dict[str, Storage]:
-    """The columns of a data frame that are a Categorical, of pandas' nullable types or of Arrow's."""
+    """The columns of a data frame that are a Categorical, of pandas' nullable types or of Arrow's.
+
+    Conversions such as `convert_dtypes` leave a column of objects where a single value does not fit, so such
+    a column counts as stored in the way on which all others agree.
+    """
     found = {str(name): _storage(kind) for name, kind in rows.dtypes.items()}
+    agreed = {found[str(name)] for name, kind in rows.dtypes.items() if str(kind) not in _UNDECLARED}
+    agreed = {one for one in agreed if one is not Storage.CATEGORY}
+    common = agreed.pop() if len(agreed) == 1 else None
+    found |= {str(name): common for name, kind in rows.dtypes.items() if str(kind) == "object"}
     return {name: storage for name, storage in found.items() if storage is not None}
 
 
