@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -141,7 +141,14 @@ def _main(
     """Differentially private synthetic tables from tables partitioned across institutions."""
 
 
-def _show_warning(message: Warning | str, *_: Any) -> None:
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     """Prints a warning as one sentence, without the line of code that gave it."""
     typer.secho(f"warning: {message}", err=True, fg=typer.colors.YELLOW)
 

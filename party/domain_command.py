@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..common.options import Header
+from .options import Header
 from .printing import print_entries, print_rows
 
 domain_commands = typer.Typer(help="Domain files: possible values of each attribute.", no_args_is_help=True)

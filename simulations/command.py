@@ -15,7 +15,6 @@ from rich.table import Table as Grid
 
 from ..common.errors import DataError
 from ..common.extras import require_extra
-from ..common.options import Header
 from ..common.protocols.alignment.alignment import DEFAULT_RHO, Population
 from ..common.protocols.registry import BUILT_IN, MASKED
 from ..curator.options import (
@@ -30,6 +29,7 @@ from ..curator.options import (
 )
 from ..curator.releasing.bins_share import DEFAULT_SHARE, check_coded
 from ..curator.releasing.table_format import Format, TableFile, TableFormat
+from ..party.options import Header
 
 if TYPE_CHECKING:
     from ..common.data.domain import Domain

@@ -24,11 +24,12 @@ from ..curator.releasing.storage import Storage, storage_of
 from ..party.sources import inference
 from ..party.sources.inference import Draft
 from ..party.sources.source import CONFIG, FileSource
+from .arrow_tables import ArrowTable, data_frame
 from .file_types import types_of_file
 from .schemas import ColumnType, Flag, Listed, Number, Text, Time, domain_of_types
 
-Source: TypeAlias = pd.DataFrame | str | Path
-"""A table with values: a data frame, or the path of a CSV or Parquet file."""
+Source: TypeAlias = pd.DataFrame | ArrowTable | str | Path
+"""A table with values: a data frame of pandas, Polars or Arrow, or the path of a CSV or Parquet file."""
 
 DomainLike = Domain | Mapping[str, Any] | str | Path
 """A domain, the content of a domain file, or its path."""
@@ -80,8 +81,8 @@ def load(data: Source, domain: DomainLike | None, *, header: bool = True) -> Loa
     Raises:
         DataError: the table does not fit the domain, or has a column of a type that no release holds.
     """
-    if isinstance(data, pd.DataFrame):
-        return _of_frame(data, domain)
+    if isinstance(data, ArrowTable):
+        return _of_frame(data_frame(data), domain)
     source = FileSource(Path(data), header)
     known = domain_of_types(types_of_file(source)) if domain is None else read_domain(domain)
     return Loaded(source.read(known), _written(known, source.columns()), {}, domain is None)
@@ -164,7 +165,7 @@ def _zone(kind: Any) -> str:
     return named if "/" in named else "UTC"
 
 
-def encode(rows: pd.DataFrame, domain: DomainLike) -> Table:
+def encode(rows: ArrowTable, domain: DomainLike) -> Table:
     """The codes of a data frame.
 
     Args:
@@ -174,7 +175,7 @@ def encode(rows: pd.DataFrame, domain: DomainLike) -> Table:
     Raises:
         DataError: a column is missing, a value has no code, or there is no row.
     """
-    return encoded(read_domain(domain), rows)
+    return encoded(read_domain(domain), data_frame(rows))
 
 
 def decode(table: Table, seed: int | None = None) -> pd.DataFrame:
@@ -202,8 +203,8 @@ def infer_domain(data: Source, blanks: Collection[str] = (), *, header: bool = T
     Raises:
         DataError: the rows cannot be read, there are none, or none of their columns can be released.
     """
-    if isinstance(data, pd.DataFrame):
-        return inference.draft_domain(_FrameRows(data), blanks)
+    if isinstance(data, ArrowTable):
+        return inference.draft_domain(_FrameRows(data_frame(data)), blanks)
     return inference.infer_domain(data, blanks, header=header)
 
 

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from ..common.extras import require_extra
-from ..common.options import Header
 from ..curator.options import JsonOutput, MechanismName, Rows, Seed, SpreadsheetSafe, TimeLimit
 from ..curator.releasing.table_format import Format, TableFile, TableFormat
+from ..party.options import Header
 
 if TYPE_CHECKING:
     from ..curator.analysis.release import Release

@@ -14,8 +14,8 @@ from rich.table import Table as Grid
 
 from ...common.errors import DataError
 from ...common.extras import require_extra
-from ...common.options import Header
 from ...curator.options import JsonOutput
+from ...party.options import Header
 
 if TYPE_CHECKING:
     from ...common.data.domain import Domain

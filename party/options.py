@@ -1,4 +1,4 @@
-"""Options of commands in every folder."""
+"""Options that commands which read a table share."""
 
 from __future__ import annotations
 
