@@ -32,7 +32,7 @@ def infer(
         list[str] | None, typer.Option(help="A text that stands for a missing value; may be repeated.")
     ] = None,
     database: Database = None,
-    header: Header = True,
+    header: Header = None,
 ) -> None:
     """Draft a domain file from a table. Not private: review it against public knowledge."""
     from .sources.inference import NOT_PRIVATE, infer_domain
@@ -52,7 +52,7 @@ def check(
     data: Data,
     domain: Annotated[Path, typer.Option(help="Domain file.")],
     database: Database = None,
-    header: Header = True,
+    header: Header = None,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print one JSON list and nothing else.")
     ] = False,

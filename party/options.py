@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 Header = Annotated[
-    bool,
+    bool | None,
     typer.Option(
         "--header/--no-header",
-        help="CSV: whether the first line names the columns; without, they are column1, column2, ...",
+        help="CSV: the first line names the columns, or they are column1, column2, ...; by default it does, "
+        "unless it reads as a record.",
     ),
 ]

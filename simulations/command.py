@@ -109,7 +109,7 @@ def simulate(
         float, typer.Option(help="Share of the budget that chooses bins where the domain leaves them open.")
     ] = DEFAULT_SHARE,
     seed: Seed = None,
-    header: Header = True,
+    header: Header = None,
     table_format: Format = TableFormat.CSV,
     spreadsheet_safe: SpreadsheetSafe = False,
     json_output: JsonOutput = False,

@@ -22,6 +22,7 @@ from ..curator.releasing.frames import typed
 from ..curator.releasing.raw_frames import encoded, raw
 from ..curator.releasing.storage import Storage, storage_of
 from ..party.sources import inference
+from ..party.sources.headers import reads_as_record
 from ..party.sources.inference import Draft
 from ..party.sources.source import CONFIG, FileSource
 from .arrow_tables import ArrowTable, data_frame
@@ -70,19 +71,21 @@ def read_domain(domain: DomainLike) -> Domain:
     return Domain.load(domain)
 
 
-def load(data: Source, domain: DomainLike | None, *, header: bool = True) -> Loaded:
+def load(data: Source, domain: DomainLike | None, *, header: bool | None = None) -> Loaded:
     """A data frame or file, encoded.
 
     Args:
         data: the rows.
         domain: of the columns; None to derive it from their names and types alone.
-        header: whether the first line of a CSV names the columns; otherwise they are column1, column2, ...
+        header: whether the first line of a CSV names the columns, which are otherwise column1, column2, ...;
+            by default it does, unless it reads as a record.
 
     Raises:
         DataError: the table does not fit the domain, or has a column of a type that no release holds.
     """
     if isinstance(data, ArrowTable):
-        return _of_frame(data_frame(data), domain)
+        rows = data_frame(data)
+        return _of_frame(_with_names(rows) if domain is None else rows, domain)
     source = FileSource(Path(data), header)
     known = domain_of_types(types_of_file(source)) if domain is None else read_domain(domain)
     return Loaded(source.read(known), _written(known, source.columns()), {}, domain is None)
@@ -106,6 +109,19 @@ def _of_frame(rows: pd.DataFrame, domain: DomainLike | None) -> Loaded:
         domain is None,
         tuple(name for name, kind in types.items() if isinstance(kind, Listed)),
     )
+
+
+def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows.
+
+    Raises:
+        DataError: the names of the columns are texts that read as the first record of a file.
+    """
+    if reads_as_record([name for name in rows.columns if isinstance(name, str)]):
+        raise DataError(
+            "the names of the columns read as a record; read the file with header=None, or rename the columns"
+        )
+    return rows
 
 
 def _written(domain: Domain, held: tuple[str, ...]) -> tuple[str, ...]:
@@ -189,13 +205,14 @@ def decode(table: Table, seed: int | None = None) -> pd.DataFrame:
     return typed(table, table.domain.columns, stream.generator())
 
 
-def infer_domain(data: Source, blanks: Collection[str] = (), *, header: bool = True) -> Draft:
+def infer_domain(data: Source, blanks: Collection[str] = (), *, header: bool | None = None) -> Draft:
     """Drafts a domain from the values of a table: not private, see `Draft`; for its owner to review.
 
     Args:
         data: the rows; also the path of a file with a query.
         blanks: texts that stand for a missing value in every column, such as NA.
-        header: whether the first line of a CSV names the columns; otherwise they are column1, column2, ...
+        header: whether the first line of a CSV names the columns, which are otherwise column1, column2, ...;
+            by default it does, unless it reads as a record.
 
     Returns:
         A draft: `draft.domain` is the domain, whose entries are marked as unreviewed.
@@ -204,7 +221,7 @@ def infer_domain(data: Source, blanks: Collection[str] = (), *, header: bool = T
         DataError: the rows cannot be read, there are none, or none of their columns can be released.
     """
     if isinstance(data, ArrowTable):
-        return inference.draft_domain(_FrameRows(data_frame(data)), blanks)
+        return inference.draft_domain(_FrameRows(_with_names(data_frame(data))), blanks)
     return inference.infer_domain(data, blanks, header=header)
 
 

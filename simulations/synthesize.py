@@ -56,7 +56,7 @@ def synthesize(
     rows: int | None = None,
     seed: int | None = None,
     progress: bool | None = None,
-    header: bool = True,
+    header: bool | None = None,
     checks: Executor | None = None,
 ) -> Release:
     """Releases a synthetic table with (epsilon, delta)-differential privacy; the table is in one place.
@@ -82,7 +82,8 @@ def synthesize(
         rows: number of synthetic rows; by default as many as the table has, at most 10^7.
         seed: makes the release reproducible and not for release; it is labelled so.
         progress: whether to show progress; by default in a terminal and in a notebook.
-        header: whether the first line of a CSV names the columns; otherwise they are column1, column2, ...
+        header: whether the first line of a CSV names the columns, which are otherwise column1, column2, ...;
+            by default it does, unless it reads as a record.
         checks: where the second opinion on epsilon is computed; by default in a thread.
 
     Returns:
@@ -176,7 +177,7 @@ class Synthesizer:
         rows: number of rows of the released table.
         seed: makes the release reproducible and not for release.
         progress: whether to show progress.
-        header: whether the first line of a CSV names the columns.
+        header: see `synthesize`.
     """
 
     epsilon: float = 1.0
@@ -190,7 +191,7 @@ class Synthesizer:
     rows: int | None = None
     seed: int | None = None
     progress: bool | None = None
-    header: bool = True
+    header: bool | None = None
 
     def fit(self, X: Source, y: object = None) -> Self:
         """Releases a table; `release_` is the release.

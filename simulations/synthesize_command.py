@@ -46,7 +46,7 @@ def synthesize(
         typer.Option(help="Also write so many copies, for intervals by any software; see `dpmosaic copies`."),
     ] = None,
     seed: Seed = None,
-    header: Header = True,
+    header: Header = None,
     table_format: Format = TableFormat.CSV,
     spreadsheet_safe: SpreadsheetSafe = False,
     json_output: JsonOutput = False,

@@ -28,7 +28,7 @@ class CsvFile:
 
     path: Path
     usual: str
-    header: bool
+    header: bool | None
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -53,11 +53,12 @@ class CsvFile:
         Raises:
             DataError: as for `columns`, or there is no space for a copy.
         """
+        named = str(self.header is not False).lower()
         kept = ", ".join(f"c{place}" for place, name in enumerate(self._names) if name)
         kinds = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(self._names)))
         return (
             f"SELECT {kept} FROM read_csv({quoted_file(self._readable)}, auto_detect=false, "
-            f"header={str(self.header).lower()}, delim={quoted(self._dialect.separator)}, encoding='utf-8', "
+            f"header={named}, delim={quoted(self._dialect.separator)}, encoding='utf-8', "
             f"quote='\"', escape='\"', nullstr='', strict_mode=true, columns={{{kinds}}})"
         )
 

@@ -41,24 +41,25 @@ def reads_as_record(cells: Sequence[str]) -> bool:
     return not all(map(_NUMBER.fullmatch, values)) or not _is_series([float(value) for value in values])
 
 
-def names_of(file: str, cells: Sequence[str], *, header: bool) -> tuple[str, ...]:
+def names_of(file: str, cells: Sequence[str], *, header: bool | None) -> tuple[str, ...]:
     """The name of each column; "" of a first column without one, such as that of row numbers.
 
     Args:
         file: what messages call the file.
         cells: of its first line.
-        header: whether these are the names; otherwise columns are called column1, column2 and so on.
+        header: whether these are the names; otherwise columns are called column1, column2 and so on. None if
+            nobody has said so: then they are, unless they read as a record.
 
     Raises:
         DataError: the line has no names, one twice, or reads as a record, whose cells no message shows.
     """
-    if not header:
+    if header is False:
         return tuple(f"column{place}" for place in range(1, len(cells) + 1))
-    if reads_as_record(cells):
+    if header is None and reads_as_record(cells):
         raise DataError(
             f"{file}: its first line reads as a record, not as names of columns; write names into a first "
-            "line, or say that there is none, by --no-header or header=False, to call them column1, column2, "
-            "..."
+            "line, or give --no-header (header=False) to call them column1, column2, ..., or --header "
+            "(header=True) if these are their names"
         )
     names = tuple(cell if cell.strip() else "" for cell in cells)
     if "" in (unnamed := names[1:]) or names == ("",):
@@ -68,8 +69,7 @@ def names_of(file: str, cells: Sequence[str], *, header: bool) -> tuple[str, ...
         if name in names[:place]:
             raise DataError(
                 f"{file}: columns {names.index(name) + 1} and {place + 1} have one name, or there is no "
-                "header; name each column in the first line, or say that there is no header, by --no-header "
-                "or header=False"
+                "header; name each column in the first line, or give --no-header (header=False)"
             )
     return names
 

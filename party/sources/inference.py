@@ -72,7 +72,11 @@ class Draft:
 
 
 def infer_domain(
-    path: str | Path, blanks: Collection[str] = (), database: Path | None = None, *, header: bool = True
+    path: str | Path,
+    blanks: Collection[str] = (),
+    database: Path | None = None,
+    *,
+    header: bool | None = None,
 ) -> Draft:
     """Drafts an entry for every column of a table. See NOT_PRIVATE before using it.
 

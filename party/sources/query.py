@@ -151,7 +151,7 @@ class QuerySource:
         )
 
 
-def open_queried(path: Path, database: Path | None = None, *, header: bool = True) -> Queried:
+def open_queried(path: Path, database: Path | None = None, *, header: bool | None = None) -> Queried:
     """The rows in a CSV or Parquet file, or those of the query in a file that ends in .sql.
 
     Args:

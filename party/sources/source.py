@@ -121,7 +121,7 @@ class FileSource:
     """
 
     path: Path
-    header: bool = True
+    header: bool | None = None
 
     def __post_init__(self) -> None:
         if not self.path.is_file():
@@ -352,12 +352,13 @@ def texts_of(places: Mapping[str, int], select: Select) -> dict[str, list[str]]:
     }
 
 
-def open_source(path: str | Path, *, header: bool = True) -> FileSource:
+def open_source(path: str | Path, *, header: bool | None = None) -> FileSource:
     """The rows in a CSV or Parquet file.
 
     Args:
         path: the file.
-        header: whether the first line of a CSV names the columns; otherwise they are column1, column2, ...
+        header: whether the first line of a CSV names the columns, which are otherwise column1, column2, ...;
+            by default it does, unless it reads as a record.
 
     Raises:
         DataError: there is no such file, or it is of another kind.
@@ -365,7 +366,7 @@ def open_source(path: str | Path, *, header: bool = True) -> FileSource:
     return FileSource(Path(path), header)
 
 
-def read_table(path: str | Path, domain: Domain, *, header: bool = True) -> Table:
+def read_table(path: str | Path, domain: Domain, *, header: bool | None = None) -> Table:
     """The columns of the domain in a CSV or Parquet file, encoded.
 
     Args:

@@ -54,7 +54,7 @@ def evaluate(
     certificate: Annotated[
         Path | None, typer.Option(help="With --report: the release's certificate, to show its promise.")
     ] = None,
-    header: Header = True,
+    header: Header = None,
     json_output: JsonOutput = False,
 ) -> None:
     """Compare a synthetic table with the real one. The result depends on real rows: not for publication."""

@@ -37,7 +37,7 @@ class Values:
     broken: tuple[NDArray[np.bool_], ...] = ()
 
     @classmethod
-    def read(cls, path: str | Path, domain: Domain, *, header: bool = True) -> Values:
+    def read(cls, path: str | Path, domain: Domain, *, header: bool | None = None) -> Values:
         """The columns of the domain in a CSV or Parquet file; see `open_source`.
 
         Raises:

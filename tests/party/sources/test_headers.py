@@ -49,7 +49,7 @@ def test_a_line_with_values_of_a_record_is_no_header(line):
 @pytest.mark.parametrize("line", NAMES)
 def test_words_and_series_of_numbers_are_names(line):
     assert not reads_as_record(line.split(","))
-    assert names_of("data.csv", line.split(","), header=True) == tuple(line.split(","))
+    assert names_of("data.csv", line.split(","), header=None) == tuple(line.split(","))
 
 
 @pytest.mark.parametrize("line", RECORDS)
@@ -57,7 +57,7 @@ def test_a_record_in_place_of_names_is_refused_without_showing_it(line):
     with pytest.raises(
         DataError, match=r"data\.csv: its first line reads as a record.*--no-header"
     ) as refusal:
-        names_of("data.csv", line.split(","), header=True)
+        names_of("data.csv", line.split(","), header=None)
     assert not any(cell in str(refusal.value) for cell in line.split(",") if len(cell) > 1)
 
 
@@ -68,6 +68,20 @@ def test_without_a_header_columns_are_numbered(tmp_path):
     assert source.columns() == ("column1", "column2")
     table = source.read(Domain.from_json({"column1": ["Anna", "Bert"], "column2": 5}))
     assert [column.tolist() for column in table.columns] == [[0, 1, 0], [3, 4, 4]]
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_whoever_says_what_the_first_line_is_is_believed(tmp_path, header):
+    path = tmp_path / "data.csv"
+    path.write_text("Anna,3\nBert,4\n")
+    assert open_source(path, header=header).columns() == (("Anna", "3") if header else ("column1", "column2"))
+
+
+def test_a_file_without_a_header_may_begin_with_a_mark(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("Anna,3\nBert,4\n", encoding="utf-8-sig")
+    table = open_source(path, header=False).read(Domain.from_json({"column1": ["Anna", "Bert"]}))
+    assert table.column("column1").tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("first", ['""', "", "  "])
