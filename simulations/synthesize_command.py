@@ -57,9 +57,7 @@ def synthesize(
     from ..curator.certificates.verify import BINS
     from ..curator.mechanisms.mosaic.rehearsal import compiling_beside
     from ..curator.releasing import outputs as files
-    from .schemas import DomainWarning
     from .synthesize import synthesize as run
-    from .time_limit import TimeLimitWarning
 
     table_file = TableFile(table_format, spreadsheet_safe)
     files.check_folder(out, [BINS])
@@ -69,8 +67,7 @@ def synthesize(
         check_count(copies)
         check_new(out / COPIES)
     with process_for_checks() as checks, compiling_beside(), warnings.catch_warnings(record=True) as advice:
-        warnings.simplefilter("always", DomainWarning)
-        warnings.simplefilter("always", TimeLimitWarning)
+        warnings.simplefilter("always", UserWarning)
         release = run(
             data,
             epsilon,

@@ -21,7 +21,7 @@ RawColumn: TypeAlias = "NDArray[Any] | Sequence[Any]"
 LARGEST_WHOLE = 2**53
 """Every whole number up to this is exact as a float64."""
 
-_PATTERN = re.compile(r"(?![=+\-@\t\r\n])[^{}]*\{(?:,|:,|:?,?\.([0-9])f)?\}[^{}]*")
+_PATTERN = re.compile(r"(?![=+\-@\t\r\n])[^{}]*\{(?:,|:,|(?::,?|,)\.([0-9])f)?\}[^{}]*")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?")
 _DECIMAL_COMMA = re.compile(r"([0-9]+|[0-9]{1,3}(\.[0-9]{3})+)(,[0-9]*)?([eE][-+]?[0-9]+)?")
 

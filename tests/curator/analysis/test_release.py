@@ -219,3 +219,13 @@ def test_simulated_releases_are_loaded_too(release, tmp_path):
     release.save(tmp_path / "real")
     shutil.copy(tmp_path / "real" / "synthetic.csv", tmp_path / "table.csv")
     assert dpmosaic.read_table(tmp_path / "table.csv", release.domain).digest() == release.rows.digest()
+
+
+def test_refuses_a_folder_that_says_nothing_of_how_columns_are_stored(tmp_path):
+    rows = pd.DataFrame({"x": pd.Categorical(RNG.choice(["a", "b"], 200))})
+    dpmosaic.synthesize(rows, domain={"x": ["a", "b", "c"]}, mechanism="independent").save(tmp_path)
+    assert list(dpmosaic.load(tmp_path).table["x"].dtype.categories) == ["a", "b", "c"]
+    with (tmp_path / "storage.json").open("a") as file:
+        file.write("x")
+    with pytest.raises(DataError, match=r"storage\.json: expected the file that the certificate names"):
+        dpmosaic.load(tmp_path)
