@@ -22,6 +22,9 @@ LARGEST_WHOLE = 2**53
 """Every whole number up to this is exact as a float64."""
 
 _PATTERN = re.compile(r"(?![=+\-@\t\r\n])[^{}]*\{(?:,|:,|(?::,?|,)\.([0-9])f)?\}[^{}]*")
+_CURRENCIES = ("$", "€", "£", "¥")
+"""A minus stands before these."""
+
 _THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?")
 _DECIMAL_COMMA = re.compile(r"([0-9]+|[0-9]{1,3}(\.[0-9]{3})+)(,[0-9]*)?([eE][-+]?[0-9]+)?")
 
@@ -125,6 +128,8 @@ class Notation:
         return Notation(self.pattern.replace("{}", "{:" + mark).replace(",}", "," + mark))
 
     def _text_of(self, number: float) -> str:
+        if number < 0 and self.pattern.startswith(_CURRENCIES):
+            return f"-{self._text_of(-number)}"
         plain = int(number) if number.is_integer() and abs(number) <= LARGEST_WHOLE else number
         if not self.decimal_comma:
             return self.pattern.format(plain)

@@ -96,6 +96,8 @@ def test_numbers_are_read_in_the_notation_that_the_domain_states(pattern, cells,
         ("{,.1f}", 9.0, "9,0"),
         ("{,.2f} EUR", 1200.5, "1200,50 EUR"),
         ("{:.0f}%", 12.0, "12%"),
+        ("${:,.2f}", -1423.8, "-$1,423.80"),
+        ("kg {}", -1.5, "kg -1.5"),
     ],
 )
 def test_numbers_are_written_in_their_notation(pattern, number, text):
