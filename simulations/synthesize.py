@@ -69,7 +69,8 @@ def synthesize(
     all their cells can be read. A domain of public bounds and categories gives less error.
 
     Args:
-        data: the real table: a data frame, or the path of a CSV or Parquet file.
+        data: the real table: a data frame of pandas, Polars or Arrow, or the path of a CSV or Parquet file.
+            An index is not released.
         epsilon: privacy budget, with delta.
         delta: privacy budget, with epsilon.
         domain: a `Domain`, the content of a domain file or its path; None to go by names and types.
@@ -96,6 +97,7 @@ def synthesize(
     Warns:
         DomainWarning: no domain was given.
         TimeLimitWarning: the release took more than 1.5 times the time limit.
+        UserWarning: the index has a name, or a first column of row numbers has none; both are left out.
     """
     started = time.perf_counter()
     budget = Budget(epsilon, delta)
