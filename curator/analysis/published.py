@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
@@ -136,6 +137,20 @@ class Published:
         if self.drawn is not None:
             return self.drawn.columns
         return self.domain.columns if self.table is None else tuple(self._held.columns)
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """The columns of rows, in the order of the table; in that of the domain if no table has them."""
+        if self.drawn is not None:
+            return self.drawn.columns
+        if self.table is None:
+            return self.domain.columns
+        if self.table.suffix == f".{TableFormat.PARQUET}":
+            names = tuple(pq.read_schema(self.table).names)
+        else:
+            first_line = pd.read_csv(self.table, dtype=object, nrows=0, encoding="utf-8")
+            names = tuple(without_apostrophes(first_line, self.domain).columns)
+        return names if set(names) == set(self.domain.columns) else self.domain.columns
 
     @property
     def records(self) -> float:

@@ -117,7 +117,7 @@ class Release:
         from .drawing import sample
 
         rows = sample(self.published, n, where, seed)
-        return self.published.shown(rows[list(self.published.columns)])
+        return self.published.shown(rows[list(self.published.order)])
 
     def query(self, text: str, level: float = 0.95, of: Literal["table", "population"] = "table") -> Answer:
         """Answers a query, with an interval for each number.
