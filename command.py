@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gc
 import sys
+import warnings
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -140,9 +141,22 @@ def _main(
     """Differentially private synthetic tables from tables partitioned across institutions."""
 
 
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Prints a warning as one sentence, without the line of code that gave it."""
+    typer.secho(f"warning: {message}", err=True, fg=typer.colors.YELLOW)
+
+
 def main() -> None:
     """Runs the command; an error that the user can fix prints one sentence and ends with exit status 1."""
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    warnings.showwarning = _show_warning
     try:
         app()
     except MosaicError as error:

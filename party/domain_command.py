@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from .options import Header
 from .printing import print_entries, print_rows
 
 domain_commands = typer.Typer(help="Domain files: possible values of each attribute.", no_args_is_help=True)
@@ -31,11 +32,12 @@ def infer(
         list[str] | None, typer.Option(help="A text that stands for a missing value; may be repeated.")
     ] = None,
     database: Database = None,
+    header: Header = None,
 ) -> None:
     """Draft a domain file from a table. Not private: review it against public knowledge."""
     from .sources.inference import NOT_PRIVATE, infer_domain
 
-    draft = infer_domain(data, na or (), database)
+    draft = infer_domain(data, na or (), database, header=header)
     text = json.dumps(draft.to_json(), indent=2, ensure_ascii=False)
     typer.secho(NOT_PRIVATE, err=True, fg=typer.colors.YELLOW)
     print_entries(draft.remarks, err=True)
@@ -50,6 +52,7 @@ def check(
     data: Data,
     domain: Annotated[Path, typer.Option(help="Domain file.")],
     database: Database = None,
+    header: Header = None,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print one JSON list and nothing else.")
     ] = False,
@@ -59,7 +62,7 @@ def check(
     from .sources.checking import PRIVATE, check_rows
     from .sources.query import open_queried
 
-    findings = list(check_rows(open_queried(data, database), Domain.load(domain)))
+    findings = list(check_rows(open_queried(data, database, header=header), Domain.load(domain)))
     rows = [(f.where, f.what, f.rows, "refused" if f.refused else "") for f in findings]
     typer.secho(PRIVATE, err=True, fg=typer.colors.YELLOW)
     if rows or json_output:

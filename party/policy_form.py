@@ -17,6 +17,7 @@ _SOURCE = Table(
     {
         "domain": Key(Text(), "The domain file: which values each attribute may take.", required=True),
         "file": Key(Text(), "A table: .csv, .tsv, either with .gz, or .parquet."),
+        "header": Key(Truth(), "With file: whether the first line of a CSV names the columns."),
         "query": Key(Text(), "What DuckDB or the engine can read."),
         "database": Key(Text(), "With query: a file of DuckDB or SQLite, opened read-only."),
         "kind": Key(Text(), "A source that another installed package brings."),

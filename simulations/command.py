@@ -29,6 +29,7 @@ from ..curator.options import (
 )
 from ..curator.releasing.bins_share import DEFAULT_SHARE, check_coded
 from ..curator.releasing.table_format import Format, TableFile, TableFormat
+from ..party.options import Header
 
 if TYPE_CHECKING:
     from ..common.data.domain import Domain
@@ -108,6 +109,7 @@ def simulate(
         float, typer.Option(help="Share of the budget that chooses bins where the domain leaves them open.")
     ] = DEFAULT_SHARE,
     seed: Seed = None,
+    header: Header = None,
     table_format: Format = TableFormat.CSV,
     spreadsheet_safe: SpreadsheetSafe = False,
     json_output: JsonOutput = False,
@@ -140,7 +142,7 @@ def simulate(
         files.check_folder(out, ["metrics.json", BINS])
     budget = Budget(epsilon, delta, rho)
     chosen = limited(mechanism_named(mechanism, variant, parsed(settings)), time_limit)
-    source = FileSource(data)
+    source = FileSource(data, header)
     loaded = Domain.load(domain)
     if key is None:
         original, identifiers = read_original(source, loaded), None

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
-
 from ..common.data.domain import Domain
 from ..common.data.table import Table
 from ..common.data.workload import Workload
 from ..common.errors import DataError
 from ..curator.analysis.release import Release
 from ..curator.releasing.raw_frames import encoded
+from .arrow_tables import ArrowTable, data_frame
 from .evaluation.evaluation import Evaluation
 from .evaluation.evaluation import evaluate as evaluate_tables
 from .frames import DomainLike, read_domain
 
 
 def evaluate(
-    real: Table | pd.DataFrame,
-    synthetic: Release | Table | pd.DataFrame,
+    real: Table | ArrowTable,
+    synthetic: Release | Table | ArrowTable,
     *,
     domain: DomainLike | None = None,
     label: str | None = None,
-    holdout: Table | pd.DataFrame | None = None,
+    holdout: Table | ArrowTable | None = None,
     workload: Workload | str | None = None,
     **more: Any,
 ) -> Evaluation:
@@ -56,9 +55,9 @@ def evaluate(
     )
 
 
-def _coded(rows: Table | pd.DataFrame, domain: Domain | None) -> Table:
+def _coded(rows: Table | ArrowTable, domain: Domain | None) -> Table:
     if isinstance(rows, Table):
         return rows
     if domain is None:
         raise DataError("expected a domain for a data frame, got none; give domain=, such as release.domain")
-    return encoded(domain, rows)
+    return encoded(domain, data_frame(rows))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,12 +21,15 @@ from ..common.data.values import text_of
 from ..common.errors import DataError
 from ..curator.releasing.frames import typed
 from ..curator.releasing.raw_frames import encoded, raw
+from ..curator.releasing.storage import Storage, storage_of
 from ..party.sources import inference
+from ..party.sources.headers import reads_as_record
 from ..party.sources.inference import Draft
 from ..party.sources.source import CONFIG, FileSource, Queried
+from .arrow_tables import ArrowTable, data_frame
 
-Source: TypeAlias = pd.DataFrame | str | Path
-"""A table with values: a data frame, or the path of a CSV or Parquet file."""
+Source: TypeAlias = pd.DataFrame | ArrowTable | str | Path
+"""A table with values: a data frame of pandas, Polars or Arrow, or the path of a CSV or Parquet file."""
 
 DomainLike = Domain | Mapping[str, Any] | str | Path
 """A domain, the content of a domain file, or its path."""
@@ -38,12 +42,12 @@ class Loaded:
     Attributes:
         table: the rows.
         columns: columns of the synthetic table, in order.
-        types: name -> type of the column in a data frame; empty for a file.
+        storage: how the columns of a data frame are stored; empty for a file.
     """
 
     table: Table
     columns: tuple[str, ...]
-    types: Mapping[str, Any]
+    storage: Mapping[str, Storage]
 
 
 def read_domain(domain: DomainLike) -> Domain:
@@ -60,22 +64,51 @@ def read_domain(domain: DomainLike) -> Domain:
     return Domain.load(domain)
 
 
-def load(data: Source, domain: DomainLike) -> Loaded:
+def load(data: Source, domain: DomainLike, *, header: bool | None = None) -> Loaded:
     """A data frame or file, encoded.
 
     Args:
         data: the rows.
         domain: of the columns.
+        header: whether the first line of a CSV names the columns, which are otherwise column1, column2, ...;
+            by default it does, unless it reads as a record.
 
     Raises:
         DataError: the table does not fit the domain.
     """
     known = read_domain(domain)
-    if not isinstance(data, pd.DataFrame):
-        source = FileSource(Path(data))
+    if not isinstance(data, ArrowTable):
+        source = FileSource(Path(data), header)
         return Loaded(source.read(known), written(known, source.columns()), {})
-    types = {name: data[name].dtype for name in known.columns if name in data.columns}
-    return Loaded(encoded(known, data), written(known, tuple(data.columns)), types)
+    rows = _without_index(data)
+    held = rows[[name for name in known.columns if name in rows.columns]]
+    return Loaded(encoded(known, rows), written(known, tuple(rows.columns)), storage_of(held))
+
+
+def _without_index(data: ArrowTable) -> pd.DataFrame:
+    """The rows of a data frame, whose index is not released."""
+    rows = data_frame(data)
+    if any(name is not None for name in rows.index.names):
+        warnings.warn(
+            "the index has a name and is not released: rows of a release are numbered anew; to release its "
+            "values, make columns of them with reset_index()",
+            UserWarning,
+            stacklevel=4,
+        )
+    return rows
+
+
+def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows.
+
+    Raises:
+        DataError: the names of the columns are texts that read as the first record of a file.
+    """
+    if reads_as_record([name for name in rows.columns if isinstance(name, str)]):
+        raise DataError(
+            "the names of the columns read as a record; read the file with header=None, or rename the columns"
+        )
+    return rows
 
 
 def written(domain: Domain, held: tuple[str, ...]) -> tuple[str, ...]:
@@ -112,29 +145,36 @@ class RawTable:
     Attributes:
         source: its rows.
         timezones: time zones that columns of a data frame declare.
+        storage: how the columns of a data frame are stored; empty for a file.
         read: reads it in a domain.
     """
 
     source: Queried
     timezones: Mapping[str, str]
+    storage: Mapping[str, Storage]
     read: Callable[[Domain], Table]
 
 
-def raw_table(data: Source) -> RawTable:
+def raw_table(data: Source, *, header: bool | None = None) -> RawTable:
     """A data frame or file, as it is.
 
+    Args:
+        data: the rows.
+        header: see `load`.
+
     Raises:
-        DataError: a name is no text or stands twice, or there is no such file.
+        DataError: a name is no text, stands twice or reads as a record, or there is no such file.
     """
-    if not isinstance(data, pd.DataFrame):
-        source = FileSource(Path(data))
-        return RawTable(source, {}, source.read)
-    zones = {name: _zone(data[name].dtype) for name in _checked_names(data)}
+    if not isinstance(data, ArrowTable):
+        source = FileSource(Path(data), header)
+        return RawTable(source, {}, {}, source.read)
+    rows = _with_names(_without_index(data))
+    zones = {name: _zone(rows[name].dtype) for name in _checked_names(rows)}
     zones = {name: zone for name, zone in zones.items() if zone}
-    return RawTable(_FrameRows(data), zones, lambda domain: encoded(domain, data))
+    return RawTable(_FrameRows(rows), zones, storage_of(rows), lambda domain: encoded(domain, rows))
 
 
-def encode(rows: pd.DataFrame, domain: DomainLike) -> Table:
+def encode(rows: ArrowTable, domain: DomainLike) -> Table:
     """The codes of a data frame.
 
     Args:
@@ -144,7 +184,7 @@ def encode(rows: pd.DataFrame, domain: DomainLike) -> Table:
     Raises:
         DataError: a column is missing, a value has no code, or there is no row.
     """
-    return encoded(read_domain(domain), rows)
+    return encoded(read_domain(domain), data_frame(rows))
 
 
 def decode(table: Table, seed: int | None = None) -> pd.DataFrame:
@@ -158,12 +198,14 @@ def decode(table: Table, seed: int | None = None) -> pd.DataFrame:
     return typed(table, table.domain.columns, stream.generator())
 
 
-def infer_domain(data: Source, blanks: Collection[str] = ()) -> Draft:
+def infer_domain(data: Source, blanks: Collection[str] = (), *, header: bool | None = None) -> Draft:
     """Drafts a domain from the values of a table: not private, see `Draft`; for its owner to review.
 
     Args:
         data: the rows; also the path of a file with a query.
         blanks: texts that stand for a missing value in every column, such as NA.
+        header: whether the first line of a CSV names the columns, which are otherwise column1, column2, ...;
+            by default it does, unless it reads as a record.
 
     Returns:
         A draft: `draft.domain` is the domain, whose entries are marked as unreviewed.
@@ -171,9 +213,9 @@ def infer_domain(data: Source, blanks: Collection[str] = ()) -> Draft:
     Raises:
         DataError: the rows cannot be read, there are none, or none of their columns can be released.
     """
-    if isinstance(data, pd.DataFrame):
-        return inference.draft_domain(_FrameRows(data), blanks)
-    return inference.infer_domain(data, blanks)
+    if isinstance(data, ArrowTable):
+        return inference.draft_domain(_FrameRows(_with_names(data_frame(data))), blanks)
+    return inference.infer_domain(data, blanks, header=header)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,8 @@ from ..common.card import as_text
 from ..common.data.domain import Domain
 from ..common.protocols.masked.dealers import CURATOR_DEALS
 from ..party.names import POLICY
-from ..party.sources.source import FileSource, quoted
+from ..party.sources.source import FileSource
+from ..party.sources.sql import quoted
 from .people import Held
 
 _DOMAIN, _ROWS = "domain.json", "rows.parquet"

@@ -72,6 +72,7 @@ def synthesize(
     rows: int | None = None,
     seed: int | None = None,
     progress: bool | None = None,
+    header: bool | None = None,
     checks: Executor | None = None,
 ) -> Release:
     """Releases a synthetic table with (epsilon, delta)-differential privacy; the table is in one place.
@@ -86,7 +87,8 @@ def synthesize(
     with noise.
 
     Args:
-        data: the real table: a data frame, or the path of a CSV or Parquet file.
+        data: the real table: a data frame of pandas, Polars or Arrow, or the path of a CSV or Parquet file.
+            An index is not released.
         epsilon: privacy budget, with delta.
         delta: privacy budget, with epsilon.
         domain: a `Domain`, the content of a domain file or its path; None to learn what the columns hold.
@@ -102,6 +104,8 @@ def synthesize(
         rows: number of synthetic rows; by default as many as the table has, with noise, at most 10^7.
         seed: makes the release reproducible and not for release; it is labelled so.
         progress: whether to show progress; by default in a terminal and in a notebook.
+        header: whether the first line of a CSV names the columns, which are otherwise column1, column2, ...;
+            by default it does, unless it reads as a record.
         checks: where the second opinion on epsilon is computed; by default in a thread.
 
     Returns:
@@ -114,6 +118,7 @@ def synthesize(
     Warns:
         DomainWarning: no domain was given; what was left out, or lost among others.
         TimeLimitWarning: the release took more than 1.5 times the time limit.
+        UserWarning: the index has a name, or a first column of row numbers has none; both are left out.
     """
     started = time.perf_counter()
     budget = Budget(epsilon, delta)
@@ -126,17 +131,16 @@ def synthesize(
         return ReleaseOrder(known, TRUSTED, neighbours, chosen, wanted, budget, rows=rows)
 
     first = stream.child("first")
-    types: Mapping[str, Any] = {}
     if domain is None:
         warnings.warn(_ADVICE, DomainWarning, stacklevel=2)
-        raw = raw_table(data)
+        raw = raw_table(data, header=header)
         with closing(Cells.of(raw.source, raw.timezones)) as cells:
             begun = begun_without(cells, raw.read, ordered, chosen.granted, neighbours, budget, anyway, first)
-            columns = written(begun.table.domain, cells.names)
+            columns, storage = written(begun.table.domain, cells.names), raw.storage
     else:
-        loaded = _ruled(load(data, domain), rules)
+        loaded = _ruled(load(data, domain, header=header), rules)
         begun = begun_with(loaded.table, ordered(loaded.table.domain), first)
-        columns, types = loaded.columns, loaded.types
+        columns, storage = loaded.columns, loaded.storage
     order = begun.order
     # The party that holds all rows answers from these counts.
     keep_pairs(begun.table, order.workload.cliques)
@@ -144,8 +148,8 @@ def synthesize(
     among = Participants.in_order(begun.table, order, grid, stream, dealers=0, record_wise=False)
     with progress_bar(console_for(progress)) as report:
         made = release_among(among, order, DEFAULT_SHARE, stream, seed is not None, report, target, checks)
-    drawn = Drawn(made.released, columns, stream.child("values"), begun.certificate)
-    release = Release.of(drawn, types)
+    drawn = Drawn(made.released, columns, stream.child("values"), begun.certificate, storage)
+    release = Release.of(drawn)
     if domain is None:
         for remark in remarks(made.released.synthetic, begun.lost):
             warnings.warn(remark, DomainWarning, stacklevel=2)
@@ -196,6 +200,7 @@ class Synthesizer:
         rows: number of rows of the released table.
         seed: makes the release reproducible and not for release.
         progress: whether to show progress.
+        header: see `synthesize`.
     """
 
     epsilon: float = 1.0
@@ -211,6 +216,7 @@ class Synthesizer:
     rows: int | None = None
     seed: int | None = None
     progress: bool | None = None
+    header: bool | None = None
 
     def fit(self, X: Source, y: object = None) -> Self:
         """Releases a table; `release_` is the release.

@@ -14,6 +14,7 @@ from rich.markup import escape
 from ..common.extras import require_extra
 from ..curator.options import JsonOutput, MechanismName, Rows, Seed, SpreadsheetSafe, TimeLimit
 from ..curator.releasing.table_format import Format, TableFile, TableFormat
+from ..party.options import Header
 
 if TYPE_CHECKING:
     from ..curator.analysis.release import Release
@@ -51,6 +52,7 @@ def synthesize(
         typer.Option(help="Also write so many copies, for intervals by any software; see `dpmosaic copies`."),
     ] = None,
     seed: Seed = None,
+    header: Header = None,
     table_format: Format = TableFormat.CSV,
     spreadsheet_safe: SpreadsheetSafe = False,
     json_output: JsonOutput = False,
@@ -63,7 +65,6 @@ def synthesize(
     from ..curator.releasing import outputs as files
     from .synthesize import DomainWarning
     from .synthesize import synthesize as run
-    from .time_limit import TimeLimitWarning
 
     table_file = TableFile(table_format, spreadsheet_safe)
     files.check_folder(out, [BINS])
@@ -73,8 +74,7 @@ def synthesize(
         check_count(copies)
         check_new(out / COPIES)
     with process_for_checks() as checks, compiling_beside(), warnings.catch_warnings(record=True) as advice:
-        warnings.simplefilter("always", DomainWarning)
-        warnings.simplefilter("always", TimeLimitWarning)
+        warnings.simplefilter("always", UserWarning)
         release = run(
             data,
             epsilon,
@@ -88,6 +88,7 @@ def synthesize(
             workload=workload,
             rows=rows,
             seed=seed,
+            header=header,
             checks=checks,
         )
     release.save(out, table_file)

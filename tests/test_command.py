@@ -104,3 +104,19 @@ def test_a_command_refuses_a_missing_argument_with_the_status_of_a_usage_error()
     )
     assert done.returncode == 2
     assert "Missing argument" in done.stderr
+
+
+def test_a_warning_and_an_error_are_one_sentence_each(tmp_path):
+    (tmp_path / "rows.csv").write_text(",age\n1,21\n2,22\n")
+    (tmp_path / "records.csv").write_text("Anna,1968-03-14\nBert,1951-02-11\n")
+    said = []
+    for name in ("rows.csv", "records.csv"):
+        run = [sys.executable, "-c", "from dpmosaic.command import main; main()", "domain", "infer", name]
+        done = subprocess.run(run, capture_output=True, text=True, check=False, cwd=tmp_path)
+        said.append((done.returncode, done.stderr.splitlines()[0]))
+    assert said[0] == (
+        0,
+        "warning: rows.csv: column 1 has no name; it is taken for row numbers and left out",
+    )
+    assert said[1][0] == 1
+    assert said[1][1].startswith("error: records.csv: its first line reads as a record")

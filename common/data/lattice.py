@@ -54,6 +54,10 @@ class Lattice:
         snapped[held] = self.values(self.nearest(numbers[held]))
         return snapped
 
+    def has_decimals(self, decimals: int) -> bool:
+        """Whether all multiples can be written with so many decimals."""
+        return self._quotient[1] <= 10.0**decimals
+
     @cached_property
     def _quotient(self) -> tuple[float, float]:
         sign_digits_exponent = Decimal(repr(float(self.unit))).normalize().as_tuple()

@@ -93,6 +93,7 @@ class NumericAttribute(Attribute):
             raise self._error("integers are multiples of a whole number; fix multiple_of or integer")
         if not np.all(np.diff(self.grid) > 0):
             raise self._error("bins too narrow for float64; declare fewer bins")
+        self._check_decimals()
         if not len(self.cells):
             raise self._error("no multiple of multiple_of lies within the bounds; fix the domain")
 
@@ -150,6 +151,18 @@ class NumericAttribute(Attribute):
         if self.scale is Scale.LOG and low <= 0:
             raise self._error(
                 "the scale log needs a positive min; declare zero as an atom, or choose the scale symlog"
+            )
+
+    def _check_decimals(self) -> None:
+        decimals = self.format.decimals
+        if decimals is None:
+            return
+        atoms = np.array(self.atoms, dtype=np.float64)
+        held = self.lattice is not None and self.lattice.has_decimals(decimals)
+        if not held or not np.all(Lattice(10.0**-decimals).holds(atoms)):
+            raise self._error(
+                f"its format has {decimals} decimals, and its values may have more; add decimals or "
+                "multiple_of, or leave them out of the format"
             )
 
     def _error(self, problem: str) -> DataError:

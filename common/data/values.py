@@ -24,7 +24,10 @@ LARGEST_WHOLE = 2**53
 _LONGEST_WHOLE = 2000
 """Bits up to which a whole number is written in decimals: Python may refuse to write longer ones so."""
 
-_PATTERN = re.compile(r"(?![=+\-@\t\r\n])[^{}]*\{(:?,)?\}[^{}]*")
+_PATTERN = re.compile(r"(?![=+\-@\t\r\n])[^{}]*\{(?:,|:,|(?::,?|,)\.([0-9])f)?\}[^{}]*")
+_CURRENCIES = ("$", "€", "£", "¥")
+"""A minus stands before these."""
+
 _THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?")
 _DECIMAL_COMMA = re.compile(r"([0-9]+|[0-9]{1,3}(\.[0-9]{3})+)(,[0-9]*)?([eE][-+]?[0-9]+)?")
 
@@ -72,8 +75,10 @@ def refuse_rows(name: str, refused: NDArray[np.bool_], reason: str) -> None:
 class Notation:
     """How numbers are written as text: around `{}`; `{:,}` with commas between thousands; `{,}` as 1,5.
 
+    With `.2f` before the closing brace, such as `{:.2f}`, `{:,.2f}` or `{,.2f}`, numbers have two decimals.
+
     Attributes:
-        pattern: such as `{}%`, `${:,}` or `{} kg`.
+        pattern: such as `{}%`, `${:,.2f}` or `{} kg`.
     """
 
     pattern: str = "{}"
@@ -82,7 +87,8 @@ class Notation:
         if not isinstance(self.pattern, str) or not _PATTERN.fullmatch(self.pattern):
             raise DataError(
                 "format: expected text around {}, or {:,} with commas between thousands, or {,} with a "
-                "decimal comma, such as {}% or ${:,}, that does not begin like a formula; fix the domain"
+                "decimal comma, perhaps with a number of decimals, such as {}%, ${:,.2f} or {,.1f}, that "
+                "does not begin like a formula; fix the domain"
             )
 
     def texts_of(self, numbers: NDArray[np.float64]) -> NDArray[np.object_]:
@@ -106,13 +112,32 @@ class Notation:
     @property
     def decimal_comma(self) -> bool:
         """Whether a comma divides whole numbers from fractions, and points stand between thousands."""
-        return "{,}" in self.pattern
+        return "{," in self.pattern
+
+    @property
+    def plain(self) -> bool:
+        """Whether texts in this notation are numbers to every reader, such as 12.50."""
+        return self.pattern.startswith("{") and self.pattern.endswith("}") and "," not in self.pattern
+
+    @property
+    def decimals(self) -> int | None:
+        """The number of decimals that every number has; None for as many as it needs."""
+        match = _PATTERN.fullmatch(self.pattern)
+        return None if match is None or match[1] is None else int(match[1])
+
+    def with_decimals(self, decimals: int) -> Notation:
+        """The same notation, in which every number has so many decimals."""
+        mark = f".{decimals}f}}"
+        return Notation(self.pattern.replace("{}", "{:" + mark).replace(",}", "," + mark))
 
     def _text_of(self, number: float) -> str:
+        if number < 0 and self.pattern.startswith(_CURRENCIES):
+            return f"-{self._text_of(-number)}"
         plain = int(number) if number.is_integer() and abs(number) <= LARGEST_WHOLE else number
-        if self.decimal_comma:
-            return self.pattern.replace("{,}", str(plain).replace(".", ","))
-        return self.pattern.format(plain)
+        if not self.decimal_comma:
+            return self.pattern.format(plain)
+        text = str(plain) if self.decimals is None else f"{plain:.{self.decimals}f}"
+        return re.sub(r"\{.*\}", text.replace(".", ","), self.pattern)
 
     @cached_property
     def _around(self) -> tuple[str, str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
@@ -19,10 +21,11 @@ from ..mechanisms.parts.released import ReleasedModel
 from ..releasing.evidence import EVIDENCE, Evidence
 from ..releasing.frames import typed, typed_values
 from ..releasing.models import load_model
-from ..releasing.outputs import MODEL
+from ..releasing.outputs import MODEL, STORAGE
 from ..releasing.raw_frames import encoded, values_in
 from ..releasing.release import Released
 from ..releasing.spreadsheets import without_apostrophes
+from ..releasing.storage import Storage, load_storage, shown
 from ..releasing.table_format import TableFormat
 
 
@@ -35,12 +38,14 @@ class Drawn:
         columns: columns of the synthetic table, in order.
         values: randomness of the values inside bins, the same whenever they are drawn.
         bins: certificate of the release that chose bins; None if there was none.
+        storage: how the columns of the real table were stored; see `Storage`.
     """
 
     released: Released
     columns: tuple[str, ...]
     values: RandomStream
     bins: Certificate | None = None
+    storage: Mapping[str, Storage] = field(default_factory=dict)
 
     @property
     def rng(self) -> np.random.Generator:
@@ -59,6 +64,7 @@ class Published:
         evidence: its noisy measurements; None if the folder has none.
         table: file of the synthetic table; None if there is none.
         drawn: the rows, if the release was made in this process.
+        storage: of the columns that are not stored as NumPy does.
     """
 
     folder: Path | None
@@ -67,6 +73,7 @@ class Published:
     evidence: Evidence | None
     table: Path | None
     drawn: Drawn | None = field(default=None, kw_only=True)
+    storage: Mapping[str, Storage] = field(default_factory=dict, kw_only=True)
 
     @classmethod
     def load(cls, folder: str | Path) -> Published:
@@ -88,6 +95,7 @@ class Published:
             certificate,
             Evidence.load(evidence) if evidence.is_file() else None,
             next((path for path in tables if path.is_file()), None),
+            storage=load_storage(folder / STORAGE),
         )
 
     @classmethod
@@ -95,7 +103,7 @@ class Published:
         """A release that was made in this process."""
         certificate, fitted = drawn.released.certificate, drawn.released.fitted
         evidence = Evidence.of(fitted, certificate.records, certificate.plan.records_sigma)
-        return cls(None, fitted.model, certificate, evidence, None, drawn=drawn)
+        return cls(None, fitted.model, certificate, evidence, None, drawn=drawn, storage=drawn.storage)
 
     @cached_property
     def rows(self) -> Table:
@@ -110,7 +118,7 @@ class Published:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """The synthetic table with the types of its columns.
+        """The synthetic table with values that can be computed with; see `shown`.
 
         Raises:
             DataError: as for `rows`.
@@ -119,12 +127,30 @@ class Published:
             return typed(self.drawn.released.synthetic, self.columns, self.drawn.rng)
         return typed_values(self.domain, values_in(self.domain, self._held), self.columns)
 
+    def shown(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Rows with the types of `frame`, as their users get them; see `storage.shown`."""
+        return shown(self.domain, rows, self.storage)
+
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The columns of the synthetic table, in order; those of the domain if there is no table."""
         if self.drawn is not None:
             return self.drawn.columns
         return self.domain.columns if self.table is None else tuple(self._held.columns)
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """The columns of rows, in the order of the table; in that of the domain if no table has them."""
+        if self.drawn is not None:
+            return self.drawn.columns
+        if self.table is None:
+            return self.domain.columns
+        if self.table.suffix == f".{TableFormat.PARQUET}":
+            names = tuple(pq.read_schema(self.table).names)
+        else:
+            first_line = pd.read_csv(self.table, dtype=object, nrows=0, encoding="utf-8")
+            names = tuple(without_apostrophes(first_line, self.domain).columns)
+        return names if set(names) == set(self.domain.columns) else self.domain.columns
 
     @property
     def records(self) -> float:

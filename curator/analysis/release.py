@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -15,10 +15,10 @@ from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ..certificates.certificate import Certificate
-from ..certificates.verify import BINS, CERTIFICATE
+from ..certificates.verify import BINS, CERTIFICATE, sha256_of
 from ..mechanisms.parts.released import ReleasedModel
 from ..releasing import outputs
-from ..releasing.raw_frames import as_typed_before
+from ..releasing.storage import storage_json
 from ..releasing.table_format import TableFile, TableFormat
 from ..report.page import release_report
 from ..report.promise import promise_of
@@ -63,29 +63,24 @@ class Page:
 class Release:
     """A finished release. Whatever is done with it costs no further budget.
 
+    It holds nothing of the real table: what its methods give depends on the domain, on noisy answers and on
+    how the columns were stored (`Storage`).
+
     Attributes:
         published: its parts.
-        types: name -> type of a column in the real table's data frame, which `table` has too; empty if it
-            was read from files.
     """
 
     published: Published
-    types: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, drawn: Drawn, types: Mapping[str, Any]) -> Self:
-        """A release that was made in this process.
-
-        Args:
-            drawn: the release.
-            types: name -> type of a column in the real table's data frame.
-        """
-        return cls(Published.of(drawn), types)
+    def of(cls, drawn: Drawn) -> Self:
+        """A release that was made in this process."""
+        return cls(Published.of(drawn))
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """The synthetic table, with the types that the real one's columns had, where its values allow it."""
-        return as_typed_before(self.published.frame, self.types)
+        """The synthetic table, with types and spellings that the domain implies: see `storage.shown`."""
+        return self.published.shown(self.published.frame)
 
     @property
     def rows(self) -> Table:
@@ -121,7 +116,8 @@ class Release:
         """
         from .drawing import sample
 
-        return as_typed_before(sample(self.published, n, where, seed), self.types)
+        rows = sample(self.published, n, where, seed)
+        return self.published.shown(rows[list(self.published.order)])
 
     def query(self, text: str, level: float = 0.95, of: Literal["table", "population"] = "table") -> Answer:
         """Answers a query, with an interval for each number.
@@ -183,7 +179,7 @@ class Release:
         """What a function of a table would return for the real one: see `estimators.jackknife.infer`."""
         from .estimators.jackknife import infer
 
-        return infer(self.published, lambda frame: fn(as_typed_before(frame, self.types)), columns, **options)
+        return infer(self.published, lambda rows: fn(self.published.shown(rows)), columns, **options)
 
     def copies(self, m: int, seed: int | None = None) -> list[pd.DataFrame]:
         """Tables that differ as the real one may differ from the release; `combine` puts results together.
@@ -197,7 +193,7 @@ class Release:
         """
         from .copies import copies
 
-        return [as_typed_before(rows, self.types) for rows in copies(self.published, m, seed)]
+        return [self.published.shown(rows) for rows in copies(self.published, m, seed)]
 
     def report(self) -> Page:
         """The report for readers: promise, budget, errors, distributions."""
@@ -227,6 +223,9 @@ class Release:
         written = outputs.write(
             folder, made.synthetic, drawn.rng, drawn.columns, made.certificate, made.fitted, table_file
         )
+        if drawn.storage:
+            outputs.write_text(folder / outputs.STORAGE, storage_json(drawn.storage))
+            written[outputs.STORAGE] = sha256_of(folder / outputs.STORAGE)
         outputs.write_certificate(folder, made.certificate.with_outputs(written))
         if drawn.bins is not None:
             outputs.write_choice(folder / BINS, drawn.bins, made.synthetic.domain)

@@ -93,6 +93,8 @@ def joined(parts: Sequence[pa.Array], *, alone: bool) -> memoryview:
         parts: cells of the columns from left to right, or of some columns joined by commas, shape (N,).
         alone: whether they are a single column, whose missing cell is no empty line, which readers skip.
     """
+    if alone:
+        parts = [pc.if_else(pc.equal(parts[0], ""), None, parts[0])]
     filled = {"null_handling": "replace", "null_replacement": '""' if alone else ""}
     last = pc.binary_join_element_wise(parts[-1], "", "\n", **filled)
     lines = pc.binary_join_element_wise(*parts[:-1], last, ",", **filled) if parts[:-1] else last

@@ -34,8 +34,8 @@ DOMAIN = "domain.json"
 Watch = Callable[[Values], None]
 """Looks at decoded values."""
 
-MODEL, _REPORT = "model.npz", "report.html"
-_FILES = (*(kind.file for kind in TableFormat), CERTIFICATE, MODEL, EVIDENCE, _REPORT, WARNING)
+MODEL, _REPORT, STORAGE = "model.npz", "report.html", "storage.json"
+_FILES = (*(kind.file for kind in TableFormat), CERTIFICATE, MODEL, EVIDENCE, _REPORT, STORAGE, WARNING)
 
 
 def ignore_values(values: Values) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from ...common.data.domain import Domain
 from ...common.data.numeric import NumericAttribute
 from ...common.data.table import Table, encode_table
 from ...common.data.unmodelled import Identifier
-from ...common.data.values import blanked, text_of
+from ...common.data.values import blanked
 from ...common.errors import DataError
 
 
@@ -78,38 +77,6 @@ def values_in(domain: Domain, rows: pd.DataFrame) -> dict[str, NDArray[Any]]:
             kind: Any = np.int64 if column.pattern == "{:d}" else object
             values[column.name] = rows[column.name].to_numpy(dtype=object).astype(kind)
     return values
-
-
-def as_typed_before(rows: pd.DataFrame, types: Mapping[str, Any]) -> pd.DataFrame:
-    """The rows with the types that columns of the same names had, where their values allow it.
-
-    Args:
-        rows: a typed synthetic table.
-        types: name -> type of a column of the real table.
-    """
-    restored = {name: _restored(column, types.get(str(name))) for name, column in rows.items()}
-    return pd.DataFrame(restored, index=rows.index)
-
-
-def _restored(column: pd.Series, kind: Any) -> pd.Series:
-    if kind is None or column.dtype == kind:
-        return column
-    try:
-        if isinstance(kind, pd.CategoricalDtype):
-            return _categorical(column, kind)
-        return column.astype(kind)
-    except (TypeError, ValueError, OverflowError, pa.ArrowException):
-        return column
-
-
-def _categorical(column: pd.Series, kind: pd.CategoricalDtype) -> pd.Series:
-    """A column of the texts of a type's categories, or of these themselves; as it is if it has others."""
-    places = {text_of(category): place for place, category in enumerate(kind.categories)}
-    texts = [text_of(cell) for cell in column.to_numpy(dtype=object, na_value=None)]
-    codes = [places.get(text, -1) for text in texts]
-    if any(code < 0 and text for code, text in zip(codes, texts, strict=True)):
-        return column
-    return pd.Series(pd.Categorical.from_codes(codes, dtype=kind), index=column.index)
 
 
 def _is_time(kind: Any) -> bool:

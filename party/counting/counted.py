@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from ...common.errors import DataError
-from ..sources.source import CONFIG, one_file
+from ..sources.source import CONFIG
+from ..sources.sql import one_file
 from .engine import Check, run
 
 _MEMORY = "256MB"

@@ -17,7 +17,8 @@ from ...common.data.table import code_dtype
 from ...common.data.texts import has_open_categories
 from ...common.data.values import read_texts, refuse_rows
 from ..sources.cells import ZONED, cells_for, in_local_time
-from ..sources.source import CONFIG, Scanned, quoted
+from ..sources.source import CONFIG, Scanned
+from ..sources.sql import quoted
 from .engine import Engine
 from .folders import PrivateFolder
 from .kinds import Kind

@@ -14,7 +14,7 @@ from ...common.data.boolean import BooleanAttribute
 from ...common.data.categorical import CategoricalAttribute, CodedAttribute
 from ...common.data.dates import TimeAttribute
 from ...common.data.numeric import NumericAttribute
-from ...common.data.values import LARGEST_WHOLE, PLAIN
+from ...common.data.values import LARGEST_WHOLE
 from ..sources.cells import PLAIN_NUMBER
 from .kinds import Kind, NotExact
 from .pieces import (
@@ -118,7 +118,7 @@ def _of_numbers(
             read = case([(column, double(1)), (exp.not_(column.copy()), double(0))], exp.null())
             return Encoding({number.name: read}, _finite(attribute, number, missing, found))
     blanks = attribute.missing if isinstance(attribute, NumericAttribute) else ()
-    if isinstance(attribute, NumericAttribute) and attribute.format != PLAIN:
+    if isinstance(attribute, NumericAttribute) and not attribute.format.plain:
         raise NotExact("its format says how numbers are written as text")
     readings = {number.name: _number_in(sql.text(column)), written.name: sql.text(column)}
     unreadable = exp.and_(_matches(written, NO_NUMBER), exp.not_(_matches(written, NOT_FINITE)))

@@ -21,7 +21,8 @@ from ...common.data.grouping import Groups
 from ...common.data.table import Table, code_dtype
 from ...common.data.texts import LONGEST_LABEL, TextColumn, has_open_categories
 from ...common.errors import DataError
-from ..sources.source import CONFIG, quoted, quoted_file
+from ..sources.source import CONFIG
+from ..sources.sql import quoted, quoted_file
 from .counted import Copy
 from .folders import PrivateFolder
 from .names import code_of, text_of

@@ -47,9 +47,11 @@ def source_of(keys: Mapping[str, Any], folder: Path) -> Source:
         raise DataError("policy.toml: database in [source] goes with query; take it out")
     if keys.get("options") is not None and named != ["kind"]:
         raise DataError("policy.toml: options in [source] go with kind; take them out")
+    if keys.get("header") is not None and named != ["file"]:
+        raise DataError("policy.toml: header in [source] goes with file; take it out")
     match named:
         case ["file"]:
-            return FileSource(folder / keys["file"])
+            return FileSource(folder / keys["file"], keys.get("header"))
         case ["query"]:
             return QuerySource(keys["query"], folder, None if database is None else folder / database)
         case _:

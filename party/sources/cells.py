@@ -14,7 +14,6 @@ from ...common.data.categorical import CategoricalAttribute, CodedAttribute
 from ...common.data.dates import TimeAttribute
 from ...common.data.moments import Moments
 from ...common.data.numeric import NumericAttribute
-from ...common.data.values import PLAIN
 
 ZONED = "TIMESTAMP WITH TIME ZONE"
 """DuckDB's type of instants."""
@@ -40,7 +39,7 @@ def numbers_for(attribute: Attribute, column: str, kind: str) -> str | None:
     Returns:
         None if the attribute or the column does not hold plain numbers as text.
     """
-    plain = isinstance(attribute, NumericAttribute) and attribute.format == PLAIN
+    plain = isinstance(attribute, NumericAttribute) and attribute.format.plain
     if kind != "VARCHAR" or not (plain or isinstance(attribute, CodedAttribute)):
         return None
     if plain and attribute.missing:

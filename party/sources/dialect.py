@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
-import gzip
-import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from ...common.errors import DataError
+from .encodings import encoding_of, first_lines
 
 SEPARATORS = (",", ";", "\t", "|")
 
 _IN_WORDS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-
-_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-
-_LINES = 200
-"""Number of lines from which the separator is found."""
-
-_BLOCK_BYTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -32,14 +21,14 @@ class Dialect:
     """What a reader has to know of a CSV file.
 
     Attributes:
-        encoding: utf-8, utf-16 or latin-1, as DuckDB names them.
+        encoding: utf-8 or utf-16; see `encodings`.
         separator: one of `SEPARATORS`.
-        header: the cells of the first line.
+        first: the cells of the first line.
     """
 
     encoding: str
     separator: str
-    header: tuple[str, ...]
+    first: tuple[str, ...]
 
     @property
     def in_words(self) -> str:
@@ -48,10 +37,10 @@ class Dialect:
 
 
 def find_dialect(path: Path, usual: str) -> Dialect:
-    """Reads a file's dialect off its content, the same way every time.
+    """Reads a file's dialect off its first line, which is public; no other line has a part in it.
 
-    The encoding is UTF-16 behind its byte order mark, UTF-8 if the whole file is valid, otherwise Latin-1.
-    The separator is the one that divides the first lines into equally many cells, two or more.
+    The separator is the one that divides the first line into the most cells, the usual one if others divide
+    it into as many.
 
     Args:
         path: a CSV file, perhaps .gz.
@@ -61,71 +50,32 @@ def find_dialect(path: Path, usual: str) -> Dialect:
         DataError: the file cannot be read, has no header, is in another encoding, or two separators fit.
     """
     try:
-        encoding = _encoding(path)
-        reader = "utf-8-sig" if encoding == "utf-8" else encoding
-        with io.TextIOWrapper(_opened(path), reader, newline="") as lines:
-            sample = list(islice(lines, _LINES))
-        separator = _separator(path.name, sample, usual)
-        header = tuple(next(csv.reader(sample, delimiter=separator, strict=True), []))
-    except (OSError, EOFError, UnicodeError, csv.Error, zlib.error):
+        lines = first_lines(path)
+        found = {separator: _cells(lines, separator) for separator in SEPARATORS}
+        separator = _separator(path.name, {one: len(cells) for one, cells in found.items()}, usual)
+        first = tuple(next(csv.reader(lines, delimiter=separator, strict=True), []))
+        encoding = encoding_of(path)
+    except (OSError, EOFError, csv.Error, zlib.error):
         raise DataError(f"{path.name}: its first line cannot be read as CSV; fix the file") from None
-    if not header:
+    if not first:
         raise DataError(f"{path.name} has no header; write the names of the columns in its first line")
-    return Dialect(encoding, separator, header)
+    return Dialect(encoding, separator, first)
 
 
-def _encoding(path: Path) -> str:
-    with _opened(path) as file:
-        start = file.read(2)
-    if start in _MARKS:
-        return _MARKS[start]
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        for block in _blocks(path):
-            decoder.decode(block)
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        if any(0x80 <= byte < 0xA0 for block in _blocks(path) for byte in set(block)):
-            raise DataError(
-                f"{path.name}: expected UTF-8, UTF-16 with a byte order mark or Latin-1 (ISO 8859-1), found "
-                "another encoding; save it as UTF-8"
-            ) from None
-        return "latin-1"
-    return "utf-8"
-
-
-def _separator(name: str, sample: list[str], usual: str) -> str:
-    """The separator that divides all lines of the sample alike; `usual` if there is none."""
-    seen = {separator: _cells(sample, separator) for separator in SEPARATORS}
-    fitting = [separator for separator in SEPARATORS if seen[separator] > 1]
-    if len(fitting) > 1 and usual not in fitting:
-        words = " and ".join(_IN_WORDS[separator] for separator in fitting)
-        raise DataError(f"{name}: its lines can be divided at {words}; put quotes around cells with either")
-    if usual in fitting:
+def _separator(name: str, cells: dict[str, int], usual: str) -> str:
+    most = max(cells.values())
+    fitting = [separator for separator in SEPARATORS if cells[separator] == most]
+    if most <= 1 or usual in fitting:
         return usual
-    if fitting:
-        return fitting[0]
-    # Lines of different lengths: the separator in most of them, so that the shorter line can be named.
-    common = [one for one in SEPARATORS if sum(one in line for line in sample) > len(sample) / 2]
-    return common[0] if len(common) == 1 else usual
+    if len(fitting) > 1:
+        words = " and ".join(_IN_WORDS[separator] for separator in fitting)
+        raise DataError(f"{name}: its first line can be divided at {words}; put names with either in quotes")
+    return fitting[0]
 
 
-def _cells(sample: list[str], separator: str) -> int:
-    """The number of cells of every line; 0 if the lines differ."""
+def _cells(lines: Sequence[str], separator: str) -> list[str]:
+    """The cells of the first line; none if this separator makes no CSV of it."""
     try:
-        lines = [line for line in csv.reader(sample, delimiter=separator, strict=True) if line]
+        return next(csv.reader(lines, delimiter=separator, strict=True), [])
     except csv.Error:
-        # The last line of the sample may end within quotes.
-        lines = [line for line in csv.reader(sample, delimiter=separator) if line][:-1]
-    counts = set(map(len, lines))
-    return counts.pop() if len(counts) == 1 else 0
-
-
-def _blocks(path: Path) -> Iterator[bytes]:
-    with _opened(path) as file:
-        while block := file.read(_BLOCK_BYTES):
-            yield block
-
-
-def _opened(path: Path) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb"))
+        return []

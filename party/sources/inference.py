@@ -71,7 +71,13 @@ class Draft:
         return {"attributes": dict(self.entries), "suggested_rules": list(self.suggested_rules)}
 
 
-def infer_domain(path: str | Path, blanks: Collection[str] = (), database: Path | None = None) -> Draft:
+def infer_domain(
+    path: str | Path,
+    blanks: Collection[str] = (),
+    database: Path | None = None,
+    *,
+    header: bool | None = None,
+) -> Draft:
     """Drafts an entry for every column of a table. See NOT_PRIVATE before using it.
 
     Args:
@@ -79,11 +85,12 @@ def infer_domain(path: str | Path, blanks: Collection[str] = (), database: Path 
         blanks: texts that stand for a missing value in every column, such as NA; among numbers and dates the
             usual ones are known.
         database: a DuckDB file that the query reads.
+        header: see `source.open_source`.
 
     Raises:
         DataError: the file cannot be read or has no rows, or none of its columns can be released.
     """
-    return draft_domain(open_queried(Path(path), database), blanks)
+    return draft_domain(open_queried(Path(path), database, header=header), blanks)
 
 
 def draft_domain(source: Queried, blanks: Collection[str] = ()) -> Draft:
@@ -151,8 +158,6 @@ def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
         found, doubts = _few_numbers(profile), []
     else:
         found, doubts = draft_number(profile)
-        if profile.notation != "{}":
-            found["format"] = profile.notation
     return found, [*remarks, *doubts]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...common.data.numeric import AUTO
 from ...common.data.scale import Scale
-from ...common.data.values import LARGEST_WHOLE
+from ...common.data.values import LARGEST_WHOLE, PLAIN, Notation
 from .profile import Profile
 
 _ATOMS = 8
@@ -66,7 +67,32 @@ def draft_number(profile: Profile) -> tuple[dict[str, Any], list[str]]:
     if atoms:
         entry["atoms"] = [_short(atom) for atom in atoms]
     entry |= _rounding(spread[0], whole)
+    written = fixed_decimals(profile)
+    if written != PLAIN.pattern:
+        entry["format"] = written
     return entry, remarks
+
+
+def fixed_decimals(profile: Profile) -> str:
+    """How the numbers of a column are written, with a number of decimals if all its texts have the same.
+
+    One decimal of a plain number is what is written anyway, or what other programs write of whole numbers.
+    """
+    notation = Notation(profile.notation)
+    if profile.kind != "VARCHAR" or not profile.distinct:
+        return profile.notation
+    mark = "," if notation.decimal_comma else "."
+    written = re.compile(rf"[^{mark}eE]*[0-9][{mark}]([0-9]{{1,{_DECIMALS}}})([^0-9{mark}eE][^0-9]*)?")
+    found = {match and match[1] for match in map(written.fullmatch, profile.texts)}
+    lengths = {len(decimals or "") for decimals in found}
+    least = 2 if notation.plain else 1
+    if (
+        len(lengths) > 1
+        or min(lengths) < least
+        or not any((decimals or "").endswith("0") for decimals in found)
+    ):
+        return profile.notation
+    return notation.with_decimals(lengths.pop()).pattern
 
 
 def find_atoms(values: Values) -> tuple[float, ...]:

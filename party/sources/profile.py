@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from ...common.data.values import Notation
 from ...common.errors import DataError
 from .cells import ZONED, in_utc
-from .source import Queried, quoted
+from .source import Queried
+from .sql import quoted
 
 _NUMBER = r"[-+]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][-+]?[0-9]+)?"
 """A number, without zeros in front: 007 is a code."""

@@ -17,7 +17,8 @@ from ...common.data.table import Table
 from ...common.data.values import RawColumn
 from ...common.errors import DataError
 from .extensions import SQLITE, is_sqlite, load_extension, missing_extension
-from .source import CONFIG, FileSource, Queried, encoded_columns, quoted, raw_columns, selected, texts_of
+from .source import CONFIG, FileSource, Queried, encoded_columns, raw_columns, selected, texts_of
+from .sql import quoted
 
 
 @dataclass(frozen=True)
@@ -150,18 +151,19 @@ class QuerySource:
         )
 
 
-def open_queried(path: Path, database: Path | None = None) -> Queried:
+def open_queried(path: Path, database: Path | None = None, *, header: bool | None = None) -> Queried:
     """The rows in a CSV or Parquet file, or those of the query in a file that ends in .sql.
 
     Args:
         path: the file; paths in a query start at its folder.
         database: a DuckDB file that the query reads; None for a query over files.
+        header: see `open_source`.
 
     Raises:
         DataError: there is no such file, or it is of another kind.
     """
     if path.suffix.lower() != ".sql":
-        return FileSource(path)
+        return FileSource(path, header)
     try:
         return QuerySource(path.read_text(encoding="utf-8"), path.parent, database)
     except (OSError, UnicodeDecodeError):

@@ -22,7 +22,8 @@ from ...common.data.texts import TextColumn, has_open_categories
 from ...common.data.values import ListedTexts, RawColumn
 from ...common.errors import DataError
 from .cells import ZONED, cells_for, in_local_time, listed_for, numbers_for, place_among
-from .dialect import Dialect, find_dialect
+from .csv_file import CsvFile
+from .sql import quoted, quoted_file
 
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 SUFFIXES = (*DELIMITERS, ".parquet")
@@ -106,14 +107,21 @@ class Scanned(Queried, Protocol):
 
 @dataclass(frozen=True)
 class FileSource:
-    """A CSV (.csv, .tsv, with a header row, perhaps .gz) or Parquet file, read by DuckDB.
+    """A CSV (.csv, .tsv, perhaps .gz) or Parquet file, read by DuckDB.
 
-    Encoding and separator of a CSV are found (`find_dialect`). Every cell is read as the text it is; the
-    empty cell is a missing value. A file is read once. Columns are encoded one after the other, in the order
-    of the file's rows: of a large file, memory holds a few raw columns, and the others are in TMPDIR.
+    The separator of a CSV is found in its first line (`dialect`), and the encoding of a cell in itself
+    (`encodings`). Every cell is read as the text it is; the empty cell is a missing value. A first column
+    without a name, such as that of row numbers, is left out with a warning. A file is read once. Columns are
+    encoded one after the other, in the order of the file's rows: of a large file, memory holds a few raw
+    columns, and the others are in TMPDIR.
+
+    Attributes:
+        path: the file.
+        header: whether the first line of a CSV holds the names of the columns; see `headers.names_of`.
     """
 
     path: Path
+    header: bool | None = None
 
     def __post_init__(self) -> None:
         if not self.path.is_file():
@@ -168,7 +176,7 @@ class FileSource:
         self, connection: duckdb.DuckDBPyConnection, expressions: Sequence[str]
     ) -> Iterator[NDArray[Any]]:
         query = partial(self.query, connection)
-        if self._held or self._suffix not in DELIMITERS or len(expressions) == 1:
+        if self._held or self._csv is None or len(expressions) == 1:
             yield from selected(query, expressions)
             return
         with tempfile.TemporaryDirectory(prefix="dpmosaic-") as folder:
@@ -194,7 +202,7 @@ class FileSource:
         """A database in memory with the file as `scan`; see `Scanned`."""
         connection = duckdb.connect(config=CONFIG)
         names = ", ".join(f"c{place}" for place in range(len(self._names)))
-        self.query(connection, f"CREATE VIEW scan ({names}) AS SELECT * FROM {self._scan}")
+        self.query(connection, f"CREATE VIEW scan ({names}) AS {self._select}")
         return connection
 
     def query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, NDArray[Any]]:
@@ -215,19 +223,19 @@ class FileSource:
         if full:
             raise DataError(f"{self.path.name}: no space left for its cells in TMPDIR; free some")
         where = f"{self.path.name}, line {line[1]}" if line else self.path.name
-        if self._suffix not in DELIMITERS:
+        if self._csv is None:
             raise DataError(
                 f"{where}: expected a Parquet file, found another or a damaged one; write it anew"
             )
         raise DataError(
-            f"{where}: expected {len(self._names)} cells in {self._dialect.in_words}, quotes in pairs, all "
-            "line ends alike, found otherwise; fix the line"
+            f"{where}: expected {self._csv.in_words}, quotes in pairs, all line ends alike, found otherwise; "
+            "fix the line"
         )
 
     @property
     def _held(self) -> bool:
         """Whether DuckDB holds all texts of the file in memory."""
-        return self._suffix in DELIMITERS and self.path.stat().st_size <= _HELD_BYTES
+        return self._csv is not None and self.path.stat().st_size <= _HELD_BYTES
 
     @property
     def _suffix(self) -> str:
@@ -235,22 +243,29 @@ class FileSource:
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
-        if self._suffix in DELIMITERS:
-            names = self._dialect.header
-        else:
-            with duckdb.connect(config=CONFIG) as connection:
-                names = tuple(self.query(connection, f"DESCRIBE SELECT * FROM {self._scan}")["column_name"])
+        if self._csv is not None:
+            return self._csv.columns
+        with duckdb.connect(config=CONFIG) as connection:
+            names = tuple(self.query(connection, f"DESCRIBE {self._select}")["column_name"])
         for place, name in enumerate(names):
             if name in names[:place]:
                 raise DataError(
-                    f"{self.path.name}: columns {names.index(name) + 1} and {place + 1} have one name, or "
-                    "there is no header; name each column in the first line"
+                    f"{self.path.name}: columns {names.index(name) + 1} and {place + 1} have one name; "
+                    "rename one of them"
                 )
         return names
 
     @cached_property
-    def _dialect(self) -> Dialect:
-        return find_dialect(self.path, DELIMITERS[self._suffix])
+    def _csv(self) -> CsvFile | None:
+        """How the file is read as CSV; None for Parquet."""
+        usual = DELIMITERS.get(self._suffix)
+        return None if usual is None else CsvFile(self.path, usual, self.header)
+
+    @property
+    def _select(self) -> str:
+        if self._csv is not None:
+            return self._csv.select
+        return f"SELECT * FROM read_parquet({quoted_file(self.path)})"
 
     def _place(self, name: str) -> int:
         if name not in self._names:
@@ -258,18 +273,6 @@ class FileSource:
                 f"{self.path.name} has no column {name!r} in its header; fix the header or the domain"
             )
         return self._names.index(name)
-
-    @property
-    def _scan(self) -> str:
-        path = quoted_file(self.path)
-        if self._suffix not in DELIMITERS:
-            return f"read_parquet({path})"
-        columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(self._names)))
-        return (
-            f"read_csv({path}, auto_detect=false, header=true, "
-            f"delim={quoted(self._dialect.separator)}, encoding={quoted(self._dialect.encoding)}, "
-            f"quote='\"', escape='\"', nullstr='', strict_mode=true, columns={{{columns}}})"
-        )
 
 
 def selected(
@@ -349,34 +352,29 @@ def texts_of(places: Mapping[str, int], select: Select) -> dict[str, list[str]]:
     }
 
 
-def open_source(path: str | Path) -> FileSource:
+def open_source(path: str | Path, *, header: bool | None = None) -> FileSource:
     """The rows in a CSV or Parquet file.
+
+    Args:
+        path: the file.
+        header: whether the first line of a CSV names the columns, which are otherwise column1, column2, ...;
+            by default it does, unless it reads as a record.
 
     Raises:
         DataError: there is no such file, or it is of another kind.
     """
-    return FileSource(Path(path))
+    return FileSource(Path(path), header)
 
 
-def read_table(path: str | Path, domain: Domain) -> Table:
+def read_table(path: str | Path, domain: Domain, *, header: bool | None = None) -> Table:
     """The columns of the domain in a CSV or Parquet file, encoded.
+
+    Args:
+        path: the file.
+        domain: meaning of the codes.
+        header: see `open_source`.
 
     Raises:
         DataError: the file cannot be read, lacks a column or rows, or holds a value without a code.
     """
-    return open_source(path).read(domain)
-
-
-def one_file(path: Path) -> str:
-    """The path of one file as DuckDB reads it: no other file has such a name."""
-    return re.sub(r"[\[*?]", r"[\g<0>]", str(path))
-
-
-def quoted_file(path: Path) -> str:
-    """The path of one file that DuckDB reads, as it stands in SQL."""
-    return quoted(one_file(path))
-
-
-def quoted(text: str) -> str:
-    """A text as it stands in SQL."""
-    return "'" + text.replace("'", "''") + "'"
+    return open_source(path, header=header).read(domain)

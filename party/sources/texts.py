@@ -76,7 +76,10 @@ def draft_date(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
 
 
 def draft_boolean(profile: Profile) -> dict[str, Any] | None:
-    """Drafts the entry of a column with two values such as yes and no; None if it has others."""
+    """Drafts the entry of a column with two values such as yes and no; None if it has others.
+
+    Texts are written as they were; a column of booleans has none.
+    """
     if profile.distinct != 2:
         return None
     spelled = {text.casefold(): text for text in profile.texts}
@@ -84,7 +87,7 @@ def draft_boolean(profile: Profile) -> dict[str, Any] | None:
         if set(spelled) == set(pair):
             entry: dict[str, Any] = {"type": "boolean", "nullable": profile.nullable}
             true, false = (spelled[word] for word in pair)
-            return entry if (true, false) == ("true", "false") else entry | {"true": [true], "false": [false]}
+            return entry if profile.kind == "BOOLEAN" else entry | {"true": [true], "false": [false]}
     return None
 
 

@@ -15,6 +15,7 @@ from rich.table import Table as Grid
 from ...common.errors import DataError
 from ...common.extras import require_extra
 from ...curator.options import JsonOutput
+from ...party.options import Header
 
 if TYPE_CHECKING:
     from ...common.data.domain import Domain
@@ -45,7 +46,7 @@ def evaluate(
         tuple[str, str, str] | None,
         typer.Option(metavar="SPLIT AMOUNT GROUP", help="Attributes of the NIST regression score."),
     ] = None,
-    workload: Annotated[str, typer.Option(help="1way, 2way, 3way, or a JSON file.")] = "2way",
+    workload: Annotated[str | None, typer.Option(help="1way, 2way, 3way, or a JSON file; 2way.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of splits, subsets and queries of the metrics.")] = 0,
     report: Annotated[
         Path | None, typer.Option(help="Write an HTML page; it shows real distributions.")
@@ -53,6 +54,7 @@ def evaluate(
     certificate: Annotated[
         Path | None, typer.Option(help="With --report: the release's certificate, to show its promise.")
     ] = None,
+    header: Header = None,
     json_output: JsonOutput = False,
 ) -> None:
     """Compare a synthetic table with the real one. The result depends on real rows: not for publication."""
@@ -73,14 +75,14 @@ def evaluate(
 
     loaded = Domain.load(domain)
     issued = None if certificate is None else _certificate_of(certificate, loaded)
-    rows, made_up = Values.read(real, loaded), Values.read(synthetic, loaded)
-    apart = None if holdout is None else Values.read(holdout, loaded)
+    rows, made_up = Values.read(real, loaded, header=header), Values.read(synthetic, loaded)
+    apart = None if holdout is None else Values.read(holdout, loaded, header=header)
     found = run(
         rows.table,
         made_up.table,
         label=label,
         holdout=None if apart is None else apart.table,
-        workload=Workload.parse(loaded, workload),
+        workload=Workload.wanted(loaded, workload, None),
         pay=None if pay is None else Pay(*pay),
         seed=seed,
     )

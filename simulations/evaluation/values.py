@@ -37,13 +37,13 @@ class Values:
     broken: tuple[NDArray[np.bool_], ...] = ()
 
     @classmethod
-    def read(cls, path: str | Path, domain: Domain) -> Values:
-        """The columns of the domain in a CSV or Parquet file.
+    def read(cls, path: str | Path, domain: Domain, *, header: bool | None = None) -> Values:
+        """The columns of the domain in a CSV or Parquet file; see `open_source`.
 
         Raises:
             DataError: the file cannot be read, lacks a column or rows, or holds a value without a code.
         """
-        return cls.of(domain, open_source(path).cells(domain))
+        return cls.of(domain, open_source(path, header=header).cells(domain))
 
     @classmethod
     def of(cls, domain: Domain, columns: Iterable[RawColumn]) -> Values:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from ...common.errors import DataError
 from ...party.sources.cells import ZONED, in_utc
-from ...party.sources.source import Queried, quoted
+from ...party.sources.source import Queried
+from ...party.sources.sql import quoted
 from .forms import FORMS, place_of, shape_sql
 from .kinds import Numbers, Times
 

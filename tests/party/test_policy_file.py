@@ -170,6 +170,9 @@ def test_a_folder_without_a_policy_is_refused(tmp_path):
 def test_rows_come_from_a_file_or_a_query(tmp_path):
     (tmp_path / "rows.csv").write_text("a\n1\n")
     assert settings(tmp_path, SOURCE + 'file = "rows.csv"').source() == FileSource(tmp_path / "rows.csv")
+    for header in (True, False):
+        made = settings(tmp_path, SOURCE + f'file = "rows.csv"\nheader = {str(header).lower()}').source()
+        assert made == FileSource(tmp_path / "rows.csv", header)
     query = "SELECT 1 AS a ORDER BY a"
     made = settings(tmp_path, SOURCE + f'query = "{query}"').source()
     assert made == QuerySource(query, tmp_path)
@@ -182,6 +185,7 @@ def test_rows_come_from_a_file_or_a_query(tmp_path):
         ('file = "rows.csv"\nquery = "SELECT 1"', "one of file, query, table or kind"),
         ('file = "rows.csv"\ndatabase = "rows.duckdb"', "goes with query"),
         ('file = "rows.csv"\noptions = { a = 1 }', "go with kind"),
+        ('query = "SELECT 1 ORDER BY 1"\nheader = false', "header in .source. goes with file"),
         ('kind = "acme"', "one that an installed package brings .none., got 'acme'"),
         ('query = "SELECT 1 ORDER BY 1"\ndatabase = "rows.duckdb"', "found none"),
     ],

@@ -44,10 +44,10 @@ def run(*arguments):
     return CliRunner().invoke(app, ["synthesize", *map(str, arguments)])
 
 
-def test_a_release_has_the_columns_and_types_of_the_data_frame():
+def test_a_release_has_the_columns_of_the_data_frame_and_the_types_of_the_domain():
     release = synthesize(REAL.astype({"age": "int32", "town": "category"}), mechanism="mosaic")
     assert release.table.dtypes.to_dict() == {
-        "age": np.dtype("int32"),
+        "age": np.dtype("int64"),
         "town": pd.CategoricalDtype(["north", "south"]),
         "paid": np.dtype("bool"),
     }
@@ -87,7 +87,7 @@ def test_without_a_domain_the_release_finds_bounds_and_texts_and_says_so():
     assert release.certificate.plan.bins.zcdp_rho > 0
 
 
-def test_columns_of_all_types_come_back(tmp_path):
+def test_columns_of_all_types_come_back_with_types_that_no_value_decides(tmp_path):
     rng = np.random.default_rng(8)
     days = pd.Series(pd.to_datetime(rng.integers(0, 2**31, 500), unit="s"))
     rows = pd.DataFrame(
@@ -118,7 +118,7 @@ def test_columns_of_all_types_come_back(tmp_path):
     for table_format in ("csv", "parquet"):
         release.save(tmp_path / table_format, table_format)
         loaded = dpmosaic.load(tmp_path / table_format)
-        pd.testing.assert_frame_equal(loaded.table, release.published.frame)
+        pd.testing.assert_frame_equal(loaded.table, release.table)
         assert loaded.rows.digest() == release.rows.digest()
 
 
@@ -350,3 +350,46 @@ def test_every_public_name_is_listed_and_loads():
         warnings.simplefilter("error")
         assert all(hasattr(dpmosaic, name) for name in dpmosaic.__all__)
     assert set(dpmosaic.__all__) <= set(dir(dpmosaic))
+
+
+RECORDS = "Anna Muster,1968-03-14,Chur,84250.00\n" + "Bert,1951-02-11,Bern,40037.00\n" * 60
+
+
+def test_the_command_numbers_the_columns_of_a_file_without_a_header_if_asked_to(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(RECORDS)
+    refused = run(path, "--out", tmp_path / "out", "--mechanism", "independent")
+    assert isinstance(refused.exception, DataError)
+    assert "--no-header" in str(refused.exception)
+    assert "Anna" not in str(refused.exception)
+    (tmp_path / "domain.json").write_text(json.dumps({"column3": ["Bern", "Chur"]}))
+    done = run(
+        *(path, "--out", tmp_path / "out", "--no-header", "--domain", tmp_path / "domain.json", "--json"),
+        *("--mechanism", "independent"),
+    )
+    assert done.exit_code == 0, done.exception
+    assert json.loads(done.stdout)["rows"] == 61
+    table = dpmosaic.synthesize(path, header=False, domain={"column3": ["Bern", "Chur"]}).table
+    assert (list(table), len(table)) == (["column3"], 61)
+
+
+def test_a_record_becomes_no_names_in_a_data_frame_and_in_a_draft(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(RECORDS)
+    for ask in (dpmosaic.synthesize, dpmosaic.infer_domain):
+        with pytest.raises(DataError, match="names of the columns read as a record"):
+            ask(pd.read_csv(path))
+    with pytest.raises(DataError, match="reads as a record"):
+        dpmosaic.infer_domain(path)
+    assert list(dpmosaic.infer_domain(path, header=False).entries)[:2] == ["column1", "column2"]
+
+
+def test_the_command_names_a_column_without_a_name(tmp_path):
+    REAL[["town"]].to_csv(tmp_path / "table.csv")
+    (tmp_path / "domain.json").write_text(json.dumps({"town": DOMAIN["town"]}))
+    done = run(
+        *(tmp_path / "table.csv", "--domain", tmp_path / "domain.json", "--out", tmp_path / "out"),
+        *("--mechanism", "independent", "--json"),
+    )
+    assert done.exit_code == 0, done.exception
+    assert "table.csv: column 1 has no name" in json.loads(done.stdout)["warnings"][0]

@@ -294,3 +294,21 @@ def test_nothing_needs_to_be_known_of_a_number_whose_bins_are_chosen():
 def test_refuses_an_entry_in_one_sentence(arguments, more, reason):
     with pytest.raises(DataError, match=f"^attribute 'x': {reason}"):
         NumericAttribute("x", *arguments, **more)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"multiple_of": 0.001}, {"multiple_of": 0.125}, {"multiple_of": 0.01, "atoms": (0.005,)}],
+)
+def test_refuses_a_format_with_fewer_decimals_than_values_have(more):
+    with pytest.raises(DataError, match="its format has 2 decimals, and its values may have more"):
+        NumericAttribute("x", 0, 10, 2, format=Notation("{:.2f}"), **more)
+
+
+@pytest.mark.parametrize("more", [{"multiple_of": 0.05}, {"multiple_of": 0.25}, {"integer": True}])
+def test_values_with_a_number_of_decimals_come_back_as_they_were(more):
+    attribute = NumericAttribute("x", 0, 10, 2, format=Notation("${:,.2f}"), **more)
+    values = attribute.decode(np.array([0, 1] * 50), np.random.default_rng(0))
+    written = attribute.spelled(values)
+    assert all(len(text.partition(".")[2]) == 2 for text in written)
+    assert np.array_equal(attribute.numbers(written), values)

@@ -91,6 +91,13 @@ def test_numbers_are_read_in_the_notation_that_the_domain_states(pattern, cells,
         ("${:,}", 1234567.5, "$1,234,567.5"),
         ("{:,}", -1200.0, "-1,200"),
         ("{}", 0.1, "0.1"),
+        ("{:.2f}", 12.5, "12.50"),
+        ("${:,.2f}", 1423.8, "$1,423.80"),
+        ("{,.1f}", 9.0, "9,0"),
+        ("{,.2f} EUR", 1200.5, "1200,50 EUR"),
+        ("{:.0f}%", 12.0, "12%"),
+        ("${:,.2f}", -1423.8, "-$1,423.80"),
+        ("kg {}", -1.5, "kg -1.5"),
     ],
 )
 def test_numbers_are_written_in_their_notation(pattern, number, text):
@@ -98,7 +105,19 @@ def test_numbers_are_written_in_their_notation(pattern, number, text):
     assert read_numbers("x", [text], Notation(pattern))[0].tolist() == [number]
 
 
-@pytest.mark.parametrize("pattern", ["", "%", "{}{}", "{:f}", "{0}", "{name}", "={}", "-{}", 5, None])
+@pytest.mark.parametrize(
+    ("pattern", "expected"), [("{}", "{:.2f}"), ("${:,}", "${:,.2f}"), ("{,} EUR", "{,.2f} EUR")]
+)
+def test_a_notation_gets_a_number_of_decimals(pattern, expected):
+    assert Notation(pattern).decimals is None
+    assert Notation(pattern).with_decimals(2) == Notation(expected)
+    assert Notation(expected).decimals == 2
+    assert Notation(pattern).plain == Notation(expected).plain == (pattern == "{}")
+
+
+@pytest.mark.parametrize(
+    "pattern", ["", "%", "{}{}", "{:f}", "{:.f}", "{.2f}", "{:.12f}", "{0}", "{name}", "={}", "-{}", 5, None]
+)
 def test_refuses_a_notation_without_one_place_for_the_number(pattern):
     with pytest.raises(DataError, match=r"format: expected text around \{\}"):
         Notation(pattern)

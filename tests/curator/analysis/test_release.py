@@ -51,7 +51,8 @@ FORMATS = {
 def test_a_saved_release_is_loaded_with_the_same_rows_values_and_types(release, tmp_path, table_file):
     release.save(tmp_path, table_file)
     loaded = dpmosaic.load(tmp_path)
-    pd.testing.assert_frame_equal(loaded.table, release.published.frame)
+    pd.testing.assert_frame_equal(loaded.table, release.table)
+    pd.testing.assert_frame_equal(loaded.published.frame, release.published.frame)
     assert loaded.rows.digest() == release.rows.digest()
     assert loaded.published.records == release.published.records == ROWS
     assert loaded.domain == release.domain
@@ -78,7 +79,7 @@ def test_a_release_that_chose_bins_keeps_the_certificate_of_the_choice(tmp_path)
         certificate = dpmosaic.Certificate.load(tmp_path / folder / "bins" / "certificate.json")
         assert certificate.digest().hex() == made.certificate.plan.bins.certificate
         assert dpmosaic.Domain.load(tmp_path / folder / "bins" / "domain.json") == made.domain
-    pd.testing.assert_frame_equal(loaded.table, made.published.frame)
+    pd.testing.assert_frame_equal(loaded.table, made.table)
 
 
 @pytest.mark.parametrize("name", ["synthetic.csv", "model.npz", "evidence.npz", "report.html"])
@@ -121,7 +122,7 @@ ESTIMATORS = {
     "difference": (("age", ("size", "S", "L")), "means"),
     "linear": (("age", ["share", "level"]), "regression"),
     "logistic": (("paid", ["share"]), "regression"),
-    "infer": ((lambda rows: rows["share"].mean(), ["share"]), "jackknife"),
+    "infer": ((lambda rows: rows["age"].mean(), ["age"]), "jackknife"),
 }
 
 
@@ -140,7 +141,7 @@ def test_copies_have_the_types_of_the_table_and_their_results_are_combined(relea
     assert [len(rows) for rows in made] == [ROWS] * 3
     kept = [name for name in release.table if name in made[0]]
     assert all(rows.dtypes.to_dict() == release.table.dtypes[kept].to_dict() for rows in made)
-    found = dpmosaic.combine([rows["share"].mean() for rows in made])
+    found = dpmosaic.combine([rows["age"].mean() for rows in made])
     assert found.low < found.estimate < found.high
 
 
@@ -220,3 +221,13 @@ def test_simulated_releases_are_loaded_too(release, tmp_path):
     release.save(tmp_path / "real")
     shutil.copy(tmp_path / "real" / "synthetic.csv", tmp_path / "table.csv")
     assert dpmosaic.read_table(tmp_path / "table.csv", release.domain).digest() == release.rows.digest()
+
+
+def test_refuses_a_folder_that_says_nothing_of_how_columns_are_stored(tmp_path):
+    rows = pd.DataFrame({"x": pd.Categorical(RNG.choice(["a", "b"], 200))})
+    dpmosaic.synthesize(rows, domain={"x": ["a", "b", "c"]}, mechanism="independent").save(tmp_path)
+    assert list(dpmosaic.load(tmp_path).table["x"].dtype.categories) == ["a", "b", "c"]
+    with (tmp_path / "storage.json").open("a") as file:
+        file.write("x")
+    with pytest.raises(DataError, match=r"storage\.json: expected the file that the certificate names"):
+        dpmosaic.load(tmp_path)

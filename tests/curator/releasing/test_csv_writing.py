@@ -71,10 +71,12 @@ def test_keeps_the_order_of_many_rows(tmp_path):
     assert pd.read_csv(tmp_path / "table.csv")["number"].tolist() == list(range(500_000))
 
 
-def test_a_missing_cell_of_a_single_column_is_no_empty_line(tmp_path):
-    table = pd.DataFrame({"number": [1.5, np.nan, 2.0]})
+@pytest.mark.parametrize("cells", [[1.5, np.nan, 2.0], ["red", None, "blue"], ["red", "", 'a "b"']])
+def test_a_missing_cell_of_a_single_column_is_no_empty_line(tmp_path, cells):
+    table = pd.DataFrame({"cell": pd.Series(cells, dtype=float if 2.0 in cells else object)})
     write(tmp_path / "table.csv", table)
     assert (tmp_path / "table.csv").read_bytes() == table.to_csv(index=False).encode("utf-8")
+    assert pd.read_csv(tmp_path / "table.csv")["cell"].isna().sum() == 1
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path):

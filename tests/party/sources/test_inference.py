@@ -118,7 +118,10 @@ def test_one_value_far_outside_leaves_the_bounds_near_the_others(tmp_path):
 @pytest.mark.parametrize(
     ("cells", "notation", "largest"),
     [
-        ([f"{n / 2}%" for n in range(1, 150)], "{}%", 80),
+        ([f"{n % 79}%" for n in range(300)], "{}%", 80),
+        ([f"{n / 2}%" for n in range(1, 150)], "{:.1f}%", 80),
+        ([f"${n * 37.1:,.2f}" for n in range(1, 150)], "${:,.2f}", 6000),
+        ([f"{n / 4:.2f}" for n in range(1, 150)], "{:.2f}", 40),
         ([f"${n * 37:,}" for n in range(1, 150)], "${:,}", 6000),
         ([f"{n * 37:,}" for n in range(1, 150)], "{:,}", 6000),
         ([f"{n * 3},5" for n in range(1, 150)], "{,}", 500),
@@ -132,7 +135,8 @@ def test_numbers_are_found_in_other_notations(tmp_path, cells, notation, largest
 @pytest.mark.parametrize(
     ("cells", "entry"),
     [
-        (["true", "false"], {}),
+        (["true", "false"], {"true": ["true"], "false": ["false"]}),
+        (["TRUE", "FALSE"], {"true": ["TRUE"], "false": ["FALSE"]}),
         (["Y", "N", "Y"], {"true": ["Y"], "false": ["N"]}),
         (["J", "N"], {"true": ["J"], "false": ["N"]}),
         (["yes", "no", ""], {"true": ["yes"], "false": ["no"], "nullable": True}),

@@ -168,3 +168,10 @@ def test_a_page_that_cannot_be_written_is_reported_in_one_sentence(folder):
     done = run(folder, "--report", folder / "domain.json" / "e.html")
     assert isinstance(done.exception, DataError)
     assert "choose another path" in str(done.exception)
+
+
+def test_tables_of_one_column_are_compared(folder):
+    (folder / "domain.json").write_text(json.dumps({"kind": DOMAIN["kind"]}))
+    done = run(folder, "--json")
+    assert done.exit_code == 0, done.exception
+    assert [one["k"] for one in json.loads(done.stdout)["kway"]] == [1]

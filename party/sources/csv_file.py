@@ -1,0 +1,91 @@
+"""A CSV file as DuckDB reads it: the names of its columns, and every cell as the text that it is."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+import weakref
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from ...common.errors import DataError
+from .dialect import Dialect, find_dialect
+from .encodings import UTF_8, is_utf8, write_as_utf8
+from .headers import names_of
+from .sql import quoted, quoted_file
+
+
+@dataclass(frozen=True)
+class CsvFile:
+    """A CSV file, perhaps .gz.
+
+    Attributes:
+        path: the file.
+        usual: separator of a file in which none is seen.
+        header: whether its first line holds the names of the columns; see `headers.names_of`.
+    """
+
+    path: Path
+    usual: str
+    header: bool | None
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns; a first one without a name is left out with a warning.
+
+        Raises:
+            DataError: the first line cannot be read or holds no names.
+        """
+        names = tuple(name for name in self._names if name)
+        if len(names) < len(self._names):
+            warnings.warn(
+                f"{self.path.name}: column 1 has no name; it is taken for row numbers and left out",
+                UserWarning,
+                stacklevel=2,
+            )
+        return names
+
+    @property
+    def select(self) -> str:
+        """The SQL query of the columns, as texts, from left to right.
+
+        Raises:
+            DataError: as for `columns`, or there is no space for a copy.
+        """
+        named = str(self.header is not False).lower()
+        kept = ", ".join(f"c{place}" for place, name in enumerate(self._names) if name)
+        kinds = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(self._names)))
+        return (
+            f"SELECT {kept} FROM read_csv({quoted_file(self._readable)}, auto_detect=false, "
+            f"header={named}, delim={quoted(self._dialect.separator)}, encoding='utf-8', "
+            f"quote='\"', escape='\"', nullstr='', strict_mode=true, columns={{{kinds}}})"
+        )
+
+    @property
+    def in_words(self) -> str:
+        """Such as "3 cells in UTF-8, separated by commas"."""
+        return f"{len(self._names)} cells in {self._dialect.in_words}"
+
+    @cached_property
+    def _dialect(self) -> Dialect:
+        return find_dialect(self.path, self.usual)
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return names_of(self.path.name, self._dialect.first, header=self.header)
+
+    @cached_property
+    def _readable(self) -> Path:
+        """The file, or a copy in UTF-8 in TMPDIR that is removed with this object."""
+        if self._dialect.encoding == UTF_8 and is_utf8(self.path):
+            return self.path
+        with tempfile.NamedTemporaryFile(prefix="dpmosaic-", suffix=".csv", delete=False) as copy:
+            weakref.finalize(self, Path(copy.name).unlink, missing_ok=True)
+            try:
+                write_as_utf8(self.path, copy.file)
+            except OSError:
+                raise DataError(
+                    f"{self.path.name}: no space left for its cells in TMPDIR; free some"
+                ) from None
+        return Path(copy.name)

@@ -1,0 +1,105 @@
+"""The encodings of a CSV file: UTF-8, UTF-16 behind its mark, and Windows-1252 for each cell by itself.
+
+No decision depends on more than one cell, so that no record changes how another one is read.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import re
+from itertools import islice
+from pathlib import Path
+from typing import IO, BinaryIO, cast
+
+from ...common.errors import DataError
+
+UTF_8, UTF_16 = "utf-8", "utf-16"
+
+_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+_CELL = re.compile(rb'[^,;\t|"\r\n]+')
+"""A cell, or what stands between two quotes or separators in one."""
+
+_FIRST_LINES = 200
+"""A header is looked for in so many lines: a name in quotes may have several."""
+
+_BLOCK_BYTES = 2**20
+
+
+def encoding_of(path: Path) -> str:
+    """UTF-16 if the file begins with its mark, otherwise UTF-8, with cells of Windows-1252 among them."""
+    with opened(path) as file:
+        return UTF_16 if file.read(2) in _MARKS else UTF_8
+
+
+def is_utf8(path: Path) -> bool:
+    """Whether all bytes of a file, perhaps .gz, are valid UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        with opened(path) as file:
+            while block := file.read(_BLOCK_BYTES):
+                decoder.decode(block)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def first_lines(path: Path) -> list[str]:
+    """The first lines of a file, with their ends.
+
+    Raises:
+        DataError: the first line is in another encoding.
+    """
+    with _texts(path) as file:
+        lines = list(islice(file, _FIRST_LINES))
+    if encoding_of(path) == UTF_8:
+        lines = [_as_utf8(line.encode("latin-1")).decode("utf-8-sig") for line in lines]
+    if lines and "\0" in lines[0]:
+        raise DataError(
+            f"{path.name}: expected UTF-8, Windows-1252, or UTF-16 with a byte order mark, found another "
+            "encoding; save it as UTF-8"
+        )
+    return lines
+
+
+def write_as_utf8(path: Path, out: IO[bytes]) -> None:
+    """Writes the lines of a file as UTF-8: a cell that is not valid UTF-8 is read as Windows-1252."""
+    if encoding_of(path) == UTF_16:
+        with _texts(path) as texts:
+            out.writelines(text.encode("utf-8") for text in texts)
+        return
+    with opened(path) as file:
+        out.writelines(map(_as_utf8, file))
+
+
+def opened(path: Path) -> BinaryIO:
+    """The bytes of a file; those that were compressed of a .gz."""
+    return cast(BinaryIO, gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb"))
+
+
+def _texts(path: Path) -> io.TextIOWrapper:
+    """The lines of a file in UTF-16; of another, each byte as a character."""
+    if encoding_of(path) == UTF_16:
+        return io.TextIOWrapper(opened(path), "utf-16", errors="replace", newline="")
+    return io.TextIOWrapper(opened(path), "latin-1", newline="")
+
+
+def _as_utf8(line: bytes) -> bytes:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return _CELL.sub(lambda cell: _text(cell[0]).encode("utf-8"), line)
+    return line
+
+
+def _text(cell: bytes) -> str:
+    for encoding in ("utf-8", "cp1252"):
+        try:
+            return cell.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    # Windows-1252 leaves five bytes open.
+    return cell.decode("latin-1")

@@ -1,0 +1,89 @@
+"""The first line of a CSV file: names of columns, or a record that stands in their place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...common.errors import DataError
+
+_NUMBER = re.compile(r"[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?")
+_MONTH = re.compile(
+    r"[0-9]{1,4}[-. /][A-Z][a-z]{2,8}[-. /,]+[0-9]{1,4}|[A-Z][a-z]{2,8} [0-9]{1,2},? [0-9]{4}"
+)
+_INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T.*")
+
+_VALUES = ("true", "false", "?", "nan", "null", "n/a")
+"""Texts that are values and no names."""
+
+_SERIES = 3
+"""So many numbers are names if they are at equal distances, or increasing years."""
+
+_YEARS = range(1800, 2200)
+
+
+def reads_as_record(cells: Sequence[str]) -> bool:
+    """Whether a first line holds numbers, dates or other values as a record does, and no names of columns.
+
+    Numbers are names if they are a series, such as the years of a wide table and the columns of a matrix.
+    Nothing but the line itself is looked at, so that the answer says nothing of other records.
+
+    Args:
+        cells: of the line.
+    """
+    plain = [cell.strip().strip("'") for cell in cells]
+    values = [cell for cell in plain if _is_value(cell)]
+    if not values or plain in (["", "0"], ["index", "0"]):
+        # A pandas Series without a name is called 0, behind its index.
+        return False
+    return not all(map(_NUMBER.fullmatch, values)) or not _is_series([float(value) for value in values])
+
+
+def names_of(file: str, cells: Sequence[str], *, header: bool | None) -> tuple[str, ...]:
+    """The name of each column; "" of a first column without one, such as that of row numbers.
+
+    Args:
+        file: what messages call the file.
+        cells: of its first line.
+        header: whether these are the names; otherwise columns are called column1, column2 and so on. None if
+            nobody has said so: then they are, unless they read as a record.
+
+    Raises:
+        DataError: the line has no names, one twice, or reads as a record, whose cells no message shows.
+    """
+    if header is False:
+        return tuple(f"column{place}" for place in range(1, len(cells) + 1))
+    if header is None and reads_as_record(cells):
+        raise DataError(
+            f"{file}: its first line reads as a record, not as names of columns; write names into a first "
+            "line, or give --no-header (header=False) to call them column1, column2, ..., or --header "
+            "(header=True) if these are their names"
+        )
+    names = tuple(cell if cell.strip() else "" for cell in cells)
+    if "" in (unnamed := names[1:]) or names == ("",):
+        place = names.index("") + 1 if names == ("",) else unnamed.index("") + 2
+        raise DataError(f"{file}: column {place} has no name; write one into the first line")
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise DataError(
+                f"{file}: columns {names.index(name) + 1} and {place + 1} have one name, or there is no "
+                "header; name each column in the first line, or give --no-header (header=False)"
+            )
+    return names
+
+
+def _is_value(cell: str) -> bool:
+    """Whether a cell is a number, a date or a text with a digit and no letter, such as 12% and 079 123 45."""
+    if not any(map(str.isdigit, cell)):
+        return cell.lower() in _VALUES
+    patterns = (_NUMBER, _MONTH, _INSTANT)
+    return not any(map(str.isalpha, cell)) or any(pattern.fullmatch(cell) for pattern in patterns)
+
+
+def _is_series(numbers: list[float]) -> bool:
+    steps = np.diff(numbers)
+    if len(numbers) < _SERIES or steps.min() <= 0:
+        return False
+    return bool(np.allclose(steps, steps[0])) or all(number in _YEARS for number in numbers)
