@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from .curator.mechanisms.privbayes.privbayes import PrivBayes
     from .curator.mechanisms.randdpgen.randdpgen import RandDPGen
     from .curator.releasing.models import load_model
+    from .party.drafting.draft import Draft
     from .party.sources.source import read_table
     from .simulations.datasets.catalogue import load_dataset
     from .simulations.evaluation.evaluation import Evaluation
     from .simulations.frame_evaluation import evaluate
-    from .simulations.frames import decode, encode, infer_domain
+    from .simulations.frames import decode, draft, encode
     from .simulations.partition import Grid
     from .simulations.schemas import DomainWarning
     from .simulations.simulate import Simulation, simulate
@@ -55,6 +56,7 @@ __all__ = [
     "DataError",
     "Domain",
     "DomainWarning",
+    "Draft",
     "Estimates",
     "Evaluation",
     "Grid",
@@ -72,9 +74,9 @@ __all__ = [
     "Workload",
     "combine",
     "decode",
+    "draft",
     "encode",
     "evaluate",
-    "infer_domain",
     "load",
     "load_dataset",
     "load_model",
@@ -97,6 +99,7 @@ _HOMES = {
     "DataError": "common.errors",
     "Domain": "common.data.domain",
     "DomainWarning": "simulations.schemas",
+    "Draft": "party.drafting.draft",
     "Estimates": "curator.analysis.estimators.estimates",
     "Evaluation": "simulations.evaluation.evaluation",
     "Grid": "simulations.partition",
@@ -114,9 +117,9 @@ _HOMES = {
     "Workload": "common.data.workload",
     "combine": "curator.analysis.copies",
     "decode": "simulations.frames",
+    "draft": "simulations.frames",
     "encode": "simulations.frames",
     "evaluate": "simulations.frame_evaluation",
-    "infer_domain": "simulations.frames",
     "load": "curator.analysis.release",
     "load_dataset": "simulations.datasets.catalogue",
     "load_model": "curator.releasing.models",

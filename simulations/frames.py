@@ -19,8 +19,8 @@ from ..common.data.values import text_of
 from ..common.errors import DataError
 from ..curator.releasing.frames import typed
 from ..curator.releasing.raw_frames import encoded, raw
+from ..party.drafting.draft import Draft
 from ..party.sources import inference
-from ..party.sources.inference import Draft
 from ..party.sources.source import CONFIG, FileSource
 from .file_types import types_of_file
 from .schemas import ColumnType, Flag, Listed, Number, Text, Time, domain_of_types
@@ -28,8 +28,8 @@ from .schemas import ColumnType, Flag, Listed, Number, Text, Time, domain_of_typ
 Source: TypeAlias = pd.DataFrame | str | Path
 """A table with values: a data frame, or the path of a CSV or Parquet file."""
 
-DomainLike = Domain | Mapping[str, Any] | str | Path
-"""A domain, the content of a domain file, or its path."""
+DomainLike = Domain | Draft | Mapping[str, Any] | str | Path
+"""A domain, a draft of one, the content of a domain file, or its path."""
 
 _OF_BYTES = {"int8": (-128, 127), "uint8": (0, 255)}
 
@@ -54,7 +54,7 @@ class Loaded:
 
 
 def read_domain(domain: DomainLike) -> Domain:
-    """A domain as it is, from the content of a domain file, or from its path.
+    """A domain as it is, from a draft, from the content of a domain file, or from its path.
 
     Raises:
         DataError: it is no domain.
@@ -62,6 +62,8 @@ def read_domain(domain: DomainLike) -> Domain:
     match domain:
         case Domain():
             return domain
+        case Draft():
+            return domain.domain
         case Mapping():
             return Domain.from_json(domain)
     return Domain.load(domain)
@@ -178,22 +180,29 @@ def decode(table: Table, seed: int | None = None) -> pd.DataFrame:
     return typed(table, table.domain.columns, stream.generator())
 
 
-def infer_domain(data: Source, blanks: Collection[str] = ()) -> Draft:
-    """Drafts a domain from the values of a table: not private, see `Draft`; for its owner to review.
+def draft(data: Source, blanks: Collection[str] = ()) -> Draft:
+    """Drafts a domain from the values of a table: not private, for the owner of the rows to review.
 
     Args:
         data: the rows; also the path of a file with a query.
         blanks: texts that stand for a missing value in every column, such as NA.
 
     Returns:
-        A draft: `draft.domain` is the domain, whose entries are marked as unreviewed.
+        A draft: it shows itself as a table, is edited in place, and stands for a domain wherever one is
+        asked for. Entries that were read from the rows are marked until they are confirmed.
 
     Raises:
         DataError: the rows cannot be read, there are none, or none of their columns can be released.
     """
-    if isinstance(data, pd.DataFrame):
-        return inference.draft_domain(_FrameRows(data), blanks)
-    return inference.infer_domain(data, blanks)
+    if not isinstance(data, pd.DataFrame):
+        return inference.draft_file(data, blanks)
+    types = types_of_frame(data)
+    ordered = {
+        name: [one if isinstance(one, (str, int, float)) else text_of(one) for one in kind.categories]
+        for name, kind in types.items()
+        if isinstance(kind, Listed) and kind.ordered
+    }
+    return inference.draft_rows(_FrameRows(data), blanks, ordered)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from ..common.data.domain import Domain
 from ..common.data.moments import Granularity, Moments
 from ..common.data.numeric import NumericAttribute
 from ..common.data.values import text_of
-from ..party.sources.inference import NOT_AVAILABLE
+from ..party.sources.profile import NOT_AVAILABLE
 
 FIRST_DAY, LAST_DAY = "1900-01-01", "2099-12-31"
 """Public range of dates and timestamps of which only the type is known; others count at the nearest end."""

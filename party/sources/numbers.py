@@ -23,6 +23,14 @@ _DECIMALS = 6
 _CODES = (-1, -9, -99, -999, -9999, 99, 999, 9999, 99999, 999999, 9999999, 99999999, 999999999)
 """Numbers that often stand for a value that is not known, or for the largest one."""
 
+FAR = (
+    "a few values lie far from all others, and are counted at the nearest bound; set min and max, or "
+    '"outside": "missing"'
+)
+
+_DENSE = 1000
+"""Whole numbers in a range of at most this size have exact bounds if at least half of them occur."""
+
 Values = tuple[NDArray[np.float64], NDArray[np.int64]]
 """Different numbers, increasing, and the number of rows of each."""
 
@@ -41,18 +49,19 @@ def draft_number(profile: Profile) -> tuple[dict[str, Any], list[str]]:
     spread = _without(values, atoms)
     if len(spread[0]) < 2:
         atoms, spread = (), values
-    low, high = _likely_range(spread)
+    low, high = likely_range(spread)
     remarks = []
     within = (spread[0] >= low) & (spread[0] <= high)
     if not within.all():
-        remarks.append(
-            "a few values lie far from all others, and are counted at the nearest bound; set min and max, or "
-            '"outside": "missing"'
-        )
+        remarks.append(FAR)
         spread = spread[0][within], spread[1][within]
     scale = find_scale(spread)
     whole = bool(np.all(values[0] == np.floor(values[0])) and np.abs(values[0]).max() <= LARGEST_WHOLE)
-    minimum, maximum = round_bounds(float(spread[0][0]), float(spread[0][-1]), scale)
+    least, largest = float(spread[0][0]), float(spread[0][-1])
+    span = largest - least + 1
+    # Such as days of a month: there is no day 40.
+    dense = whole and span <= min(_DENSE, 2 * len(spread[0]))
+    minimum, maximum = (least, largest) if dense else round_bounds(least, largest, scale)
     entry: dict[str, Any] = {
         "type": "numeric",
         "min": _short(minimum),
@@ -140,7 +149,7 @@ def _without(values: Values, atoms: tuple[float, ...]) -> Values:
     return values[0][kept], values[1][kept]
 
 
-def _likely_range(values: Values) -> tuple[float, float]:
+def likely_range(values: Values) -> tuple[float, float]:
     """The range of the numbers, without the few that lie far from all others even on a logarithmic scale."""
     numbers, counts = values
     places = Scale.SYMLOG.of(numbers)

@@ -85,6 +85,27 @@ def suggested_rules(
     ]
 
 
+def equivalent_columns(
+    attributes: Mapping[str, Attribute], cells: Mapping[str, NDArray[Any]]
+) -> list[tuple[str, str]]:
+    """Pairs of columns of which each determines the other, such as a code and its label.
+
+    Args:
+        attributes: as drafted, by name.
+        cells: raw values of a sample of the rows, shape (N,) for each attribute.
+    """
+    labels = {name: _labels(cells[name]) for name in attributes}
+    found = []
+    for (name, a), (other, b) in combinations(labels.items(), 2):
+        rows, sizes = len(a.codes), (len(a.values), len(b.values))
+        # Of values that seldom repeat, each determines everything.
+        if rows < LEAST_ROWS or sizes[0] != sizes[1] or not 2 < sizes[0] <= rows / 5:
+            continue
+        if len(np.unique(a.codes * sizes[1] + b.codes)) == sizes[0]:
+            found.append((name, other))
+    return found[:_MOST]
+
+
 def _numbers(attribute: Attribute, cells: NDArray[Any]) -> Numbers | None:
     """Numbers, or dates as days; NaN where one is missing; None for other kinds."""
     if isinstance(attribute, NumericAttribute):

@@ -302,13 +302,13 @@ def test_data_frames_and_tables_are_encoded_and_decoded():
 def test_a_domain_is_drafted_from_a_data_frame_as_from_its_file(tmp_path):
     rows = REAL.assign(kind=pd.Categorical(RNG.choice(["x", "y"], ROWS)))
     rows.to_parquet(tmp_path / "table.parquet")
-    draft = dpmosaic.infer_domain(rows)
-    assert draft.domain == dpmosaic.infer_domain(tmp_path / "table.parquet").domain
+    draft = dpmosaic.draft(rows)
+    assert draft.domain == dpmosaic.draft(tmp_path / "table.parquet").domain
     assert draft.domain.unreviewed == tuple(rows.columns)
 
 
 def test_a_column_of_objects_is_drafted_as_its_texts():
-    draft = dpmosaic.infer_domain(pd.DataFrame({"mixed": [1, "one", None] * 50}), blanks=["one"])
+    draft = dpmosaic.draft(pd.DataFrame({"mixed": [1, "one", None] * 50}), blanks=["one"])
     assert draft.domain["mixed"].missing == ("one",)
 
 

@@ -7,7 +7,7 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.scale import Scale
 from dpmosaic.common.errors import DataError
-from dpmosaic.party.sources.inference import NOT_PRIVATE, infer_domain
+from dpmosaic.party.sources.inference import draft_file
 from dpmosaic.party.sources.numbers import round_bounds
 from dpmosaic.party.sources.source import open_source
 
@@ -22,7 +22,7 @@ def written(tmp_path, cells, separator=","):
 def draft(tmp_path, *cells, blanks=(), separator=","):
     """The drafted entry of one column of these cells, without its mark; the rows can be encoded with it."""
     path = written(tmp_path, cells, separator)
-    drafted = infer_domain(path, blanks)
+    drafted = draft_file(path, blanks)
     assert open_source(path).read(drafted.domain).record_count == len(cells)
     assert Domain.from_json(json.loads(json.dumps(drafted.to_json()))) == drafted.domain
     entry = dict(drafted.entries["x"])
@@ -110,7 +110,7 @@ def test_the_scale_follows_the_skewness(tmp_path):
 def test_one_value_far_outside_leaves_the_bounds_near_the_others(tmp_path):
     rng = np.random.default_rng(3)
     path = written(tmp_path, [*rng.integers(13, 90, 2000), 999_999_999])
-    drafted = infer_domain(path)
+    drafted = draft_file(path)
     assert drafted.entries["x"]["max"] <= 200
     assert any(name == "x" and "far from all others" in remark for name, remark in drafted.remarks)
 
@@ -183,7 +183,7 @@ def test_dates_with_na_have_missing_values(tmp_path):
 
 
 def test_dates_that_can_be_read_in_two_ways_are_named(tmp_path):
-    drafted = infer_domain(written(tmp_path, ["01/02/2020", "03/04/2020"]))
+    drafted = draft_file(written(tmp_path, ["01/02/2020", "03/04/2020"]))
     assert drafted.entries["x"]["format"] == "%d/%m/%Y"
     assert any("2 formats" in remark for _, remark in drafted.remarks)
 
@@ -204,7 +204,7 @@ def test_identifiers_get_a_pattern_for_new_ones(tmp_path, cell, pattern):
 
 def test_free_text_is_left_out_with_a_remark(tmp_path):
     cells = [f"Seen on day {n}, with pains and in a bad state; sent home" for n in range(200)]
-    drafted = infer_domain(written(tmp_path, cells))
+    drafted = draft_file(written(tmp_path, cells))
     assert drafted.entries["x"] == {"type": "text", "drop": True}
     assert ("x", "free text, which no release can hold; it is left out") in drafted.remarks
 
@@ -216,7 +216,7 @@ def test_many_categories_are_left_to_the_release(tmp_path):
 
 def test_no_value_of_text_columns_stands_in_a_remark_or_an_open_entry(tmp_path):
     cells = [f"secret{n % 700} word and word" for n in range(1000)]
-    drafted = infer_domain(written(tmp_path, cells))
+    drafted = draft_file(written(tmp_path, cells))
     assert "secret" not in json.dumps(drafted.to_json()) + json.dumps(drafted.remarks)
 
 
@@ -229,7 +229,7 @@ def test_parquet_types_guide_the_draft(tmp_path):
             "DATE '2020-01-01' + (i % 3)::INT AS day, ((i % 4) / 4)::DECIMAL(4, 2) AS price "
             f"FROM range(80) AS t(i)) TO '{path}'"
         )
-    drafted = infer_domain(path)
+    drafted = draft_file(path)
     assert {name: entry["type"] for name, entry in drafted.entries.items()} == {
         "flag": "boolean",
         "whole": "numeric",
@@ -245,7 +245,7 @@ def test_parquet_types_guide_the_draft(tmp_path):
 
 
 def test_every_entry_that_was_read_from_rows_is_marked(tmp_path):
-    drafted = infer_domain(written(tmp_path, ["b", "a"]))
+    drafted = draft_file(written(tmp_path, ["b", "a"]))
     assert drafted.domain.unreviewed == ("row", "x")
 
 
@@ -253,18 +253,14 @@ def test_a_file_without_rows_is_refused(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a,b\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"rows\.csv has no rows"):
-        infer_domain(path)
+        draft_file(path)
 
 
 def test_a_file_of_identifiers_alone_is_refused(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("id\n" + "".join(f"{n}\n" for n in range(100)), encoding="utf-8")
     with pytest.raises(DataError, match="no column that a release can hold"):
-        infer_domain(path)
-
-
-def test_the_draft_says_that_it_is_not_private():
-    assert "private rows" in NOT_PRIVATE
+        draft_file(path)
 
 
 @pytest.mark.parametrize(
