@@ -35,7 +35,7 @@ class Draft:
     """
 
     entries: dict[str, Any]
-    suggested_rules: list[Mapping[str, Any]]
+    suggested_rules: Sequence[Mapping[str, Any]]
     remarks: Sequence[tuple[str, str]] = ()
     rules: Sequence[Mapping[str, Any]] = ()
 
@@ -50,7 +50,7 @@ class Draft:
         Domain.from_json(form)
         entries, rules, suggested = parts_of(form)
         listed = suggested if isinstance(suggested, list) else []
-        return cls(dict(entries), list(listed), (), tuple(rules or ()))
+        return cls(dict(entries), listed, (), rules or ())
 
     @property
     def domain(self) -> Domain:
@@ -225,8 +225,8 @@ def _checked(name: str, entry: Any) -> Any:
         form = json.loads(json.dumps(entry, default=dict))
     except (TypeError, ValueError):
         raise DataError(
-            f"attribute {name!r}: expected an entry of a domain file, of texts, numbers, true, false and lists; "
-            "write dates as text"
+            f"attribute {name!r}: expected an entry of a domain file, of texts, numbers, true, false and "
+            "lists; write dates as text"
         ) from None
     read_entry(name, form)
     return form

@@ -129,15 +129,14 @@ def offer_for(name: str, entry: Any) -> Offer | None:
                 return Offer(_of_list(listed, entry, ordered), source)
     for names, source in _OPEN:
         if words & set(names.split()) and (held or texts or _is_open(entry)):
-            blank = [""] if _nullable(entry) else []
-            listed = {"type": "categorical", "categories": [*blank, "other"], "other": "other", "open": True}
-            return Offer(listed | {key: kept[key] for key in ("missing",) if key in kept}, source)
+            return Offer(_of_list(["other"], entry, False) | {"other": "other", "open": True}, source)
     return None
 
 
 def is_known(name: str) -> bool:
-    """Whether the name says that a column holds a number that is known publicly, such as a year."""
-    return any(_words(name) & set(one.names.split()) for one in _RANGES)
+    """Whether the name says that a column holds publicly known values, such as years, and no keys."""
+    known = (*(one.names for one in _RANGES), *(names for names, _ in _OPEN))
+    return any(_words(name) & set(names.split()) for names in known)
 
 
 _WRITTEN = ("nullable", "missing", "unreadable", "decimals", "multiple_of", "format", "true", "false")
@@ -187,7 +186,7 @@ def _of_range(known: _Range, entry: Mapping[str, Any], kept: Mapping[str, Any]) 
     whole = entry.get("integer", True)
     bins = known.high - known.low + 1 if known.single and whole else AUTO
     bounds = {"type": "numeric", "min": known.low, "max": known.high, "bins": bins}
-    return bounds | {"nullable": _nullable(entry), "integer": whole} | kept
+    return {**bounds, "nullable": _nullable(entry), "integer": whole, **kept}
 
 
 def _of_list(listed: list[str], entry: Mapping[str, Any], ordered: bool) -> dict[str, Any]:

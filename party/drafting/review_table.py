@@ -202,9 +202,9 @@ def _range(entry: Mapping[str, Any]) -> str:
 
 
 def _listed(values: Sequence[Any]) -> str:
-    shown = ", ".join(repr(one) if one == "" or str(one).isspace() else str(one) for one in values[:_LISTED])
+    shown = [repr(one) if one == "" or str(one).isspace() else str(one) for one in values]
     more = len(values) - _LISTED
-    return f"{shown} and {more} more" if more > 0 else shown
+    return ", ".join(shown if more <= 0 else [*shown[: _LISTED - 1], f"{more} more", shown[-1]])
 
 
 def _read(entry: Mapping[str, Any]) -> tuple[str, str]:

@@ -38,7 +38,7 @@ def _review(draft: Draft, name: str) -> bool:
         _show(draft, name)
         ways = _ways(draft, name)
         asked = ", ".join(f"[{key}] {what}" for key, what in ways.items())
-        answer = typer.prompt(asked, default="", show_default=False).strip().casefold()[:1]
+        answer: str = typer.prompt(asked, default="", show_default=False).strip().casefold()[:1]
         if answer not in ways:
             typer.echo(f"expected one of {', '.join(ways)}")
             continue

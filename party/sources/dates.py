@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -12,44 +12,31 @@ import numpy as np
 
 from ...common.data.numeric import AUTO
 from .cells import ZONED
+from .date_formats import (
+    CLOCKS,
+    ISO_8601,
+    LOOKS_LIKE_A_DATE,
+    MONTHS,
+    SHORT,
+    formats_of,
+    in_several_formats,
+    is_usual,
+    time_in,
+)
 from .numbers import FAR, find_atoms, likely_range
 from .profile import Profile
-
-_DAYS = (
-    *("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d"),
-    *("%d-%b-%Y", "%d %b %Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y", "%d%b%Y", "%d/%b/%Y"),
-    *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%y"),
-)
-_MONTHS = ("%Y-%m", "%Y/%m", "%m/%Y", "%b-%Y", "%b %Y", "%B %Y", "%b-%y", "%Ym%m", "%YM%m")
-_OF_DIGITS = ("%Y%m%d", "%Y%m", "%Y%m%d%H%M%S")
-_WITH_WEEKDAYS = ("%a %b %d %H:%M:%S %Y", "%a %b %d %H:%M:%S %z %Y", "%a, %d %b %Y %H:%M:%S %z")
-_CLOCKS = ("%H:%M:%S", "%H:%M", "%I:%M:%S %p", "%I:%M %p", "%I:%M:%S%p", "%I:%M%p")
-_ISO_8601 = ""
-"""The format of whatever `datetime.fromisoformat` reads."""
-
-_SHORT = (
-    *(_ISO_8601, "%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%f"),
-    *("%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S.%f%z", "%Y-%m-%dT%H:%M:%S.%fZ"),
-)
-"""Formats that an entry need not name."""
-
-_LOOKS_LIKE_A_DATE = re.compile(
-    r"[0-9A-Za-z]{1,9}([-./ ,T:+]+[0-9A-Za-z]{1,9})+|[0-9]{6}([0-9]{2}){0,4}|[0-9]{4}[mM][0-9]{2}"
-    r"|[0-9]{2}[A-Za-z]{3}[0-9]{4}"
-)
-_TIME_OF_DAY = re.compile(
-    r".*[0-9](?P<between>[ T])[0-9]{1,2}:[0-9]{2}(?P<second>:[0-9]{2})?(?P<fraction>[.][0-9]{1,6})?"
-    r"(?P<half> ?[AaPp][Mm])?(?P<zone>Z| UTC| ?[-+][0-9]{2}:?[0-9]{2})?"
-)
-"""A date and a time of day behind it."""
 
 _LOOKS_LIKE_A_CLOCK = re.compile(r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?( ?[AaPp][Mm])?")
 
 _READ = 0.99
 """Share of the rows that a format has to read; the others count as missing."""
 
-_TRIED = 100
-"""Number of texts on which every format is tried; those that read nine in ten are tried on all."""
+_FEW_WORDS = 5
+"""So few different texts may stand in more of the rows."""
+
+_LEAST_USUAL = 0.1
+"""Share of the rows whose years have to be usual ones; others may be such as 9999."""
+
 
 _DATES_READ = 20_000
 """Of more different dates than this, some are read."""
@@ -63,16 +50,18 @@ class _Reading:
         format: as of `datetime.strptime`.
         times: the times that were read, in local time or in UTC.
         rows: number of rows of each.
-        unread: number of rows that cannot be read.
+        unread: texts that cannot be read, and their number of rows.
         zone: IANA name of their time zone; empty if they name none.
+        offsets: number of their different offsets from UTC.
         timed: whether they are timestamps; otherwise dates.
     """
 
     format: str
     times: list[datetime]
     rows: list[int]
-    unread: int
+    unread: dict[str, int]
     zone: str
+    offsets: int
     timed: bool
 
 
@@ -88,27 +77,32 @@ def draft_date(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
     if profile.kind == "DATE" or profile.kind.startswith("TIMESTAMP"):
         return _typed(profile)
     texts, rows = _some(profile)
-    if not texts:
-        return None, []
-    found = [one for form in _formats(texts) if (one := _read(texts, rows, form)) is not None]
+    forms = formats_of(texts) if texts else []
+    found = [one for form in forms if (one := _read(texts, rows, form)) is not None]
     if not found:
+        if in_several_formats(texts):
+            return {"type": "text", "drop": True}, [
+                "its dates are written in several formats; it is left out until they are written in one"
+            ]
         return None, []
-    best = min(found, key=lambda one: one.unread)
-    alike = [one for one in found if one.unread == best.unread and one.format != _ISO_8601]
+    best = min(found, key=lambda one: sum(one.unread.values()))
+    alike = [one for one in found if one.unread == best.unread and one.format != ISO_8601]
     remarks = []
     if len(alike) > 1:
         remarks.append(f"its dates can be read in {len(alike)} formats; check the first, {best.format}")
     if "%y" in best.format:
         remarks.append("its years have two digits, and are read as 1969 to 2068; check them")
-    if best.zone == "UTC" and ("%z" in best.format or not best.format):
+    if best.offsets > 1:
         remarks.append('its times are read in UTC; name their "timezone", such as Europe/Berlin')
     entry, far = _moments(profile, best)
-    if best.unread:
-        entry |= {"nullable": True, "unreadable": "missing"}
-        remarks.append(
-            f"{best.unread} of {profile.rows} rows hold no date in this format; they count as missing"
+    remarks += far
+    if odd := sum(best.unread.values()):
+        often = odd > (1 - _READ) * sum(rows)
+        entry |= {"nullable": True} | (
+            {"missing": sorted(best.unread)} if often else {"unreadable": "missing"}
         )
-    return entry, [*remarks, *far]
+        remarks.append(f"{odd} of {profile.rows} rows hold no date in this format; they count as missing")
+    return entry, remarks
 
 
 def draft_clock(profile: Profile) -> dict[str, Any] | None:
@@ -116,8 +110,8 @@ def draft_clock(profile: Profile) -> dict[str, Any] | None:
     texts = profile.texts.tolist()
     if not texts or not all(_LOOKS_LIKE_A_CLOCK.fullmatch(text) for text in texts):
         return None
-    for form in _CLOCKS:
-        times = [time for text in texts if (time := _time(text, form)) is not None]
+    for form in CLOCKS:
+        times = [time for text in texts if (time := time_in(text, form)) is not None]
         if len(times) == len(texts):
             day = {"type": "timestamp", "min": "1900-01-01T00:00:00", "max": "1900-01-01T23:59:59"}
             more = {"bins": AUTO, "nullable": profile.nullable, "format": form}
@@ -160,39 +154,22 @@ def _some(profile: Profile) -> tuple[list[str], list[int]]:
     step = max(1, len(order) // _DATES_READ)
     picked = np.unique(np.append(order[::step], order[-1:]))
     texts, rows = profile.texts[picked].tolist(), profile.counts[picked].tolist()
-    odd = sum(n for text, n in zip(texts, rows, strict=True) if not _LOOKS_LIKE_A_DATE.fullmatch(text))
-    return (texts, rows) if odd <= (1 - _READ) * sum(rows) else ([], [])
+    odd = {text: n for text, n in zip(texts, rows, strict=True) if not LOOKS_LIKE_A_DATE.fullmatch(text)}
+    return ([], []) if _too_many(odd, sum(rows)) else (texts, rows)
 
 
-def _formats(texts: Sequence[str]) -> list[str]:
-    """Formats that read nine in ten of some texts."""
-    tried = texts[:: max(1, len(texts) // _TRIED)]
-    clocks = dict.fromkeys(_clock_of(text) for text in tried[:3])
-    dated = (*_MONTHS, *(_OF_DIGITS if len(texts) > 2 else ())) if "" in clocks else _WITH_WEEKDAYS
-    forms = (*(day + clock for clock in clocks for day in _DAYS), *dated, _ISO_8601)
-    first = [form for form in forms if any(_time(text, form) is not None for text in tried[:3])]
-    return [
-        form for form in first if sum(_time(text, form) is not None for text in tried) >= 0.9 * len(tried)
-    ]
-
-
-def _clock_of(text: str) -> str:
-    """The format of the time of day behind a date; empty if there is none."""
-    match = _TIME_OF_DAY.fullmatch(text)
-    if match is None:
-        return ""
-    half, zone = match["half"] or "", match["zone"] or ""
-    clock = ("%I:%M" if half else "%H:%M") + (":%S" if match["second"] else "")
-    clock += (".%f" if match["fraction"] else "") + (" %p" if " " in half else "%p" if half else "")
-    named = zone if zone in ("", "Z", " UTC") else " %z" if " " in zone else "%z"
-    return f"{match['between']}{clock}{named}"
+def _too_many(odd: Mapping[str, int], rows: int) -> bool:
+    """Whether texts are more than a few rows, or a few texts of many rows such as "open"."""
+    return sum(odd.values()) > (0.5 if len(odd) <= _FEW_WORDS else 1 - _READ) * rows
 
 
 def _read(texts: Sequence[str], rows: Sequence[int], form: str) -> _Reading | None:
     """The texts in a format; None if it reads too few."""
-    read = [(time, n) for text, n in zip(texts, rows, strict=True) if (time := _time(text, form)) is not None]
-    unread, usual = sum(rows) - sum(n for _, n in read), sum(n for time, n in read if _is_usual(time))
-    if unread > (1 - _READ) * sum(rows) or usual < 0.5 * sum(rows):
+    found = [time_in(text, form) for text in texts]
+    read = [(time, n) for time, n in zip(found, rows, strict=True) if time is not None]
+    unread = {text: n for text, time, n in zip(texts, found, rows, strict=True) if time is None}
+    usual = sum(n for time, n in read if is_usual(time))
+    if _too_many(unread, sum(rows)) or usual < _LEAST_USUAL * sum(rows):
         return None
     offsets = {time.utcoffset() for time, _ in read}
     zone = "UTC" if form.endswith(("Z", " UTC")) else "" if offsets == {None} else _zone_of(offsets)
@@ -202,7 +179,7 @@ def _read(texts: Sequence[str], rows: Sequence[int], form: str) -> _Reading | No
         read = [(time.astimezone(UTC), n) for time, n in read]
     times = [time.replace(tzinfo=None) for time, _ in read]
     timed = "%M" in form if form else any(len(text) > 10 for text in texts)
-    return _Reading(form, times, [n for _, n in read], unread, zone, timed)
+    return _Reading(form, times, [n for _, n in read], unread, zone, len(offsets), timed)
 
 
 def _zone_of(offsets: set[timedelta | None]) -> str:
@@ -214,32 +191,18 @@ def _zone_of(offsets: set[timedelta | None]) -> str:
     return f"Etc/GMT{-int(hours):+d}"
 
 
-def _time(text: str, form: str) -> datetime | None:
-    """The time in a text; None if it is not in this format, or digits alone would be of an unusual year."""
-    try:
-        time = datetime.strptime(text, form) if form else datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    # strftime writes years of fewer than four digits without zeros.
-    return time if time.year >= 1000 and (form not in _OF_DIGITS or _is_usual(time)) else None
-
-
-def _is_usual(time: datetime) -> bool:
-    return 1800 <= time.year <= 2200
-
-
 def _typed(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
     """The entry of a column of DuckDB's dates or timestamps, and remarks; None if none is of a usual year."""
     form = "%Y-%m-%d" if profile.kind == "DATE" else "%Y-%m-%d %H:%M:%S"
     rows = profile.counts.tolist()
     read = [
-        (time, n) for text, n in zip(profile.texts, rows, strict=True) if (time := _time(text[:19], form))
+        (time, n) for text, n in zip(profile.texts, rows, strict=True) if (time := time_in(text[:19], form))
     ]
-    if not any(_is_usual(time) for time, _ in read):
+    if not any(is_usual(time) for time, _ in read):
         return None, []
     times, counts = (list(part) for part in zip(*read, strict=True))
     entry, remarks = _moments(
-        profile, _Reading(form, times, counts, 0, "UTC" if profile.kind == ZONED else "", "%M" in form)
+        profile, _Reading(form, times, counts, {}, "UTC" if profile.kind == ZONED else "", 1, "%M" in form)
     )
     entry.pop("format", None)
     if any("." in text for text in profile.texts):
@@ -254,7 +217,7 @@ def _moments(profile: Profile, reading: _Reading) -> tuple[dict[str, Any], list[
     counts = np.bincount([place[time] for time in reading.times], reading.rows).astype(np.int64)
     seconds = np.array([(time - known[0]).total_seconds() for time in known])
     own = np.isin(seconds, find_atoms((seconds, counts)))
-    usual = np.array([_is_usual(time) for time in known])
+    usual = np.array([is_usual(time) for time in known])
     spread = ~own if (~own & usual).any() else usual
     low, high = likely_range((seconds[spread], counts[spread]))
     near = usual & (seconds >= low) & (seconds <= high)
@@ -269,12 +232,12 @@ def _moments(profile: Profile, reading: _Reading) -> tuple[dict[str, Any], list[
     if reading.timed:
         entry["min"], entry["max"] = f"{entry['min']}T00:00:00", f"{entry['max']}T23:59:59"
         entry |= _granularity(reading.times)
-    elif reading.format in (*_MONTHS, "%Y%m"):
+    elif reading.format in (*MONTHS, "%Y%m"):
         entry["granularity"] = "month"
     atoms = [time for time, one in zip(known, own & ~near, strict=True) if one]
     if atoms:
         entry["atoms"] = [(time if reading.timed else time.date()).isoformat() for time in atoms]
-    if reading.format not in _SHORT:
+    if reading.format not in SHORT:
         entry["format"] = reading.format
     remarks = [FAR] if (~near & ~own).any() else []
     return entry | ({"timezone": reading.zone} if reading.zone else {}), remarks

@@ -22,7 +22,7 @@ from .profile import Profile, Rows, is_absent
 from .query import open_queried
 from .source import Queried
 from .suggestions import equivalent_columns, suggested_rules
-from .texts import FEW, draft_boolean, draft_identifier, draft_texts, natural
+from .texts import draft_boolean, draft_identifier, draft_texts, natural
 
 FEW_NUMBERS = 20
 """A column of at most this many different numbers gets a list of categories."""
@@ -140,7 +140,7 @@ def _readable(profile: Profile) -> tuple[Profile, list[str]]:
                 f"{odd} of {profile.rows} rows hold text where the others hold numbers; they count as missing"
             ]
         if len(known.words) <= _FEW_WORDS:
-            if known.distinct <= MOST_MIXED:
+            if _is_mixed(known):
                 return known, []
             return known.without(known.words), [
                 "a text that many rows hold stands among too many numbers for a list of categories; no "
@@ -149,6 +149,15 @@ def _readable(profile: Profile) -> tuple[Profile, list[str]]:
     if draft_boolean(known) is not None or draft_date(known)[0] is not None or draft_clock(known) is not None:
         return known, []
     return profile, []
+
+
+def _is_mixed(profile: Profile) -> bool:
+    """Whether few texts that many rows hold stand among numbers that can be listed."""
+    numbers, rows = profile.values
+    if not 0 < len(profile.words) <= _FEW_WORDS or not FEW_NUMBERS < len(numbers) <= MOST_MIXED:
+        return False
+    dense = np.all(numbers == np.floor(numbers)) and np.ptp(numbers) < 2 * len(numbers)
+    return bool(dense or rows.sum() >= 5 * len(numbers))
 
 
 def _are_codes(profile: Profile) -> bool:
@@ -169,11 +178,13 @@ def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
     if not is_known(profile.name) and (identifier := draft_identifier(profile)) is not None:
         return identifier, [*remarks, "it names the records: new names are drawn in place of them"]
     numbers = len(profile.values[0])
+    if _is_mixed(profile):
+        rows = profile.rows_of(profile.words)
+        return draft_texts(profile, MOST_MIXED)[0], [
+            f"{rows} of {profile.rows} rows hold text among numbers: each number is a category of its own"
+        ]
     if len(profile.words):
-        mixed = numbers > FEW_NUMBERS and len(profile.words) <= _FEW_WORDS
-        found, doubts = draft_texts(profile, MOST_MIXED if mixed else FEW)
-        if mixed and profile.distinct <= MOST_MIXED:
-            doubts = ["numbers, and texts that many rows hold: each number is a category of its own"]
+        found, doubts = draft_texts(profile)
     elif numbers <= FEW_NUMBERS and (numbers <= _SURELY_LISTED or profile.filled >= 5 * numbers):
         found, doubts = _few_numbers(profile), []
     else:

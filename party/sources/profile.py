@@ -27,6 +27,8 @@ _AROUND = re.compile(r"-?([$€£¥]|[A-Z]{3} )?(-?[0-9][0-9.,]*)( ?[%‰€£¥
 NOT_AVAILABLE = ("NA", "N/A", "#N/A", "NULL", "null", "NaN", "nan", "None", "none", "-", ".", "?", "")
 """Texts that among numbers, dates or booleans stand for a missing value, as does every blank text."""
 
+_NO_DATE = re.compile(r"0{2,4}[-/.]0{2}[-/.]0{2,4}([ T]00:00(:00)?)?")
+
 _GROUPED = re.compile(r"-?[0-9]{1,3}(,[0-9]{3})+([.][0-9]*)?")
 _DECIMAL_COMMA = re.compile(r"-?([0-9]+|[0-9]{1,3}([.][0-9]{3})+),[0-9]*")
 
@@ -120,7 +122,7 @@ class Profile:
 
 def is_absent(text: str) -> bool:
     """Whether a text stands for a missing value among numbers, dates or booleans."""
-    return text in NOT_AVAILABLE or text.isspace()
+    return text in NOT_AVAILABLE or text.isspace() or _NO_DATE.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)

@@ -94,16 +94,21 @@ def equivalent_columns(
         attributes: as drafted, by name.
         cells: raw values of a sample of the rows, shape (N,) for each attribute.
     """
-    labels = {name: _labels(cells[name]) for name in attributes}
+    first: dict[bytes, str] = {}
     found = []
-    for (name, a), (other, b) in combinations(labels.items(), 2):
-        rows, sizes = len(a.codes), (len(a.values), len(b.values))
+    for name in attributes:
+        one = _labels(cells[name])
         # Of values that seldom repeat, each determines everything.
-        if rows < LEAST_ROWS or sizes[0] != sizes[1] or not 2 < sizes[0] <= rows / 5:
+        if not 2 < len(one.values) <= len(one.codes) / 5 or len(one.codes) < LEAST_ROWS:
             continue
-        if len(np.unique(a.codes * sizes[1] + b.codes)) == sizes[0]:
-            found.append((name, other))
-    return found[:_MOST]
+        _, begun, place = np.unique(one.codes, return_index=True, return_inverse=True)
+        # Which rows have equal values, whatever these are.
+        divided = np.argsort(np.argsort(begun))[place].tobytes()
+        if divided in first:
+            found.append((name, first[divided]))
+        else:
+            first[divided] = name
+    return found
 
 
 def _numbers(attribute: Attribute, cells: NDArray[Any]) -> Numbers | None:

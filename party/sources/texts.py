@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...common.data.values import PLAIN
+from ...common.data.values import LARGEST_WHOLE, PLAIN
 from .profile import Profile
 
 FEW = 50
@@ -31,8 +31,15 @@ _RANGE = re.compile(
 
 _EMAIL = re.compile(r"[^@ ]+@[^@ ]+\.[A-Za-z]{2,}")
 _ICD = re.compile(r"[A-Z][0-9][0-9A-Z](\.[0-9A-Z]{1,4})?")
-_ODD_NUMBER = re.compile(r"[-+−(]?[^0-9A-Za-z]{0,3}[0-9][0-9 '’.,\u00a0\u202f]*[^0-9A-Za-z]{0,3}\)?-?")
-"""A number between signs, in any notation."""
+_BY_SPACES = r"-?[0-9]{1,3}([ '’\u00a0\u202f][0-9]{3})+([.,][0-9]*)?"
+_ODD = rf"\([$€£¥]?[0-9.,]+\)|[−–][0-9.,]+|[0-9.,]+-|{_BY_SPACES}"
+_BEFORE, _AFTER = r"([A-Z]{3} ?|[$€£¥] ?)?", r"([ \u00a0\u202f]?([A-Z]{3}|[$€£¥%]))?"
+_ODD_NUMBER = re.compile(f"{_BEFORE}({_ODD}){_AFTER}")
+"""A number that no notation of an entry reads."""
+
+_NUMBER = re.compile(f"{_BEFORE}({_ODD}|-?[0-9.,]+){_AFTER}")
+
+_CODE = re.compile(r"[^ ]{1,12}")
 
 _NEARLY_ALL = 0.95
 
@@ -61,16 +68,17 @@ def draft_identifier(profile: Profile) -> dict[str, Any] | None:
     """Drafts the entry of a column that names the records; None if it does not.
 
     It does if it holds e-mail addresses, or if nearly every value differs, and the values are short texts of
-    one shape, or whole numbers that count the rows, stand in a column whose name ends in id, or would repeat
-    if they were drawn at random from their range.
+    one shape, or whole numbers that count the rows, stand in a column whose name ends in id, would repeat if
+    they were drawn at random from their range, or are too large to count anything.
     """
     if _share(profile, _EMAIL) >= _NEARLY_ALL:
         return {"type": "identifier", "pattern": _pattern(profile.name, [])}
-    if not profile.unique or profile.nullable or profile.distinct <= FEW:
+    if not profile.unique or profile.nullable or profile.distinct <= FEW or has_odd_numbers(profile):
         return None
     if not len(profile.words):
         whole = np.all(profile.numbers == np.floor(profile.numbers))
-        named = re.search(r"(^|[_ .-])(id|uuid|key|nr|no)$|Id$|ID$", profile.name)
+        large = profile.numbers.max() > LARGEST_WHOLE
+        named = large or re.search(r"(^|[_ .-])(id|uuid|key|nr|no)$|Id$|ID$", profile.name)
         if not whole or profile.notation != PLAIN.pattern or not (named or _never_repeat(profile)):
             return None
         return {"type": "identifier", "pattern": "{:d}"}
@@ -81,9 +89,17 @@ def draft_identifier(profile: Profile) -> dict[str, Any] | None:
 
 
 def is_free_text(profile: Profile) -> bool:
-    """Whether a column of many different texts holds sentences, names or notes."""
+    """Whether a column of many different texts holds sentences, names or notes; short codes are none."""
     lengths = np.array([len(text) for text in profile.texts[:_SAMPLE]])
-    return bool(lengths.mean() > 50) or (profile.distinct > 0.5 * profile.filled)
+    many = profile.distinct > 0.5 * profile.filled and _share(profile, _CODE) < _NEARLY_ALL
+    return bool(lengths.mean() > 50) or many
+
+
+def has_odd_numbers(profile: Profile) -> bool:
+    """Whether a column holds numbers of which some are written as no entry can state."""
+    texts = profile.texts[:_SAMPLE].tolist()
+    odd = sum(_ODD_NUMBER.fullmatch(text) is not None for text in texts)
+    return odd >= 0.01 * len(texts) and profile.distinct > FEW and _share(profile, _NUMBER) >= _NEARLY_ALL
 
 
 def draft_texts(profile: Profile, few: int = FEW) -> tuple[dict[str, Any], list[str]]:
@@ -101,12 +117,12 @@ def draft_texts(profile: Profile, few: int = FEW) -> tuple[dict[str, Any], list[
         listed = sorted(profile.texts, key=natural)
         entry: dict[str, Any] = {"type": "categorical", "categories": [""] * profile.nullable + listed}
         return entry | ({"ordered": True} if _are_ranges(listed) else {}), []
-    if _share(profile, _ODD_NUMBER) >= _NEARLY_ALL:
+    if has_odd_numbers(profile):
         return {"type": "text", "drop": True}, [
             "its numbers are written in a way that no entry can state, such as (5), 1'000 or a minus sign of "
             "its own; it is left out until they are written as plain numbers"
         ]
-    if is_free_text(profile) and not _is_of_codes(profile):
+    if is_free_text(profile):
         return {"type": "text", "drop": True}, ["free text, which no release can hold; it is left out"]
     other = OTHER if OTHER not in profile.texts else f"({OTHER})"
     listed = [""] * profile.nullable + [other]
