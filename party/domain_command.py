@@ -36,13 +36,12 @@ def infer(
     from .sources.inference import draft_file
 
     draft = draft_file(data, na or (), database)
-    # Standard output holds the domain alone, where it goes there.
-    typer.echo(repr(draft), err=out is None)
+    typer.echo(repr(draft), err=True)
     if out is None:
         typer.echo(json.dumps(draft.to_json(), indent=2, ensure_ascii=False))
     else:
         draft.save(out)
-        typer.echo(f"Review {out}: dpmosaic domain review {out}")
+        typer.echo(f"review it: dpmosaic domain review {out}", err=True)
 
 
 @domain_commands.command()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -233,7 +234,10 @@ class _FrameRows:
 
 
 def _plain(column: pd.Series) -> pd.Series:
-    """A column that Arrow can hold: objects and categories as text."""
-    if isinstance(column.dtype, pd.CategoricalDtype) or column.dtype == object:
-        return column.astype(object).map(lambda cell: text_of(cell) or None)
-    return column
+    """A column that Arrow can hold: objects and categories as text; lists and the like as lists."""
+    if not isinstance(column.dtype, pd.CategoricalDtype) and column.dtype != object:
+        return column
+    cells = column.astype(object)
+    if any(isinstance(cell, (list, tuple, set, dict, bytes, np.ndarray)) for cell in cells):
+        return cells.map(lambda cell: [str(cell)])
+    return cells.map(lambda cell: text_of(cell) or None)

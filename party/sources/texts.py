@@ -77,7 +77,7 @@ def draft_identifier(profile: Profile) -> dict[str, Any] | None:
         return None
     if not len(profile.words):
         whole = np.all(profile.numbers == np.floor(profile.numbers))
-        large = profile.numbers.max() > LARGEST_WHOLE
+        large = profile.numbers.min() > LARGEST_WHOLE
         named = large or re.search(r"(^|[_ .-])(id|uuid|key|nr|no)$|Id$|ID$", profile.name)
         if not whole or profile.notation != PLAIN.pattern or not (named or _never_repeat(profile)):
             return None
