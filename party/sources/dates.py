@@ -31,6 +31,13 @@ _LOOKS_LIKE_A_CLOCK = re.compile(r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?( ?[AaPp][Mm])
 _READ = 0.99
 """Share of the rows that a format has to read; the others count as missing."""
 
+_FIRST_SEEN = 2000
+"""Of the different texts in the order of the rows, at least half of so many have to look like dates."""
+
+_MOST_YEARS = 100
+_MOST_OF_CALENDAR = 53 * _MOST_YEARS
+"""Weeks and quarters of at most so many years are listed."""
+
 _FEW_WORDS = 5
 """So few different texts may stand in more of the rows."""
 
@@ -123,12 +130,12 @@ def draft_calendar(profile: Profile) -> dict[str, Any] | None:
     """Drafts the entry of a column of weeks or quarters, as categories of whole years; None if none."""
     texts = profile.texts.tolist()
     for shape, count in ((r"([0-9]{4})(-?W)([0-9]{2})", 53), (r"([0-9]{4})([- ]?Q)([1-4])", 4)):
-        found = [re.fullmatch(shape, text) for text in texts]
-        if not texts or not all(found) or len({one[2] for one in found if one}) > 1:
+        found = [match for text in texts[:_MOST_OF_CALENDAR] if (match := re.fullmatch(shape, text))]
+        if not texts or len(found) < len(texts) or len({one[2] for one in found}) > 1:
             continue
-        between, width = found[0][2], len(found[0][3])  # type: ignore[index]
-        years = sorted(int(one[1]) for one in found if one)
-        if years[-1] - years[0] >= 100:
+        between, width = found[0][2], len(found[0][3])
+        years = sorted(int(one[1]) for one in found)
+        if years[-1] - years[0] >= _MOST_YEARS:
             return None
         listed = [
             f"{year}{between}{number:0{width}d}"
@@ -150,10 +157,13 @@ def _some(profile: Profile) -> tuple[list[str], list[int]]:
 
     They are in order: ISO dates begin with the first and end with the last.
     """
-    order = np.argsort(profile.texts, kind="stable")
-    step = max(1, len(order) // _DATES_READ)
-    picked = np.unique(np.append(order[::step], order[-1:]))
-    texts, rows = profile.texts[picked].tolist(), profile.counts[picked].tolist()
+    first = profile.texts[:_FIRST_SEEN]
+    if sum(LOOKS_LIKE_A_DATE.fullmatch(text) is None for text in first) > 0.5 * len(first):
+        return [], []
+    rows_of = dict(zip(profile.texts.tolist(), profile.counts.tolist(), strict=True))
+    step = max(1, len(rows_of) // _DATES_READ)
+    texts = sorted({*list(rows_of)[::step], *([min(rows_of), max(rows_of)] if rows_of else [])})
+    rows = [rows_of[text] for text in texts]
     odd = {text: n for text, n in zip(texts, rows, strict=True) if not LOOKS_LIKE_A_DATE.fullmatch(text)}
     return ([], []) if _too_many(odd, sum(rows)) else (texts, rows)
 

@@ -146,6 +146,8 @@ def _readable(profile: Profile) -> tuple[Profile, list[str]]:
                 "a text that many rows hold stands among too many numbers for a list of categories; no "
                 "synthetic row will hold it"
             ]
+    if known.distinct == profile.distinct:
+        return profile, []
     if draft_boolean(known) is not None or draft_date(known)[0] is not None or draft_clock(known) is not None:
         return known, []
     return profile, []

@@ -54,13 +54,16 @@ _COUNTED = re.compile(r"([^0-9{}]*)([0-9]{1,18})([^0-9{}]*)")
 
 
 def draft_boolean(profile: Profile) -> dict[str, Any] | None:
-    """Drafts the entry of a column of two words such as yes and no, in any case; None if it has others."""
+    """Drafts the entry of a column of two words such as yes and no, in any case; None if it has others.
+
+    Texts are written as they were; a column of booleans has none.
+    """
     words = {text.casefold() for text in profile.texts}
     for pair in _TRUE_FALSE:
         if words == set(pair):
             entry: dict[str, Any] = {"type": "boolean", "nullable": profile.nullable}
             true, false = (_spellings(profile, word) for word in pair)
-            return entry if (true, false) == (["true"], ["false"]) else entry | {"true": true, "false": false}
+            return entry if profile.kind == "BOOLEAN" else entry | {"true": true, "false": false}
     return None
 
 

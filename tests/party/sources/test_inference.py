@@ -137,7 +137,7 @@ def test_numbers_are_found_in_other_notations(tmp_path, cells, notation, largest
 @pytest.mark.parametrize(
     ("cells", "entry"),
     [
-        (["true", "false"], {}),
+        (["true", "false"], {"true": ["true"], "false": ["false"]}),
         (["Y", "N", "Y"], {"true": ["Y"], "false": ["N"]}),
         (["J", "N"], {"true": ["J"], "false": ["N"]}),
         (["yes", "no", ""], {"true": ["yes"], "false": ["no"], "nullable": True}),
