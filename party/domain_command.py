@@ -53,7 +53,7 @@ def review(domain: Annotated[Path, typer.Argument(help="A domain file, drafted o
     draft = Draft.load(domain)
     review_entries(draft, domain)
     left = len(draft.unreviewed)
-    typer.echo(f"{left} entries are left to review." if left else "Every entry is reviewed.")
+    typer.echo(f"entries left to review: {left}" if left else "Every entry is reviewed.")
 
 
 @domain_commands.command()

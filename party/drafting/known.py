@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...common.data.numeric import AUTO
+from ..sources.profile import is_absent
 
 MONTHS = (
     "January February March April May June July August September October November December".split(),
@@ -64,6 +65,7 @@ class _Range:
         low, high: the range.
         source: see `Offer`.
         single: whether each whole number has a bin of its own.
+        slack: how far rounding may have moved drafted bounds out of the range.
     """
 
     names: str
@@ -71,6 +73,7 @@ class _Range:
     high: int
     source: str
     single: bool = False
+    slack: int = 0
 
 
 _RANGES = (
@@ -85,9 +88,15 @@ _RANGES = (
     _Range("week", 1, 53, "the calendar (ISO 8601)", single=True),
     _Range("quarter qtr", 1, 4, "the calendar", single=True),
     _Range("year", 1900, 2100, "calendar years; narrow them to those that you publish"),
-    _Range("latitude lat", -90, 90, "degrees of latitude; narrow them to the area that you publish"),
     _Range(
-        "longitude lon lng long", -180, 180, "degrees of longitude; narrow them to the area that you publish"
+        "latitude lat", -90, 90, "degrees of latitude; narrow them to the area that you publish", slack=10
+    ),
+    _Range(
+        "longitude lon lng long",
+        -180,
+        180,
+        "degrees of longitude; narrow them to the area that you publish",
+        slack=20,
     ),
     _Range("percent percentage pct", 0, 100, "parts of a hundred"),
 )
@@ -120,12 +129,14 @@ def offer_for(name: str, entry: Any) -> Offer | None:
         return Offer({"type": "boolean", **kept}, "two words for yes and no")
     held = _numbers(entry)
     for one in _RANGES:
-        if held and words & set(one.names.split()) and one.low <= held[0] and held[1] <= one.high:
+        fits = held and one.low - one.slack <= held[0] and held[1] <= one.high + one.slack
+        if fits and words & set(one.names.split()):
             return Offer(_of_range(one, entry, kept), one.source)
     texts = _texts(entry)
     for names, lists, source, ordered in _LISTS:
         for listed in lists:
-            if texts and words & set(names.split()) and texts <= set(listed):
+            known = {*listed, *(text for text in texts if is_absent(text))}
+            if not texts.isdisjoint(listed) and words & set(names.split()) and texts <= known:
                 return Offer(_of_list(listed, entry, ordered), source)
     for names, source in _OPEN:
         if words & set(names.split()) and (held or texts or _is_open(entry)):
@@ -190,7 +201,9 @@ def _of_range(known: _Range, entry: Mapping[str, Any], kept: Mapping[str, Any]) 
 
 
 def _of_list(listed: list[str], entry: Mapping[str, Any], ordered: bool) -> dict[str, Any]:
-    blank = [""] if _nullable(entry) else []
+    absent = [one for one in _texts(entry) if is_absent(one) and one not in listed]
+    blank = [""] if absent or _nullable(entry) else []
     found: dict[str, Any] = {"type": "categorical", "categories": [*blank, *listed]}
-    found |= {"missing": entry["missing"]} if "missing" in entry else {}
+    missing = sorted({*entry.get("missing", ()), *absent})
+    found |= {"missing": missing} if missing else {}
     return found | ({"ordered": True} if ordered else {})

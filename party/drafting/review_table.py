@@ -184,7 +184,7 @@ def _values(entry: Mapping[str, Any]) -> str:
     if atoms := entry.get("atoms"):
         said.append(f"{_listed(atoms)} as values of their own")
     if "decimals" in entry:
-        said.append(f"{entry['decimals']} decimals")
+        said.append(f"decimals: {entry['decimals']}")
     if "multiple_of" in entry:
         said.append(f"multiples of {entry['multiple_of']}")
     said += [f"by {entry['granularity']}"] if "granularity" in entry else []

@@ -9,6 +9,7 @@ from datetime import datetime
 _DAYS = (
     *("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d"),
     *("%d-%b-%Y", "%d %b %Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y", "%d%b%Y", "%d/%b/%Y"),
+    *("%b %d %Y", "%B %d %Y"),
     *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%y"),
 )
 MONTHS = ("%Y-%m", "%Y/%m", "%m/%Y", "%b-%Y", "%b %Y", "%B %Y", "%b-%y", "%Ym%m", "%YM%m")

@@ -61,7 +61,11 @@ def draft_number(profile: Profile) -> tuple[dict[str, Any], list[str]]:
     span = largest - least + 1
     # Such as days of a month: there is no day 40.
     dense = whole and span <= min(_DENSE, 2 * len(spread[0]))
-    minimum, maximum = (least, largest) if dense else round_bounds(least, largest, scale)
+    if dense:
+        minimum = least - 1 if least - 1 in atoms else least
+        maximum = largest + 1 if largest + 1 in atoms else largest
+    else:
+        minimum, maximum = round_bounds(least, largest, scale, whole=whole)
     entry: dict[str, Any] = {
         "type": "numeric",
         "min": _short(minimum),
@@ -114,8 +118,15 @@ def find_scale(values: Values) -> Scale:
     return scale if reach >= 100 and bent < straight / 1.5 else Scale.LINEAR
 
 
-def round_bounds(least: float, largest: float, scale: Scale) -> tuple[float, float]:
-    """Round numbers around a range: multiples of a tenth of its size, or one digit and zeros."""
+def round_bounds(least: float, largest: float, scale: Scale, *, whole: bool = False) -> tuple[float, float]:
+    """Round numbers around a range: multiples of a part of its size, or one digit and zeros.
+
+    Args:
+        least: lower end of the range.
+        largest: upper end.
+        scale: of the numbers.
+        whole: of whole numbers, the part is at most a tenth, so that few values are added that do not exist.
+    """
     if scale is Scale.LOG:
         return _one_digit(least, down=True), _one_digit(largest, down=False)
     if scale is Scale.SYMLOG:
@@ -124,6 +135,8 @@ def round_bounds(least: float, largest: float, scale: Scale) -> tuple[float, flo
             _one_digit(largest, down=False) if largest > 0 else 0.0,
         )
     step = 10.0 ** math.floor(math.log10(max(largest - least, 1e-300)))
+    if whole:
+        step = max(part for part in (step / 10, step / 5, step / 2) if part <= (largest - least) / 10)
     low, high = math.floor(least / step) * step, math.ceil(largest / step) * step
     digits = max(0, -round(math.log10(step)))
     return round(low, digits), round(high, digits)

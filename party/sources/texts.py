@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...common.data.values import LARGEST_WHOLE, PLAIN
-from .profile import Profile
+from .profile import Profile, is_absent
 
 FEW = 50
 """A column of at most this many different texts gets a list of categories."""
@@ -46,6 +46,10 @@ _NEARLY_ALL = 0.95
 _REPEATED = 10
 """Numbers of which so many pairs should be equal by chance, and none is, are keys."""
 
+_PERHAPS_MISSING = (
+    'a text that often stands for a missing value is one of its categories; list it as "missing" if it does'
+)
+
 _SURELY_LISTED = 20
 """So few different texts are listed, even where every row has one of its own."""
 
@@ -79,7 +83,9 @@ def draft_identifier(profile: Profile) -> dict[str, Any] | None:
     if not profile.unique or profile.nullable or profile.distinct <= FEW or has_odd_numbers(profile):
         return None
     if not len(profile.words):
-        whole = np.all(profile.numbers == np.floor(profile.numbers))
+        # Amounts of money may all differ, but no key has decimals.
+        whole = not any("." in text for text in profile.texts[:_SAMPLE])
+        whole = whole and bool(np.all(profile.numbers == np.floor(profile.numbers)))
         large = profile.numbers.min() > LARGEST_WHOLE
         named = large or re.search(r"(^|[_ .-])(id|uuid|key|nr|no)$|Id$|ID$", profile.name)
         if not whole or profile.notation != PLAIN.pattern or not (named or _never_repeat(profile)):
@@ -119,7 +125,8 @@ def draft_texts(profile: Profile, few: int = FEW) -> tuple[dict[str, Any], list[
     if profile.distinct <= few and not own:
         listed = sorted(profile.texts, key=natural)
         entry: dict[str, Any] = {"type": "categorical", "categories": [""] * profile.nullable + listed}
-        return entry | ({"ordered": True} if _are_ranges(listed) else {}), []
+        remarks = [_PERHAPS_MISSING] if any(map(is_absent, listed)) else []
+        return entry | ({"ordered": True} if _are_ranges(listed) else {}), remarks
     if has_odd_numbers(profile):
         return {"type": "text", "drop": True}, [
             "its numbers are written in a way that no entry can state, such as (5), 1'000 or a minus sign of "
@@ -178,7 +185,7 @@ def _pattern(name: str, texts: list[str]) -> str:
         for text in texts
         if (match := _COUNTED.fullmatch(text))
     )
-    if not shapes:
+    if shapes.total() < 0.5 * len(texts) or not shapes:
         return re.sub(r"[{}]", "", name) + "-{:06d}"
     around = Counter((before, after) for before, _, after in shapes)
     before, after = max(around, key=lambda pair: sum(n for s, n in shapes.items() if (s[0], s[2]) == pair))

@@ -36,6 +36,7 @@ def offered(name, entry):
         ("weekday", listed(*range(1, 8)), (1, 7)),
         ("year", listed(2013), (1900, 2100)),
         ("Latitude", numbers(40.7, 40.8, integer=False), (-90, 90)),
+        ("lng", numbers(-200, 0, integer=False), (-180, 180)),
         ("lon", numbers(-74, -73.9, integer=False), (-180, 180)),
         ("success_pct", numbers(10, 90), (0, 100)),
     ],
@@ -62,6 +63,12 @@ def test_numbers_of_well_known_columns_have_public_bounds(name, entry, bounds):
 def test_texts_of_well_known_columns_have_public_lists(name, entry, first, count):
     found = offered(name, entry)
     assert (found["categories"][0], len(found["categories"])) == (first, count)
+
+
+def test_a_text_for_a_missing_value_is_no_sex_and_no_country_but_namibia_is():
+    found = offered("sex", listed("female", "male", "NA"))
+    assert (found["categories"], found["missing"]) == (["", "female", "male"], ["NA"])
+    assert "missing" not in offered("country", listed("DE", "NA"))
 
 
 def test_yes_and_no_is_public_in_any_column():

@@ -41,7 +41,7 @@ MARK = {"reviewed": False}
         (
             {"type": "numeric", "edges": [0, 5, 9], "decimals": 2, "format": "{}%"},
             "numbers",
-            "0 to 9, 2 decimals, written {}%",
+            "0 to 9, decimals: 2, written {}%",
             "bounds, decimals, format",
         ),
         (

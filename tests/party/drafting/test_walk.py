@@ -57,7 +57,7 @@ def test_a_wrong_answer_is_explained_and_asked_again(path):
 def test_each_decision_is_saved_at_once_and_the_rest_waits(path):
     shown, form = review(path, "a", "s", "q")
     assert ("reviewed" in form["age"], form["sex"], form["born"]) == (False, SEX, BORN)
-    assert "2 entries are left to review." in shown
+    assert "entries left to review: 2" in shown
     done = CliRunner().invoke(app, ["domain", "review", str(path)], input="a\n")
     assert done.exit_code != 0
     assert json.loads(path.read_text())["sex"] == without_mark(SEX)

@@ -61,6 +61,7 @@ def test_few_different_values_become_categories(tmp_path, cells, entry):
 def test_na_is_a_missing_value_among_numbers_and_a_country_among_countries(tmp_path):
     assert draft(tmp_path, "NA", "1") == listed("", 1, ordered=True, missing=["NA"])
     assert draft(tmp_path, "NA", "DE", "ZA") == listed("DE", "NA", "ZA")
+    assert any("often stands for a missing" in remark for remark in remarks_on(tmp_path, ["NA", "DE", "ZA"]))
     assert draft(tmp_path, "NA", "DE", "ZA", blanks=["NA"]) == listed("", "DE", "ZA", missing=["NA"])
     drafted = draft(tmp_path, *range(60), "NA", "?")
     assert (drafted["type"], drafted["missing"], drafted["nullable"]) == ("numeric", ["?", "NA"], True)
@@ -101,6 +102,8 @@ def test_values_with_a_mass_of_their_own_are_atoms(tmp_path):
     assert entry["scale"] == "log"
     assert draft(tmp_path, *[-1] * 100, *rng.integers(18, 80, 900))["atoms"] == [-1]
     assert "atoms" not in draft(tmp_path, *rng.integers(0, 80, 900))
+    entry = draft(tmp_path, *[18] * 100, *rng.integers(18, 80, 900))
+    assert (entry["min"], entry["max"], entry["atoms"]) == (18, 79, [18])
 
 
 def test_the_scale_follows_the_skewness(tmp_path):
@@ -298,6 +301,10 @@ def test_measurements_that_all_differ_are_numbers(tmp_path):
     assert draft(tmp_path, *salaries)["type"] == "numeric"
 
 
+def test_amounts_that_all_differ_are_no_keys(tmp_path):
+    assert draft(tmp_path, *(f"{40_000 + 37 * n}.00" for n in range(900)))["type"] == "numeric"
+
+
 def test_years_that_all_differ_are_no_keys(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("year,x\n" + "".join(f"{1900 + n},{n % 3}\n" for n in range(100)))
@@ -388,3 +395,10 @@ def test_a_file_of_identifiers_alone_is_refused(tmp_path):
 )
 def test_bounds_have_few_digits(least, largest, scale, bounds):
     assert round_bounds(least, largest, scale) == bounds
+
+
+@pytest.mark.parametrize(
+    ("least", "largest", "bounds"), [(2, 2359, (0, 2400)), (0, 360, (0, 360)), (1613, 5140, (1600, 5200))]
+)
+def test_bounds_of_whole_numbers_are_within_a_tenth_of_their_range(least, largest, bounds):
+    assert round_bounds(least, largest, Scale.LINEAR, whole=True) == bounds
