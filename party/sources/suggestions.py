@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations, permutations
+from itertools import combinations, islice, permutations
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,12 @@ _SMALL = 12
 
 _WIDE = 5000
 """Dependencies are looked for among columns of at most so many values."""
+
+_MOST_COLUMNS = 200
+"""Rules are looked for among so many columns, the first ones: their pairs are many."""
+
+_MOST_SUMMED = 50
+"""Sums are looked for among so many columns of numbers, whose triples are more."""
 
 _RNG_SEED = 1
 
@@ -67,11 +73,12 @@ def suggested_rules(
     """
     if not cells or len(next(iter(cells.values()))) < LEAST_ROWS:
         return []
+    attributes = dict(islice(attributes.items(), _MOST_COLUMNS))
     numbers = {
         name: found for name, a in attributes.items() if (found := _numbers(a, cells[name])) is not None
     }
     labels = {name: _labels(cells[name]) for name in attributes if name not in numbers}
-    sums = list(_sums(numbers))
+    sums = list(_sums(dict(islice(numbers.items(), _MOST_SUMMED))))
     determined = list(_determined(labels))
     explained = {frozenset(rule["determines"].values()) for rule in determined}
     summed = {name for rule in sums for name in (rule["sum"], *rule["of"])}
