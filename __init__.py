@@ -120,6 +120,7 @@ _HOMES = {
     "draft": "simulations.frames",
     "encode": "simulations.frames",
     "evaluate": "simulations.frame_evaluation",
+    "infer_domain": "simulations.frames",
     "load": "curator.analysis.release",
     "load_dataset": "simulations.datasets.catalogue",
     "load_model": "curator.releasing.models",

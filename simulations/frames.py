@@ -206,6 +206,10 @@ def draft(data: Source, blanks: Collection[str] = ()) -> Draft:
     return inference.draft_rows(_FrameRows(data), blanks, ordered)
 
 
+infer_domain = draft
+"""The former name of `draft`, for scripts that have it."""
+
+
 @dataclass(frozen=True, eq=False)
 class _FrameRows:
     """The rows of a data frame, as DuckDB queries them; see `party.sources.source.Queried`."""

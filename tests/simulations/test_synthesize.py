@@ -307,6 +307,10 @@ def test_a_domain_is_drafted_from_a_data_frame_as_from_its_file(tmp_path):
     assert draft.domain.unreviewed == tuple(rows.columns)
 
 
+def test_the_former_name_of_draft_still_works():
+    assert dpmosaic.infer_domain is dpmosaic.draft
+
+
 def test_a_column_of_objects_is_drafted_as_its_texts():
     draft = dpmosaic.draft(pd.DataFrame({"mixed": [1, "one", None] * 50}), blanks=["one"])
     assert draft.domain["mixed"].missing == ("one",)

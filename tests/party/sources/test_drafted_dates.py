@@ -109,7 +109,7 @@ def test_dates_are_found_in_further_formats(tmp_path, written, form):
     assert (found["type"], found["format"]) == ("date", form)
 
 
-@pytest.mark.parametrize("form", ["%Y-%m", "%Y%m", "%b-%y", "%m/%Y"])
+@pytest.mark.parametrize("form", ["%Y-%m", "%Y%m", "%b-%y", "%m/%Y", "%Y %b"])
 def test_months_are_dates_of_this_granularity(tmp_path, form):
     found = draft(tmp_path, *(f"{time:{form}}" for time in TIMES))
     assert (found["type"], found["granularity"], found["format"]) == ("date", "month", form)
