@@ -142,8 +142,10 @@ class Rows:
         """Reads all rows; instants are in UTC.
 
         Raises:
-            DataError: the file cannot be read, or has no rows.
+            DataError: the file cannot be read, or has no columns or no rows.
         """
+        if not source.columns():
+            raise DataError(f"{source.name} has no columns; an empty table has nothing to draft from")
         connection = source.connect()
         kinds = source.query(connection, "DESCRIBE file")["column_type"]
         columns = [f"c{place}" if kind != ZONED else in_utc(f"c{place}") for place, kind in enumerate(kinds)]

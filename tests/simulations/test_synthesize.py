@@ -345,6 +345,12 @@ def test_an_ordered_categorical_keeps_its_categories_in_order():
     }
 
 
+@pytest.mark.parametrize(("rows", "lacks"), [(pd.DataFrame(), "columns"), (pd.DataFrame({"a": []}), "rows")])
+def test_an_empty_data_frame_has_nothing_to_draft_from(rows, lacks):
+    with pytest.raises(DataError, match=f"the data frame has no {lacks}"):
+        dpmosaic.draft(rows)
+
+
 def test_lists_in_a_data_frame_are_left_out_of_a_draft():
     rows = pd.DataFrame({"kind": ["a", "b"] * 30, "lists": [[1, 2], None] * 30, "bytes": [b"x"] * 60})
     draft = dpmosaic.draft(rows)
