@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from .curator.mechanisms.privbayes.privbayes import PrivBayes
     from .curator.mechanisms.randdpgen.randdpgen import RandDPGen
     from .curator.releasing.models import load_model
+    from .party.drafting.draft import Draft
     from .party.sources.source import read_table
     from .simulations.datasets.catalogue import load_dataset
     from .simulations.evaluation.evaluation import Evaluation
     from .simulations.frame_evaluation import evaluate
-    from .simulations.frames import decode, encode, infer_domain
+    from .simulations.frames import decode, draft, encode
     from .simulations.partition import Grid
     from .simulations.simulate import Simulation, simulate
     from .simulations.synthesize import DomainWarning, Synthesizer, synthesize
@@ -54,6 +55,7 @@ __all__ = [
     "DataError",
     "Domain",
     "DomainWarning",
+    "Draft",
     "Estimates",
     "Evaluation",
     "Grid",
@@ -71,9 +73,9 @@ __all__ = [
     "Workload",
     "combine",
     "decode",
+    "draft",
     "encode",
     "evaluate",
-    "infer_domain",
     "load",
     "load_dataset",
     "load_model",
@@ -96,6 +98,7 @@ _HOMES = {
     "DataError": "common.errors",
     "Domain": "common.data.domain",
     "DomainWarning": "simulations.synthesize",
+    "Draft": "party.drafting.draft",
     "Estimates": "curator.analysis.estimators.estimates",
     "Evaluation": "simulations.evaluation.evaluation",
     "Grid": "simulations.partition",
@@ -113,6 +116,7 @@ _HOMES = {
     "Workload": "common.data.workload",
     "combine": "curator.analysis.copies",
     "decode": "simulations.frames",
+    "draft": "simulations.frames",
     "encode": "simulations.frames",
     "evaluate": "simulations.frame_evaluation",
     "infer_domain": "simulations.frames",

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from .options import Header
-from .printing import print_entries, print_rows
+from .printing import print_rows
 
 domain_commands = typer.Typer(help="Domain files: possible values of each attribute.", no_args_is_help=True)
 
@@ -35,16 +35,27 @@ def infer(
     header: Header = None,
 ) -> None:
     """Draft a domain file from a table. Not private: review it against public knowledge."""
-    from .sources.inference import NOT_PRIVATE, infer_domain
+    from .sources.inference import draft_file
 
-    draft = infer_domain(data, na or (), database, header=header)
-    text = json.dumps(draft.to_json(), indent=2, ensure_ascii=False)
-    typer.secho(NOT_PRIVATE, err=True, fg=typer.colors.YELLOW)
-    print_entries(draft.remarks, err=True)
+    draft = draft_file(data, na or (), database, header=header)
+    typer.echo(repr(draft), err=True)
     if out is None:
-        typer.echo(text)
+        typer.echo(json.dumps(draft.to_json(), indent=2, ensure_ascii=False))
     else:
-        out.write_text(text + "\n", encoding="utf-8")
+        draft.save(out)
+        typer.echo(f"review it: dpmosaic domain review {out}", err=True)
+
+
+@domain_commands.command()
+def review(domain: Annotated[Path, typer.Argument(help="A domain file, drafted or edited.")]) -> None:
+    """Go through the entries of a domain file that nobody has reviewed, one at a time."""
+    from .drafting.draft import Draft
+    from .drafting.walk import review_entries
+
+    draft = Draft.load(domain)
+    review_entries(draft, domain)
+    left = len(draft.unreviewed)
+    typer.echo(f"entries left to review: {left}" if left else "Every entry is reviewed.")
 
 
 @domain_commands.command()

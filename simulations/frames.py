@@ -22,17 +22,17 @@ from ..common.errors import DataError
 from ..curator.releasing.frames import typed
 from ..curator.releasing.raw_frames import encoded, raw
 from ..curator.releasing.storage import Storage, storage_of
+from ..party.drafting.draft import Draft
 from ..party.sources import inference
 from ..party.sources.headers import reads_as_record
-from ..party.sources.inference import Draft
 from ..party.sources.source import CONFIG, FileSource, Queried
 from .arrow_tables import ArrowTable, data_frame
 
 Source: TypeAlias = pd.DataFrame | ArrowTable | str | Path
 """A table with values: a data frame of pandas, Polars or Arrow, or the path of a CSV or Parquet file."""
 
-DomainLike = Domain | Mapping[str, Any] | str | Path
-"""A domain, the content of a domain file, or its path."""
+DomainLike = Domain | Draft | Mapping[str, Any] | str | Path
+"""A domain, a draft of one, the content of a domain file, or its path."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Loaded:
 
 
 def read_domain(domain: DomainLike) -> Domain:
-    """A domain as it is, from the content of a domain file, or from its path.
+    """A domain as it is, from a draft, from the content of a domain file, or from its path.
 
     Raises:
         DataError: it is no domain.
@@ -59,6 +59,8 @@ def read_domain(domain: DomainLike) -> Domain:
     match domain:
         case Domain():
             return domain
+        case Draft():
+            return domain.domain
         case Mapping():
             return Domain.from_json(domain)
     return Domain.load(domain)
@@ -198,8 +200,8 @@ def decode(table: Table, seed: int | None = None) -> pd.DataFrame:
     return typed(table, table.domain.columns, stream.generator())
 
 
-def infer_domain(data: Source, blanks: Collection[str] = (), *, header: bool | None = None) -> Draft:
-    """Drafts a domain from the values of a table: not private, see `Draft`; for its owner to review.
+def draft(data: Source, blanks: Collection[str] = (), *, header: bool | None = None) -> Draft:
+    """Drafts a domain from the values of a table: not private, for the owner of the rows to review.
 
     Args:
         data: the rows; also the path of a file with a query.
@@ -208,14 +210,25 @@ def infer_domain(data: Source, blanks: Collection[str] = (), *, header: bool | N
             by default it does, unless it reads as a record.
 
     Returns:
-        A draft: `draft.domain` is the domain, whose entries are marked as unreviewed.
+        A draft: it shows itself as a table, is edited in place, and stands for a domain wherever one is
+        asked for. Entries that were read from the rows are marked until they are confirmed.
 
     Raises:
         DataError: the rows cannot be read, there are none, or none of their columns can be released.
     """
-    if isinstance(data, ArrowTable):
-        return inference.draft_domain(_FrameRows(_with_names(data_frame(data))), blanks)
-    return inference.infer_domain(data, blanks, header=header)
+    if not isinstance(data, ArrowTable):
+        return inference.draft_file(data, blanks, header=header)
+    rows = _with_names(data_frame(data))
+    ordered = {
+        name: [one if isinstance(one, (str, int, float)) else text_of(one) for one in kind.categories]
+        for name, kind in zip(_checked_names(rows), rows.dtypes, strict=True)
+        if isinstance(kind, pd.CategoricalDtype) and kind.ordered
+    }
+    return inference.draft_rows(_FrameRows(rows), blanks, ordered)
+
+
+infer_domain = draft
+"""The former name of `draft`, for scripts that have it."""
 
 
 @dataclass(frozen=True, eq=False)

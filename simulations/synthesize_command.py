@@ -63,7 +63,6 @@ def synthesize(
     from ..curator.certificates.verify import BINS
     from ..curator.mechanisms.mosaic.rehearsal import compiling_beside
     from ..curator.releasing import outputs as files
-    from .synthesize import DomainWarning
     from .synthesize import synthesize as run
 
     table_file = TableFile(table_format, spreadsheet_safe)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
+from ..forms.nearest import meant
 from .attribute import Attribute
 from .categorical import CodedAttribute
 from .unmodelled import Identifier, Unmodelled
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 Clique = tuple[str, ...]
 """Names of attributes in domain order."""
-
-_LONG_FORM = {"attributes", "rules", "suggested_rules"}
 
 
 @dataclass(frozen=True)
@@ -63,22 +62,20 @@ class Domain:
 
         Args:
             form: attribute name -> entry (`domain_file.read_entry`); or an object with these as "attributes",
-                a list "rules" (`rules.read_rules`), and perhaps "suggested_rules", which are not applied.
+                and perhaps a list "rules" (`rules.read_rules`), and "suggested_rules", which are not applied.
 
         Raises:
             DataError: not an object, or an attribute's entry or a rule is invalid.
         """
-        from .domain_file import read_entry
+        from .domain_file import parts_of, read_entry
 
-        if not isinstance(form, Mapping):
-            raise DataError("a domain is one JSON object, attribute name -> entry; fix the file")
-        ruled = {"attributes"} < set(form) <= _LONG_FORM and isinstance(form["attributes"], Mapping)
-        columns = [read_entry(name, entry) for name, entry in (form["attributes"] if ruled else form).items()]
+        entries, stated, _ = parts_of(form)
+        columns = [read_entry(name, entry) for name, entry in entries.items()]
         rules: tuple[Rule, ...] = ()
-        if ruled:
+        if stated is not None:
             from .rules import read_rules
 
-            rules = read_rules(form.get("rules", []))
+            rules = read_rules(stated)
         return cls(
             tuple(column for column in columns if isinstance(column, Attribute)),
             tuple(column for column in columns if not isinstance(column, Attribute)),
@@ -92,13 +89,7 @@ class Domain:
         Raises:
             DataError: the file cannot be read, is not JSON, names a column twice, or is no domain.
         """
-        try:
-            form = json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=_object_once)
-        except OSError as cause:
-            raise DataError(f"the domain file {path} cannot be read: {cause.strerror}") from cause
-        except ValueError as cause:
-            raise DataError(f"the domain file {path} is not JSON in UTF-8: {cause}") from cause
-        return cls.from_json(form)
+        return cls.from_json(read_form(path))
 
     def to_json(self) -> dict[str, Any]:
         """The content of a domain file: attribute name -> entry, in domain order; and rules, if any."""
@@ -151,7 +142,8 @@ class Domain:
             DataError: no such attribute.
         """
         if name not in self._positions:
-            raise DataError(f"unknown attribute {name!r}; the domain has {', '.join(self.names)}")
+            near = meant(str(name), self.names)
+            raise DataError(f"unknown attribute {name!r}{near}; the domain has {', '.join(self.names)}")
         return self._positions[name]
 
     def with_absent(self) -> Domain:
@@ -195,6 +187,20 @@ class Domain:
     @cached_property
     def _positions(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self.names)}
+
+
+def read_form(path: str | Path) -> object:
+    """The JSON value in a domain file.
+
+    Raises:
+        DataError: the file cannot be read, is not JSON, or names a column twice.
+    """
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=_object_once)
+    except OSError as cause:
+        raise DataError(f"the domain file {path} cannot be read: {cause.strerror}") from cause
+    except ValueError as cause:
+        raise DataError(f"the domain file {path} is not JSON in UTF-8: {cause}") from cause
 
 
 def _object_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -21,6 +21,30 @@ from .scale import Scale
 from .unmodelled import Dropped, Identifier, Unmodelled
 from .values import PLAIN, Notation
 
+_LONG_FORM = {"attributes", "rules", "suggested_rules"}
+
+
+def parts_of(form: object) -> tuple[Mapping[str, Any], Any, Any]:
+    """The entries, rules and suggested rules of a domain file; the rules are None where it has none.
+
+    Args:
+        form: attribute name -> entry; or an object with these as "attributes".
+
+    Raises:
+        DataError: it is no object.
+    """
+    if not isinstance(form, Mapping):
+        raise DataError("a domain is one JSON object, attribute name -> entry; fix the file")
+    entries = form.get("attributes")
+    # A column may have this name: its entry, unlike a list of columns, has a type.
+    if (
+        not isinstance(entries, Mapping)
+        or isinstance(entries.get("type"), str)
+        or not set(form) <= _LONG_FORM
+    ):
+        return form, None, None
+    return entries, form.get("rules"), form.get("suggested_rules")
+
 
 def read_entry(name: str, form: object) -> Attribute | Unmodelled:
     """Reads the entry of one column.
@@ -41,9 +65,10 @@ def read_entry(name: str, form: object) -> Attribute | Unmodelled:
             f"attribute {name!r}: expected a number of codes, categories or an object; fix the domain"
         )
     kind = form.get("type")
-    if kind not in _READERS:
+    if not isinstance(kind, str) or kind not in _READERS:
+        near = meant(kind, _READERS) if isinstance(kind, str) else ""
         raise DataError(
-            f'attribute {name!r}: an object needs "type", one of {", ".join(_READERS)}; fix the domain'
+            f'attribute {name!r}: an object needs "type", one of {", ".join(_READERS)}{near}; fix the domain'
         )
     return _READERS[kind](name, form)
 

@@ -110,7 +110,6 @@ def domain_schema() -> dict[str, Any]:
         "properties": {"attributes": columns, "rules": rules, "suggested_rules": Anything().schema()},
         "required": ["attributes"],
         "additionalProperties": False,
-        "minProperties": 2,
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

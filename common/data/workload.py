@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
+from ..forms.nearest import meant
 from .compared import counted_in_both
 from .domain import Clique, Domain
 from .table import Table
@@ -109,9 +110,10 @@ class Workload:
             DataError: the domain does not have the target, or nothing beside it.
         """
         if target not in domain or len(domain) < 2:
+            near = meant(target, domain.names)
             raise DataError(
-                f"target: expected an attribute of the domain that has others beside it, got {target!r}; "
-                "name what users will predict"
+                f"target: expected an attribute of the domain that has others beside it, got {target!r}"
+                f"{near}; name what users will predict"
             )
         triples = [clique for clique in combinations(domain.names, 3) if target in clique]
         small = sorted((c for c in triples if domain.cells(c) <= TARGET_CELLS), key=domain.cells)

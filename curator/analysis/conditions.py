@@ -26,6 +26,7 @@ from ...common.data.numeric import NumericAttribute
 from ...common.data.rules.plain import number_of
 from ...common.data.values import RawColumn, read_numbers, text_of
 from ...common.errors import DataError
+from ...common.forms.nearest import meant
 from .condition_text import read_condition
 
 Where = Mapping[str, Any] | str
@@ -86,7 +87,7 @@ class Condition:
             if name not in domain.names:
                 raise DataError(
                     f"a condition on {name!r}: expected an attribute of the release, which has "
-                    f"{', '.join(domain.names)}; fix the name"
+                    f"{', '.join(domain.names)}{meant(str(name), domain.names)}; fix the name"
                 )
         return cls(domain, {name: _allowed(domain[name], value) for name, value in given.items()})
 

@@ -24,6 +24,14 @@ _DECIMALS = 6
 _CODES = (-1, -9, -99, -999, -9999, 99, 999, 9999, 99999, 999999, 9999999, 99999999, 999999999)
 """Numbers that often stand for a value that is not known, or for the largest one."""
 
+FAR = (
+    "a few values lie far from all others, and are counted at the nearest bound; set min and max, or "
+    '"outside": "missing"'
+)
+
+_DENSE = 1000
+"""Whole numbers in a range of at most this size have exact bounds if at least half of them occur."""
+
 Values = tuple[NDArray[np.float64], NDArray[np.int64]]
 """Different numbers, increasing, and the number of rows of each."""
 
@@ -42,18 +50,23 @@ def draft_number(profile: Profile) -> tuple[dict[str, Any], list[str]]:
     spread = _without(values, atoms)
     if len(spread[0]) < 2:
         atoms, spread = (), values
-    low, high = _likely_range(spread)
+    low, high = likely_range(spread)
     remarks = []
     within = (spread[0] >= low) & (spread[0] <= high)
     if not within.all():
-        remarks.append(
-            "a few values lie far from all others, and are counted at the nearest bound; set min and max, or "
-            '"outside": "missing"'
-        )
+        remarks.append(FAR)
         spread = spread[0][within], spread[1][within]
     scale = find_scale(spread)
     whole = bool(np.all(values[0] == np.floor(values[0])) and np.abs(values[0]).max() <= LARGEST_WHOLE)
-    minimum, maximum = round_bounds(float(spread[0][0]), float(spread[0][-1]), scale)
+    least, largest = float(spread[0][0]), float(spread[0][-1])
+    span = largest - least + 1
+    # Such as days of a month: there is no day 40.
+    dense = whole and span <= min(_DENSE, 2 * len(spread[0]))
+    if dense:
+        minimum = least - 1 if least - 1 in atoms else least
+        maximum = largest + 1 if largest + 1 in atoms else largest
+    else:
+        minimum, maximum = round_bounds(least, largest, scale, whole=whole)
     entry: dict[str, Any] = {
         "type": "numeric",
         "min": _short(minimum),
@@ -131,8 +144,15 @@ def find_scale(values: Values) -> Scale:
     return scale if reach >= 100 and bent < straight / 1.5 else Scale.LINEAR
 
 
-def round_bounds(least: float, largest: float, scale: Scale) -> tuple[float, float]:
-    """Round numbers around a range: multiples of a tenth of its size, or one digit and zeros."""
+def round_bounds(least: float, largest: float, scale: Scale, *, whole: bool = False) -> tuple[float, float]:
+    """Round numbers around a range: multiples of a part of its size, or one digit and zeros.
+
+    Args:
+        least: lower end of the range.
+        largest: upper end.
+        scale: of the numbers.
+        whole: of whole numbers, the part is at most a tenth, so that few values are added that do not exist.
+    """
     if scale is Scale.LOG:
         return _one_digit(least, down=True), _one_digit(largest, down=False)
     if scale is Scale.SYMLOG:
@@ -141,6 +161,8 @@ def round_bounds(least: float, largest: float, scale: Scale) -> tuple[float, flo
             _one_digit(largest, down=False) if largest > 0 else 0.0,
         )
     step = 10.0 ** math.floor(math.log10(max(largest - least, 1e-300)))
+    if whole:
+        step = max(part for part in (step / 10, step / 5, step / 2) if part <= (largest - least) / 10)
     low, high = math.floor(least / step) * step, math.ceil(largest / step) * step
     digits = max(0, -round(math.log10(step)))
     return round(low, digits), round(high, digits)
@@ -166,7 +188,7 @@ def _without(values: Values, atoms: tuple[float, ...]) -> Values:
     return values[0][kept], values[1][kept]
 
 
-def _likely_range(values: Values) -> tuple[float, float]:
+def likely_range(values: Values) -> tuple[float, float]:
     """The range of the numbers, without the few that lie far from all others even on a logarithmic scale."""
     numbers, counts = values
     places = Scale.SYMLOG.of(numbers)

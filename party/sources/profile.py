@@ -6,14 +6,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.values import Notation
+from ...common.data.values import PLAIN, Notation
 from ...common.errors import DataError
 from .cells import ZONED, in_utc
 from .source import Queried
@@ -22,8 +22,13 @@ from .sql import quoted
 _NUMBER = r"[-+]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][-+]?[0-9]+)?"
 """A number, without zeros in front: 007 is a code."""
 
-_AROUND = re.compile(r"-?([$€£¥]|[A-Z]{3} )?(-?[0-9][0-9.,]*)( ?[%€]| [A-Z]{3})?")
-"""A number with a currency or a percent sign."""
+_AROUND = re.compile(r"-?([$€£¥]|[A-Z]{3} )?(-?[0-9][0-9.,]*)( ?[%‰€£¥]| ?[A-Za-zµ°²³/]{1,12})?")
+"""A number with a currency, a percent sign or a unit, such as 34 years."""
+
+NOT_AVAILABLE = ("NA", "N/A", "#N/A", "NULL", "null", "NaN", "nan", "None", "none", "-", ".", "?", "")
+"""Texts that among numbers, dates or booleans stand for a missing value, as does every blank text."""
+
+_NO_DATE = re.compile(r"0{2,4}[-/.]0{2}[-/.]0{2,4}([ T]00:00(:00)?)?")
 
 _GROUPED = re.compile(r"-?[0-9]{1,3}(,[0-9]{3})+([.][0-9]*)?")
 _DECIMAL_COMMA = re.compile(r"-?([0-9]+|[0-9]{1,3}([.][0-9]{3})+),[0-9]*")
@@ -32,8 +37,6 @@ _SAMPLE = 10_000
 """Number of texts from which a notation is found."""
 
 _FLOATS = ("FLOAT", "DOUBLE")
-
-_PLAIN = "{}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +52,8 @@ class Profile:
         numbers: the number in each text, NaN where there is none.
         notation: how numbers are written, as in a domain file: `{}`, or such as `{}%`, `${:,}`.
         blanks: texts that are taken as missing values, and occur.
+        unread: number of rows of other texts that are left out of `texts`: what the column holds cannot be
+            read from them.
     """
 
     name: str
@@ -59,6 +64,7 @@ class Profile:
     numbers: NDArray[np.float64]
     notation: str
     blanks: tuple[str, ...] = ()
+    unread: int = 0
 
     @property
     def filled(self) -> int:
@@ -92,22 +98,32 @@ class Profile:
         """Whether nearly every row has a value of its own."""
         return self.distinct >= 0.99 * self.filled > 0
 
+    def rows_of(self, texts: Collection[str]) -> int:
+        """Number of rows that hold one of these texts."""
+        return int(self.counts[self._among(texts)].sum())
+
     def without(self, blanks: Collection[str]) -> Profile:
         """The same column, in which these texts are missing values."""
-        if not blanks:
-            return self
-        kept = np.array([text not in blanks for text in self.texts], dtype=np.bool_)
-        found = tuple(sorted({*self.blanks, *self.texts[~kept]}))
-        return Profile(
-            self.name,
-            self.kind,
-            self.rows,
-            self.texts[kept],
-            self.counts[kept],
-            self.numbers[kept],
-            self.notation,
-            found,
-        )
+        found = self._among(blanks)
+        listed = tuple(sorted({*self.blanks, *self.texts[found]}))
+        return replace(self._of(~found), blanks=listed)
+
+    def without_odd(self, texts: Collection[str]) -> Profile:
+        """The same column without these texts, which are not listed."""
+        found = self._among(texts)
+        return replace(self._of(~found), unread=self.unread + int(self.counts[found].sum()))
+
+    def _among(self, texts: Collection[str]) -> NDArray[np.bool_]:
+        known = set(texts)
+        return np.array([text in known for text in self.texts], dtype=np.bool_)
+
+    def _of(self, kept: NDArray[np.bool_]) -> Profile:
+        return replace(self, texts=self.texts[kept], counts=self.counts[kept], numbers=self.numbers[kept])
+
+
+def is_absent(text: str) -> bool:
+    """Whether a text stands for a missing value among numbers, dates or booleans."""
+    return text in NOT_AVAILABLE or text.isspace() or _NO_DATE.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -127,8 +143,10 @@ class Rows:
         """Reads all rows; instants are in UTC.
 
         Raises:
-            DataError: the file cannot be read, or has no rows.
+            DataError: the file cannot be read, or has no columns or no rows.
         """
+        if not source.columns():
+            raise DataError(f"{source.name} has no columns; an empty table has nothing to draft from")
         connection = source.connect()
         kinds = source.query(connection, "DESCRIBE file")["column_type"]
         columns = [f"c{place}" if kind != ZONED else in_utc(f"c{place}") for place, kind in enumerate(kinds)]
@@ -182,10 +200,10 @@ class Rows:
 
 def _noted(texts: NDArray[np.object_], numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], str]:
     """The numbers in texts and how they are written, where nearly all other texts are in one notation."""
-    others = np.isnan(numbers)
-    if others.sum() <= 0.05 * len(texts):
-        return numbers, _PLAIN
-    found = [_shape(text) for text in texts[others][:_SAMPLE]]
+    others = [text for text in texts[np.isnan(numbers)] if not is_absent(text)]
+    if not others:
+        return numbers, PLAIN.pattern
+    found = [_shape(text) for text in others[:_SAMPLE]]
     # A comma before three digits may be of either kind, and is absent from small numbers.
     for mark in ("{,}", "{:,}"):
         if any(shape is not None and mark in shape for shape in found):
@@ -193,8 +211,10 @@ def _noted(texts: NDArray[np.object_], numbers: NDArray[np.float64]) -> tuple[ND
             break
     shapes = Counter(found)
     (shape, times), *_ = shapes.most_common(1)
-    if shape is None or times < 0.9 * shapes.total():
-        return numbers, _PLAIN
+    few = len(others) <= 0.05 * len(texts)
+    # Commas are absent from small numbers; a sign or a unit that few numbers have is not how all are written.
+    if shape is None or times < 0.9 * shapes.total() or (few and shape not in ("{,}", "{:,}")):
+        return numbers, PLAIN.pattern
     notation = Notation(shape)
     read = [_float(notation.number_in(text)) for text in texts]
     return np.array(read, dtype=np.float64), shape

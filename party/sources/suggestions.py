@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations, permutations
+from itertools import combinations, islice, permutations
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,12 @@ _SMALL = 12
 
 _WIDE = 5000
 """Dependencies are looked for among columns of at most so many values."""
+
+_MOST_COLUMNS = 200
+"""Rules are looked for among so many columns, the first ones: their pairs are many."""
+
+_MOST_SUMMED = 50
+"""Sums are looked for among so many columns of numbers, whose triples are more."""
 
 _RNG_SEED = 1
 
@@ -67,11 +73,12 @@ def suggested_rules(
     """
     if not cells or len(next(iter(cells.values()))) < LEAST_ROWS:
         return []
+    attributes = dict(islice(attributes.items(), _MOST_COLUMNS))
     numbers = {
         name: found for name, a in attributes.items() if (found := _numbers(a, cells[name])) is not None
     }
     labels = {name: _labels(cells[name]) for name in attributes if name not in numbers}
-    sums = list(_sums(numbers))
+    sums = list(_sums(dict(islice(numbers.items(), _MOST_SUMMED))))
     determined = list(_determined(labels))
     explained = {frozenset(rule["determines"].values()) for rule in determined}
     summed = {name for rule in sums for name in (rule["sum"], *rule["of"])}
@@ -83,6 +90,32 @@ def suggested_rules(
         *_at_most({name: found for name, found in numbers.items() if name not in summed}),
         *sums[:_MOST],
     ]
+
+
+def equivalent_columns(
+    attributes: Mapping[str, Attribute], cells: Mapping[str, NDArray[Any]]
+) -> list[tuple[str, str]]:
+    """Pairs of columns of which each determines the other, such as a code and its label.
+
+    Args:
+        attributes: as drafted, by name.
+        cells: raw values of a sample of the rows, shape (N,) for each attribute.
+    """
+    first: dict[bytes, str] = {}
+    found = []
+    for name in attributes:
+        one = _labels(cells[name])
+        # Of values that seldom repeat, each determines everything.
+        if not 2 < len(one.values) <= len(one.codes) / 5 or len(one.codes) < LEAST_ROWS:
+            continue
+        _, begun, place = np.unique(one.codes, return_index=True, return_inverse=True)
+        # Which rows have equal values, whatever these are.
+        divided = np.argsort(np.argsort(begun))[place].tobytes()
+        if divided in first:
+            found.append((name, first[divided]))
+        else:
+            first[divided] = name
+    return found
 
 
 def _numbers(attribute: Attribute, cells: NDArray[Any]) -> Numbers | None:

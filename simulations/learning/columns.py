@@ -17,7 +17,7 @@ from ...common.data.moments import Granularity, Moments
 from ...common.data.numeric import NumericAttribute
 from ...common.data.scale import Scale
 from ...common.data.values import LARGEST_WHOLE, Notation, text_of
-from ...party.sources.inference import NOT_AVAILABLE
+from ...party.sources.profile import NOT_AVAILABLE
 from ...party.sources.texts import TRUE_FALSE, natural
 from .kinds import Numbers, Times
 from .ranges import Range

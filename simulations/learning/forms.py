@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ...party.sources.inference import NOT_AVAILABLE
+from ...party.sources.profile import NOT_AVAILABLE
 
 MISSING, TEXT, SENTENCE, CODE = "missing", "text", "sentence", "code"
 """Forms of cells that hold nothing, none of the forms below, much, or digits and no blanks."""

@@ -325,14 +325,71 @@ def test_data_frames_and_tables_are_encoded_and_decoded():
 def test_a_domain_is_drafted_from_a_data_frame_as_from_its_file(tmp_path):
     rows = REAL.assign(kind=pd.Categorical(RNG.choice(["x", "y"], ROWS)))
     rows.to_parquet(tmp_path / "table.parquet")
-    draft = dpmosaic.infer_domain(rows)
-    assert draft.domain == dpmosaic.infer_domain(tmp_path / "table.parquet").domain
+    draft = dpmosaic.draft(rows)
+    assert draft.domain == dpmosaic.draft(tmp_path / "table.parquet").domain
     assert draft.domain.unreviewed == tuple(rows.columns)
 
 
+def test_the_former_name_of_draft_still_works():
+    assert dpmosaic.infer_domain is dpmosaic.draft
+
+
 def test_a_column_of_objects_is_drafted_as_its_texts():
-    draft = dpmosaic.infer_domain(pd.DataFrame({"mixed": [1, "one", None] * 50}), blanks=["one"])
+    draft = dpmosaic.draft(pd.DataFrame({"mixed": [1, "one", None] * 50}), blanks=["one"])
     assert draft.domain["mixed"].missing == ("one",)
+
+
+def test_a_draft_is_the_same_for_a_file_and_a_frame_of_the_same_content(tmp_path):
+    days = pd.date_range("2020-01-01", periods=ROWS).strftime("%d.%m.%Y")
+    rows = pd.DataFrame(
+        {
+            "age": RNG.integers(18, 90, ROWS),
+            "share": np.round(RNG.random(ROWS), 2),
+            "kind": RNG.choice(["a", "b"], ROWS),
+            "day": days,
+            "key": RNG.permutation(np.arange(5000, 5000 + ROWS)),
+            "holes": np.where(np.arange(ROWS) % 3 == 0, np.nan, np.arange(ROWS)),
+        }
+    )
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    of_file, of_frame = dpmosaic.draft(tmp_path / "rows.csv"), dpmosaic.draft(rows)
+    assert of_file.to_json() == of_frame.to_json()
+    assert of_file.remarks == of_frame.remarks
+
+
+def test_an_ordered_categorical_keeps_its_categories_in_order():
+    sizes = pd.CategoricalDtype(["low", "mid", "high", "top"], ordered=True)
+    draft = dpmosaic.draft(pd.DataFrame({"size": pd.Series(["mid", "low", None] * 20, dtype=sizes)}))
+    assert draft["size"] == {
+        "type": "categorical",
+        "categories": ["", "low", "mid", "high", "top"],
+        "ordered": True,
+        "reviewed": False,
+    }
+
+
+@pytest.mark.parametrize(("rows", "lacks"), [(pd.DataFrame(), "columns"), (pd.DataFrame({"a": []}), "rows")])
+def test_an_empty_data_frame_has_nothing_to_draft_from(rows, lacks):
+    with pytest.raises(DataError, match=f"the data frame has no {lacks}"):
+        dpmosaic.draft(rows)
+
+
+def test_lists_in_a_data_frame_are_left_out_of_a_draft():
+    rows = pd.DataFrame({"kind": ["a", "b"] * 30, "lists": [[1, 2], None] * 30, "bytes": [b"x"] * 60})
+    draft = dpmosaic.draft(rows)
+    assert [draft[name]["type"] for name in ("lists", "bytes")] == ["text", "text"]
+    assert draft.domain.names == ("kind",)
+
+
+def test_a_draft_stands_for_a_domain_and_is_labelled_until_it_is_confirmed():
+    draft = dpmosaic.draft(REAL)
+    options = {"epsilon": 1.0, "mechanism": "independent", "seed": 1, "progress": False}
+    labels = dpmosaic.synthesize(REAL, domain=draft, **options).certificate.labels
+    assert any("nobody has reviewed" in label for label in labels)
+    draft.confirm()
+    release = dpmosaic.synthesize(REAL, domain=draft, **options)
+    assert not any("nobody has reviewed" in label for label in release.certificate.labels)
+    assert dpmosaic.encode(REAL, draft).domain == draft.domain
 
 
 def test_evaluate_compares_a_data_frame_with_a_release():

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ...errors import DataError
+from ...forms.nearest import meant
 from ...later import np
 
 if TYPE_CHECKING:
@@ -107,7 +108,10 @@ _AnyRule = TypeVar("_AnyRule", bound=Rule)
 def check_columns(domain: Domain, columns: Clique, least: int) -> None:
     """Raises DataError if a rule names unknown columns, one twice, or fewer than it needs."""
     if unknown := [name for name in columns if name not in domain.names]:
-        raise DataError(f"rules: no attribute {unknown[0]!r} in the domain; name attributes of the model")
+        near = meant(str(unknown[0]), domain.names)
+        raise DataError(
+            f"rules: no attribute {unknown[0]!r} in the domain{near}; name attributes of the model"
+        )
     if len(set(columns)) < max(len(columns), least):
         raise DataError(
             f"rules: expected {least} or more different columns in a rule, found "

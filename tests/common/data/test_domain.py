@@ -123,3 +123,35 @@ def test_refuses_a_file_that_is_no_domain(tmp_path, content, reason):
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
     with pytest.raises(DataError, match=r"absent\.json cannot be read"):
         Domain.load(tmp_path / "absent.json")
+
+
+def test_a_file_with_attributes_alone_is_read_as_one_with_rules():
+    short = Domain.from_json({"sex": ["f", "m"], "age": 9})
+    assert Domain.from_json({"attributes": {"sex": ["f", "m"], "age": 9}}) == short
+    assert Domain.from_json({"attributes": {"sex": ["f", "m"], "age": 9}, "suggested_rules": []}) == short
+
+
+def test_a_column_may_be_called_attributes():
+    domain = Domain.from_json({"attributes": {"type": "codes", "n": 2}})
+    assert domain.names == ("attributes",)
+    assert Domain.from_json({"attributes": ["a", "b"], "rules": 2}).names == ("attributes", "rules")
+
+
+def test_a_misspelt_attribute_gets_the_nearest_name():
+    domain = Domain.coded({"age": 2, "sex": 2})
+    for named in (lambda: domain["agee"], lambda: domain.canonical(["sx"]), lambda: domain.shape(("agee",))):
+        with pytest.raises(DataError, match=r"did you mean '(age|sex)'"):
+            named()
+
+
+def test_a_misspelt_type_gets_the_nearest_one():
+    with pytest.raises(DataError, match=r"one of codes.*did you mean 'numeric'"):
+        Domain.from_json({"age": {"type": "numerical", "min": 0, "max": 9, "bins": 10}})
+    with pytest.raises(DataError, match="one of codes"):
+        Domain.from_json({"age": {"type": ["numeric"]}})
+
+
+def test_a_misspelt_attribute_in_a_rule_gets_the_nearest_name():
+    rule = {"impossible": {"agee": [0], "sex": [1]}}
+    with pytest.raises(DataError, match=r"no attribute 'agee' in the domain .did you mean 'age'"):
+        Domain.from_json({"attributes": {"age": 2, "sex": 2}, "rules": [rule]})

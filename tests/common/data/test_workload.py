@@ -195,3 +195,8 @@ def test_refuses_tables_that_cannot_be_compared():
     for pair in ((real, real.rows(0, 0)), (real.rows(0, 0), real)):
         with pytest.raises(DataError, match="an empty table has no marginals"):
             workload.error(*pair)
+
+
+def test_a_misspelt_target_gets_the_nearest_name():
+    with pytest.raises(DataError, match=r"got 'agee' .did you mean 'age'"):
+        Workload.for_target(Domain.coded({"age": 2, "sex": 2}), "agee")

@@ -7,7 +7,7 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.scale import Scale
 from dpmosaic.common.errors import DataError
-from dpmosaic.party.sources.inference import NOT_PRIVATE, infer_domain
+from dpmosaic.party.sources.inference import draft_file
 from dpmosaic.party.sources.numbers import round_bounds
 from dpmosaic.party.sources.source import open_source
 
@@ -22,7 +22,7 @@ def written(tmp_path, cells, separator=","):
 def draft(tmp_path, *cells, blanks=(), separator=","):
     """The drafted entry of one column of these cells, without its mark; the rows can be encoded with it."""
     path = written(tmp_path, cells, separator)
-    drafted = infer_domain(path, blanks)
+    drafted = draft_file(path, blanks)
     assert open_source(path).read(drafted.domain).record_count == len(cells)
     assert Domain.from_json(json.loads(json.dumps(drafted.to_json()))) == drafted.domain
     entry = dict(drafted.entries["x"])
@@ -61,6 +61,7 @@ def test_few_different_values_become_categories(tmp_path, cells, entry):
 def test_na_is_a_missing_value_among_numbers_and_a_country_among_countries(tmp_path):
     assert draft(tmp_path, "NA", "1") == listed("", 1, ordered=True, missing=["NA"])
     assert draft(tmp_path, "NA", "DE", "ZA") == listed("DE", "NA", "ZA")
+    assert any("often stands for a missing" in remark for remark in remarks_on(tmp_path, ["NA", "DE", "ZA"]))
     assert draft(tmp_path, "NA", "DE", "ZA", blanks=["NA"]) == listed("", "DE", "ZA", missing=["NA"])
     drafted = draft(tmp_path, *range(60), "NA", "?")
     assert (drafted["type"], drafted["missing"], drafted["nullable"]) == ("numeric", ["?", "NA"], True)
@@ -72,9 +73,14 @@ def numeric(least, largest, **more):
 
 
 def test_bounds_of_numbers_are_round_and_bins_are_left_to_the_release(tmp_path):
-    assert draft(tmp_path, *range(-5, 55)) == numeric(-10, 60)
-    assert draft(tmp_path, *range(7, 3000, 3)) == numeric(0, 3000)
-    assert draft(tmp_path, *range(60), "") == numeric(0, 60, nullable=True)
+    assert draft(tmp_path, *range(7, 3000, 3), *range(7, 3000, 3)) == numeric(0, 3000)
+    assert draft(tmp_path, *(n / 8 for n in range(60))) == numeric(0, 8, integer=False, multiple_of=0.125)
+
+
+@pytest.mark.parametrize(("least", "largest"), [(1, 31), (0, 23), (-5, 54), (18, 89), (1, 366)])
+def test_bounds_of_whole_numbers_of_which_most_occur_add_no_value(tmp_path, least, largest):
+    cells = [*range(least, largest + 1, 1 if largest < 60 else 2), least, largest, least]
+    assert draft(tmp_path, *cells, "") == numeric(least, largest, nullable=True)
 
 
 def test_rounding_is_found_from_the_values(tmp_path):
@@ -96,6 +102,8 @@ def test_values_with_a_mass_of_their_own_are_atoms(tmp_path):
     assert entry["scale"] == "log"
     assert draft(tmp_path, *[-1] * 100, *rng.integers(18, 80, 900))["atoms"] == [-1]
     assert "atoms" not in draft(tmp_path, *rng.integers(0, 80, 900))
+    entry = draft(tmp_path, *[18] * 100, *rng.integers(18, 80, 900))
+    assert (entry["min"], entry["max"], entry["atoms"]) == (18, 79, [18])
 
 
 def test_the_scale_follows_the_skewness(tmp_path):
@@ -110,7 +118,7 @@ def test_the_scale_follows_the_skewness(tmp_path):
 def test_one_value_far_outside_leaves_the_bounds_near_the_others(tmp_path):
     rng = np.random.default_rng(3)
     path = written(tmp_path, [*rng.integers(13, 90, 2000), 999_999_999])
-    drafted = infer_domain(path)
+    drafted = draft_file(path)
     assert drafted.entries["x"]["max"] <= 200
     assert any(name == "x" and "far from all others" in remark for name, remark in drafted.remarks)
 
@@ -146,52 +154,6 @@ def test_two_words_for_true_and_false_are_booleans(tmp_path, cells, entry):
     assert draft(tmp_path, *cells) == {"type": "boolean", "nullable": False} | entry
 
 
-def moments(kind, least, largest, **more):
-    return {"type": kind, "min": least, "max": largest, "bins": "auto", "nullable": False} | more
-
-
-@pytest.mark.parametrize(
-    ("cells", "entry"),
-    [
-        (["2020-02-01", "2021-03-31"], moments("date", "2020-01-01", "2021-12-31")),
-        (["31.12.2020", "01.02.2021"], moments("date", "2020-01-01", "2021-12-31", format="%d.%m.%Y")),
-        (["12/31/2020", "02/01/2020"], moments("date", "2020-01-01", "2020-12-31", format="%m/%d/%Y")),
-        (
-            ["2020-02-01 10:30", "2020-02-02 11:45"],
-            moments(
-                "timestamp",
-                "2020-01-01T00:00:00",
-                "2020-12-31T23:59:59",
-                granularity="minute",
-                format="%Y-%m-%d %H:%M",
-            ),
-        ),
-        (
-            ["2020-02-01T10:30:01", "2020-02-02T11:45:00"],
-            moments("timestamp", "2020-01-01T00:00:00", "2020-12-31T23:59:59"),
-        ),
-    ],
-)
-def test_dates_are_found_with_their_format_and_bounded_by_whole_years(tmp_path, cells, entry):
-    assert draft(tmp_path, *cells) == entry
-
-
-def test_booleans_with_na_have_missing_values(tmp_path):
-    entry = draft(tmp_path, "Y", "NA", "N")
-    assert entry == {"type": "boolean", "nullable": True, "true": ["Y"], "false": ["N"], "missing": ["NA"]}
-
-
-def test_dates_with_na_have_missing_values(tmp_path):
-    entry = draft(tmp_path, "2020-02-01", "NA", "2020-02-03")
-    assert (entry["type"], entry["nullable"], entry["missing"]) == ("date", True, ["NA"])
-
-
-def test_dates_that_can_be_read_in_two_ways_are_named(tmp_path):
-    drafted = infer_domain(written(tmp_path, ["01/02/2020", "03/04/2020"]))
-    assert drafted.entries["x"]["format"] == "%d/%m/%Y"
-    assert any("2 formats" in remark for _, remark in drafted.remarks)
-
-
 @pytest.mark.parametrize(
     ("cell", "pattern"),
     [
@@ -208,7 +170,7 @@ def test_identifiers_get_a_pattern_for_new_ones(tmp_path, cell, pattern):
 
 def test_free_text_is_left_out_with_a_remark(tmp_path):
     cells = [f"Seen on day {n}, with pains and in a bad state; sent home" for n in range(200)]
-    drafted = infer_domain(written(tmp_path, cells))
+    drafted = draft_file(written(tmp_path, cells))
     assert drafted.entries["x"] == {"type": "text", "drop": True}
     assert ("x", "free text, which no release can hold; it is left out") in drafted.remarks
 
@@ -220,7 +182,7 @@ def test_many_categories_are_left_to_the_release(tmp_path):
 
 def test_no_value_of_text_columns_stands_in_a_remark_or_an_open_entry(tmp_path):
     cells = [f"secret{n % 700} word and word" for n in range(1000)]
-    drafted = infer_domain(written(tmp_path, cells))
+    drafted = draft_file(written(tmp_path, cells))
     assert "secret" not in json.dumps(drafted.to_json()) + json.dumps(drafted.remarks)
 
 
@@ -233,7 +195,7 @@ def test_parquet_types_guide_the_draft(tmp_path):
             "DATE '2020-01-01' + (i % 3)::INT AS day, ((i % 4) / 4)::DECIMAL(4, 2) AS price "
             f"FROM range(80) AS t(i)) TO '{path}'"
         )
-    drafted = infer_domain(path)
+    drafted = draft_file(path)
     assert {name: entry["type"] for name, entry in drafted.entries.items()} == {
         "flag": "boolean",
         "whole": "numeric",
@@ -248,8 +210,164 @@ def test_parquet_types_guide_the_draft(tmp_path):
     assert open_source(path).read(drafted.domain).record_count == 80
 
 
+@pytest.mark.parametrize(
+    ("cells", "true", "false"),
+    [
+        (["Yes", "yes", "yes", "NO"], ["yes", "Yes"], ["NO"]),
+        (["TRUE", "False"], ["TRUE"], ["False"]),
+        (["Y", "n", " "], ["Y"], ["n"]),
+    ],
+)
+def test_booleans_are_found_in_any_case(tmp_path, cells, true, false):
+    entry = draft(tmp_path, *cells)
+    assert (entry["type"], entry["true"], entry["false"]) == ("boolean", true, false)
+
+
+def remarks_on(tmp_path, cells):
+    return [remark for name, remark in draft_file(written(tmp_path, cells)).remarks if name == "x"]
+
+
+def test_blanks_among_numbers_are_missing_values(tmp_path):
+    cells = [*(n / 4 for n in range(400)), *[" "] * 11]
+    entry = draft(tmp_path, *cells)
+    assert (entry["type"], entry["missing"], entry["nullable"]) == ("numeric", [" "], True)
+    assert any("11 of 411 rows" in remark for remark in remarks_on(tmp_path, cells))
+
+
+def test_a_text_of_many_rows_among_numbers_that_can_be_listed_is_a_category(tmp_path):
+    cells = ["FALSE"] * 700 + [n % 90 for n in range(300)]
+    entry = draft(tmp_path, *cells)
+    assert (entry["type"], len(entry["categories"])) == ("categorical", 91)
+    assert "FALSE" in entry["categories"]
+    assert any("700 of 1000 rows" in remark for remark in remarks_on(tmp_path, cells))
+
+
+def test_numbers_that_seldom_repeat_are_not_listed_for_a_text_among_them(tmp_path):
+    cells = ["FALSE"] * 300 + [n / 7 for n in range(150)]
+    entry = draft(tmp_path, *cells)
+    assert (entry["type"], entry["missing"]) == ("numeric", ["FALSE"])
+    assert any("300 of 450 rows" in remark for remark in remarks_on(tmp_path, cells))
+    assert any("no synthetic row will hold it" in remark for remark in remarks_on(tmp_path, cells))
+
+
+def test_a_text_of_few_rows_among_numbers_is_missing_and_stands_in_no_entry(tmp_path):
+    cells = ["see Mr Smith", *(n / 4 for n in range(400))]
+    entry = draft(tmp_path, *cells)
+    assert (entry["type"], entry["unreadable"], entry["nullable"]) == ("numeric", "missing", True)
+    assert "Smith" not in json.dumps(entry) + json.dumps(remarks_on(tmp_path, cells))
+    assert any("1 of 401 rows" in remark for remark in remarks_on(tmp_path, cells))
+
+
+def test_few_commas_between_thousands_are_read_and_not_missing(tmp_path):
+    entry = draft(tmp_path, *range(0, 900, 3), *(f"{n:,}" for n in range(1001, 1011)), 3)
+    assert (entry["format"], entry["nullable"]) == ("{:,}", False)
+
+
+@pytest.mark.parametrize(
+    ("cell", "notation"),
+    [
+        ("{} years", "{} years"),
+        ("{}kg", "{}kg"),
+        ("{} °C", "{} °C"),
+        ("{}.50 €", "{} €"),
+        ("CHF {}", "CHF {}"),
+    ],
+)
+def test_numbers_with_units_are_numbers(tmp_path, cell, notation):
+    entry = draft(tmp_path, *(cell.format(n % 70) for n in range(200)))
+    assert (entry["type"], entry["format"]) == ("numeric", notation)
+
+
+@pytest.mark.parametrize("cell", ["({})", "−{}", "{}-", "1'{}", "1 {}", "CHF 1'{}.20"])
+def test_numbers_that_no_entry_can_state_are_left_out_with_a_remark(tmp_path, cell):
+    cells = [cell.format(n) for n in range(200, 400)]
+    assert draft(tmp_path, *cells) == {"type": "text", "drop": True}
+    assert any("write them" in remark or "are written" in remark for remark in remarks_on(tmp_path, cells))
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [300_000 + n for n in range(3000)],
+        [5000 + 3 * n for n in range(600)],
+        [2**60 + 997 * n * n for n in range(60)],
+        [f"user{n % 30}@mail.example" for n in range(100)],
+    ],
+)
+def test_keys_and_addresses_are_identifiers(tmp_path, cells):
+    rng = np.random.default_rng(4)
+    assert draft(tmp_path, *rng.permutation(np.array(cells, dtype=object)))["type"] == "identifier"
+
+
+def test_measurements_that_all_differ_are_numbers(tmp_path):
+    # Of 200 numbers among 180,000, a tenth of a pair is equal by chance.
+    salaries = np.random.default_rng(4).permutation(np.arange(20_000, 200_000))[:200]
+    assert draft(tmp_path, *salaries)["type"] == "numeric"
+
+
+def test_amounts_that_all_differ_are_no_keys(tmp_path):
+    assert draft(tmp_path, *(f"{40_000 + 37 * n}.00" for n in range(900)))["type"] == "numeric"
+
+
+def test_years_that_all_differ_are_no_keys(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("year,x\n" + "".join(f"{1900 + n},{n % 3}\n" for n in range(100)))
+    assert draft_file(path).entries["year"]["type"] == "numeric"
+
+
+@pytest.mark.parametrize(
+    "cells", [[f"{n:05d}" for n in range(0, 1200, 2)], [f"I{n % 99:02d}.{n % 7}" for n in range(400)]]
+)
+def test_codes_that_often_differ_are_open_categories_and_no_numbers(tmp_path, cells):
+    entry = draft(tmp_path, *cells, *cells[:100])
+    assert (entry["type"], entry["open"]) == ("categorical", True)
+
+
+def test_ranges_are_ordered_categories(tmp_path):
+    assert draft(tmp_path, "10-19", "0-9", "80+", "0-9") == listed("0-9", "10-19", "80+", ordered=True)
+    assert "ordered" not in draft(tmp_path, "7", "A1", "A2")
+
+
+def test_texts_of_a_small_table_that_nearly_all_differ_are_not_listed(tmp_path):
+    entry = draft(tmp_path, *(f"Mr. Number {n}" for n in range(40)))
+    assert entry == {"type": "text", "drop": True}
+
+
+def test_numbers_of_a_small_table_that_nearly_all_differ_are_not_listed(tmp_path):
+    assert draft(tmp_path, *(n * 1.37 for n in range(15)))["type"] == "numeric"
+
+
+def test_a_constant_is_kept_with_a_remark(tmp_path):
+    assert draft(tmp_path, *[2013] * 30) == listed(2013, ordered=True)
+    assert remarks_on(tmp_path, [2013] * 30) == [
+        "it has one value only: leave it out, or keep it if that value is public"
+    ]
+
+
+def test_columns_that_determine_each_other_are_named(tmp_path):
+    path = tmp_path / "rows.csv"
+    rows = "".join(f"{n % 7},{'abcdefg'[n % 7]},{n % 5}\n" for n in range(210))
+    path.write_text("code,label,other\n" + rows)
+    drafted = draft_file(path)
+    assert [(name, remark) for name, remark in drafted.remarks if "determine each other" in remark] == [
+        ("label", "it and 'code' determine each other: one of them can be dropped")
+    ]
+
+
+def test_lists_and_bytes_of_a_parquet_file_are_left_out(tmp_path):
+    path = tmp_path / "rows.parquet"
+    with duckdb.connect() as connection:
+        connection.execute(
+            f"COPY (SELECT i % 2 AS k, [i, 2] AS lists, {{'a': i}} AS parts, 'x'::BLOB AS bytes "
+            f"FROM range(80) AS t(i)) TO '{path}'"
+        )
+    drafted = draft_file(path)
+    assert [drafted.entries[name]["type"] for name in ("lists", "parts", "bytes")] == ["text"] * 3
+    assert len([remark for _, remark in drafted.remarks if "no release can hold" in remark]) == 3
+
+
 def test_every_entry_that_was_read_from_rows_is_marked(tmp_path):
-    drafted = infer_domain(written(tmp_path, ["b", "a"]))
+    drafted = draft_file(written(tmp_path, ["b", "a"]))
     assert drafted.domain.unreviewed == ("row", "x")
 
 
@@ -257,18 +375,14 @@ def test_a_file_without_rows_is_refused(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a,b\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"rows\.csv has no rows"):
-        infer_domain(path)
+        draft_file(path)
 
 
 def test_a_file_of_identifiers_alone_is_refused(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("id\n" + "".join(f"{n}\n" for n in range(100)), encoding="utf-8")
     with pytest.raises(DataError, match="no column that a release can hold"):
-        infer_domain(path)
-
-
-def test_the_draft_says_that_it_is_not_private():
-    assert "private rows" in NOT_PRIVATE
+        draft_file(path)
 
 
 @pytest.mark.parametrize(
@@ -285,3 +399,10 @@ def test_the_draft_says_that_it_is_not_private():
 )
 def test_bounds_have_few_digits(least, largest, scale, bounds):
     assert round_bounds(least, largest, scale) == bounds
+
+
+@pytest.mark.parametrize(
+    ("least", "largest", "bounds"), [(2, 2359, (0, 2400)), (0, 360, (0, 360)), (1613, 5140, (1600, 5200))]
+)
+def test_bounds_of_whole_numbers_are_within_a_tenth_of_their_range(least, largest, bounds):
+    assert round_bounds(least, largest, Scale.LINEAR, whole=True) == bounds

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.party.sources.inference import infer_domain
+from dpmosaic.party.sources.inference import draft_file
 from dpmosaic.party.sources.suggestions import suggested_rules
 
 N = 2000
@@ -116,7 +116,7 @@ def test_suggestions_stand_beside_the_attributes_and_are_not_applied(tmp_path, r
     path = tmp_path / "rows.csv"
     zips = RNG.integers(0, 20, rows)
     path.write_text("zip,state\n" + "".join(f"z{z},s{z // 5}\n" for z in zips), encoding="utf-8")
-    form = infer_domain(path).to_json()
+    form = draft_file(path).to_json()
     if rows < 100:
         assert "suggested_rules" not in form
         return

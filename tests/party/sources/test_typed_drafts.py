@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.party.sources.inference import infer_domain
+from dpmosaic.party.sources.inference import draft_file
 from dpmosaic.party.sources.source import read_table
 
 DAYS = [dt.date(2021, 1, 1) + dt.timedelta(days=7 * number) for number in range(100)]
@@ -18,7 +18,7 @@ HALVES = [*TIMES[:-1], dt.datetime(2021, 12, 1, 1, 2, 3, 500_000)]
 def drafted(tmp_path, cells, kind):
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"x": pa.array(cells, kind)}), path)
-    form = infer_domain(path).to_json()
+    form = draft_file(path).to_json()
     read_table(path, Domain.from_json(form))
     return form["x"]
 
