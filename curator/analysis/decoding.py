@@ -171,6 +171,8 @@ class Decoder:
     ) -> NDArray[np.float64]:
         """Numbers of cells inside the ranges that the condition allows."""
         ranges = np.array(self.condition.allowed[name].ranges)
+        if not len(ranges):  # All values are missing.
+            return np.zeros(len(cells))
         shares = np.array(self.condition.ranks(name, self.counts[name]))
         ends = np.cumsum(shares[:, 1] - shares[:, 0], axis=0)
         reached = rng.random(len(cells)) * ends[-1][cells]

@@ -45,7 +45,9 @@ def evaluate(
         tuple[str, str, str] | None,
         typer.Option(metavar="SPLIT AMOUNT GROUP", help="Attributes of the NIST regression score."),
     ] = None,
-    workload: Annotated[str, typer.Option(help="1way, 2way, 3way, or a JSON file.")] = "2way",
+    workload: Annotated[
+        str | None, typer.Option(help="1way, 2way, 3way, or a JSON file; 2way by default.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of splits, subsets and queries of the metrics.")] = 0,
     report: Annotated[
         Path | None, typer.Option(help="Write an HTML page; it shows real distributions.")
@@ -80,7 +82,7 @@ def evaluate(
         made_up.table,
         label=label,
         holdout=None if apart is None else apart.table,
-        workload=Workload.parse(loaded, workload),
+        workload=Workload.wanted(loaded, workload, None),
         pay=None if pay is None else Pay(*pay),
         seed=seed,
     )
