@@ -15,6 +15,7 @@ from ..curator.releasing.bins_share import check_share
 from ..curator.releasing.choosing import choice_of
 from ..curator.releasing.release import Released, ReleaseOrder, make_release
 from .participants import Participants
+from .stopping import count_spending
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ def release_among(
         if target is not None:
             order = replace(order, workload=Workload.for_target(order.domain, target))
     begun = among.start(order, secrets.token_hex(16), stream.child("noise").generator())
+    count_spending(begun.measurer, 1.0 if bins is None else 1.0 - bins_share)
     released = make_release(
         order, begun.layout, begun.measurer, stream, begun.cost_factor, seeded, report, checks
     )
@@ -80,6 +82,7 @@ def _after_choice(
     choosing = bins_order(order, check_share(share))
     release_id = secrets.token_hex(16)
     started = among.start(choosing, release_id, stream.child("noise").generator())
+    count_spending(started.measurer, share)
     made = make_release(
         choosing,
         started.layout,

@@ -56,45 +56,52 @@ def synthesize(
     from ..curator.mechanisms.mosaic.rehearsal import compiling_beside
     from ..curator.releasing import outputs as files
     from .schemas import DomainWarning
+    from .stopping import stoppable
     from .synthesize import synthesize as run
     from .time_limit import TimeLimitWarning
 
-    table_file = TableFile(table_format, spreadsheet_safe)
-    files.check_folder(out, [BINS])
-    if copies is not None:
-        from ..curator.analysis.copies import check_count, check_new, write_copies
+    with stoppable(f"epsilon {epsilon:g}") as spending:
+        table_file = TableFile(table_format, spreadsheet_safe)
+        files.check_folder(out, [BINS])
+        if copies is not None:
+            from ..curator.analysis.copies import check_count, check_new, write_copies
 
-        check_count(copies)
-        check_new(out / COPIES)
-    with process_for_checks() as checks, compiling_beside(), warnings.catch_warnings(record=True) as advice:
-        warnings.simplefilter("always", DomainWarning)
-        warnings.simplefilter("always", TimeLimitWarning)
-        release = run(
-            data,
-            epsilon,
-            delta=delta,
-            domain=domain,
-            mechanism=mechanism,
-            time_limit=time_limit,
-            target=target,
-            workload=workload,
-            rows=rows,
-            seed=seed,
-            checks=checks,
-        )
-    release.save(out, table_file)
-    if copies is not None:
-        write_copies(release.published, copies, out / COPIES, table_file, seed)
-    formulas = files.formula_warning(release.domain, table_file)
-    notes = [*(str(one.message) for one in advice), *([] if formulas is None else [formulas])]
-    if json_output:
-        typer.echo(json.dumps(_summary(release, out, notes)))
-        return
-    for label in release.certificate.labels:
-        _STDERR.print(f"[bold red]{escape(label)}[/]")
-    for note in notes:
-        _STDERR.print(f"[yellow]warning:[/] {escape(note)}")
-    typer.echo(f"{release!r} written to {out}: open {out / 'report.html'}")
+            check_count(copies)
+            check_new(out / COPIES)
+        with (
+            process_for_checks() as checks,
+            compiling_beside(),
+            warnings.catch_warnings(record=True) as advice,
+        ):
+            warnings.simplefilter("always", DomainWarning)
+            warnings.simplefilter("always", TimeLimitWarning)
+            release = run(
+                data,
+                epsilon,
+                delta=delta,
+                domain=domain,
+                mechanism=mechanism,
+                time_limit=time_limit,
+                target=target,
+                workload=workload,
+                rows=rows,
+                seed=seed,
+                checks=checks,
+            )
+        spending.write(out)
+        release.save(out, table_file)
+        if copies is not None:
+            write_copies(release.published, copies, out / COPIES, table_file, seed)
+        formulas = files.formula_warning(release.domain, table_file)
+        notes = [*(str(one.message) for one in advice), *([] if formulas is None else [formulas])]
+        if json_output:
+            typer.echo(json.dumps(_summary(release, out, notes)))
+            return
+        for label in release.certificate.labels:
+            _STDERR.print(f"[bold red]{escape(label)}[/]")
+        for note in notes:
+            _STDERR.print(f"[yellow]warning:[/] {escape(note)}")
+        typer.echo(f"{release!r} written to {out}: open {out / 'report.html'}")
 
 
 def _summary(release: Release, out: Path, notes: list[str]) -> dict[str, object]:
