@@ -138,5 +138,5 @@ def _end(spending: Spending, status: int) -> None:
     start = _SHOW_CURSOR if sys.stderr.isatty() else ""
     os.write(sys.stderr.fileno(), f"{start}{spending.sentence()}\n".encode())
     # Otherwise another process of Python's would find semaphores that nobody removed, and say so.
-    multiprocessing.util._exit_function()
+    multiprocessing.util._exit_function()  # type: ignore[attr-defined]
     os._exit(status)
