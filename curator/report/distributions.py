@@ -103,7 +103,7 @@ def distribution(name: str, synthetic: Table, real: Table | None) -> Distributio
         bins = extent(numbers)[: len(lone)][~lone]
         columns = None
         if len(bins):
-            ends = shown(bins[0, 0]), shown(bins[-1, 1])
+            ends = shown(numbers.written(bins[0, :1])[0]), shown(numbers.written(bins[-1, 1:])[0])
             columns = _columns([share[~lone] for share in shares], *ends)
         return Distribution(name, _kind(attribute, numbers, len(bins)), atoms, columns, missing)
     if isinstance(attribute, CategoricalAttribute) or attribute.size <= _ROWED_CODES:

@@ -211,11 +211,11 @@ class NumberAxis(Axis):
         match self.attribute:
             case DateAttribute(moments=moments):
                 return moments.at(np.array([np.floor(number)]).astype(np.int64))[0]
-        return number
+        return float(self.bins.written(np.array([number]))[0])
 
     def labels(self) -> list[Any]:
         """See `Axis`."""
-        spans = [self._span(*bounds) for bounds in self.bins.reach.tolist()]
+        spans = [self._span(*bounds) for bounds in self.bins.written(self.bins.reach).tolist()]
         return [*spans, *[None] * int(self.bins.nullable)]
 
     def _span(self, least: float, most: float) -> Any:

@@ -294,3 +294,11 @@ def test_nothing_needs_to_be_known_of_a_number_whose_bins_are_chosen():
 def test_refuses_an_entry_in_one_sentence(arguments, more, reason):
     with pytest.raises(DataError, match=f"^attribute 'x': {reason}"):
         NumericAttribute("x", *arguments, **more)
+
+
+def test_the_numbers_next_to_an_edge_or_an_atom_are_written_as_these():
+    rain = NumericAttribute("rain", -10, 60, 7, atoms=(0.0, 2.5))
+    marks = np.array([-10.0, 0.0, 2.5, 20.0, 60.0])
+    for number in (marks, np.nextafter(marks, np.inf), np.nextafter(marks, -np.inf)):
+        np.testing.assert_array_equal(rain.written(number), marks)
+    np.testing.assert_array_equal(rain.written(np.array([1e-300, 2.4999])), [1e-300, 2.4999])
