@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ...common.data.attribute import Attribute
 from ...common.data.boolean import BooleanAttribute
 from ...common.data.categorical import CategoricalAttribute, CodedAttribute
+from ...common.data.clock import Clock
 from ...common.data.dates import DateAttribute, TimeAttribute, bins_of
 from ...common.data.domain import Clique, Domain
 from ...common.data.numeric import NumericAttribute
@@ -283,7 +284,8 @@ def _end(attribute: Attribute, bins: NumericAttribute, value: object, last: bool
         times, unreadable = attribute.moments.read(attribute.name, column)
         if unreadable[0] or np.isnat(times[0]):
             raise _error(attribute, f"expected {_time_form(attribute)}, got something else; fix it")
-        if last and attribute.moments.timed and _is_day(value):
+        timed = attribute.moments.timed and not isinstance(attribute.moments, Clock)
+        if last and timed and _is_day(value):
             times = times + np.timedelta64(1, "D") - np.timedelta64(1, "us")
         return float(attribute.moments.counted(times)[0])
     number = float(bins.numbers(column)[0])
@@ -299,6 +301,8 @@ def _is_day(value: object) -> bool:
 
 
 def _time_form(attribute: DateAttribute) -> str:
+    if isinstance(attribute.moments, Clock):
+        return f"a time in the format {attribute.moments.format}"
     kind = "a timestamp" if attribute.moments.timed else "a date"
     return (
         f"{kind} in the format {attribute.moments.format!r}"

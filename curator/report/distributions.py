@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ...common.data.attribute import Attribute
 from ...common.data.boolean import BooleanAttribute
 from ...common.data.categorical import CategoricalAttribute
+from ...common.data.clock import Clock
 from ...common.data.dates import DateAttribute, bins_of
 from ...common.data.numeric import NumericAttribute
 from ...common.data.rules.plain import extent
@@ -123,7 +124,8 @@ def _shown(attribute: Attribute) -> Callable[[float], str]:
 
 def _kind(attribute: Attribute, numbers: NumericAttribute, bins: int) -> str:
     if isinstance(attribute, DateAttribute):
-        what = "timestamps" if attribute.moments.timed else "dates"
+        timed = "times of day" if isinstance(attribute.moments, Clock) else "timestamps"
+        what = timed if attribute.moments.timed else "dates"
     else:
         what = "numbers"
     scale = {

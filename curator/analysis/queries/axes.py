@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ....common.data.attribute import Attribute
 from ....common.data.boolean import BooleanAttribute
 from ....common.data.categorical import CategoricalAttribute, CodedAttribute
+from ....common.data.clock import Clock
 from ....common.data.dates import DateAttribute, bins_of
 from ....common.data.inside_bins import Cut, Pieces, divided
 from ....common.data.numeric import NumericAttribute
@@ -209,6 +210,8 @@ class NumberAxis(Axis):
     def shown(self, number: float) -> Any:
         """See `Axis`."""
         match self.attribute:
+            case DateAttribute(moments=Clock() as clock):
+                return clock.bound_text(int(np.floor(number)))
             case DateAttribute(moments=moments):
                 return moments.at(np.array([np.floor(number)]).astype(np.int64))[0]
         return float(self.bins.written(np.array([number]))[0])

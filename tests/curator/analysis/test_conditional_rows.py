@@ -34,10 +34,12 @@ DOMAIN = Domain.from_json(
             "parts": ["month"],
             "nullable": True,
         },
+        "left": {"type": "clock", "format": "HHMM", "bins": 6, "nullable": True},
+        "lasted": {"type": "clock", "format": "HH:MM:SS", "bins": 6},
         "code": 5,
     }
 )
-CONTINUOUS = ("pay", "gain", "seen")
+CONTINUOUS = ("pay", "gain", "seen", "lasted")
 UNORDERED = ("job", "smokes", "grade")
 
 
