@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..common.errors import MosaicError
 from ..curator.measurers.measurer import Measurer
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -59,12 +60,13 @@ class Spending:
         """The share of the budget that was charged, in zCDP."""
         return sum(share * measurer.accountant.spent_share for share, measurer in self._measured)
 
-    def sentence(self) -> str:
+    @property
+    def told(self) -> str:
         """What was spent, and what was written."""
         if not self.share:
-            return "stopped: nothing was spent, and nothing was written"
+            return "nothing was spent, and nothing was written"
         share = f"{self.share:.0%}".replace("%", " %") if self.share >= 0.01 else "less than 1 %"
-        spent = f"stopped: {share} of the budget ({self._budget}) was spent"
+        spent = f"{share} of the budget ({self._budget}) was spent"
         if self._folder is None:
             return f"{spent} on noisy answers that nobody saw; nothing was written"
         return f"{spent}, and files may be missing in {self._folder}; delete the folder"
@@ -84,6 +86,8 @@ def count_spending(measurer: Measurer, share: float) -> None:
 def stoppable(budget: str) -> Iterator[Spending]:
     """Until its end, a signal ends this process with one sentence and exit status 128 + its number.
 
+    An error says what was spent too, if anything was.
+
     Run by: a command, in the main thread.
 
     Args:
@@ -99,6 +103,10 @@ def stoppable(budget: str) -> Iterator[Spending]:
     _RUNNING.append(spending)
     try:
         yield spending
+    except MosaicError as error:
+        if spending.share:
+            raise type(error)(f"{error}. {spending.told}") from error
+        raise
     except KeyboardInterrupt:
         spending.cleared.set()
         waiting.join()  # It ends the process.
@@ -136,7 +144,7 @@ def _end(spending: Spending, status: int) -> None:
         process.kill()
     spending.cleared.wait(_CLEARING_S)
     start = _SHOW_CURSOR if sys.stderr.isatty() else ""
-    os.write(sys.stderr.fileno(), f"{start}{spending.sentence()}\n".encode())
+    os.write(sys.stderr.fileno(), f"{start}stopped: {spending.told}\n".encode())
     # Otherwise another process of Python's would find semaphores that nobody removed, and say so.
     multiprocessing.util._exit_function()  # type: ignore[attr-defined]
     os._exit(status)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from ..common.errors import DataError
 from ..common.extras import require_extra
 from ..curator.options import JsonOutput, MechanismName, Rows, Seed, SpreadsheetSafe, TimeLimit
 from ..curator.releasing.table_format import Format, TableFile, TableFormat
@@ -89,7 +91,7 @@ def synthesize(
                 checks=checks,
             )
         spending.write(out)
-        release.save(out, table_file)
+        _save(release, out, table_file)
         if copies is not None:
             write_copies(release.published, copies, out / COPIES, table_file, seed)
         formulas = files.formula_warning(release.domain, table_file)
@@ -102,6 +104,16 @@ def synthesize(
         for note in notes:
             _STDERR.print(f"[yellow]warning:[/] {escape(note)}")
         typer.echo(f"{release!r} written to {out}: open {out / 'report.html'}")
+
+
+def _save(release: Release, out: Path, table_file: TableFile) -> None:
+    """Writes the release; one that does not fit into its folder is not lost, since it has been paid for."""
+    try:
+        release.save(out, table_file)
+    except DataError as cause:
+        kept = Path(tempfile.mkdtemp(prefix="dpmosaic-release-"))
+        release.save(kept, table_file)
+        raise DataError(f"{cause}. The whole release is in {kept} instead; move it from there") from cause
 
 
 def _summary(release: Release, out: Path, notes: list[str]) -> dict[str, object]:

@@ -4,14 +4,19 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from dpmosaic.command import app
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.errors import DataError, ModelError
 from dpmosaic.common.privacy.budget import Charge
+from dpmosaic.curator.analysis.release import Release, load
 from dpmosaic.curator.measurers.measurer import Measurer
 from dpmosaic.simulations.stopping import Spending, count_spending, stoppable
 
@@ -124,22 +129,55 @@ def test_the_shares_of_the_choice_of_bins_and_of_the_release_add_up():
     with stoppable("rho 10") as spending:
         count_spending(choosing, 0.1)
         choosing.charge(Charge("bins", ("a",), Fraction(1)))
-        assert spending.sentence().startswith("stopped: 10 % of the budget (rho 10) was spent on noisy")
+        assert spending.told.startswith("10 % of the budget (rho 10) was spent on noisy")
         count_spending(releasing, 0.9)
         releasing.charge(Charge("pairs", ("a",), Fraction(3)))
         assert spending.share == pytest.approx(0.4)
         spending.write(Path("out"))
-        assert spending.sentence().endswith("files may be missing in out; delete the folder")
+        assert spending.told.endswith("files may be missing in out; delete the folder")
     count_spending(releasing, 0.9)
     assert spending.share == pytest.approx(0.4)
+
+
+def failing(measurer):
+    with stoppable("epsilon 1"):
+        count_spending(measurer, 1.0)
+        raise ModelError("too large")
+
+
+def test_an_error_after_a_charge_says_what_was_spent():
+    measurer = Measuring(Domain.coded({"a": 2}), 10, Fraction(2))
+    with pytest.raises(ModelError, match="^too large$"):
+        failing(measurer)
+    measurer.charge(Charge("first", ("a",), Fraction(1)))
+    with pytest.raises(ModelError, match=r"^too large. 50 % of the budget \(epsilon 1\) was spent"):
+        failing(measurer)
+
+
+def test_a_release_that_cannot_be_written_is_kept_elsewhere(folder, monkeypatch):
+    save, out = Release.save, folder / "out"
+
+    def full(release, where, *more):
+        if where == out:
+            raise DataError(f"cannot write {where}: No space left on device")
+        save(release, where, *more)
+
+    monkeypatch.setattr(Release, "save", full)
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    done = CliRunner().invoke(app, command(folder, "synthesize"))
+    assert isinstance(done.exception, DataError)
+    kept = next(folder.glob("dpmosaic-release-*"))
+    assert f"The whole release is in {kept} instead" in str(done.exception)
+    assert "100 % of the budget (epsilon 1) was spent" in str(done.exception)
+    assert len(load(kept).table) == 400
 
 
 def test_a_little_is_not_nothing():
     spending, measurer = Spending("epsilon 1"), Measuring(Domain.coded({"a": 2}), 10, Fraction(1))
     spending.measure(measurer, 1.0)
-    assert spending.sentence() + "\n" == NOTHING
+    assert spending.told in NOTHING
     measurer.charge(Charge("first", ("a",), Fraction(1, 1000)))
-    assert "less than 1 % of the budget" in spending.sentence()
+    assert "less than 1 % of the budget" in spending.told
 
 
 def test_handlers_of_signals_are_those_of_before_afterwards():
