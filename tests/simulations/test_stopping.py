@@ -147,7 +147,7 @@ def failing(measurer):
 
 def test_an_error_after_a_charge_says_what_was_spent():
     measurer = Measuring(Domain.coded({"a": 2}), 10, Fraction(2))
-    with pytest.raises(ModelError, match="^too large$"):
+    with pytest.raises(ModelError, match=r"^too large$"):
         failing(measurer)
     measurer.charge(Charge("first", ("a",), Fraction(1)))
     with pytest.raises(ModelError, match=r"^too large. 50 % of the budget \(epsilon 1\) was spent"):
