@@ -284,7 +284,7 @@ def test_dates_in_bins_have_means_and_quantiles_that_are_dates():
     [
         ("SELECT AVG(sex)", "'sex' holds no numbers; ask for the share"),
         ("SELECT MEDIAN(size)", "'size' holds no numbers"),
-        ("SELECT SUM(since)", "'since' holds dates, which have no sum"),
+        ("SELECT SUM(since)", "'since' holds dates or times, which have no sum"),
         ("SELECT COUNT(*) WHERE sex = 'Femal'", "'sex' has no value 'Femal'; .*has 'F', 'M'"),
         ("SELECT COUNT(*) WHERE \"job title\" = 'clark'", "did you mean 'clerk'"),
         ("SELECT COUNT(*) WHERE sex < 'M'", "have no order"),
