@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
 import sys
 import warnings
 from collections.abc import Mapping
@@ -87,6 +89,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 """For each command its home, MODULE:NAME, and the first line of its help."""
 
 
+SPENDING = ("synthesize", "simulate")
+"""Commands that spend budget in their own process."""
+
+
 class _Unloaded(TyperCommand):
     """Stands for a command in the list of commands; whoever calls the command loads its module first."""
 
@@ -157,8 +163,21 @@ def main() -> None:
     """Runs the command; an error that the user can fix prints one sentence and ends with exit status 1."""
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     warnings.showwarning = _show_warning
+    spending = sys.argv[1:2] and sys.argv[1] in SPENDING
+    for number in (signal.SIGINT, signal.SIGTERM) if spending else ():
+        signal.signal(number, _stopped)
     try:
         app()
     except MosaicError as error:
         typer.secho(f"error: {error}", err=True, fg=typer.colors.RED)
         sys.exit(1)
+    finally:
+        # What is left is to end.
+        for number in (signal.SIGINT, signal.SIGTERM) if spending else ():
+            signal.signal(number, signal.SIG_IGN)
+
+
+def _stopped(number: int, frame: object) -> None:
+    """Ends a command that spends budget, before it begins; from then on `simulations.stopping` does."""
+    os.write(sys.stderr.fileno(), b"stopped: nothing was spent, and nothing was written\n")
+    os._exit(128 + number)

@@ -50,7 +50,7 @@ def evaluate(
         made,
         label=label,
         holdout=None if holdout is None else _coded(holdout, known),
-        workload=Workload.parse(rows.domain, workload) if isinstance(workload, str) else workload,
+        workload=Workload.wanted(rows.domain, workload, None),
         **more,
     )
 

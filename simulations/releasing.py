@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from ..common.crypto.randomness import RandomStream
 from ..common.data.workload import Workload
@@ -15,6 +16,7 @@ from ..curator.releasing.bins_share import check_share
 from ..curator.releasing.choosing import choice_of
 from ..curator.releasing.release import Released, ReleaseOrder, make_release
 from .participants import Participants
+from .stopping import count_spending
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,8 @@ def release_among(
         if target is not None:
             order = replace(order, workload=Workload.for_target(order.domain, target))
     begun = among.start(order, secrets.token_hex(16), stream.child("noise").generator())
+    before = Fraction(0) if order.chosen is None else Fraction(order.chosen.zcdp_rho)
+    count_spending(begun.measurer, float(order.granted / (order.granted + before)))
     released = make_release(
         order, begun.layout, begun.measurer, stream, begun.cost_factor, seeded, report, checks
     )
@@ -80,6 +84,7 @@ def _after_choice(
     choosing = bins_order(order, check_share(share))
     release_id = secrets.token_hex(16)
     started = among.start(choosing, release_id, stream.child("noise").generator())
+    count_spending(started.measurer, share)
     made = make_release(
         choosing,
         started.layout,

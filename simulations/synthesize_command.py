@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from ..common.errors import DataError
 from ..common.extras import require_extra
 from ..curator.options import JsonOutput, MechanismName, Rows, Seed, SpreadsheetSafe, TimeLimit
 from ..curator.releasing.table_format import Format, TableFile, TableFormat
@@ -63,46 +65,63 @@ def synthesize(
     from ..curator.certificates.verify import BINS
     from ..curator.mechanisms.mosaic.rehearsal import compiling_beside
     from ..curator.releasing import outputs as files
+    from .stopping import stoppable
     from .synthesize import synthesize as run
 
-    table_file = TableFile(table_format, spreadsheet_safe)
-    files.check_folder(out, [BINS])
-    if copies is not None:
-        from ..curator.analysis.copies import check_count, check_new, write_copies
+    with stoppable(f"epsilon {epsilon:g}") as spending:
+        table_file = TableFile(table_format, spreadsheet_safe)
+        files.check_folder(out, [BINS])
+        if copies is not None:
+            from ..curator.analysis.copies import check_count, check_new, write_copies
 
-        check_count(copies)
-        check_new(out / COPIES)
-    with process_for_checks() as checks, compiling_beside(), warnings.catch_warnings(record=True) as advice:
-        warnings.simplefilter("always", UserWarning)
-        release = run(
-            data,
-            epsilon,
-            delta=delta,
-            domain=domain,
-            adjacency=adjacency,
-            anyway=anyway,
-            mechanism=mechanism,
-            time_limit=time_limit,
-            target=target,
-            workload=workload,
-            rows=rows,
-            seed=seed,
-            header=header,
-            checks=checks,
-        )
-    release.save(out, table_file)
-    if copies is not None:
-        write_copies(release.published, copies, out / COPIES, table_file, seed)
-    formulas = files.formula_warning(release.domain, table_file)
-    notes = [*(str(one.message) for one in advice), *([] if formulas is None else [formulas])]
-    if json_output:
-        typer.echo(json.dumps(_summary(release, out, notes)))
-        return
-    for label in release.certificate.labels:
-        _STDERR.print(f"[bold red]{escape(label)}[/]")
-    for note in notes:
-        _STDERR.print(f"[yellow]warning:[/] {escape(note)}")
-    typer.echo(f"{release!r} written to {out}: open {out / 'report.html'}")
+            check_count(copies)
+            check_new(out / COPIES)
+        with (
+            process_for_checks() as checks,
+            compiling_beside(),
+            warnings.catch_warnings(record=True) as advice,
+        ):
+            warnings.simplefilter("always", UserWarning)
+            release = run(
+                data,
+                epsilon,
+                delta=delta,
+                domain=domain,
+                adjacency=adjacency,
+                anyway=anyway,
+                mechanism=mechanism,
+                time_limit=time_limit,
+                target=target,
+                workload=workload,
+                rows=rows,
+                seed=seed,
+                header=header,
+                checks=checks,
+            )
+        spending.write(out)
+        _save(release, out, table_file)
+        if copies is not None:
+            write_copies(release.published, copies, out / COPIES, table_file, seed)
+        formulas = files.formula_warning(release.domain, table_file)
+        notes = [*(str(one.message) for one in advice), *([] if formulas is None else [formulas])]
+        if json_output:
+            typer.echo(json.dumps(_summary(release, out, notes)))
+            return
+        for label in release.certificate.labels:
+            _STDERR.print(f"[bold red]{escape(label)}[/]")
+        for note in notes:
+            _STDERR.print(f"[yellow]warning:[/] {escape(note)}")
+        typer.echo(f"{release!r} written to {out}: open {out / 'report.html'}")
+
+
+def _save(release: Release, out: Path, table_file: TableFile) -> None:
+    """Writes the release; one that does not fit into its folder is not lost, since it has been paid for."""
+    try:
+        release.save(out, table_file)
+    except DataError as cause:
+        kept = Path(tempfile.mkdtemp(prefix="dpmosaic-release-"))
+        release.save(kept, table_file)
+        raise DataError(f"{cause}. The whole release is in {kept} instead; move it from there") from cause
 
 
 def _summary(release: Release, out: Path, notes: list[str]) -> dict[str, object]:

@@ -62,7 +62,7 @@ class Attribute(ABC):
     reviewed: bool
     """False if the entry of the domain file was read from private rows, and nobody has reviewed it."""
 
-    missing: tuple[str, ...]
+    missing: tuple[str, ...] = ()
     """Texts that stand for a missing value, beside the empty cell, such as NA."""
 
     @property

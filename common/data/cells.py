@@ -86,3 +86,19 @@ def cells_of(
         bins = bins[lattice.first_from(bins[:, 0]) < lattice.first_from(bins[:, 1])]
     cells = np.concatenate([bins, np.stack([single, after], axis=1)])
     return cells[np.argsort(cells[:, 0])]
+
+
+def beside(numbers: NDArray[np.float64], marks: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The numbers; one next to a mark, among those of float64, as the mark.
+
+    A bin after an atom begins with the next number of float64, which after 0 is 5e-324.
+
+    Args:
+        numbers: of any shape.
+        marks: increasing.
+    """
+    place = np.searchsorted(marks, numbers)
+    for side in (place - 1, place):
+        mark = marks[np.clip(side, 0, len(marks) - 1)]
+        numbers = np.where(np.nextafter(numbers, mark) == mark, mark, numbers)
+    return numbers

@@ -12,6 +12,7 @@ from ..forms.nearest import meant
 from .attribute import Attribute
 from .boolean import BooleanAttribute
 from .categorical import CategoricalAttribute, CodedAttribute
+from .clock import Clock
 from .date_parts import DatePartsAttribute, Part, slot_of
 from .dates import DateAttribute
 from .domain_form import VARIANTS
@@ -148,6 +149,14 @@ def _moments(name: str, form: Mapping[str, Any], timed: bool) -> DateAttribute |
     return DateAttribute(name, units, moments, reviewed=form.get("reviewed", True))
 
 
+def _clock(name: str, form: Mapping[str, Any]) -> DateAttribute:
+    _check_form(name, form, "edges" if "edges" in form else "bins")
+    clock = Clock.of(form["format"])
+    bounds = {"min": "0:00", "max": clock.bound_text(clock.bound(name, "23:59:59"))}
+    units = _units(name, bounds | dict(form), clock)
+    return DateAttribute(name, units, clock, reviewed=form.get("reviewed", True))
+
+
 def _date_parts(name: str, form: Mapping[str, Any], moments: Moments) -> DatePartsAttribute:
     parts = tuple(map(Part, form["parts"]))
     slots = _units(name, form, replace(moments, granularity=slot_of(parts)))
@@ -222,6 +231,7 @@ _READERS: dict[str, Callable[[str, Mapping[str, Any]], Attribute | Unmodelled]] 
     "boolean": _boolean,
     "date": _date,
     "timestamp": _timestamp,
+    "clock": _clock,
     "identifier": _identifier,
     "text": _text,
 }

@@ -8,6 +8,7 @@ from typing import Any
 from ..forms.several import TEXTS, Either, ListOf
 from ..forms.tables import Key, Table
 from ..forms.values import POSITIVE, Anything, Choice, Null, Number, Scalar, Text, Truth, whole
+from .clock import FORMATS
 from .date_parts import Part
 from .moments import Granularity
 from .numeric import AUTO, OUTSIDE, UNREADABLE
@@ -39,6 +40,12 @@ _NUMERIC = {
 }
 _MOMENTS = {"granularity": Key(Choice(tuple(Granularity)), "The unit of time that matters."), **_COUNTED}
 _TIMED = {"timezone": Key(Text(), "The zone in which times are told."), **_MOMENTS}
+_OF_CLOCK = Key(Text(), "Hours and minutes, 8:30; by default the whole day.")
+_CLOCK = {
+    "atoms": Key(TEXTS, "Times of their own beside the bins."),
+    **_COUNTED,
+    "format": Key(Choice(FORMATS), "How values are written.", required=True),
+}
 _TIME_ATOMS = {"atoms": Key(TEXTS, "Times of their own beside the bins.")}
 
 
@@ -86,6 +93,10 @@ VARIANTS: Mapping[str, Mapping[str, Table]] = {
     },
     "date": _moments(_MOMENTS),
     "timestamp": _moments(_TIMED),
+    "clock": {
+        "edges": Table({"edges": Key(TEXTS, _EDGES, required=True), **_CLOCK}),
+        "bins": Table({"min": _OF_CLOCK, "max": _OF_CLOCK, "bins": Key(_BINS.form, _BINS.about), **_CLOCK}),
+    },
     "identifier": {"": Table({"pattern": Key(Text(), "A name with one number, P-{:06d}.", required=True)})},
     "text": {"": Table({"drop": Key(Truth(), "true: no release holds the column.")})},
 }

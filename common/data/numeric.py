@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import DataError
 from ..later import np
 from .attribute import Attribute, Reading, check_missing, check_name, check_size
-from .cells import bins_of_equal_width, cells_of, runs_of_integers, unbounded
+from .cells import beside, bins_of_equal_width, cells_of, runs_of_integers, unbounded
 from .lattice import Lattice
 from .scale import Scale
 from .spread import Spread
@@ -368,6 +368,10 @@ class NumericAttribute(Attribute):
     def reach(self) -> NDArray[np.float64]:
         """Shape (cells, 2): the smallest and the largest value of each bin and atom."""
         return self.spread.reach
+
+    def written(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Bounds of bins as people write them: an edge or an atom in place of the number next to it."""
+        return beside(numbers, np.unique([*self.grid, *self.atoms]))
 
     @cached_property
     def spread(self) -> Spread:

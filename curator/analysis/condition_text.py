@@ -9,7 +9,7 @@ from ...common.errors import DataError
 
 _FORM = "expected attributes with values, such as age=30..39,sex=F|M or income='>50K'"
 
-_TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\.\.|[,|=]|[^,|='".]+|['".]""")
+_TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\.\.|!=|[,|=]|[^,|='".!]+|['".!]""")
 """A quoted text, a mark, or plain text."""
 
 
@@ -21,20 +21,29 @@ def read_condition(text: str) -> dict[str, Any]:
 
     Returns:
         Attribute -> a list of alternatives: a text, None for a missing value, or (low, high) with None at an
-        open end.
+        open end; with None at both for all values but a missing one.
 
     Raises:
         DataError: the text is no condition, or has an attribute twice.
     """
     found: dict[str, Any] = {}
     for clause in _split(_TOKEN.findall(text), ","):
-        sides = _split(clause, "=", once=True)
+        present = _split(clause, "!=", once=True)
+        sides = _split(clause, "=", once=True) if "=" in present[0] or len(present) == 1 else present
         name = _text(sides[0])
         if len(sides) != 2 or not name:
             raise DataError(f"a condition: {_FORM}, got something else; fix it")
         if name in found:
             raise DataError(f"a condition names {name!r} twice; divide alternatives by | as in {name}=...")
-        found[name] = [_alternative(name, tokens) for tokens in _split(sides[1], "|")]
+        if sides is not present:
+            found[name] = [_alternative(name, tokens) for tokens in _split(sides[1], "|")]
+        elif _text(sides[1]) is None:
+            found[name] = [(None, None)]
+        else:
+            raise DataError(
+                f"a condition on {name!r}: expected nothing after !=, which stands for all values but a "
+                "missing one; list the values that rows may have as in sex=F|M"
+            )
     return found
 
 

@@ -3,7 +3,7 @@
 As text a condition is `age=30..39,sex=F|M,income='>50K'`: attributes with values, and rows meet all of them.
 `|` divides alternatives. `a..b` is a range with both ends, `a..` and `..b` have one. Names and values with
 commas, bars, equals signs, dots or spaces at an end are quoted; a quotation mark within quotes is doubled.
-Nothing stands for a missing value.
+Nothing stands for a missing value: `income=` is where income is missing, and `income!=` where it is not.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ...common.data.attribute import Attribute
 from ...common.data.boolean import BooleanAttribute
 from ...common.data.categorical import CategoricalAttribute, CodedAttribute
+from ...common.data.clock import Clock
 from ...common.data.dates import DateAttribute, TimeAttribute, bins_of
 from ...common.data.domain import Clique, Domain
 from ...common.data.numeric import NumericAttribute
@@ -31,6 +32,9 @@ from .condition_text import read_condition
 
 Where = Mapping[str, Any] | str
 """A condition as users state it: attribute -> value, list of values or range; or as text."""
+
+NOT_MISSING = (None, None)
+"""The condition that a value is not missing: a range with both ends open."""
 
 Mask = NDArray[np.bool_]
 
@@ -77,7 +81,8 @@ class Condition:
         Args:
             domain: domain of the rows.
             where: attribute -> a value, None for a missing one, a list of alternatives, or a range: a tuple
-                (low, high) with both ends, None at an open one, or Python's `range`. Or text (see above).
+                (low, high) with both ends, None at an open one, or Python's `range`; `NOT_MISSING` is all
+                values but a missing one. Or text (see above).
 
         Raises:
             DataError: an attribute or a value is unknown, a value is outside the domain, or a range is empty.
@@ -138,19 +143,21 @@ def _allowed(attribute: Attribute, given: object) -> Allowed:
         alternatives = [given]
     if not alternatives:
         raise _error(attribute, "expected at least one value, got none; name a value, or leave it out")
-    if isinstance(attribute, TimeAttribute) and not isinstance(attribute, DateAttribute):
-        raise _error(
-            attribute,
-            "the release models parts of its dates, which no condition can state; draw rows without it and "
-            "select among them",
-        )
     codes, ranges = np.zeros(attribute.size, dtype=np.bool_), []
     for value in alternatives:
         found = _range_of(value)
-        if found is None and _missing(value):
+        if found is None and _missing(attribute, value):
             codes[_code(attribute, None)] = True
         elif bins := bins_of(attribute):
             ranges.append(_numbers(attribute, bins, found or Range(value, value)))
+        elif found == NOT_MISSING:
+            codes |= _present(attribute)
+        elif isinstance(attribute, TimeAttribute):
+            raise _error(
+                attribute,
+                "expected that it is missing, or not, got a date, of which the release models parts; draw "
+                "rows without it and select among them",
+            )
         elif found is None:
             codes[_code(attribute, value)] = True
         else:
@@ -169,8 +176,19 @@ def _range_of(value: object) -> Range | None:
     return Range(*value)
 
 
-def _missing(value: object) -> bool:
-    return value is None or value == "" or text_of(value) == ""
+def _missing(attribute: Attribute, value: object) -> bool:
+    return text_of(value) in ("", *attribute.missing)
+
+
+def _present(attribute: Attribute) -> Mask:
+    """The codes of all values but a missing one."""
+    reading = attribute.read(np.array([None], dtype=object))
+    held = np.ones(attribute.size, dtype=np.bool_)
+    if not any(rows[0] for rows, _ in reading.refused.values()):
+        held[reading.codes[0]] = False
+    if not held.any():
+        raise _error(attribute, "expected that it is missing, which it always is; leave it out")
+    return held
 
 
 def _code(attribute: Attribute, value: object) -> int:
@@ -216,7 +234,7 @@ def _between(attribute: Attribute, found: Range) -> Mask:
             low, high = (None if end is None else float(_code(attribute, end)) for end in found)
         case _:
             raise _error(attribute, f"expected {_labels(attribute)}, got a range; name a value")
-    held: Mask = ~np.isnan(places)
+    held: Mask = ~np.isnan(places) & _present(attribute)
     held &= np.ones_like(held) if low is None else places >= low
     held &= np.ones_like(held) if high is None else places <= high
     if not held.any():
@@ -267,7 +285,8 @@ def _end(attribute: Attribute, bins: NumericAttribute, value: object, last: bool
         times, unreadable = attribute.moments.read(attribute.name, column)
         if unreadable[0] or np.isnat(times[0]):
             raise _error(attribute, f"expected {_time_form(attribute)}, got something else; fix it")
-        if last and attribute.moments.timed and _is_day(value):
+        timed = attribute.moments.timed and not isinstance(attribute.moments, Clock)
+        if last and timed and _is_day(value):
             times = times + np.timedelta64(1, "D") - np.timedelta64(1, "us")
         return float(attribute.moments.counted(times)[0])
     number = float(bins.numbers(column)[0])
@@ -283,6 +302,8 @@ def _is_day(value: object) -> bool:
 
 
 def _time_form(attribute: DateAttribute) -> str:
+    if isinstance(attribute.moments, Clock):
+        return f"a time in the format {attribute.moments.format}"
     kind = "a timestamp" if attribute.moments.timed else "a date"
     return (
         f"{kind} in the format {attribute.moments.format!r}"

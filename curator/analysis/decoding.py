@@ -24,7 +24,8 @@ from ...common.data.domain import Clique, Domain
 from ...common.data.numeric import NumericAttribute
 from ...common.data.rules.order import AtMost, Sum
 from ...common.data.rules.plain import numbers as as_numbers
-from ...common.data.rules.values import drawn_together
+from ...common.data.rules.rule import components
+from ...common.data.rules.values import drawn_together, out_of_order
 from ...common.data.table import Table
 from ...common.data.unmodelled import Identifier
 from ...common.formulas import as_text
@@ -37,6 +38,12 @@ from .conditions import Condition
 Counts = Mapping[str, NDArray[np.int64]]
 Mask = NDArray[np.bool_]
 Column = NDArray[Any]
+
+_LEAST = 0.25
+"""Rows are as frequent as they should be if at least this share of their values keeps the order."""
+
+_DRAWS, _MOST_DRAWN = (8, 64), 2**21
+"""Draws of values by which that share is estimated: fewest and most, and most in all rows of a block."""
 
 _MOST_COMBINED = 2**14
 """Most combinations of codes whose joined texts are kept."""
@@ -74,25 +81,78 @@ class Decoder:
             if attribute.name not in self.together and _one_value_each(attribute)
         )
 
-    def drawn(self, table: Table, rng: np.random.Generator) -> dict[str, Column]:
-        """Values of the attributes that are not `single`, drawn from the bins of each row."""
+    @cached_property
+    def ordered(self) -> tuple[AtMost, ...]:
+        """Inequalities between values that the condition takes from a part of their bins.
+
+        No sum is about the same columns.
+        """
+        ruled = [rule for rule in self.domain.rules if isinstance(rule, (AtMost, Sum))]
+        found: list[AtMost] = []
+        for together in components(ruled):
+            names = {name for rule in together for name in rule.columns}.intersection(self.condition.allowed)
+            orders = [rule for rule in together if isinstance(rule, AtMost)]
+            if len(orders) == len(together) and any(map(self._cuts, names)):
+                found += orders
+        return tuple(found)
+
+    @cached_property
+    def from_ranges(self) -> frozenset[str]:
+        """Attributes of the condition whose numbers are drawn from its ranges."""
+        names = {name for rule in self.ordered for name in rule.columns}
+        allowed = (name for name in self.condition.allowed if bins_of(self.domain[name]) is not None)
+        return frozenset(name for name in allowed if name in names or name not in self.together)
+
+    @property
+    def least_share(self) -> float:
+        """A share of the rows that `drawn` keeps, to begin with."""
+        return _LEAST if self.ordered else 1.0
+
+    def _cuts(self, name: str) -> bool:
+        """Whether the condition takes a part of a bin."""
+        weights = self.condition.weights(name, self.counts[name])
+        return bool(np.any((weights > 0) & (weights < 1)))
+
+    def drawn(self, table: Table, rng: np.random.Generator) -> tuple[Table, dict[str, Column]]:
+        """The rows that meet the condition, and values of the attributes that are not `single`.
+
+        Args:
+            table: codes of rows whose codes the condition allows.
+            rng: draws values from the bins of each row.
+        """
         codes = dict(zip(table.domain.names, table.columns, strict=True))
         names = [name for name in self.domain if name not in self.single]
         values = {name: self._values(name, codes[name], rng) for name in names}
+        if self.ordered:
+            # Rows shall be as frequent as values of their codes that keep the order fall into the ranges:
+            # the share of values in the ranges that keep the order, over that of all values.
+            kept = ~out_of_order(self.domain, self.ordered, values)
+            kept &= rng.random(table.record_count) < _LEAST / self._orderly(codes, rng)
+            table, values = _taken(table, values, kept)
+            codes = dict(zip(table.domain.names, table.columns, strict=True))
 
         def draw(name: str, rows: NDArray[np.int64]) -> Column:
             return self._values(name, codes[name][rows], rng)
 
-        return drawn_together(self.domain, codes, values, draw) if self.together else values
+        if self.together:
+            values = drawn_together(self.domain, codes, values, draw)
+        held = [
+            self.condition.holds(name, self._numbers(name, values[name]))
+            for name in self.condition.allowed
+            if name in self.together and bins_of(self.domain[name]) is not None
+        ]
+        return _taken(table, values, np.logical_and.reduce(held)) if held else (table, values)
 
-    def kept(self, values: Mapping[str, Column]) -> Mask | None:
-        """The rows whose related values meet the condition; None if that needs no check."""
-        names = [name for name in self.condition.allowed if name in self.together]
-        checked = [name for name in names if bins_of(self.domain[name]) is not None]
-        if not checked:
-            return None
-        held = [self.condition.holds(name, self._numbers(name, values[name])) for name in checked]
-        return np.asarray(np.logical_and.reduce(held))
+    def _orderly(self, codes: Mapping[str, Column], rng: np.random.Generator) -> NDArray[np.float64]:
+        """The share of values of each row's codes that keep the order, whatever the condition; shape (N,)."""
+        names = sorted({name for rule in self.ordered for name in rule.columns})
+        rows = len(codes[names[0]])
+        draws = int(np.clip(_MOST_DRAWN // max(rows, 1), *_DRAWS))
+        found = np.ones(rows)
+        for _ in range(draws):
+            values = {name: self.domain[name].decode(codes[name], rng, self.counts[name]) for name in names}
+            found += ~out_of_order(self.domain, self.ordered, values)
+        return found / (draws + 1)
 
     def frame(self, table: Table, values: Mapping[str, Column], first: int) -> pd.DataFrame:
         """Rows with the types of their columns.
@@ -158,7 +218,7 @@ class Decoder:
     def _values(self, name: str, codes: NDArray[Any], rng: np.random.Generator) -> Column:
         attribute, counts = self.domain[name], self.counts[name]
         bins = bins_of(attribute)
-        if bins is None or name in self.together or name not in self.condition.allowed:
+        if bins is None or name not in self.from_ranges:
             return attribute.decode(codes, rng, counts)
         missing = codes >= bins.spread.size
         cells = np.where(missing, 0, codes).astype(np.int64)
@@ -171,6 +231,8 @@ class Decoder:
     ) -> NDArray[np.float64]:
         """Numbers of cells inside the ranges that the condition allows."""
         ranges = np.array(self.condition.allowed[name].ranges)
+        if not len(ranges):  # All values are missing.
+            return np.zeros(len(cells))
         shares = np.array(self.condition.ranks(name, self.counts[name]))
         ends = np.cumsum(shares[:, 1] - shares[:, 0], axis=0)
         reached = rng.random(len(cells)) * ends[-1][cells]
@@ -224,6 +286,11 @@ class Decoder:
             return {run: _combined([known[name] for name in run]) for run in runs}
 
         return {safe: made(safe) for safe in (False, True)}
+
+
+def _taken(table: Table, values: Mapping[str, Column], kept: Mask) -> tuple[Table, dict[str, Column]]:
+    """Some of the rows."""
+    return table.take(np.flatnonzero(kept)), {name: column[kept] for name, column in values.items()}
 
 
 def _combined(columns: Sequence[pa.Array]) -> pa.Array:

@@ -61,6 +61,9 @@ _LARGEST_TREE = 2**22
 """Most cells of a junction tree that is made of a network (32 MiB)."""
 
 _TRIAL = 4096
+"""Rows from which a dependency without a map gets one."""
+
+_FEWEST_AGAIN = 256
 """Rows that are drawn at least when others were refused."""
 
 
@@ -185,14 +188,10 @@ class Drawing:
         tables, columns, found, drawn = [], [], 0, 0
         while found < wanted:
             # As many again as are missing, by the share that was kept so far.
-            share = max((found + 1) / (drawn + 1), RAREST) if drawn else 1.0
-            asked = int(min(BLOCK, max((wanted - found) / share, _TRIAL if drawn else 1)))
+            share = max((found + 1) / (drawn + 1), RAREST) if drawn else self.decoder.least_share
+            asked = int(min(BLOCK, max((wanted - found) / share, _FEWEST_AGAIN if drawn else 1)))
             table = self._kept_codes(self.source.generate(asked, rng), rng)
-            values = self.decoder.drawn(table, rng)
-            kept = self.decoder.kept(values)
-            if kept is not None:
-                table = table.take(np.flatnonzero(kept))
-                values = {name: column[kept] for name, column in values.items()}
+            table, values = self.decoder.drawn(table, rng)
             drawn += asked
             tables.append(table)
             columns.append(values)
@@ -314,7 +313,8 @@ _RARE = (
 def _weights(decoder: Decoder, name: str) -> Array:
     """The share of each code's rows that meets the condition; of related values, whether any."""
     weights = decoder.condition.weights(name, decoder.counts[name])
-    return (weights > 0).astype(np.float64) if name in decoder.together else weights
+    within = name in decoder.from_ranges or name not in decoder.together
+    return weights if within else (weights > 0).astype(np.float64)
 
 
 def _counts(model: ReleasedModel) -> Counts:

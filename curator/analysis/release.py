@@ -108,7 +108,8 @@ class Release:
         Args:
             n: number of rows.
             where: condition that all rows meet: name -> a value, a list of values, (low, high) of numbers or
-                dates, or None for a missing value; or a text such as "age=30..39,sex=F".
+                dates, None for a missing value, or (None, None) for any but a missing one; or a text such as
+                "age=30..39,sex=F,income!=", see `conditions`.
             seed: makes the rows reproducible.
 
         Raises:

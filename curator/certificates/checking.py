@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
-import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 
+from ...common.children import left_to_the_command
 from ...common.privacy.budget import Accountant
 from ...common.privacy.cost import Adjacency
 from ..measurers.measurer import Observer
@@ -66,9 +66,10 @@ def process_for_checks() -> Iterator[Executor]:
     Run by: a command, whose own module a new process can import; not a library.
     """
     spawned = multiprocessing.get_context("spawn")
-    process = ProcessPoolExecutor(1, spawned, initializer=_leave_signals_to_the_command)
+    process = ProcessPoolExecutor(1, spawned)
     try:
-        process.submit(prepare_check)
+        with left_to_the_command():
+            process.submit(prepare_check)
         yield process
     finally:
         # It ends while the command writes its files.
@@ -84,8 +85,3 @@ def _asked(plan: StatedPlan, accountant: Accountant, observers: Sequence[Observe
     factors = frozenset({1.0, *(observer.noise_factor for observer in observers)})
     adjacency = Adjacency.named(plan.adjacency)
     return partial(checked_epsilons, accountant, delta, adjacency, factors, plan.rows_per_person)
-
-
-def _leave_signals_to_the_command() -> None:
-    # Ctrl-C reaches both processes; the command ends this one.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -7,21 +7,27 @@ weights. It has the same junction tree, so rows are drawn from it as from any mo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.domain import Clique
-from ...common.data.grouping import group_sums
 from ...common.errors import ModelError
+from .grouped_marginals import grouped_marginals
 from .model import MarkovRandomField
 from .supplemented import GroupedMarginal, SupplementedModel
 
 Array = NDArray[np.float64]
 Weights = Mapping[str, Array]
 """Attribute -> weight of each of its codes, from 0 to 1."""
+
+_LATEST: WeakKeyDictionary[MarkovRandomField | SupplementedModel, tuple[bytes, Conditioned]] = (
+    WeakKeyDictionary()
+)
+"""The latest condition of each model and the model given it; rows are often drawn under one several times."""
 
 _RAKINGS = 50
 """Times that a pair is scaled to its two one-way marginals in turn."""
@@ -55,6 +61,15 @@ def conditioned(model: MarkovRandomField | SupplementedModel, weights: Weights) 
     Raises:
         ModelError: no record of the model meets the condition.
     """
+    condition = b"".join(name.encode() + weights[name].tobytes() for name in sorted(weights))
+    latest = _LATEST.get(model)
+    if latest is None or latest[0] != condition:
+        latest = condition, _conditioned(model, weights)
+        _LATEST[model] = latest
+    return latest[1]
+
+
+def _conditioned(model: MarkovRandomField | SupplementedModel, weights: Weights) -> Conditioned:
     if isinstance(model, MarkovRandomField):
         return Conditioned(*_tree(model, weights))
     tree, probability = _tree(model.model, weights)
@@ -68,19 +83,15 @@ def conditioned(model: MarkovRandomField | SupplementedModel, weights: Weights) 
         elif old is not None and new is not None:
             added = np.divide(marginal, old, out=np.zeros_like(marginal), where=old > 0)
             pairs[pair] = _raked(new.reshape(model.domain.shape(pair)), (new * added).reshape(weighted.shape))
-    grouped = tuple(_grouped(model.model, tree, model.grouped))
+    grouped = tuple(_grouped(model, tree))
     return Conditioned(SupplementedModel(tree, pairs, model.larger, grouped), probability)
 
 
-def _grouped(
-    before: MarkovRandomField, after: MarkovRandomField, marginals: Sequence[GroupedMarginal]
-) -> Iterator[GroupedMarginal]:
+def _grouped(before: SupplementedModel, after: MarkovRandomField) -> Iterator[GroupedMarginal]:
     """Grouped marginals given the condition: the tree's, times what each adds to the tree's without it."""
-    cliques = [one.clique for one in marginals]
-    found = (model.marginals_within_limits(cliques) for model in (before, after))
-    for one, *cells in zip(marginals, *found, strict=True):
-        shape = before.domain.shape(one.clique)
-        old, new = (None if held is None else group_sums(held, shape, one.groups) for held in cells)
+    wanted = [(one.clique, one.groups) for one in before.grouped]
+    found = grouped_marginals(after, wanted)
+    for one, old, new in zip(before.grouped, before.grouped_in_tree, found, strict=True):
         if old is not None and new is not None:
             counts = new * np.divide(one.counts, old, out=np.zeros_like(old), where=old > 0)
             if counts.sum() > 0:

@@ -17,6 +17,7 @@ from ...common.data.domain import Clique, Domain
 from ...common.data.grouping import Groups, check_groups, grouped_shape
 from ...common.data.table import Table
 from . import archive
+from .grouped_marginals import grouped_marginals
 from .model import MarkovRandomField
 from .refinement import Grouped
 
@@ -130,6 +131,11 @@ class SupplementedModel:
     def _held(self) -> dict[Clique, Array]:
         """Pairs and larger marginals of single codes."""
         return {**{one.clique: one.counts for one in self.grouped if not any(one.groups)}, **self.pairs}
+
+    @cached_property
+    def grouped_in_tree(self) -> list[Array | None]:
+        """The marginals of the same groups in the model's tree; None where one needs too large a table."""
+        return grouped_marginals(self.model, [(one.clique, one.groups) for one in self.grouped])
 
     def save(self, path: str | Path) -> None:
         """Write model and pairs to one file in numpy's .npz format, without pickled objects."""

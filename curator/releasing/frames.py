@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...common.data.boolean import BooleanAttribute
 from ...common.data.categorical import CategoricalAttribute
+from ...common.data.clock import NUMBERS, Clock
 from ...common.data.dates import TimeAttribute
 from ...common.data.domain import Domain
 from ...common.data.moments import Moments
@@ -75,6 +76,9 @@ def typed_column(domain: Domain, name: str, values: NDArray[Any]) -> pd.Series:
         values: as `Attribute.decode` gives them, or new identifiers; shape (N,).
     """
     match domain[name] if name in domain.names else None:
+        case TimeAttribute(moments=Clock(format=form)) as attribute:
+            kind = object if form != NUMBERS else "Int64" if attribute.nullable else "int64"
+            return pd.Series(attribute.moments.written(values), dtype=kind)
         case TimeAttribute() as attribute:
             return _times(attribute.moments, values)
         case BooleanAttribute(nullable=True):

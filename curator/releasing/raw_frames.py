@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...common.data.attribute import Attribute
+from ...common.data.clock import Clock
 from ...common.data.dates import TimeAttribute
 from ...common.data.domain import Domain
 from ...common.data.numeric import NumericAttribute
@@ -92,7 +93,7 @@ def _times(attribute: Attribute, column: pd.Series) -> NDArray[Any]:
         zone = kind.tz if pa.types.is_timestamp(kind) else None
         column = column.astype("datetime64[us]" if zone is None else f"datetime64[us, {zone}]")
     times: NDArray[Any]
-    if not isinstance(attribute, TimeAttribute):
+    if not isinstance(attribute, TimeAttribute) or isinstance(attribute.moments, Clock):
         column = _writable(column)
         times = column.astype(str).where(column.notna(), None).to_numpy(dtype=object)
     elif column.dt.tz is None:

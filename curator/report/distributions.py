@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ...common.data.attribute import Attribute
 from ...common.data.boolean import BooleanAttribute
 from ...common.data.categorical import CategoricalAttribute
+from ...common.data.clock import Clock
 from ...common.data.dates import DateAttribute, bins_of
 from ...common.data.numeric import NumericAttribute
 from ...common.data.rules.plain import extent
@@ -103,7 +104,7 @@ def distribution(name: str, synthetic: Table, real: Table | None) -> Distributio
         bins = extent(numbers)[: len(lone)][~lone]
         columns = None
         if len(bins):
-            ends = shown(bins[0, 0]), shown(bins[-1, 1])
+            ends = shown(numbers.written(bins[0, :1])[0]), shown(numbers.written(bins[-1, 1:])[0])
             columns = _columns([share[~lone] for share in shares], *ends)
         return Distribution(name, _kind(attribute, numbers, len(bins)), atoms, columns, missing)
     if isinstance(attribute, CategoricalAttribute) or attribute.size <= _ROWED_CODES:
@@ -123,7 +124,8 @@ def _shown(attribute: Attribute) -> Callable[[float], str]:
 
 def _kind(attribute: Attribute, numbers: NumericAttribute, bins: int) -> str:
     if isinstance(attribute, DateAttribute):
-        what = "timestamps" if attribute.moments.timed else "dates"
+        timed = "times of day" if isinstance(attribute.moments, Clock) else "timestamps"
+        what = timed if attribute.moments.timed else "dates"
     else:
         what = "numbers"
     scale = {

@@ -12,6 +12,7 @@ from sqlglot import exp
 from ...common.data.attribute import REFUSED, Attribute
 from ...common.data.boolean import BooleanAttribute
 from ...common.data.categorical import CategoricalAttribute, CodedAttribute
+from ...common.data.clock import Clock
 from ...common.data.dates import TimeAttribute
 from ...common.data.numeric import NumericAttribute
 from ...common.data.values import LARGEST_WHOLE
@@ -80,6 +81,8 @@ def encoding_of(attribute: Attribute, kind: Kind, column: exp.Expr, name: str, s
             return _of_listed(attribute, attribute, kind, column, name, sql)
         case BooleanAttribute():
             return _of_listed(attribute, attribute.spellings, kind, column, name, sql)
+        case TimeAttribute(moments=Clock()):
+            raise NotExact("its format says how hours and minutes are written")
         case TimeAttribute() if kind in (Kind.DATE, Kind.TIMESTAMP):
             return _of_times(attribute, column, name)
     raise NotExact(f"the column holds {kind.value}")

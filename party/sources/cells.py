@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...common.data.attribute import Attribute
 from ...common.data.categorical import CategoricalAttribute, CodedAttribute
+from ...common.data.clock import Clock
 from ...common.data.dates import TimeAttribute
 from ...common.data.moments import Moments
 from ...common.data.numeric import NumericAttribute
@@ -115,4 +116,6 @@ def in_local_time(attribute: Attribute, cells: NDArray[Any]) -> NDArray[Any]:
 
 
 def _moments_of(attribute: Attribute) -> Moments | None:
-    return attribute.moments if isinstance(attribute, TimeAttribute) else None
+    """What the dates or timestamps of an attribute are; a clock reads text."""
+    moments = attribute.moments if isinstance(attribute, TimeAttribute) else None
+    return None if isinstance(moments, Clock) else moments

@@ -46,7 +46,9 @@ def evaluate(
         tuple[str, str, str] | None,
         typer.Option(metavar="SPLIT AMOUNT GROUP", help="Attributes of the NIST regression score."),
     ] = None,
-    workload: Annotated[str | None, typer.Option(help="1way, 2way, 3way, or a JSON file; 2way.")] = None,
+    workload: Annotated[
+        str | None, typer.Option(help="1way, 2way, 3way, or a JSON file; 2way by default.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of splits, subsets and queries of the metrics.")] = 0,
     report: Annotated[
         Path | None, typer.Option(help="Write an HTML page; it shows real distributions.")

@@ -114,8 +114,6 @@ def evaluate(
         MissingExtraError: a label is given, and scikit-learn is not installed.
     """
     check_comparable(real, synthetic)
-    if workload is None:
-        workload = Workload.all_kway(real.domain, min(2, len(real.domain)))
     predicted = [] if label is None else predictions(real, synthetic, label, holdout, seed=seed)
     nist = NistScores(
         clustering_score(real, synthetic, np.random.default_rng(seed)),
@@ -125,7 +123,7 @@ def evaluate(
     return Evaluation(
         (real.record_count, synthetic.record_count),
         tuple(kway_errors(real, synthetic, KS)),
-        workload.error(real, synthetic),
+        Workload.wanted(real.domain, workload, None).error(real, synthetic),
         tuple(range_errors(real, synthetic, seed=seed)),
         nist,
         tuple(predicted),

@@ -19,6 +19,7 @@ from ...common.privacy.cost import PrivacyUnit, gaussian_cost, gaussian_sigma, g
 from ...common.privacy.noise import noisy_counts
 from ...common.privacy.partition_selection import threshold
 from ...curator.mechanisms.bins import LEVELS, boxes_of
+from ..stopping import count_spending
 
 Count = Callable[[], NDArray[np.int64]]
 """Counts rows; called after its charge."""
@@ -61,6 +62,7 @@ class PrivateCounts:
 
     def __init__(self, granted: Fraction, unit: PrivacyUnit, stream: RandomStream) -> None:
         self.accountant = Accountant(granted)
+        count_spending(self, 1.0)
         self._unit = unit
         self._stream = stream
         self._asked = 0

@@ -97,9 +97,25 @@ def dates(draw, zones=ZONES):
 
 
 @st.composite
+def clocks(draw):
+    form = draw(st.sampled_from(["HHMM", "HH:MM", "HH:MM:SS", "H:MM", "H:MM:SS", "MM:SS"]))
+    minutes = sorted(draw(st.sets(st.integers(0, 3000), min_size=2, max_size=5)))
+    bounds = [f"{minute // 60}:{minute % 60:02d}:00" for minute in minutes]
+    divided = draw(st.sampled_from(["bins", "edges", "day"]))
+    entry = {"type": "clock", "format": form, "nullable": draw(flags)}
+    if divided == "edges":
+        entry["edges"] = bounds
+    else:
+        entry["bins"] = draw(st.one_of(st.integers(1, 30), st.just("auto")))
+    if divided == "bins":
+        entry |= {"min": bounds[0], "max": bounds[-1]}
+    return entry | draw(_chosen(outside=["clip", "error", "missing"]))
+
+
+@st.composite
 def domains(draw, most=6, zones=ZONES):
     """A domain of attributes of every kind."""
-    entries = st.one_of(codes(), categories(), numbers(), booleans(), dates(zones))
+    entries = st.one_of(codes(), categories(), numbers(), booleans(), dates(zones), clocks())
     forms = draw(st.lists(entries, min_size=1, max_size=most))
     try:
         return Domain.from_json(dict(zip(NAMES, forms, strict=False)))

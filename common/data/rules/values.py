@@ -61,6 +61,12 @@ def drawn_together(
     return found
 
 
+def out_of_order(domain: Domain, rules: Sequence[AtMost], values: Mapping[str, NDArray[Any]]) -> Mask:
+    """Which rows of decoded values break one of these inequalities, shape (N,)."""
+    broken: Mask = np.any([rule.broken(_plain(domain, values, rule.columns)) for rule in rules], axis=0)
+    return broken
+
+
 def _placed(values: NDArray[Any], rows: NDArray[np.int64], part: NDArray[Any]) -> NDArray[Any]:
     changed = values.copy() if values.dtype.kind in "OM" else values.astype(np.result_type(values, part))
     changed[rows] = part
@@ -107,5 +113,5 @@ def _least(
     return found
 
 
-def _plain(domain: Domain, values: Values, names: Sequence[str]) -> Values:
+def _plain(domain: Domain, values: Mapping[str, NDArray[Any]], names: Sequence[str]) -> Values:
     return {name: plain(domain[name], values[name]) for name in names}

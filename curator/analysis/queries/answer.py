@@ -138,7 +138,7 @@ def shown(cell: Any) -> str:
     if _absent(cell.value):
         return "-"
     ends = (cell.low, cell.high)
-    if isinstance(cell.value, np.datetime64):
+    if isinstance(cell.value, (np.datetime64, str)):
         parts = [str(part) for part in (cell.value, *ends)]
     else:
         parts = [_rounded(part, ends) for part in (cell.value, *ends)]

@@ -150,7 +150,9 @@ def _of_numbers(grouped: Grouped, aggregate: Aggregate, axis: Axis, chosen: Trut
     variances = np.where(chosen, axis.variances[pieces], 0.0)
     if aggregate.kind is Kind.SUM:
         if axis.shown(0.0) != 0.0:
-            raise DataError(f"the column {axis.name!r} holds dates, which have no sum; ask for AVG or MEDIAN")
+            raise DataError(
+                f"the column {axis.name!r} holds dates or times, which have no sum; ask for AVG or MEDIAN"
+            )
         return sums(grouped, values, variances)
     least, most = float(np.nanmin(axis.numbers)), float(np.nanmax(axis.numbers))
     found = ratios(grouped, values, variances, chosen.astype(np.float64))

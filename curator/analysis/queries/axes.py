@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ....common.data.attribute import Attribute
 from ....common.data.boolean import BooleanAttribute
 from ....common.data.categorical import CategoricalAttribute, CodedAttribute
+from ....common.data.clock import Clock
 from ....common.data.dates import DateAttribute, bins_of
 from ....common.data.inside_bins import Cut, Pieces, divided
 from ....common.data.numeric import NumericAttribute
@@ -209,13 +210,15 @@ class NumberAxis(Axis):
     def shown(self, number: float) -> Any:
         """See `Axis`."""
         match self.attribute:
+            case DateAttribute(moments=Clock() as clock):
+                return clock.bound_text(int(np.floor(number)))
             case DateAttribute(moments=moments):
                 return moments.at(np.array([np.floor(number)]).astype(np.int64))[0]
-        return number
+        return float(self.bins.written(np.array([number]))[0])
 
     def labels(self) -> list[Any]:
         """See `Axis`."""
-        spans = [self._span(*bounds) for bounds in self.bins.reach.tolist()]
+        spans = [self._span(*bounds) for bounds in self.bins.written(self.bins.reach).tolist()]
         return [*spans, *[None] * int(self.bins.nullable)]
 
     def _span(self, least: float, most: float) -> Any:

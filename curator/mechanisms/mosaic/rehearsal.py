@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.process import BaseProcess
@@ -11,6 +10,7 @@ from multiprocessing.process import BaseProcess
 import numpy as np
 from numba.core import event
 
+from ....common.children import left_to_the_command
 from ....common.data.domain import Domain
 from ....common.measurement import Measurement
 from ...pgm.counting import pairs_on_cores
@@ -75,9 +75,9 @@ class _Starter(event.Listener):
         if self._started:
             return
         self._started = True
-        process = multiprocessing.get_context("spawn").Process(target=_rehearse_quietly, daemon=True)
+        process = multiprocessing.get_context("spawn").Process(target=rehearse, daemon=True)
         # Without it, this process compiles everything.
-        with suppress(OSError):
+        with suppress(OSError), left_to_the_command():
             process.start()
             self._process = process
 
@@ -87,9 +87,3 @@ class _Starter(event.Listener):
     def stop(self) -> None:
         if self._process is not None:
             self._process.terminate()
-
-
-def _rehearse_quietly() -> None:
-    # Ctrl-C reaches both processes; the command ends this one.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    rehearse()

@@ -312,3 +312,11 @@ def test_values_with_a_number_of_decimals_come_back_as_they_were(more):
     written = attribute.spelled(values)
     assert all(len(text.partition(".")[2]) == 2 for text in written)
     assert np.array_equal(attribute.numbers(written), values)
+
+
+def test_the_numbers_next_to_an_edge_or_an_atom_are_written_as_these():
+    rain = NumericAttribute("rain", -10, 60, 7, atoms=(0.0, 2.5))
+    marks = np.array([-10.0, 0.0, 2.5, 20.0, 60.0])
+    for number in (marks, np.nextafter(marks, np.inf), np.nextafter(marks, -np.inf)):
+        np.testing.assert_array_equal(rain.written(number), marks)
+    np.testing.assert_array_equal(rain.written(np.array([1e-300, 2.4999])), [1e-300, 2.4999])

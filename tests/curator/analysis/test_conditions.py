@@ -8,7 +8,7 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.analysis.condition_text import read_condition
-from dpmosaic.curator.analysis.conditions import Condition
+from dpmosaic.curator.analysis.conditions import NOT_MISSING, Condition
 
 DOMAIN = Domain.from_json(
     {
@@ -22,6 +22,19 @@ DOMAIN = Domain.from_json(
         "born": {"type": "date", "min": "2000-01-01", "max": "2003-12-31", "bins": 4},
         "seen": {"type": "timestamp", "min": "2020-01-01", "max": "2020-12-31T23:59:59", "bins": 12},
         "code": 5,
+        "rank": {
+            "type": "categorical",
+            "categories": ["", "low", "high"],
+            "ordered": True,
+            "missing": ["NA"],
+        },
+        "month": {
+            "type": "date",
+            "min": "2020-01-01",
+            "max": "2020-12-31",
+            "parts": ["month"],
+            "nullable": True,
+        },
     }
 )
 
@@ -45,13 +58,18 @@ def weights(where, name):
         ("name=a=b", {"name": ["a=b"]}),
         ("job='a..b'", {"job": ["a..b"]}),
         ("age=-3..-1", {"age": [("-3", "-1")]}),
+        ("age!=,sex=F", {"age": [NOT_MISSING], "sex": ["F"]}),
+        ("job='!='|wow!", {"job": ["!=", "wow!"]}),
+        ("job=a!=b", {"job": ["a!=b"]}),
     ],
 )
 def test_text_states_attributes_with_alternatives_and_ranges(text, where):
     assert read_condition(text) == where
 
 
-@pytest.mark.parametrize("text", ["age", "=3", "age=1,,sex=F", "age=..", "age=1..2..3", "job='a", "a=1,a=2"])
+@pytest.mark.parametrize(
+    "text", ["age", "=3", "age=1,,sex=F", "age=..", "age=1..2..3", "job='a", "a=1,a=2", "a!=1", "!="]
+)
 def test_text_that_is_no_condition_is_refused(text):
     with pytest.raises(DataError, match="condition"):
         read_condition(text)
@@ -75,6 +93,16 @@ def test_text_that_is_no_condition_is_refused(text):
         ({"code": [0, 4]}, "code", [1, 0, 0, 0, 1]),
         ({"age": range(20, 40)}, "age", [0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0]),
         ({"age": None}, "age", [0] * 10 + [1]),
+        ({"age": np.nan}, "age", [0] * 10 + [1]),
+        ({"age": NOT_MISSING}, "age", [1] * 10 + [0]),
+        ("job!=", "job", [0, 1, 1, 1]),
+        ("rank!=", "rank", [0, 1, 1]),
+        ("rank=..high", "rank", [0, 1, 1]),
+        ("rank=NA", "rank", [1, 0, 0]),
+        ("smokes!=", "smokes", [1, 1, 0]),
+        ("born!=", "born", [1, 1, 1, 1]),
+        ("month!=", "month", [1] * 12 + [0]),
+        ({"month": None}, "month", [0] * 12 + [1]),
         ("born=2001-01-01..2002-12-31", "born", [0, 1, 1, 0]),
         ({"born": (None, date(2000, 12, 31))}, "born", [1, 0, 0, 0]),
     ],
@@ -127,6 +155,7 @@ def test_a_day_without_a_time_is_the_whole_day():
         ({"born": "yesterday"}, "ISO 8601"),
         ({"code": 5}, "from 0 to 4"),
         ({"age": (1, 2, 3)}, "tuple"),
+        ({"month": "2020-01-01"}, "parts"),
     ],
 )
 def test_a_condition_that_does_not_fit_is_refused_and_the_error_names_what_exists(where, told):

@@ -107,3 +107,11 @@ def test_numbers_that_are_all_atoms_have_no_columns():
     code = NumericAttribute("code", 1, 1, 1, integer=True, atoms=(1.0,))
     shown = distribution("code", column(code, [0, 0]), None)
     assert (shown.columns, [row.synthetic for row in shown.rows]) == (None, [1.0])
+
+
+def test_a_bin_beside_an_atom_ends_at_the_atom():
+    rain = NumericAttribute("rain", -10, 60, 2, atoms=(-10.0, 0.0, 60.0))
+    shown = distribution("rain", column(rain, [0, 1, 2]), None)
+    assert (shown.columns.low, shown.columns.high) == ("-10", "60")
+    rain = NumericAttribute("rain", 0, 60, 2, atoms=(0.0,))
+    assert distribution("rain", column(rain, [0, 1]), None).columns.low == "0"

@@ -55,6 +55,8 @@ def test_runs_of_whole_numbers_are_arithmetic():
     ("form", "kind", "reason"),
     [
         ({"type": "numeric", "min": 0, "max": 9, "bins": 3, "format": "{} kg"}, Kind.TEXT, "format"),
+        ({"type": "clock", "format": "HHMM"}, Kind.WHOLE, "hours and minutes"),
+        ({"type": "clock", "format": "HH:MM"}, Kind.TIMESTAMP, "hours and minutes"),
         ({"type": "numeric", "min": 0, "max": 9, "bins": 3}, Kind.DATE, "holds dates"),
         ({"type": "numeric", "min": 0, "max": 50, "bins": 3, "multiple_of": 5}, Kind.DOUBLE, "multiples"),
         ({"type": "date", "min": "2020-01-01", "max": "2021-01-01", "bins": 2}, Kind.TEXT, "holds text"),

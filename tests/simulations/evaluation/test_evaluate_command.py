@@ -47,6 +47,21 @@ def test_one_json_object_holds_all_metrics(folder):
     assert len(form["pairs"]) == 3
 
 
+@pytest.mark.parametrize("name", DOMAIN)
+def test_a_table_of_one_column_is_compared_by_that_column(tmp_path, name):
+    (tmp_path / "domain.json").write_text(json.dumps({name: DOMAIN[name]}))
+    values = {"kind": ("x", "z"), "age": (3, 50), "code": (0, 2)}[name]
+    for place, table in enumerate(("real", "synthetic")):
+        lines = [str(values[row % (3 + place) == 0]) for row in range(90)]
+        (tmp_path / f"{table}.csv").write_text("\n".join([name, *lines]))
+    done = run(tmp_path, "--json", "--report", tmp_path / "page.html")
+    assert done.exit_code == 0
+    form = json.loads(done.stdout)
+    assert [one["clique"] for one in form["attributes"]] == [[name]]
+    assert form["workload_error"] == pytest.approx(2 * (30 - 23) / 90)
+    assert form["pairs"] == []
+
+
 def test_the_terminal_shows_each_metric_and_names_as_they_are(folder):
     done = run(folder, "--label", "code", "--pay", "code", "age", "kind")
     assert done.exit_code == 0

@@ -259,6 +259,17 @@ def test_groups_of_bins_are_named_by_their_smallest_and_largest_value():
     assert days.rows[0].key == ("2020-01-01 to 2020-01-31",)
 
 
+def test_bins_and_quantiles_beside_an_atom_are_written_with_the_atom():
+    rain = {"type": "numeric", "min": -8, "max": 8, "bins": 2, "atoms": [0, 0.3]}
+    values = np.array([-4.0, 0.0, 0.1, 0.3, 5.0] * 100)
+    release = small_release(encode_table(Domain.from_json({"rain": rain}), {"rain": values}))
+    groups = answer(release, "SELECT rain, COUNT(*) FROM release GROUP BY rain")
+    assert [row.key[0] for row in groups.rows] == ["-8 to 0", 0.0, "0 to 0.3", 0.3, "0.3 to 8"]
+    (row,) = answer(release, "SELECT QUANTILE(rain, 0.4) FROM release").rows
+    assert row.estimates[0].value >= 0.0
+    assert not 0.0 < row.estimates[0].value < 1e-300
+
+
 def test_dates_in_bins_have_means_and_quantiles_that_are_dates():
     raw = binned()
     release = small_release(encode_table(BINNED, raw))
@@ -273,7 +284,7 @@ def test_dates_in_bins_have_means_and_quantiles_that_are_dates():
     [
         ("SELECT AVG(sex)", "'sex' holds no numbers; ask for the share"),
         ("SELECT MEDIAN(size)", "'size' holds no numbers"),
-        ("SELECT SUM(since)", "'since' holds dates, which have no sum"),
+        ("SELECT SUM(since)", "'since' holds dates or times, which have no sum"),
         ("SELECT COUNT(*) WHERE sex = 'Femal'", "'sex' has no value 'Femal'; .*has 'F', 'M'"),
         ("SELECT COUNT(*) WHERE \"job title\" = 'clark'", "did you mean 'clerk'"),
         ("SELECT COUNT(*) WHERE sex < 'M'", "have no order"),

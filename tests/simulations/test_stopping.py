@@ -1,0 +1,188 @@
+"""Signals to commands that spend budget, as real processes."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from dpmosaic.command import app
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.errors import DataError, ModelError
+from dpmosaic.common.privacy.budget import Charge
+from dpmosaic.curator.analysis.release import Release, load
+from dpmosaic.curator.measurers.measurer import Measurer
+from dpmosaic.simulations.stopping import Spending, count_spending, stoppable
+
+NOTHING = "stopped: nothing was spent, and nothing was written\n"
+
+INTERRUPTED_AT = """
+import os, signal, sys, time
+from dpmosaic.{module} import {owner}
+before = {owner}.{method}
+def interrupted(self, *arguments, **more):
+    if not {late}:
+        os.kill(os.getpid(), signal.{number})
+        time.sleep(60)
+    found = before(self, *arguments, **more)
+    os.kill(os.getpid(), signal.{number})
+    time.sleep(60)
+{owner}.{method} = interrupted
+from dpmosaic.command import main
+if __name__ == "__main__":
+    main()
+"""
+"""A command whose process is sent a signal before or after a step."""
+
+CHARGE = {"module": "curator.measurers.measurer", "owner": "Measurer", "method": "charge"}
+SAVE = {"module": "curator.analysis.release", "owner": "Release", "method": "save"}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "rows.csv").write_text("a,b\n" + "x,0\ny,1\n" * 200)
+    (tmp_path / "domain.json").write_text('{"a": ["x", "y"], "b": 2}')
+    return tmp_path
+
+
+def command(folder, name):
+    files = [str(folder / "rows.csv"), "--domain", str(folder / "domain.json"), "--out", str(folder / "out")]
+    return [name, *files, "--epsilon", "1"]
+
+
+def interrupted(folder, name, number, late, at):
+    script = folder / "interrupted.py"
+    script.write_text(INTERRUPTED_AT.format(**at, number=number.name, late=late))
+    return subprocess.run(
+        [sys.executable, str(script), *command(folder, name)], capture_output=True, text=True, timeout=50
+    )
+
+
+@pytest.mark.parametrize("name", ["synthesize", "simulate"])
+def test_before_the_first_charge_nothing_was_spent(folder, name):
+    done = interrupted(folder, name, signal.SIGINT, False, CHARGE)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", NOTHING)
+    assert list((folder / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "status"), [("synthesize", signal.SIGINT, 130), ("simulate", signal.SIGTERM, 143)]
+)
+def test_after_a_charge_one_sentence_says_what_was_spent(folder, name, number, status):
+    done = interrupted(folder, name, number, True, CHARGE)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert done.stderr.startswith("stopped: ")
+    assert done.stderr.endswith(
+        " % of the budget (epsilon 1) was spent on noisy answers that nobody saw; nothing was written\n"
+    )
+    assert list((folder / "out").iterdir()) == []
+
+
+def test_while_files_are_written_the_sentence_names_the_folder(folder):
+    done = interrupted(folder, "synthesize", signal.SIGINT, False, SAVE)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == (
+        "stopped: 100 % of the budget (epsilon 1) was spent, and files may be missing in "
+        f"{folder / 'out'}; delete the folder\n"
+    )
+
+
+@pytest.mark.parametrize("seconds", [0.5, 1.5, 3.0])
+def test_at_any_time_there_is_one_sentence_or_a_release(folder, seconds):
+    """A terminal sends Ctrl-C to all processes of the command."""
+    entry = [sys.executable, "-c", "from dpmosaic.command import main; main()"]
+    process = subprocess.Popen(
+        [*entry, *command(folder, "synthesize")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    time.sleep(seconds)
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGINT)
+    out, error = process.communicate(timeout=50)
+    if process.returncode == 130:
+        assert out == ""
+        assert error.startswith("stopped: ")
+        assert error.count("\n") == 1
+    else:
+        assert process.returncode == 0
+        assert out.startswith("Release(")
+
+
+class Measuring(Measurer):
+    """Charges, and measures nothing."""
+
+    expected_sigma = _charge = _answer = None
+
+
+def test_the_shares_of_the_choice_of_bins_and_of_the_release_add_up():
+    domain = Domain.coded({"a": 2})
+    choosing, releasing = (Measuring(domain, 10, Fraction(granted)) for granted in (1, 9))
+    with stoppable("rho 10") as spending:
+        count_spending(choosing, 0.1)
+        choosing.charge(Charge("bins", ("a",), Fraction(1)))
+        assert spending.told.startswith("10 % of the budget (rho 10) was spent on noisy")
+        count_spending(releasing, 0.9)
+        releasing.charge(Charge("pairs", ("a",), Fraction(3)))
+        assert spending.share == pytest.approx(0.4)
+        spending.write(Path("out"))
+        assert spending.told.endswith("files may be missing in out; delete the folder")
+    count_spending(releasing, 0.9)
+    assert spending.share == pytest.approx(0.4)
+
+
+def failing(measurer):
+    with stoppable("epsilon 1"):
+        count_spending(measurer, 1.0)
+        raise ModelError("too large")
+
+
+def test_an_error_after_a_charge_says_what_was_spent():
+    measurer = Measuring(Domain.coded({"a": 2}), 10, Fraction(2))
+    with pytest.raises(ModelError, match=r"^too large$"):
+        failing(measurer)
+    measurer.charge(Charge("first", ("a",), Fraction(1)))
+    with pytest.raises(ModelError, match=r"^too large. 50 % of the budget \(epsilon 1\) was spent"):
+        failing(measurer)
+
+
+def test_a_release_that_cannot_be_written_is_kept_elsewhere(folder, monkeypatch):
+    save, out = Release.save, folder / "out"
+
+    def full(release, where, *more):
+        if where == out:
+            raise DataError(f"cannot write {where}: No space left on device")
+        save(release, where, *more)
+
+    monkeypatch.setattr(Release, "save", full)
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    done = CliRunner().invoke(app, command(folder, "synthesize"))
+    assert isinstance(done.exception, DataError)
+    kept = next(folder.glob("dpmosaic-release-*"))
+    assert f"The whole release is in {kept} instead" in str(done.exception)
+    assert "100 % of the budget (epsilon 1) was spent" in str(done.exception)
+    assert len(load(kept).table) == 400
+
+
+def test_a_little_is_not_nothing():
+    spending, measurer = Spending("epsilon 1"), Measuring(Domain.coded({"a": 2}), 10, Fraction(1))
+    spending.measure(measurer, 1.0)
+    assert spending.told in NOTHING
+    measurer.charge(Charge("first", ("a",), Fraction(1, 1000)))
+    assert "less than 1 % of the budget" in spending.told
+
+
+def test_handlers_of_signals_are_those_of_before_afterwards():
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    with stoppable("epsilon 1"):
+        assert signal.getsignal(signal.SIGINT) not in before
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+    assert signal.set_wakeup_fd(-1) == -1
