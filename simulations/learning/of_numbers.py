@@ -120,8 +120,7 @@ def _unit(kind: Numbers, rounding: Noisy) -> float | None:
         return None
     seen = rounding.values[: len(_DIVISORS)] > PRESENT * rounding.sigma
     common = math.gcd(*(one for one, there in zip(_DIVISORS, seen, strict=True) if there)) or 1
-    # A common factor of large numbers alone says little of small ones.
-    return round(common / 10**kind.decimals, kind.decimals) if common < 1000 else 10.0**-kind.decimals
+    return float(round(common / 10**kind.decimals, kind.decimals))
 
 
 def _identifiers(
