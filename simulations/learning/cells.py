@@ -32,7 +32,8 @@ class Cells:
     Attributes:
         source: the rows.
         connection: DuckDB with the rows as `file`.
-        texts: name -> SQL expression of the text of a cell; NULL where there is none.
+        texts: name -> SQL expression of a cell's text without blanks around it; NULL where there is none.
+        written: name -> SQL expression of the text of a cell as it stands.
         timezones: name -> time zone of columns of instants.
         timed: columns whose type is one of dates or timestamps.
     """
@@ -40,6 +41,7 @@ class Cells:
     source: Queried
     connection: duckdb.DuckDBPyConnection
     texts: Mapping[str, str]
+    written: Mapping[str, str]
     timezones: Mapping[str, str]
     timed: frozenset[str]
 
@@ -56,7 +58,7 @@ class Cells:
         """
         connection = source.connect()
         kinds = [str(kind) for kind in source.query(connection, "DESCRIBE file")["column_type"]]
-        texts, zones, timed = {}, {}, set()
+        texts, written, zones, timed = {}, {}, {}, set()
         for place, (name, kind) in enumerate(zip(source.columns(), kinds, strict=True)):
             if not _HELD.fullmatch(kind):
                 raise DataError(
@@ -70,8 +72,9 @@ class Cells:
                 cell = f"try_cast({cell} AS TIMESTAMP)"
             if kind.startswith(("DATE", "TIMESTAMP")):
                 timed.add(name)
-            texts[name] = f"nullif(trim({cell}::VARCHAR), '')"
-        return cls(source, connection, texts, zones, frozenset(timed))
+            written[name] = f"{cell}::VARCHAR"
+            texts[name] = f"nullif(trim({written[name]}), '')"
+        return cls(source, connection, texts, written, zones, frozenset(timed))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -123,9 +126,9 @@ class Cells:
         return np.ma.filled(found.astype("datetime64[us]"), np.datetime64("NaT"))
 
     def values(self, name: str) -> tuple[list[str], NDArray[np.int64]]:
-        """The different texts of a column, sorted, and the rows of each; private."""
+        """The different texts of a column as they stand, sorted, and the rows of each; private."""
         found = self._query(
-            f"SELECT {self.texts[name]} AS t, count(*) AS n FROM file WHERE {self.texts[name]} IS NOT NULL "
+            f"SELECT {self.written[name]} AS t, count(*) AS n FROM file WHERE {self.texts[name]} IS NOT NULL "
             "GROUP BY 1 ORDER BY 1"
         )
         return np.ma.getdata(found["t"]).tolist(), found["n"].astype(np.int64)
