@@ -224,8 +224,8 @@ def _arrow(column: pd.Series) -> pa.Array | pa.ChunkedArray:
         return pa.array(column, from_pandas=True)
     except pa.ArrowNotImplementedError:
         raise DataError(
-            f"column {column.name!r}: expected booleans, numbers, text, dates or timestamps, got the type {kind}; "
-            "convert or drop it"
+            f"column {column.name!r}: expected booleans, numbers, text, dates or timestamps, got the "
+            f"type {kind}; convert or drop it"
         ) from None
 
 
