@@ -272,7 +272,16 @@ def _arrow(column: pd.Series) -> pa.Array | pa.ChunkedArray:
         return _texts(column)
     if kind == np.float16:
         column = column.astype(np.float32)
-    return pa.array(column, from_pandas=True)
+    if isinstance(kind, pd.DatetimeTZDtype):
+        # To DuckDB, instants of nanoseconds are of another type.
+        column = column.dt.as_unit("us")
+    try:
+        return pa.array(column, from_pandas=True)
+    except pa.ArrowNotImplementedError:
+        raise DataError(
+            f"column {column.name!r}: expected booleans, numbers, text, dates or timestamps, got the "
+            f"type {kind}; convert or drop it"
+        ) from None
 
 
 def _texts(cells: pd.Series | pd.Index) -> pa.Array:

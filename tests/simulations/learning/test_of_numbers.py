@@ -1,0 +1,105 @@
+"""Columns of numbers: their rounding, their range, values of their own, and numbers that name the rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpmosaic.common.data.categorical import CategoricalAttribute
+from dpmosaic.common.data.numeric import NumericAttribute
+from dpmosaic.common.data.unmodelled import Identifier
+
+ROWS = 2000
+
+
+def draw(seed=3):
+    return np.random.default_rng(seed)
+
+
+UNITS = {
+    "whole": (lambda rng: rng.integers(0, 5000, ROWS), 1.0),
+    "multiples of 5": (lambda rng: 5 * rng.integers(0, 5000, ROWS), 5.0),
+    "multiples of 250": (lambda rng: 250 * rng.integers(0, 5000, ROWS), 250.0),
+    "halves": (lambda rng: rng.integers(0, 9000, ROWS) / 2, 0.5),
+    "quarters": (lambda rng: rng.integers(0, 9000, ROWS) / 4, 0.25),
+    "one decimal": (lambda rng: np.round(rng.normal(1017, 70, ROWS), 1), 0.1),
+    "two decimals": (lambda rng: np.round(rng.exponential(900, ROWS), 2), 0.01),
+    "any": (lambda rng: rng.normal(0, 1, ROWS), None),
+}
+
+
+def unit_of(attribute):
+    if attribute.multiple_of is None:
+        return 1.0 if attribute.integer else None
+    return attribute.multiple_of
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_numbers_are_multiples_of_the_unit_that_all_of_them_share(learned, name):
+    drawn, unit = UNITS[name]
+    attribute = learned(pd.DataFrame({"x": drawn(draw())})).columns["x"].reading
+    assert isinstance(attribute, NumericAttribute)
+    assert unit_of(attribute) == pytest.approx(unit)
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_bounds_hold_the_numbers(learned, name):
+    numbers = UNITS[name][0](draw())
+    attribute = learned(pd.DataFrame({"x": numbers})).columns["x"].reading
+    assert attribute.minimum <= np.quantile(numbers, 0.001)
+    assert attribute.maximum >= np.quantile(numbers, 0.999)
+
+
+@pytest.mark.parametrize(
+    ("written", "pattern"),
+    [
+        (lambda k: f"{k}%", "{}%"),
+        (lambda k: f"${1000 * k:,}", "${:,}"),
+        (lambda k: f"{k},5 €", "{,} €"),
+        (lambda k: f"{k} kg", "{} kg"),
+    ],
+)
+def test_a_column_keeps_its_notation(learned, written, pattern):
+    rows = pd.DataFrame({"x": [written(k) for k in draw().integers(1, 900, ROWS)]})
+    assert learned(rows).columns["x"].reading.format.pattern == pattern
+
+
+def test_missing_values_are_told_from_none(learned):
+    numbers = draw().integers(0, 5000, ROWS).astype(float)
+    some = np.where(np.arange(ROWS) < 100, np.nan, numbers)
+    found = learned(pd.DataFrame({"some": some, "none": numbers})).columns
+    assert (found["some"].missing, found["none"].missing) == (True, False)
+
+
+def test_numbers_that_differ_in_all_rows_of_a_dense_range_name_the_rows(learned):
+    found = learned(
+        pd.DataFrame(
+            {"row": draw().permutation(ROWS) + 10_000, "patient_id": draw().integers(10**6, 10**9, ROWS)}
+        )
+    )
+    assert {type(one) for one in found.unmodelled} == {Identifier}
+    assert {one.name for one in found.unmodelled} == {"row", "patient_id"}
+
+
+def test_numbers_that_many_rows_have_in_common_are_values_of_their_own(learned):
+    cost = np.where(draw().random(ROWS) < 0.4, 0.0, np.round(draw(4).exponential(900, ROWS), 2))
+    assert 0.0 in learned(pd.DataFrame({"cost": cost})).columns["cost"].reading.atoms
+
+
+def test_few_numbers_far_apart_are_listed(learned):
+    rows = pd.DataFrame({"x": draw().choice([0.0, 0.125, 1000.5], ROWS)})
+    attribute = learned(rows).columns["x"].released
+    assert isinstance(attribute, CategoricalAttribute)
+    assert set(attribute.categories) == {0.0, 0.125, 1000.5}
+
+
+@pytest.mark.parametrize("largest", [2**63 - 1, 10**15])
+def test_whole_numbers_beyond_what_floats_tell_apart_are_numbers(learned, largest):
+    rows = pd.DataFrame({"x": draw().integers(-largest, largest, ROWS)})
+    attribute = learned(rows).columns["x"].reading
+    assert attribute.maximum > largest / 3
+
+
+def test_values_at_the_ends_of_all_floats_do_not_become_bounds(learned):
+    rows = pd.DataFrame({"x": draw().choice([-1e308, 1e308, 0.3, 5e-324, np.inf], ROWS)})
+    found = learned(rows)
+    assert list(found.columns) == ["x"]

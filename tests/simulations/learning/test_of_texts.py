@@ -1,0 +1,83 @@
+"""Columns of texts: words, frequent texts, codes, identifiers, and texts that are left out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpmosaic.common.data.boolean import BooleanAttribute
+from dpmosaic.common.data.unmodelled import Dropped, Identifier
+
+ROWS = 1200
+
+
+def chosen(*texts, seed=3):
+    return np.random.default_rng(seed).choice(np.array(texts, dtype=object), ROWS)
+
+
+def released(learned, cells):
+    return learned(pd.DataFrame({"x": cells})).columns["x"].released
+
+
+@pytest.mark.parametrize(
+    ("true", "false"), [("true", "false"), ("TRUE", "FALSE"), ("yes", "no"), ("Yes", "No"), ("Y", "N")]
+)
+def test_words_for_true_and_false_stay_these_words(learned, true, false):
+    assert released(learned, chosen(true, false)) == BooleanAttribute("x", False, (false,), (true,))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("female", "male"),
+        ("north", "south"),
+        ("I21.4", "J45.0", "A00"),
+        ("007", "042", "100"),
+        ("A", "other"),
+    ],
+)
+def test_texts_of_many_rows_are_categories(learned, texts):
+    assert set(released(learned, chosen(*texts)).categories) == set(texts)
+
+
+def test_a_text_of_one_row_is_no_category(learned):
+    cells = chosen("north", "south")
+    cells[7] = "a single house"
+    assert "a single house" not in released(learned, cells).categories
+
+
+def test_texts_of_few_rows_among_others_are_other(learned):
+    rare = [f"village {number}" for number in range(100)]
+    cells = np.array([*rare, *chosen("north", "south")[100:]], dtype=object)
+    assert set(released(learned, cells).categories) == {"north", "south", "other"}
+
+
+def test_missing_values_are_a_category_if_they_occur(learned):
+    assert released(learned, chosen("north", "south", None)).categories[0] == ""
+    assert "" not in released(learned, chosen("north", "south")).categories
+
+
+def test_texts_that_all_differ_name_the_rows(learned):
+    found = learned(pd.DataFrame({"name": [f"P{number}-x" for number in range(ROWS)], "y": chosen("a", "b")}))
+    [identifier] = found.unmodelled
+    assert isinstance(identifier, Identifier)
+    assert identifier.name == "name"
+
+
+def test_free_text_is_left_out(learned):
+    sentences = [f"the patient said on day {number} that it was fine" for number in range(ROWS)]
+    halves = [f"note {number // 2}-x" if number % 2 else f"note {number}-y" for number in range(ROWS)]
+    found = learned(pd.DataFrame({"long": sentences, "short": halves, "y": chosen("a", "b")}))
+    assert [type(one) for one in found.unmodelled if one.name == "long"] == [Dropped]
+    assert "short" not in found.columns
+
+
+def test_a_column_without_values_is_missing_in_every_row(learned):
+    column = learned(pd.DataFrame({"x": [None] * ROWS, "y": chosen("a", "b")})).columns["x"]
+    assert column.missing
+    assert "" in column.released.categories
+
+
+def test_where_nothing_at_all_was_found_every_row_is_other(learned):
+    found = learned(pd.DataFrame({"x": [f"{number} one two three four five" for number in range(ROWS)]}))
+    assert found.columns["x"].released.categories == ("other",)
+    assert found.unmodelled == ()
