@@ -91,7 +91,7 @@ def _checked_names(rows: pd.DataFrame) -> tuple[str, ...]:
         DataError: a name is no text or stands twice.
     """
     names = list(rows.columns)
-    if not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
+    if not all(isinstance(name, str) and name.strip() for name in names) or len(set(names)) < len(names):
         raise DataError("expected columns with different texts as names, got others; rename the columns")
     return tuple(names)
 

@@ -90,6 +90,7 @@ class CategoricalAttribute(Attribute):
         ordered: whether the categories are in an order that has a meaning, such as sizes.
         open: whether a release chooses the categories by partition selection; `categories` are those that
             are known before.
+        prefixes: whether a text that is not listed counts as the longest listed text with which it begins.
         reviewed: see `Attribute`.
         missing: see `Attribute`.
     """
@@ -99,6 +100,7 @@ class CategoricalAttribute(Attribute):
     other: str | None = field(default=None, kw_only=True)
     ordered: bool = field(default=False, kw_only=True)
     open: bool = field(default=False, kw_only=True)
+    prefixes: bool = field(default=False, kw_only=True)
     reviewed: bool = field(default=True, kw_only=True)
     missing: tuple[str, ...] = field(default=(), kw_only=True)
 
@@ -123,9 +125,12 @@ class CategoricalAttribute(Attribute):
                 f'attribute {self.name!r}: a category is listed twice (1, 1.0 and "1" are the same); '
                 "list each once"
             )
-        if not all(isinstance(flag, bool) for flag in (self.ordered, self.open, self.reviewed)):
+        if not all(
+            isinstance(flag, bool) for flag in (self.ordered, self.open, self.prefixes, self.reviewed)
+        ):
             raise DataError(
-                f"attribute {self.name!r}: ordered, open and reviewed are true or false; fix the domain"
+                f"attribute {self.name!r}: ordered, open, prefixes and reviewed are true or false; fix the "
+                "domain"
             )
         if (self.other is not None and self.other not in self.categories) or (
             self.open and self.other is None
@@ -183,7 +188,7 @@ class CategoricalAttribute(Attribute):
     def to_json(self) -> list[Category] | dict[str, Any]:
         """The categories, or an object where there is more to say."""
         more: dict[str, Any] = {} if self.other is None else {"other": self.other}
-        more |= {key: True for key in ("ordered", "open") if getattr(self, key)}
+        more |= {key: True for key in ("ordered", "open", "prefixes") if getattr(self, key)}
         more |= {"missing": list(self.missing)} if self.missing else {}
         more |= {} if self.reviewed else {"reviewed": False}
         listed = list(self.categories)
@@ -218,6 +223,13 @@ class CategoricalAttribute(Attribute):
         }
 
     def _code(self, text: str) -> int:
+        code = self._listed(text)
+        if code < 0 and self.prefixes:
+            beginnings = (self.codes.get(text[:length], -1) for length in reversed(range(1, len(text))))
+            return next((found for found in beginnings if found >= 0), -1)
+        return code
+
+    def _listed(self, text: str) -> int:
         code = self.codes.get(text)
         if code is None and self.number_codes and "_" not in text:
             try:

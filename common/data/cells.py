@@ -18,7 +18,7 @@ _REACH = 40
 _SMALLEST = -20
 """Grids of real numbers without bounds tell apart values from 2^-20 on."""
 
-_SINGLE = 128
+SINGLE = 128
 """Multiples up to so many units have a bin each in a grid without bounds."""
 
 _STEPS = 8
@@ -40,7 +40,7 @@ def unbounded(lattice: Lattice | None, reach: int = _REACH, smallest: int = _SMA
     edges = np.concatenate([-positive[::-1], [0.0], positive])
     if lattice is None:
         return edges
-    multiples = np.concatenate([np.rint(edges), np.arange(-_SINGLE, _SINGLE + 1)])
+    multiples = np.concatenate([np.rint(edges), np.arange(-SINGLE, SINGLE + 1)])
     return np.unique(lattice.values(multiples.astype(np.int64)))
 
 

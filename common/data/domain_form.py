@@ -64,6 +64,7 @@ VARIANTS: Mapping[str, Mapping[str, Table]] = {
                 "other": Key(Either((Scalar(), Null())), "The category of all that are not listed."),
                 "ordered": Key(Truth(), "Whether the order has a meaning."),
                 "open": Key(Truth(), "A release finds further categories."),
+                "prefixes": Key(Truth(), "Other texts count as the longest category that they begin with."),
                 **_COMMON,
             }
         )

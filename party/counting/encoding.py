@@ -74,6 +74,8 @@ def encoding_of(attribute: Attribute, kind: Kind, column: exp.Expr, name: str, s
     match attribute:
         case NumericAttribute() | CodedAttribute() if kind in _NUMBERS:
             return _of_numbers(attribute, kind, column, name, sql)
+        case CategoricalAttribute(prefixes=True):
+            raise NotExact("its categories are beginnings of texts")
         case CategoricalAttribute():
             return _of_listed(attribute, attribute, kind, column, name, sql)
         case BooleanAttribute():

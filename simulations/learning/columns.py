@@ -90,7 +90,6 @@ def numbers(name: str, kind: Numbers, unit: float | None, found: Range, atoms: S
         multiple_of=unit,
         unreadable="missing",
         format=Notation(kind.notation),
-        missing=_BLANKS,
     )
 
 
@@ -110,14 +109,17 @@ def times(
     timezone = timezone or ("UTC" if kind.format.endswith("%z") else "")
     iso = declared or kind.format in ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S") or kind.format.endswith("%z")
     moments = Moments(kind.timed, granularity, "" if iso else kind.format, timezone)
-    units = NumericAttribute(
-        name, found.low, found.high, None, True, True, unreadable="missing", missing=_BLANKS
-    )
+    units = NumericAttribute(name, found.low, found.high, None, True, True, unreadable="missing")
     return DateAttribute(name, units, moments)
 
 
 def categories(
-    name: str, found: Sequence[str], counts: NDArray[np.float64], missing: bool, other: bool
+    name: str,
+    found: Sequence[str],
+    counts: NDArray[np.float64],
+    missing: bool,
+    other: bool,
+    prefixes: bool = False,
 ) -> Column:
     """A column of the texts that were found.
 
@@ -127,11 +129,12 @@ def categories(
         counts: noisy number of rows of each, shape (found,).
         missing: whether a value can be missing.
         other: whether others occur.
+        prefixes: whether others count as the longest of them that they begin with.
     """
     listed = tuple(sorted(found, key=natural))
     other = other or not listed
     plain = tuple(text for text in listed if text != OTHER)
-    reading = CategoricalAttribute(name, ("", *plain, OTHER), other=OTHER)
+    reading = CategoricalAttribute(name, ("", *plain, OTHER), other=OTHER, prefixes=prefixes)
     usual = found[int(np.argmax(counts))] if len(found) else OTHER
     spelled = _true_and_false(listed)
     kept = (*plain, OTHER) if other or OTHER in listed else plain
@@ -141,7 +144,10 @@ def categories(
         released = BooleanAttribute(name, missing, (false,), (true,))
     else:
         released = CategoricalAttribute(
-            name, ("", *kept) if missing else kept, other=OTHER if OTHER in kept else None
+            name,
+            ("", *kept) if missing else kept,
+            other=OTHER if OTHER in kept else None,
+            prefixes=prefixes,
         )
     return Column(reading, missing, released, ("", *plain, OTHER).index(usual))
 
@@ -211,11 +217,12 @@ def listed_numbers(name: str, found: Sequence[float], counts: NDArray[np.float64
         counts: noisy number of rows of each, shape (found,).
         missing: whether a value can be missing.
     """
-    listed = tuple(sorted(found))
+    whole = all(float(number).is_integer() for number in found)
+    listed = tuple(int(number) if whole else number for number in sorted(found))
     released = CategoricalAttribute(name, ("", *listed) if missing else listed)
     reading = CategoricalAttribute(name, ("", *listed, OTHER), other=OTHER, missing=_BLANKS)
     usual = found[int(np.argmax(counts))]
-    return Column(reading, missing, released, 1 + listed.index(usual))
+    return Column(reading, missing, released, 1 + sorted(found).index(usual))
 
 
 def _codes_of_categories(read: CategoricalAttribute, released: Attribute, usual: int) -> NDArray[np.int64]:

@@ -230,7 +230,7 @@ class _Choice:
         ladders = counts.ladders("bins", asked, each)
         free = {name: NoisyCounts.of(ladder) for name, ladder in ladders.items()}
         rows = rows.beside(list(free.values()))
-        within = {
+        ends = {
             name: held(
                 _without_atoms(free[name], numbers_of(domain[name])), len(numbers_of(domain[name]).cells)
             )
@@ -238,12 +238,14 @@ class _Choice:
             if trim
         }
         measured = [one for name in numbers for one in ladders[name]]
+        # What only likely holds records is apart from what does for sure.
         edges = {
-            name: {first, stop} - {len(numbers_of(domain[name]).cells)}
-            for name, (first, stop) in within.items()
+            name: {*sure, *likely} - {len(numbers_of(domain[name]).cells)}
+            for name, (sure, likely) in ends.items()
         }
         coding = replace(chosen_coding(domain, measured, rows.records, left, edges), labels=labels)
-        for name, (first, stop) in within.items():
+        within = {}
+        for name, (_, (first, stop)) in ends.items():
             runs = merged_codes(domain[name], coding.runs[name])
             within[name] = int(runs[first]), int(runs[stop - 1]) + 1
         return cls(coding, rows, within, published_marginals(domain, measured, rows.records, coding))

@@ -12,8 +12,8 @@ from functools import lru_cache
 
 from ...party.sources.inference import NOT_AVAILABLE
 
-MISSING, TEXT, SENTENCE = "missing", "text", "sentence"
-"""Forms of cells that hold nothing, that are no form below, and that are long."""
+MISSING, TEXT, SENTENCE, CODE = "missing", "text", "sentence", "code"
+"""Forms of cells that hold nothing, none of the forms below, much, or digits and no blanks."""
 
 LONGEST = 40
 """Cells of more characters are sentences."""
@@ -86,7 +86,7 @@ class Form:
     Attributes:
         family: "missing", "text", "sentence", "number", "code", "word" or "date".
         name: the notation of a number, the word, or the format of a date.
-        detail: decimals of a number, length of a code.
+        detail: decimals of a number.
     """
 
     family: str
@@ -115,7 +115,7 @@ FORMS: tuple[Form, ...] = (
     Form(TEXT),
     Form(SENTENCE),
     *(Form("word", word) for word in WORDS),
-    *(Form("code", "", length) for length in range(2, 17)),
+    Form(CODE),
     *(
         Form("number", notation, decimals)
         for notation in (*NOTATIONS, EITHER)
@@ -134,6 +134,7 @@ _EXPONENT = re.compile(r"[-+]?[09]+(?:\.[09]*)?[eE][-+]?[09]+")
 _AROUND = re.compile(r"-?([$€£]|[A-Z]{3} )?(-?[09][09.,]*)( ?[%€]| (?:kg|cm|km|mg|[A-Z]{3}))?")
 _GROUPED = re.compile(r"-?9[09]{0,2}(?:,[09]{3})+(?:\.([09]*))?")
 _DECIMAL_COMMA = re.compile(r"-?(?:0|9[09]*|9[09]{0,2}(?:\.[09]{3})+),([09]+)")
+_LONGEST_CODE = 12
 _CODE = re.compile(r"0[09]{1,15}|9[09]{15}")
 
 
@@ -164,7 +165,7 @@ def _form(shape: str) -> Form:
     if "9" not in shape and "0" not in shape:
         return Form("word", shape)
     if _CODE.fullmatch(shape):
-        return Form("code", "", len(shape))
+        return Form(CODE)
     number = _number(shape)
     return number if number is not None else _date(shape)
 
@@ -197,5 +198,7 @@ def _decimals(digits: str | None) -> int:
 
 
 def _date(shape: str) -> Form:
-    found = (form for pattern, form in _FORMATS if pattern.fullmatch(shape))
-    return Form("date", next(found, ""))
+    for pattern, form in _FORMATS:
+        if pattern.fullmatch(shape):
+            return Form("date", form)
+    return Form(CODE if len(shape) <= _LONGEST_CODE and " " not in shape else TEXT)

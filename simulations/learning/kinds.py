@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from .forms import DECIMALS, EITHER, FORMS, MISSING, NOTATIONS, POINT_ZERO, SENTENCE, TEXT, Form
+from .forms import CODE, DECIMALS, EITHER, FORMS, MISSING, NOTATIONS, POINT_ZERO, SENTENCE, TEXT, Form
 from .private_counts import Noisy
 
 _SEEN = 4.0
@@ -74,10 +74,12 @@ class Texts:
     Attributes:
         words: well-known words that were seen among them.
         sentences: whether most are long.
+        coded: whether most are codes, whose beginnings have a meaning of their own.
     """
 
     words: tuple[str, ...]
     sentences: bool = False
+    coded: bool = False
 
 
 Kind = Numbers | Times | Words | Texts
@@ -136,7 +138,7 @@ def _kind(votes: NDArray[np.float64]) -> tuple[Kind, float]:
     if words and families["word"] >= all_votes:
         return Words(words), families["word"]
     sentences = votes[_ONLY_SENTENCE] > all_votes / 2
-    return Texts(words, bool(sentences)), all_votes
+    return Texts(words, bool(sentences), bool(families[CODE] > all_votes / 2)), all_votes
 
 
 def _notation(votes: NDArray[np.float64]) -> str:
@@ -206,7 +208,7 @@ def _is_of(family: str, form: Form) -> bool:
 _DETAILS = tuple(range(POINT_ZERO, DECIMALS + 2))
 _BY_NOTATION = _by_notation((*NOTATIONS, EITHER))
 _FAMILIES = {
-    family: _places(partial(_is_of, family)) for family in ("number", "date", "word", "code", TEXT, SENTENCE)
+    family: _places(partial(_is_of, family)) for family in ("number", "date", "word", CODE, TEXT, SENTENCE)
 }
 _FILLED = _places(lambda form: form.family != MISSING)
 _ONLY_MISSING = int(_places(lambda form: form.family == MISSING)[0])

@@ -16,7 +16,7 @@ from .asking import PRESENT, Asking
 from .columns import Column, listed_numbers, numbers
 from .kinds import Numbers, Vote
 from .private_counts import Noisy
-from .ranges import Range, Ruler
+from .ranges import FARTHEST, Range, Ruler
 
 ROUNDING, MAGNITUDES, CLOSER, DIFFERENT, MASSES = 0.08, 0.25, 0.12, 0.02, 0.15
 """Shares of a column for its rounding, a grid over all magnitudes, one around the records, the number of
@@ -91,7 +91,7 @@ def _masses(
     if unit is not None and (found.high - found.low) / unit < MOST_SINGLE and not found.skewed:
         return {}
     known = values()
-    numbers, rows = np.unique(known[~np.isnan(known)], return_counts=True)
+    numbers, rows = np.unique(known[np.abs(known) <= FARTHEST], return_counts=True)
     places, noisy = asking.counts.frequent("masses", name, lambda: rows, MASSES * asking.share, delta)
     kept = np.argsort(-noisy.values, kind="stable")[:_ATOMS]
     return {float(numbers[places[place]]): float(noisy.values[place]) for place in kept}
@@ -100,16 +100,17 @@ def _masses(
 def _divided(values: partial[NDArray[np.float64]], kind: Numbers) -> NDArray[np.int64]:
     """The numbers of a column by their rounding: shape (divisors + 2,), then zeros, and what is no number."""
     found = values()
-    known = found[~np.isnan(found)]
-    scaled = known * 10.0 ** (kind.decimals or 0)
-    whole = np.rint(scaled)
-    places = np.full(len(known), len(_DIVISORS) - 1)
-    exact = np.abs(whole) < 2.0**53
-    for place in reversed(range(len(_DIVISORS) - 1)):
-        places[exact & (np.mod(whole, _DIVISORS[place]) == 0)] = place
-    places[known == 0] = len(_DIVISORS)
-    counts = np.bincount(places, minlength=len(_DIVISORS) + 2)
-    counts[-1] = len(found) - len(known)
+    numbers, rows = np.unique(found[~np.isnan(found)], return_counts=True)
+    whole = np.rint(numbers * 10.0 ** (kind.decimals or 0))
+    places = np.full(len(numbers), len(_DIVISORS) - 1)
+    left = np.flatnonzero(np.abs(whole) < 2.0**53)
+    for place, divisor in enumerate(_DIVISORS[:-1]):
+        divided = np.mod(whole[left], divisor) == 0
+        places[left[divided]] = place
+        left = left[~divided]
+    places[numbers == 0] = len(_DIVISORS)
+    counts = np.bincount(places, rows, len(_DIVISORS) + 2).astype(np.int64)
+    counts[-1] = len(found) - rows.sum()
     return counts
 
 
@@ -119,8 +120,7 @@ def _unit(kind: Numbers, rounding: Noisy) -> float | None:
         return None
     seen = rounding.values[: len(_DIVISORS)] > PRESENT * rounding.sigma
     common = math.gcd(*(one for one, there in zip(_DIVISORS, seen, strict=True) if there)) or 1
-    # A common factor of large numbers alone says little of small ones.
-    return round(common / 10**kind.decimals, kind.decimals) if common < 1000 else 10.0**-kind.decimals
+    return float(round(common / 10**kind.decimals, kind.decimals))
 
 
 def _identifiers(

@@ -19,6 +19,12 @@ from .private_counts import Noisy
 DIFFERENT = 0.05
 """Share of a column for the number of its different texts; the rest finds the frequent ones."""
 
+BEGINNINGS, WHOLE = (4, 3, 2, 1), 0.4
+"""Lengths of beginnings of codes that are looked for, from the longest, and the share of whole codes."""
+
+_MORE = 4.0
+"""A beginning is listed if the rows beside those of longer ones exceed so many deviations of its noise."""
+
 _UNIQUE = 0.9
 """A column names its records if nearly so many of its texts differ."""
 
@@ -56,26 +62,74 @@ def learned_texts(
     different = asking.counts.histograms("different values", asked, DIFFERENT * asking.share)
     columns: dict[str, Column | Unmodelled] = {}
     for name, kind in kinds.items():
-        texts, rows = asking.cells.values(name)
-        possible = [place for place, text in enumerate(texts) if is_label(text)]
-        places, noisy = asking.counts.frequent(
-            "texts", name, partial(_rows_of, rows, possible), (1 - DIFFERENT) * asking.share, delta
-        )
-        kept = np.sort(np.argsort(-noisy.values, kind="stable")[:MOST_LABELS])
-        found = {texts[possible[int(places[k])]]: float(noisy.values[k]) for k in kept}
+        share = float(different[name].kept(PRESENT)[0]) / max(1.0, votes[name].filled)
+        found, sigma = _frequent(asking, name, kind.coded and share < _UNIQUE, delta)
         for word in kind.words:
             found.setdefault(word, float(forms[name].values[PLACES[Form("word", word)]]))
-        share = float(different[name].kept(PRESENT)[0]) / max(1.0, votes[name].filled)
         if share >= _UNIQUE and not found:
             columns[name] = Identifier(name, name.replace("{", "").replace("}", "") + "-{:06d}")
         elif share >= _FREE and not found:
             columns[name] = Dropped(name)
         else:
             counts = np.array(list(found.values()))
-            spread = PRESENT * np.sqrt(len(counts) * noisy.sigma**2 + 2 * forms[name].sigma ** 2)
-            other = asking.records - votes[name].missing - counts.sum() > spread
-            columns[name] = categories(name, list(found), counts, votes[name].missing > 0, bool(other))
+            spread = PRESENT * np.sqrt(len(counts) * sigma**2 + 2 * forms[name].sigma ** 2)
+            other = bool(asking.records - votes[name].missing - counts.sum() > spread)
+            columns[name] = categories(
+                name, list(found), counts, votes[name].missing > 0, other, prefixes=kind.coded
+            )
     return columns
+
+
+def _frequent(asking: Asking, name: str, coded: bool, delta: float) -> tuple[dict[str, float], float]:
+    """The frequent texts of a column, and of codes frequent beginnings of others, with their noisy rows.
+
+    Args:
+        asking: the means.
+        name: of the column.
+        coded: whether beginnings are looked for.
+        delta: with which texts of one row may be found.
+
+    Returns:
+        Text -> rows that have it and no longer one of these; and the deviation of their noise, at most.
+    """
+    texts, rows = asking.cells.values(name)
+    lengths = (0, *BEGINNINGS) if coded else (0,)
+    share = (1 - DIFFERENT) * asking.share
+    found: dict[str, float] = {}
+    largest = 0.0
+    for length in lengths:
+        part = (
+            share if len(lengths) == 1 else share * (WHOLE if not length else (1 - WHOLE) / len(BEGINNINGS))
+        )
+        known, counts = _begun(texts, rows, length)
+        possible = [place for place, text in enumerate(known) if is_label(text)]
+        places, noisy = asking.counts.frequent(
+            "texts", name, partial(_rows_of, counts, possible), part, delta / len(lengths)
+        )
+        kept = np.sort(np.argsort(-noisy.values, kind="stable")[:MOST_LABELS])
+        stated = {known[possible[int(places[place])]]: float(noisy.values[place]) for place in kept}
+        if length:
+            rest = {text: rows - _within(text, found) for text, rows in stated.items() if text not in found}
+            stated = {text: rows for text, rows in rest.items() if rows > _MORE * noisy.sigma}
+        found |= stated
+        largest = max(largest, noisy.sigma)
+    return found, largest
+
+
+def _begun(texts: list[str], rows: NDArray[np.int64], length: int) -> tuple[list[str], NDArray[np.int64]]:
+    """The beginnings of longer texts, each once, and their rows; of no length the texts themselves."""
+    if not length:
+        return texts, rows
+    counts: dict[str, int] = {}
+    for text, count in zip(texts, rows.tolist(), strict=True):
+        if len(text) > length:
+            counts[text[:length]] = counts.get(text[:length], 0) + count
+    return list(counts), np.array(list(counts.values()), dtype=np.int64)
+
+
+def _within(beginning: str, found: Mapping[str, float]) -> float:
+    """The rows of found texts that begin so."""
+    return sum(rows for text, rows in found.items() if text.startswith(beginning) and text != beginning)
 
 
 def _rows_of(rows: NDArray[np.int64], places: list[int]) -> NDArray[np.int64]:

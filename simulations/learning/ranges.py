@@ -10,7 +10,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.cells import unbounded
+from ...common.data.cells import SINGLE, unbounded
 from ...common.data.lattice import Lattice
 from ...curator.releasing.noisy_counts import NoisyCounts
 
@@ -20,29 +20,32 @@ FINE = 4096
 _REACH = 62
 """Grids over all magnitudes reach from -2^62 to 2^62."""
 
+FARTHEST = 2.0**_REACH
+"""Numbers beyond count at the end of such a grid."""
+
 _SMALLEST = -40
 """Real numbers are told apart from 2^-40 on."""
 
-_FALSE = 0.003
+_FALSE = 0.02
 """Probability with which noise alone makes records seen anywhere on a ruler, about."""
 
 _LIKELY = 1.0
-"""The same, beside where records were seen for certain."""
+"""Beside where records were seen, boxes of more deviations than this likely hold some too."""
+
+_FULL, _EMPTY = 5.0, 3.0
+"""The records end at a place if a box before it has so many deviations, and the next one less than so many."""
 
 _REACH_OUT = 8.0
-"""Tails are looked for up to so many times the distance of an end from the middle."""
+"""Tails are looked for up to so many times the distance of an end from the middle, and among small multiples."""
 
 _NEAR = 256
-"""So many cells beyond an end are looked at."""
+"""So many boxes beyond an end are looked at."""
 
 _CROWDED = 16
 """A grid is drawn again around the records if these lie in fewer of its cells."""
 
-_FEW, _NO_MORE = 20, 3.0
-"""Beside so few cells, one more, which would stand out, needs so many deviations."""
-
-_MARGIN = 0.15
-"""A range of more cells is widened by this share at both ends, for tails of few records."""
+_MARGIN = 0.5
+"""A range is widened by this share at both ends, for tails of few records, until the grid of the bins."""
 
 _SKEWED = 10.0
 """Numbers that reach so many times farther than their median size are divided on a logarithmic scale."""
@@ -139,13 +142,16 @@ def found_range(ruler: Ruler, counts: NoisyCounts) -> Range:
     middle = float(np.mean(ruler.numbers(max(first, half - 1), max(first + 1, half))))
     size = _median_size(ruler, below, first, stop)
     low, high = ruler.numbers(first, stop)
-    reach = ruler.edges.searchsorted([middle + _REACH_OUT * (end - middle) for end in (low, high)])
-    first, stop = _stretched(
-        counts, (first, stop), (min(first - 2, int(reach[0]) - 1), max(stop + 2, int(reach[1]))), ruler.cells
-    )
+    reach = [middle + _REACH_OUT * (end - middle) for end in (low, high)]
+    small = 0.0 if ruler.unit is None else SINGLE * ruler.unit
+    if low > -small and high < small:
+        reach = [min(reach[0], -small), max(reach[1], small)]
+    lowest, highest = map(int, ruler.edges.searchsorted(reach))
+    first = _Outward(counts, ruler.cells, down=True).stretched(first, min(first - 2, lowest - 1))
+    stop = _Outward(counts, ruler.cells).stretched(stop, max(stop + 2, highest))
     # The outer cells may be filled in part, and the next ones too.
     low, high = ruler.numbers(max(0, first - 1), min(ruler.cells, stop + 1))
-    margin = _MARGIN * (high - low) if stop - first > _FEW else 2 * _MARGIN * (high - low)
+    margin = _MARGIN * (high - low)
     first, stop = ruler.edges.searchsorted([low - margin, high + margin], side="right") - [1, 0]
     return Range(*ruler.numbers(max(0, int(first)), min(ruler.cells, int(stop))), middle, size, True)
 
@@ -162,8 +168,8 @@ def _median_size(ruler: Ruler, below: NDArray[np.float64], first: int, stop: int
     return float(np.abs(places[order])[np.searchsorted(sums, sums[-1] / 2)])
 
 
-def held(counts: NoisyCounts, cells: int) -> tuple[int, int]:
-    """The first cell that likely holds records, and the one after the last; all cells if none is seen.
+def held(counts: NoisyCounts, cells: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Where records are for sure, and where they likely are: the first cell and the one after the last of both.
 
     Args:
         counts: of cells around the records, and perhaps of missing values after them.
@@ -171,9 +177,9 @@ def held(counts: NoisyCounts, cells: int) -> tuple[int, int]:
     """
     first, stop = _seen(counts, cells)
     if first >= stop:
-        return 0, cells
-    likely = _LIKELY if stop - first > _FEW else _NO_MORE
-    return _stretched(counts, (first, stop), (0, cells), cells, likely)
+        return (0, cells), (0, cells)
+    down, up = _Outward(counts, cells, down=True), _Outward(counts, cells)
+    return (first, stop), (down.ended(first), up.ended(stop))
 
 
 def _seen(counts: NoisyCounts, cells: int) -> tuple[int, int]:
@@ -199,38 +205,72 @@ def _seen(counts: NoisyCounts, cells: int) -> tuple[int, int]:
     return (first, stop) if first < stop else (stop - 1, first + 1) if stop and first < cells else (cells, 0)
 
 
-def _stretched(
-    counts: NoisyCounts,
-    found: tuple[int, int],
-    farthest: tuple[int, int],
-    cells: int,
-    likely: float = _LIKELY,
-) -> tuple[int, int]:
-    """The cells that were found and more at both ends, up to the farthest ones, that likely hold records.
+@dataclass(frozen=True, eq=False)
+class _Outward:
+    """Noisy counts of cells, seen from the middle to one end.
 
-    Of runs of boxes beyond an end, the one whose count exceeds so many deviations a box by most (the place of
-    a change by cumulative sums: Page, Continuous inspection schemes, 1954).
+    Attributes:
+        counts: of the cells.
+        cells: number of cells.
+        down: whether to the first one; otherwise to the last.
     """
-    first, stop = found
-    low, high = max(0, farthest[0]), min(cells, farthest[1])
-    for width in counts.widths:
-        borders = [stop, *range((stop // width + 1) * width, high, width), high]
-        stop = max(stop, borders[_change(counts, [*pairwise(borders)], width, likely)])
-        borders = [first, *range(-(-first // width) * width - width, low, -width), low]
-        first = min(first, borders[_change(counts, [(b, a) for a, b in pairwise(borders)], width, likely)])
-    return first, stop
 
+    counts: NoisyCounts
+    cells: int
+    down: bool = False
 
-def _change(counts: NoisyCounts, boxes: list[tuple[int, int]], width: int, likely: float) -> int:
-    """How many of the boxes beyond an end, in their order from it, likely hold records."""
-    boxes = [(first, stop) for first, stop in boxes[:_NEAR] if first < stop]
-    gains = [
-        # A box up to the next border, which tells little of what lies beyond, has the noise of its parts.
-        counts.between(*box) - likely * counts.sigma(*box) if box[1] - box[0] == width else 0.0
-        for box in boxes
-    ]
-    sums = np.cumsum([0.0, *gains])
-    return int(np.argmax(sums))
+    def stretched(self, end: int, farthest: int) -> int:
+        """The end, or one farther out up to which boxes likely hold records.
+
+        Of runs of boxes beyond an end, the one whose count exceeds so many deviations a box by most (the place
+        of a change by cumulative sums: Page, Continuous inspection schemes, 1954).
+
+        Args:
+            end: border of the cells that hold records.
+            farthest: border up to which to look.
+        """
+        farthest = max(0, farthest) if self.down else min(self.cells, farthest)
+        for width, variance in zip(self.counts.widths, self.counts.variances, strict=True):
+            if self._stops(end, width):
+                continue
+            borders = self._borders(end, width, farthest)
+            # A box up to the next border, which tells little of what lies beyond, has the noise of its parts.
+            gains = [
+                self._between(near, far) - _LIKELY * math.sqrt(variance) if abs(far - near) == width else 0.0
+                for near, far in pairwise(borders)
+            ]
+            end = borders[int(np.argmax(np.cumsum([0.0, *gains])))]
+        return end
+
+    def ended(self, end: int) -> int:
+        """The end, or one farther out: a tail that fades into noise gets one more box."""
+        limit = 0 if self.down else self.cells
+        end = self.stretched(end, limit)
+        if any(self._stops(end, width) for width in self.counts.widths):
+            return end
+        return self._borders(end, self.counts.widths[len(self.counts.widths) // 2], limit)[:3][-1]
+
+    def _stops(self, end: int, width: int) -> bool:
+        """Whether the records end in front of a place as far as boxes of one width show."""
+        out = -1 if self.down else 1
+        inner = end // width * width if out > 0 else -(-end // width) * width
+        before, beyond = inner - out * width, inner + out * width
+        if not (0 <= before <= self.cells and abs(end - inner) * 4 <= width):
+            return False
+        deviation = math.sqrt(self.counts.variances[self.counts.widths.index(width)])
+        empty = not 0 <= beyond <= self.cells or self._between(inner, beyond) < _EMPTY * deviation
+        return empty and self._between(before, inner) > _FULL * deviation
+
+    def _between(self, near: int, far: int) -> float:
+        return self.counts.between(min(near, far), max(near, far))
+
+    def _borders(self, end: int, width: int, farthest: int) -> list[int]:
+        """Borders of boxes from an end outwards."""
+        if self.down:
+            found = [end, *range((-(-end // width) - 1) * width, farthest, -width), farthest]
+        else:
+            found = [end, *range((end // width + 1) * width, farthest, width), farthest]
+        return [border for border, last in zip(found, [None, *found], strict=False) if border != last][:_NEAR]
 
 
 def crowded(ruler: Ruler, found: Range) -> bool:
