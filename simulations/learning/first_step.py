@@ -121,6 +121,8 @@ def begun_with(table: Table, order: ReleaseOrder, stream: RandomStream) -> Begun
     return _begun(found.coding.table(table), found.rows, order, counts, delta, found.before)
 
 
+# A warning of numpy about one huge number would tell of it.
+@np.errstate(all="ignore")
 def begun_without(
     cells: Cells,
     read: Callable[[Domain], Table],
