@@ -91,9 +91,12 @@ class Cells:
         Returns:
             Shape (FORMS,).
         """
+        text, written = self.texts[name], self.written[name]
+        # A word with blanks around it is another text.
+        shape = f"CASE WHEN padded AND NOT regexp_matches(t, '[0-9]') THEN '~' ELSE {shape_sql('t')} END"
         found = self._query(
-            f"SELECT {shape_sql('t')} AS shape, sum(n) AS n FROM "
-            f"(SELECT {self.texts[name]} AS t, count(*) AS n FROM file GROUP BY 1) GROUP BY 1"
+            f"SELECT {shape} AS shape, sum(n) AS n FROM (SELECT {text} AS t, {text} <> {written} AS padded, "
+            "count(*) AS n FROM file GROUP BY 1, 2) GROUP BY 1"
         )
         places = np.array([place_of(shape) for shape in found["shape"].tolist()], dtype=np.intp)
         return np.bincount(places, found["n"].astype(np.float64), len(FORMS)).astype(np.int64)

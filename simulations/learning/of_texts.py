@@ -22,6 +22,9 @@ DIFFERENT = 0.05
 BEGINNINGS, WHOLE = (4, 3, 2, 1), 0.4
 """Lengths of beginnings of codes that are looked for, from the longest, and the share of whole codes."""
 
+_MANY = 100.0
+"""Beginnings are looked for among more different codes than this."""
+
 _MORE = 4.0
 """A beginning is listed if the rows beside those of longer ones exceed so many deviations of its noise."""
 
@@ -63,7 +66,9 @@ def learned_texts(
     columns: dict[str, Column | Unmodelled] = {}
     for name, kind in kinds.items():
         share = float(different[name].kept(PRESENT)[0]) / max(1.0, votes[name].filled)
-        found, sigma = _frequent(asking, name, kind.coded and share < _UNIQUE, delta)
+        many = float(different[name].values[0]) > _MANY
+        coded = kind.coded and many and share < _UNIQUE
+        found, sigma = _frequent(asking, name, coded, delta)
         for word in kind.words:
             found.setdefault(word, float(forms[name].values[PLACES[Form("word", word)]]))
         if share >= _UNIQUE and not found:
@@ -75,7 +80,7 @@ def learned_texts(
             spread = PRESENT * np.sqrt(len(counts) * sigma**2 + 2 * forms[name].sigma ** 2)
             other = bool(asking.records - votes[name].missing - counts.sum() > spread)
             columns[name] = categories(
-                name, list(found), counts, votes[name].missing > 0, other, prefixes=kind.coded
+                name, list(found), counts, votes[name].missing > 0, other, prefixes=coded
             )
     return columns
 

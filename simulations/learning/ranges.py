@@ -33,10 +33,10 @@ _LIKELY = 1.0
 """Beside where records were seen, boxes of more deviations than this likely hold some too."""
 
 _FULL, _EMPTY = 5.0, 3.0
-"""The records end at a place if a box before it has so many deviations, and the next one less than so many."""
+"""Records end at a place if a box before it has so many deviations, and the next one fewer than so many."""
 
 _REACH_OUT = 8.0
-"""Tails are looked for up to so many times the distance of an end from the middle, and among small multiples."""
+"""Tails are looked for up to so many times an end's distance from the middle, and among small multiples."""
 
 _NEAR = 256
 """So many boxes beyond an end are looked at."""
@@ -169,7 +169,7 @@ def _median_size(ruler: Ruler, below: NDArray[np.float64], first: int, stop: int
 
 
 def held(counts: NoisyCounts, cells: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Where records are for sure, and where they likely are: the first cell and the one after the last of both.
+    """Where records are for sure and where they likely are: first cell and the one after the last of both.
 
     Args:
         counts: of cells around the records, and perhaps of missing values after them.
@@ -194,14 +194,17 @@ def _seen(counts: NoisyCounts, cells: int) -> tuple[int, int]:
     low = np.flatnonzero(below[1:] > certain * before[1 : cells + 1])
     high = np.flatnonzero(above[:-1] > certain * after[:cells])
     first, stop = (int(low[0]) if len(low) else cells), (int(high[-1]) + 1 if len(high) else 0)
+    marked = np.zeros(cells + 1, dtype=np.int64)
     for width, variance in zip(counts.widths, counts.variances, strict=True):
         starts = np.arange(0, cells, width)
         ends = np.minimum(starts + width, cells)
-        full = np.flatnonzero(counts.sums[ends] - counts.sums[starts] > certain * math.sqrt(variance))
-        if len(full):
-            # Of a box with records in no smaller box, the place of its records is not known.
-            first = min(first, int(starts[full[0]])) if ends[full[0]] <= first else first
-            stop = max(stop, int(ends[full[-1]])) if starts[full[-1]] >= stop else stop
+        seen = counts.sums[ends] - counts.sums[starts] > certain * math.sqrt(variance)
+        # Of a box with records in no smaller box, the place of its records is not known.
+        within = np.concatenate([[0], np.cumsum(marked)])
+        smallest = np.flatnonzero(seen & (within[ends] == within[starts]))
+        if len(smallest):
+            first, stop = min(first, int(starts[smallest[0]])), max(stop, int(ends[smallest[-1]]))
+        marked[starts[seen]] = 1
     return (first, stop) if first < stop else (stop - 1, first + 1) if stop and first < cells else (cells, 0)
 
 
@@ -222,8 +225,8 @@ class _Outward:
     def stretched(self, end: int, farthest: int) -> int:
         """The end, or one farther out up to which boxes likely hold records.
 
-        Of runs of boxes beyond an end, the one whose count exceeds so many deviations a box by most (the place
-        of a change by cumulative sums: Page, Continuous inspection schemes, 1954).
+        Of runs of boxes beyond an end, the one whose count exceeds so many deviations a box by most (the
+        place of a change by cumulative sums: Page, Continuous inspection schemes, 1954).
 
         Args:
             end: border of the cells that hold records.

@@ -1,9 +1,7 @@
 """One row more or less changes nothing that leaves, if the noisy counts are the same; see `replayed_noise`."""
 
 import warnings
-from pathlib import Path
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -25,7 +23,9 @@ def in_python(**options):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                made = dpmosaic.synthesize(table, **{"mechanism": "independent", "epsilon": EPSILON} | options)
+                made = dpmosaic.synthesize(
+                    table, **{"mechanism": "independent", "epsilon": EPSILON} | options
+                )
             except Exception as refusal:
                 seen["refusal"] = repr(refusal)
             else:
@@ -68,7 +68,9 @@ def by_command(tmp_path):
             done = CliRunner().invoke(app, given)
             files = {file.relative_to(out).as_posix(): file.read_bytes() for file in out.rglob("*.*")}
             seen = {name: text.replace(str(out.parent), "") for name, text in texts_of(done).items()}
-            certificates = [Certificate.load(out / name) for name in files if name.endswith("certificate.json")]
+            certificates = [
+                Certificate.load(out / name) for name in files if name.endswith("certificate.json")
+            ]
             return seen | files, certificates
 
         return release
