@@ -222,7 +222,7 @@ class _Outward:
     cells: int
     down: bool = False
 
-    def stretched(self, end: int, farthest: int) -> int:
+    def stretched(self, end: int, farthest: int, last: bool = False) -> int:
         """The end, or one farther out up to which boxes likely hold records.
 
         Of runs of boxes beyond an end, the one whose count exceeds so many deviations a box by most (the
@@ -231,15 +231,19 @@ class _Outward:
         Args:
             end: border of the cells that hold records.
             farthest: border up to which to look.
+            last: whether no grid follows that would show where records stop: then larger boxes beyond a place
+                where smaller ones show no more records need more certainty.
         """
         farthest = max(0, farthest) if self.down else min(self.cells, farthest)
+        likely = _LIKELY
         for width, variance in zip(self.counts.widths, self.counts.variances, strict=True):
             if self._stops(end, width):
+                likely = _EMPTY if last else _LIKELY
                 continue
             borders = self._borders(end, width, farthest)
             # A box up to the next border, which tells little of what lies beyond, has the noise of its parts.
             gains = [
-                self._between(near, far) - _LIKELY * math.sqrt(variance) if abs(far - near) == width else 0.0
+                self._between(near, far) - likely * math.sqrt(variance) if abs(far - near) == width else 0.0
                 for near, far in pairwise(borders)
             ]
             end = borders[int(np.argmax(np.cumsum([0.0, *gains])))]
@@ -248,7 +252,7 @@ class _Outward:
     def ended(self, end: int) -> int:
         """The end, or one farther out: a tail that fades into noise gets one more box."""
         limit = 0 if self.down else self.cells
-        end = self.stretched(end, limit)
+        end = self.stretched(end, limit, last=True)
         if any(self._stops(end, width) for width in self.counts.widths):
             return end
         return self._borders(end, self.counts.widths[len(self.counts.widths) // 2], limit)[:3][-1]

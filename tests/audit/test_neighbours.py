@@ -1,4 +1,4 @@
-"""One row more or less changes nothing that leaves, if the noisy counts are the same; see `replayed_noise`."""
+"""One row more or less changes nothing that leaves if the noisy counts are the same; see `replayed_noise`."""
 
 import warnings
 

@@ -74,7 +74,7 @@ class GroupedRounds:
         return [*self._known.ones, *of_codes, *self._larger.pairs()]
 
     def pairs(self, model: MarkovRandomField) -> None:
-        """Scores pairs of which single codes would tell little, and measures those that tell more in groups."""
+        """Scores pairs of which single codes would tell little; measures those that tell more in groups."""
         larger, domain = self._larger, self._measurer.domain
         if PAIRS not in orders_of(self._measurer):
             return

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpmosaic.simulations.learning.forms import FORMS, LONGEST, POINT_ZERO, Form, place_of, shape_sql
+from dpmosaic.simulations.learning.forms import CODE, FORMS, LONGEST, POINT_ZERO, Form, place_of, shape_sql
 
 MISSING, TEXT, SENTENCE = Form("missing"), Form("text"), Form("sentence")
 
@@ -17,6 +17,8 @@ def number(notation, decimals=0):
 def date(written):
     return Form("date", written)
 
+
+CODED = Form(CODE)
 
 CELLS = {
     "": MISSING,
@@ -49,9 +51,9 @@ CELLS = {
     "12,50 €": number("{,} €", 2),
     "CHF 20": number("CHF {}"),
     "70 kg": number("{} kg"),
-    "007": Form("code", "", 3),
-    "00": Form("code", "", 2),
-    "1234567890123456": Form("code", "", 16),
+    "007": CODED,
+    "00": CODED,
+    "1234567890123456": CODED,
     "2019-03-20": date("%Y-%m-%d"),
     "2019-03": date("%Y-%m"),
     "20.03.2019": date("%d.%m.%Y"),
@@ -68,10 +70,10 @@ CELLS = {
     "Yes": Form("word", "Yes"),
     "FEMALE": Form("word", "FEMALE"),
     "north": TEXT,
-    "I21.4": TEXT,
-    "B12": TEXT,
-    "10.0.0.1": TEXT,
-    "1_000": TEXT,
+    "I21.4": CODED,
+    "B12": CODED,
+    "10.0.0.1": CODED,
+    "1_000": CODED,
     "five kilometres": TEXT,
     "x" * (LONGEST + 1): SENTENCE,
     "1 2 3 4 5 6": SENTENCE,

@@ -73,7 +73,11 @@ def test_missing_values_are_told_from_none(learned):
 def test_numbers_that_differ_in_all_rows_of_a_dense_range_name_the_rows(learned):
     found = learned(
         pd.DataFrame(
-            {"row": draw().permutation(ROWS) + 10_000, "patient_id": draw().integers(10**6, 10**9, ROWS)}
+            {
+                "row": draw().permutation(ROWS) + 10_000,
+                "patient_id": draw().integers(10**6, 10**9, ROWS),
+                "age": draw().integers(18, 91, ROWS),
+            }
         )
     )
     assert {type(one) for one in found.unmodelled} == {Identifier}
