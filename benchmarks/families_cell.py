@@ -3,8 +3,8 @@
 The figures compare synthetic rows with the real ones: mean total variation distance of all pairs and triples
 (of more than 2,000 a seeded sample of them, the same for all mechanisms) and of the structure that the family
 has by construction; and the accuracy of gradient boosting that learns the label from synthetic rows and is
-tested on real rows that the release has not used. Of two numbers that depend on each other alone, the distance is
-that of 16 x 16 groups of neighbouring bins: of single bins, most would be sampling error.
+tested on real rows that the release has not used. Of two numbers that depend on each other alone, the
+distance is that of 16 x 16 groups of neighbouring bins: of single bins, most would be sampling error.
 
 Rows of reference come from no mechanism: "real" are the real rows; "exact pairs" and "exact structure" are
 rows of a model of exact pairs, and of exact pairs and the exact marginal of the structure. No marginals of
@@ -79,8 +79,8 @@ def figures(cell: Cell, limit_s: float) -> Figures:
             limit.
 
     Returns:
-        "pairs", "triples", "structure" and "accuracy", None where the family has none, and "strongest" where it
-        has one; of a release
+        "pairs", "triples", "structure" and "accuracy", None where the family has none, and "strongest" where
+        it has one; of a release
         "seconds", "cpu_seconds" and "peak_mib" of its process. Or "failed": why there are none; if it is out
         of time, with "limit_s".
     """

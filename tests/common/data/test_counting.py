@@ -103,9 +103,7 @@ def test_pairs_of_any_number_of_attributes_of_one_code_are_counted():
     for _ in range(10):
         wide, rows = int(rng.integers(65, 300)), int(rng.integers(1, 11))
         sizes = {f"a{place}": int(rng.choice([1, 1, 1, 2, 7])) for place in range(wide)}
-        codes = {
-            name: rng.integers(0, size, rows).astype(code_dtype(size)) for name, size in sizes.items()
-        }
+        codes = {name: rng.integers(0, size, rows).astype(code_dtype(size)) for name, size in sizes.items()}
         pairs = [tuple(map(str, rng.choice(list(sizes), 2, replace=False))) for _ in range(300)]
         for (one, other), counts in pairs_counted(codes, sizes, pairs).items():
             cells = codes[one].astype(int) * sizes[other] + codes[other]

@@ -199,7 +199,7 @@ def hidden_group(records=10_000, codes=400, seed=0):
 def test_pairs_are_candidates_if_they_have_groups_measured_or_not(measured):
     table = hidden_group(1000, 40)
     known = measured(table)
-    assert list(Larger(known).find(2, 100, ()))[0] == ("one", "other")
+    assert next(iter(Larger(known).find(2, 100, ()))) == ("one", "other")
     del known.effects["one", "other"], known.effects["one", "apart"], known.effects["other", "apart"]
     larger = Larger(known)
     # All have one size, so they are in the order of the domain.
@@ -234,7 +234,7 @@ def test_a_pair_in_groups_has_the_measured_groups_and_the_given_margins(measured
 
 
 def test_what_is_missing_of_a_pair_is_no_larger_interaction(measured, scored_triples):
-    """The score of a triple shows a pair that the rows lack, too; unless that is known, it is not the triple's."""
+    """The score of a triple shows a pair that the rows lack, too: it is the triple's if the pair is known."""
     rng = np.random.default_rng(0)
     x = rng.integers(0, 30, RECORDS)
     codes = np.column_stack([x, (x + rng.integers(0, 4, RECORDS)) % 30, rng.integers(0, 3, RECORDS)])
