@@ -79,8 +79,8 @@ def figures(cell: Cell, limit_s: float) -> Figures:
             limit.
 
     Returns:
-        "pairs", "triples", "structure" and "accuracy", None where the family has none, and "strongest"
-        where it has one; of a release
+        "pairs", "triples", "structure" and "accuracy", None where the family has none, and "strongest" where
+        it has one; of a release
         "seconds", "cpu_seconds" and "peak_mib" of its process. Or "failed": why there are none; if it is out
         of time, with "limit_s".
     """

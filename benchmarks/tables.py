@@ -226,7 +226,7 @@ def dependent(rng: Rng, rows: int, attributes: int) -> Drawn:
 
 
 def narrow(rng: Rng, rows: int, attributes: int, bins: int, shape: str) -> Drawn:
-    """Two numbers on a noisy line or curve; of the others, every second is a number, the rest 3 codes."""
+    """Two numbers on a noisy line or curve; half of the others are numbers, half have three codes."""
     one, noise = rng.normal(size=(2, rows))
     other = {
         "line": 0.8 * one + 0.6 * noise,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ...common.data.domain import Domain
@@ -14,13 +14,17 @@ from .junction_tree import size_mb
 from .loss import QuadraticLoss, minimum_variance_total
 from .model import MarkovRandomField
 
+_MOST_CONSTANTS = 32
+"""Attributes of one code that may be in one clique. A clique of a hundred would be small, and have more axes
+than an array can have."""
+
 
 class Estimator(Protocol):
     """Fits a model to noisy marginals, as `estimate` and `estimate_in_parallel` do.
 
-    Each is deterministic. Every measured clique is in a clique of the model, beliefs agree on separators,
-    and the loss is that of `QuadraticLoss` for the measurements merged clique by clique, so that two models
-    of the same measurements can be compared.
+    Each is deterministic. Every measured clique is in a clique of the model (of very many attributes of one
+    code, without these), beliefs agree on separators, and the loss is that of `QuadraticLoss` for the
+    measurements merged clique by clique, so that two models of the same measurements can be compared.
     """
 
     def __call__(
@@ -77,6 +81,8 @@ class Problem:
         max_model_mb: float,
     ) -> Problem:
         """Check an estimator's arguments before anything large is built; same arguments and errors."""
+        if sum(size == 1 for size in domain.sizes) > _MOST_CONSTANTS:
+            measurements = [_without_constants(domain, one) for one in measurements]
         loss = QuadraticLoss.of(domain, measurements)
         if total is None:
             total = minimum_variance_total(measurements)
@@ -91,3 +97,12 @@ class Problem:
                 "measure fewer or smaller marginals together, or raise the limit"
             )
         return cls(loss, total)
+
+
+def _without_constants(domain: Domain, measurement: Measurement) -> Measurement:
+    """The same counts, of the attributes of several codes, or of one attribute if there are none."""
+    clique = measurement.clique
+    if measurement.boxes or not {*clique} <= {*domain.names}:
+        return measurement
+    varying = tuple(name for name in clique if domain[name].size > 1)
+    return measurement if varying == clique else replace(measurement, clique=varying or clique[:1])

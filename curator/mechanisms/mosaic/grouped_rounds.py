@@ -28,9 +28,9 @@ from .splitting import Splitting
 LEAST_PART = 1e-6
 """Share of the budget below which an interaction is not measured."""
 
-TOLD = 0.3
-LITTLE = 0.8
-"""A measurement tells little if the predicted error stays above this share of what it is without."""
+TOLD, CLOSER = 0.3, 0.8
+"""Pairs are scored in groups if the split leaves their predicted error above the first share of their size,
+and measured in groups if that leaves at most the second share of what single codes would leave."""
 
 _SCORES, _STEP = "larger scores", "larger"
 
@@ -74,7 +74,7 @@ class GroupedRounds:
         return [*self._known.ones, *of_codes, *self._larger.pairs()]
 
     def pairs(self, model: MarkovRandomField) -> None:
-        """Scores pairs of which single codes would tell little; measures those that tell more in groups."""
+        """Scores pairs of which single codes would tell little; measures those of which groups tell more."""
         larger, domain = self._larger, self._measurer.domain
         if PAIRS not in orders_of(self._measurer):
             return
@@ -100,7 +100,7 @@ class GroupedRounds:
             cliques += worth
             parts, _ = self._splitting.split(cliques, self._left)
             in_groups = self._splitting.shares_left(cliques, parts)
-            worth = [pair for pair in worth if in_groups[pair] <= LITTLE * in_codes.get(pair, 1.0)]
+            worth = [pair for pair in worth if in_groups[pair] <= CLOSER * in_codes.get(pair, 1.0)]
         larger.leave([pair for pair in scored if pair not in worth])
         self._measure(worth)
         self._measuring.reported(_STEP, 0)

@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import nnls
 
 from dpmosaic.common.data.domain import Clique, Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import ModelError
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm.estimation import estimate
@@ -258,3 +259,15 @@ def test_size_one_domains_are_fitted() -> None:
     model = estimate(domain, [Measurement(("a",), np.array([7.0]), 1.0, 0.0)])
     assert model.tree == JunctionTree.build(domain, [("a",)])
     np.testing.assert_allclose(model.marginal(("a",)), [7.0])
+
+
+def test_any_number_of_attributes_of_one_code_fits_into_a_model():
+    """All pairs of 70 of them and two others; in one clique they would have 72 axes."""
+    domain = Domain.coded({f"a{place}": size for place, size in enumerate([2, 3] + [1] * 70)})
+    table = Table.from_codes(domain, np.random.default_rng(0).integers(0, domain.sizes, (10, 72)))
+    pairs = list(itertools.combinations(domain.names, 2))
+    exact = [Measurement(pair, table.marginal(pair).astype(float), 0.01, 1.0) for pair in pairs]
+    model = estimate(domain, exact, total=10.0)
+    for pair, marginal in zip(pairs, model.marginals(pairs), strict=True):
+        np.testing.assert_allclose(marginal, table.marginal(pair), atol=0.1)
+    assert model.generate(10, np.random.default_rng(0)).record_count == 10

@@ -234,7 +234,7 @@ def test_a_pair_in_groups_has_the_measured_groups_and_the_given_margins(measured
 
 
 def test_what_is_missing_of_a_pair_is_no_larger_interaction(measured, scored_triples):
-    """The score of a triple shows a pair that the rows lack, too; unless known, it is not the triple's."""
+    """The score of a triple shows a pair that the rows lack, too: it is the triple's if the pair is known."""
     rng = np.random.default_rng(0)
     x = rng.integers(0, 30, RECORDS)
     codes = np.column_stack([x, (x + rng.integers(0, 4, RECORDS)) % 30, rng.integers(0, 3, RECORDS)])
