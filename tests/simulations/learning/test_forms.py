@@ -5,9 +5,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpmosaic.simulations.learning.forms import CODE, FORMS, LONGEST, POINT_ZERO, Form, place_of, shape_sql
+from dpmosaic.simulations.learning.forms import FORMS, LONGEST, POINT_ZERO, Form, place_of, shape_sql
 
-MISSING, TEXT, SENTENCE = Form("missing"), Form("text"), Form("sentence")
+MISSING, TEXT, SENTENCE, CODE = Form("missing"), Form("text"), Form("sentence"), Form("code")
 
 
 def number(notation, decimals=0):
@@ -17,8 +17,6 @@ def number(notation, decimals=0):
 def date(written):
     return Form("date", written)
 
-
-CODED = Form(CODE)
 
 CELLS = {
     "": MISSING,
@@ -51,9 +49,9 @@ CELLS = {
     "12,50 €": number("{,} €", 2),
     "CHF 20": number("CHF {}"),
     "70 kg": number("{} kg"),
-    "007": CODED,
-    "00": CODED,
-    "1234567890123456": CODED,
+    "007": CODE,
+    "00": CODE,
+    "1234567890123456": CODE,
     "2019-03-20": date("%Y-%m-%d"),
     "2019-03": date("%Y-%m"),
     "20.03.2019": date("%d.%m.%Y"),
@@ -70,11 +68,12 @@ CELLS = {
     "Yes": Form("word", "Yes"),
     "FEMALE": Form("word", "FEMALE"),
     "north": TEXT,
-    "I21.4": CODED,
-    "B12": CODED,
-    "10.0.0.1": CODED,
-    "1_000": CODED,
+    "I21.4": CODE,
+    "B12": CODE,
+    "10.0.0.1": CODE,
+    "1_000": CODE,
     "five kilometres": TEXT,
+    "room 12": TEXT,
     "x" * (LONGEST + 1): SENTENCE,
     "1 2 3 4 5 6": SENTENCE,
 }

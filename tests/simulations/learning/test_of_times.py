@@ -66,7 +66,7 @@ def test_bounds_hold_the_times_and_not_much_more(learned, step):
     )
     assert attribute.units.minimum <= low
     assert attribute.units.maximum >= high
-    assert attribute.units.maximum - attribute.units.minimum <= 4 * (high - low)
+    assert attribute.units.maximum - attribute.units.minimum <= 3 * (high - low)
 
 
 def test_months_have_no_days(learned):

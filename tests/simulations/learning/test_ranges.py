@@ -10,7 +10,7 @@ from dpmosaic.simulations.learning.ranges import FINE, Ruler, found_range, held
 
 ROWS = 5000
 SEEDS = range(5)
-SHARES = {"sigma of some 70 records": 0.001, "sigma of some 7 records": 0.1}
+SHARES = {"a small budget": 0.01, "a large budget": 0.1}
 
 COLUMNS = {
     "ages": (1.0, lambda rng: rng.integers(18, 91, ROWS)),
@@ -30,7 +30,7 @@ COLUMNS = {
 
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES)
 @pytest.mark.parametrize("name", COLUMNS)
-def test_a_range_holds_97_of_100_records_and_is_at_most_sixteen_times_too_wide(private_counts, name, share):
+def test_a_range_holds_nearly_all_records_and_is_at_most_twelve_times_too_wide(private_counts, name, share):
     unit, drawn = COLUMNS[name]
     for seed in SEEDS:
         numbers = drawn(np.random.default_rng(seed)).astype(float)
@@ -40,8 +40,10 @@ def test_a_range_holds_97_of_100_records_and_is_at_most_sixteen_times_too_wide(p
         )["x"]
         assert found.certain
         lattice = 1e-9 * abs(found.low)
-        assert np.mean((numbers >= found.low - lattice) & (numbers <= found.high + lattice)) >= 0.97
-        assert found.high - found.low <= 16 * max(np.ptp(numbers), 8 * (unit or 0))
+        assert np.mean((numbers >= found.low - lattice) & (numbers <= found.high + lattice)) >= (
+            0.95 if name == "a heavy tail" else 0.99
+        )
+        assert found.high - found.low <= 12 * max(np.ptp(numbers), 2 * (unit or 0))
 
 
 def counted(private_counts, ruler, numbers, zcdp_rho=1e8, seed=1):
@@ -55,8 +57,9 @@ def test_exact_counts_of_small_whole_numbers_give_the_cells_that_hold_them(priva
     low, high = min(numbers), max(numbers)
     ruler = Ruler.between(low - 9, high + 9, 1.0)
     counts = counted(private_counts, ruler, numbers * 50)
-    sure, likely = held(counts, ruler.cells)
-    assert ruler.numbers(*sure) == ruler.numbers(*likely) == (low, high)
+    certain, likely = held(counts, ruler.cells)
+    assert ruler.numbers(*certain) == (low, high)
+    assert likely[0] <= certain[0] < certain[1] <= likely[1]
 
 
 def test_where_no_records_are_seen_the_range_is_not_certain(private_counts):
