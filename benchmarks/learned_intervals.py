@@ -103,10 +103,24 @@ GROUPS: Mapping[str, Sequence[str]] = {
 }
 
 CONDITIONS: Mapping[str, Sequence[str]] = {
-    "fair": ["age > 30", "affairs > 0", "affairs > 20", "children = 0", "yrs_married <= 6", "educ IN (12, 14)"],
+    "fair": [
+        "age > 30",
+        "affairs > 0",
+        "affairs > 20",
+        "children = 0",
+        "yrs_married <= 6",
+        "educ IN (12, 14)",
+    ],
     "randhie": ["mdvis = 0", "mdvis > 30", "hlthg = 1", "lpi > 5", "disea >= 20"],
     "people": ["age > 60", "income > 100000", "owner = 'yes'", "hours < 30", "region IN ('N', 'E')"],
-    "visits": ["cost > 10000", "cost IS NULL", "stay > 8", "ward = 'eyes'", "ward <> 'surgery'", "ward = 'W007'"]
+    "visits": [
+        "cost > 10000",
+        "cost IS NULL",
+        "stay > 8",
+        "ward = 'eyes'",
+        "ward <> 'surgery'",
+        "ward = 'W007'",
+    ]
     + ["admitted < '2022-07-01'", "smokes = 'yes'", "smokes IS NULL"],
     "sensors": ["celsius > 30", "alarm = 1", "site = 'roof'", "celsius BETWEEN 10 AND 20"],
 }
@@ -187,7 +201,9 @@ def measured(name: str, releases: Path, seeds: int, found: dict[str, Counter[str
         published = released(frame, releases / name / str(seed), seed)
         for question, real in zip(asked, truths, strict=True):
             reply = answered(published, question)
-            rows = {} if reply is None else {_key(r.key[0] if r.key else ""): r.estimates[0] for r in reply.rows}
+            rows = (
+                {} if reply is None else {_key(r.key[0] if r.key else ""): r.estimates[0] for r in reply.rows}
+            )
             for group, number in real.items():
                 one = rows.get(group)
                 given = one is not None and one.low == one.low
