@@ -102,7 +102,7 @@ class Published:
     def of(cls, drawn: Drawn) -> Published:
         """A release that was made in this process."""
         certificate, fitted = drawn.released.certificate, drawn.released.fitted
-        evidence = Evidence.of(fitted, certificate.records, certificate.plan.records_sigma)
+        evidence = Evidence.released(fitted, certificate)
         return cls(None, fitted.model, certificate, evidence, None, drawn=drawn, storage=drawn.storage)
 
     @cached_property

@@ -22,6 +22,7 @@ from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.masked.trust import who_must_collude
 from ...common.statement import Entry, Statement
 from .json_values import OPTIONAL
+from .unseen import Unseen
 
 
 class Unstated(enum.Enum):
@@ -167,6 +168,7 @@ class StatedPlan:
         labels: open categories whose labels the release looked for; None for none.
         about: the reason of the release, as the parties read it; None if none was stated.
         records_sigma: standard deviation of the noise of the number of records; 0 if that is public.
+        unseen: what noise may hide of the columns that a first step learned; empty if there was none.
     """
 
     attributes: Mapping[str, int]
@@ -194,6 +196,7 @@ class StatedPlan:
     labels: LabelSearch | None = field(default=None, metadata=OPTIONAL)
     about: About | None = field(default=None, metadata=OPTIONAL)
     records_sigma: float = field(default=0.0, metadata=OPTIONAL)
+    unseen: tuple[Unseen, ...] = field(default=(), metadata=OPTIONAL)
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism.get("name"), str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from ...common.data.domain import Clique, Domain
 from ...common.data.interactions import interaction
 from ...common.measurement import Measurement
+from ..certificates.certificate import Certificate
+from ..certificates.unseen import Unseen
 from ..mechanisms.parts.fitted import FittedModel
 from ..pgm import archive
 
@@ -53,6 +55,7 @@ class Evidence:
         known: measured interactions, of one and more attributes.
         bounds: of pairs, the release's bounds on the L1 distance between release and table, as shares of the
             records. Of a pair without one nothing says how far the release is from the table.
+        unseen: what noise may hide of columns that a first step learned.
     """
 
     domain: Domain
@@ -60,6 +63,14 @@ class Evidence:
     known: Mapping[Clique, Known]
     bounds: Mapping[Clique, float] = field(default_factory=dict)
     records_sigma: float = 0.0
+    unseen: Mapping[str, Unseen] = field(default_factory=dict)
+
+    @classmethod
+    def released(cls, fitted: FittedModel, certificate: Certificate) -> Evidence:
+        """The evidence of a release with its certificate."""
+        plan = certificate.plan
+        found = cls.of(fitted, certificate.records, plan.records_sigma)
+        return replace(found, unseen={one.name: one for one in plan.unseen})
 
     @classmethod
     def of(cls, fitted: FittedModel, records: float, records_sigma: float = 0.0) -> Evidence:
@@ -92,6 +103,7 @@ class Evidence:
             "records_sigma": self.records_sigma,
             "cliques": list(self.known),
             "sigmas": [known.sigma for known in self.known.values()],
+            "unseen": [asdict(one) for one in self.unseen.values()],
             "bounds": [[*pair, bound] for pair, bound in self.bounds.items()],
         }
         arrays = {f"values_{place}": known.values for place, known in enumerate(self.known.values())}
@@ -123,7 +135,8 @@ class Evidence:
         sigma = float(form.get("records_sigma", 0.0))
         if not 0 <= sigma < math.inf:
             raise ValueError("a sigma that is negative or not finite")
-        return cls(domain, float(form["records"]), known, bounds, sigma)
+        unseen = {one["name"]: Unseen(**one) for one in form.get("unseen", ())}
+        return cls(domain, float(form["records"]), known, bounds, sigma, unseen)
 
 
 def _interactions_of(domain: Domain, measurement: Measurement) -> list[tuple[Clique, Known]]:

@@ -95,7 +95,7 @@ def write(
         # A large table takes longer than all other files.
         digest = beside.submit(sha256_of, table)
         fitted.model.save(folder / MODEL)
-        evidence = Evidence.of(fitted, certificate.records, certificate.plan.records_sigma)
+        evidence = Evidence.released(fitted, certificate)
         evidence.save(folder / EVIDENCE)
         write_text(folder / _REPORT, release_report(certificate, synthetic))
         digests = {name: sha256_of(folder / name) for name in others}

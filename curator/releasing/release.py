@@ -40,6 +40,7 @@ from ..certificates.statements import (
     stated_bins,
     stated_roles,
 )
+from ..certificates.unseen import Unseen
 from ..measurers.measurer import Measurer
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.parts.fitted import FittedModel, Report, ignore
@@ -73,6 +74,7 @@ class ReleaseOrder:
         sample: rows of the largest slice that products between parties use (`MaskedPlan`); None for a limit.
         records: number of rows, released with noise before; None if the parties state theirs.
         records_sigma: standard deviation of that noise.
+        unseen: what a first step may not have seen of the columns that it learned.
     """
 
     domain: Domain
@@ -91,6 +93,7 @@ class ReleaseOrder:
     sample: int | None = None
     records: int | None = None
     records_sigma: float = 0.0
+    unseen: tuple[Unseen, ...] = ()
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 1:
@@ -294,6 +297,7 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         labels=order.labels,
         about=stated_about(order.about),
         records_sigma=order.records_sigma,
+        unseen=order.unseen,
         **stated_roles(layout.masked),
     )
 

@@ -17,6 +17,9 @@ from .ranges import Range, Ruler, crowded, found_range
 PRESENT = 2.5
 """What is usual is there if its records exceed so many deviations of their noise."""
 
+SURE = 1.645
+"""Records that nobody saw are at most their noisy number and so many deviations of it: 95 % one-sided."""
+
 _ZOOMS = 3
 """At most so many grids are drawn around the records."""
 

@@ -39,12 +39,14 @@ class Column:
         reading: how its cells are read; of numbers and dates with open bins.
         missing: whether a value can be missing in the released column.
         usual: places of categories among which cells of a left-out code are counted; of numbers None.
+        unlisted: so many records at most have values that are not listed, and count as that one.
     """
 
     reading: Attribute
     missing: bool
     released: Attribute | None = None
     usual: int = 0
+    unlisted: float = 0.0
 
     def finished(self, read: Attribute, missing: bool, usual: int) -> tuple[Attribute, NDArray[np.int64]]:
         """The attribute of the released column, and the code in it of each code that was read.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -28,6 +28,7 @@ from ...common.privacy.partition_selection import LARGEST_DELTA
 from ...common.protocols.chosen import Chosen
 from ...curator.certificates.certificate import Certificate
 from ...curator.certificates.issuing import issue
+from ...curator.certificates.unseen import Unseen
 from ...curator.mechanisms.bins import Bins
 from ...curator.mechanisms.parts.fitted import FittedModel
 from ...curator.pgm.estimation import estimate
@@ -36,7 +37,7 @@ from ...curator.releasing.bins_share import DEFAULT_SHARE
 from ...curator.releasing.choosing import chosen_coding, published_marginals
 from ...curator.releasing.noisy_counts import NoisyCounts
 from ...curator.releasing.release import Layout, ReleaseOrder, stated_plan
-from .asking import PRESENT
+from .asking import PRESENT, SURE
 from .cells import Cells
 from .columns import trimmed
 from .learning import Learned, learn
@@ -166,9 +167,9 @@ def begun_without(
     table = read(learned.reading)
     left = whole * (counting + share) - float(counts.accountant.spent)
     found = _Choice.of(counts, table, rows, left, whole * (1 - counting - share), 0.0, trim=True)
-    released, before = found.finished(learned, found.coding.table(table))
+    released, before, unseen = found.finished(learned, found.coding.table(table))
     texts = any(charge.labels for charge in counts.accountant.charges)
-    order = ordered(released.domain)
+    order = replace(ordered(released.domain), unseen=unseen)
     return _begun(released, found.rows, order, counts, delta if texts else 0.0, before, learned.lost)
 
 
@@ -192,12 +193,14 @@ class _Choice:
         rows: the number of rows.
         within: name -> first bin in which records were seen, and the one after the last.
         before: one-way marginals in the chosen bins.
+        beyond: name -> upper limits of the records before and after those bins.
     """
 
     coding: Coding
     rows: _Rows
     within: Mapping[str, tuple[int, int]]
     before: tuple[Measurement, ...]
+    beyond: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -232,13 +235,9 @@ class _Choice:
         ladders = counts.ladders("bins", asked, each)
         free = {name: NoisyCounts.of(ladder) for name, ladder in ladders.items()}
         rows = rows.beside(list(free.values()))
-        ends = {
-            name: held(
-                _without_atoms(free[name], numbers_of(domain[name])), len(numbers_of(domain[name]).cells)
-            )
-            for name in numbers
-            if trim
-        }
+        apart = {name: _without_atoms(free[name], numbers_of(domain[name])) for name in numbers if trim}
+        ends = {name: held(one, len(numbers_of(domain[name]).cells)) for name, one in apart.items()}
+        beyond = {name: _beyond(apart[name], *ends[name][1]) for name in ends}
         measured = [one for name in numbers for one in ladders[name]]
         # What only likely holds records is apart from what does for sure.
         edges = {
@@ -250,15 +249,18 @@ class _Choice:
         for name, (_, (first, stop)) in ends.items():
             runs = merged_codes(domain[name], coding.runs[name])
             within[name] = int(runs[first]), int(runs[stop - 1]) + 1
-        return cls(coding, rows, within, published_marginals(domain, measured, rows.records, coding))
+        before = published_marginals(domain, measured, rows.records, coding)
+        return cls(coding, rows, within, before, beyond)
 
-    def finished(self, learned: Learned, table: Table) -> tuple[Table, tuple[Measurement, ...]]:
-        """The released columns of a table in chosen bins, and the measurements of their codes."""
+    def finished(
+        self, learned: Learned, table: Table
+    ) -> tuple[Table, tuple[Measurement, ...], tuple[Unseen, ...]]:
+        """The released columns in chosen bins, the measurements of their codes, and what noise may hide."""
         measured = {one.clique[0]: one for one in self.before}
-        attributes, columns, kept = [], [], []
+        attributes, columns, kept, unseen = [], [], [], []
         for name, column in learned.columns.items():
             attribute, codes = table.domain[name], np.arange(table.domain[name].size)
-            missing, usual = column.missing, 0
+            missing, usual, moved = column.missing, 0, column.unlisted
             if name in measured:
                 one = measured[name]
                 if name in self.within:
@@ -267,13 +269,28 @@ class _Choice:
                     one = _merged(one, codes)
                 missing = one.values[-1] > (LIKELY if column.missing else PRESENT) * _sigmas(one)[-1]
                 if not missing:
+                    moved = max(0.0, float(one.values[-1])) + SURE * float(_sigmas(one)[-1])
                     one = replace(one, values=one.values[:-1], sigmas=_sigmas(one)[:-1])
                 usual = int(np.argmax(one.values[: attribute.size - 1]))
                 kept.append(one)
             released, last = column.finished(attribute, bool(missing), usual)
             attributes.append(released)
             columns.append(last[codes][table.column(name)].astype(code_dtype(released.size)))
-        return Table(Domain(tuple(attributes), learned.unmodelled), tuple(columns)), tuple(kept)
+            if name not in measured:
+                usual = int(last[column.usual])
+            unseen.append(Unseen(name, usual, moved, *self.beyond.get(name, ())))
+        found = Table(Domain(tuple(attributes), learned.unmodelled), tuple(columns))
+        return found, tuple(kept), tuple(unseen)
+
+
+def _beyond(counts: NoisyCounts, first: int, stop: int) -> tuple[float, float]:
+    """Upper limits of the records before the first code, and from `stop` on."""
+    before, after = counts.deviations()
+    cells = len(before) - 1
+    below, above = counts.between(0, first), counts.between(min(stop, cells), cells)
+    return max(0.0, below) + SURE * float(before[first]), max(0.0, above) + SURE * float(
+        after[min(stop, cells)]
+    )
 
 
 def _without_atoms(counts: NoisyCounts, attribute: NumericAttribute) -> NoisyCounts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...common.data.numeric import MOST_SINGLE
 from ...common.data.unmodelled import Identifier
-from .asking import PRESENT, Asking
+from .asking import PRESENT, SURE, Asking
 from .columns import Column, listed_numbers, numbers
 from .kinds import Numbers, Vote
 from .private_counts import Noisy
@@ -73,7 +74,9 @@ def learned_numbers(
             missing = votes[name].missing > 0
             if masses and rest < max(_NOTHING * asking.records, PRESENT * votes[name].deviation):
                 counts = np.array(list(masses.values()))
-                columns[name] = listed_numbers(name, list(masses), counts, missing)
+                unlisted = max(0.0, rest) + SURE * votes[name].deviation
+                listed = listed_numbers(name, list(masses), counts, missing)
+                columns[name] = replace(listed, unlisted=unlisted)
             else:
                 columns[name] = Column(numbers(name, kind, units[name], found[name], sorted(masses)), missing)
     return columns

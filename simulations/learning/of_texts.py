@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...common.data.texts import MOST_LABELS, is_label
 from ...common.data.unmodelled import Dropped, Identifier, Unmodelled
-from .asking import PRESENT, Asking
+from .asking import PRESENT, SURE, Asking
 from .columns import Column, categories
 from .forms import PLACES, Form
 from .kinds import Texts, Vote, Words
@@ -42,7 +43,10 @@ def learned_words(vote: Vote, forms: Noisy, name: str, records: float) -> Column
     counts = forms.values[[PLACES[Form("word", word)] for word in words]]
     unlisted = records - vote.missing - counts.sum()
     other = unlisted > max(PRESENT * forms.sigma * np.sqrt(len(words) + 1), 0.02 * records)
-    return categories(name, words, counts, vote.missing > 0, bool(other))
+    column = categories(name, words, counts, vote.missing > 0, bool(other))
+    if other:
+        return replace(column, unlisted=SURE * forms.sigma)
+    return replace(column, unlisted=max(0.0, unlisted) + SURE * forms.sigma * np.sqrt(len(words) + 1))
 
 
 def learned_texts(
@@ -78,10 +82,11 @@ def learned_texts(
         else:
             counts = np.array(list(found.values()))
             spread = PRESENT * np.sqrt(len(counts) * sigma**2 + 2 * forms[name].sigma ** 2)
-            other = bool(asking.records - votes[name].missing - counts.sum() > spread)
-            columns[name] = categories(
-                name, list(found), counts, votes[name].missing > 0, other, prefixes=coded
-            )
+            rest = float(asking.records - votes[name].missing - counts.sum())
+            other = bool(rest > spread)
+            unlisted = SURE * forms[name].sigma if other else max(0.0, rest) + SURE / PRESENT * spread
+            column = categories(name, list(found), counts, votes[name].missing > 0, other, prefixes=coded)
+            columns[name] = replace(column, unlisted=float(unlisted))
     return columns
 
 

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from ....common.errors import DataError
 from ..intervals import quantile_of
 from ..published import Published
+from . import unseen
 from .answer import Answer, Row
 from .axes import Axis, Truth
 from .estimates import Estimate, Grouped, ratios, sums
 from .joint import Joint, axes_of, joint_of
-from .language import Aggregate, Kind, Query
+from .language import Aggregate, Below, Equal, Kind, Missing, Query, comparisons
 from .parsing import parsed
 from .quantiles import quantiles
 
@@ -125,25 +126,46 @@ def _estimates(grouped: Grouped, query: Query, aggregate: Aggregate) -> list[Est
         axis, pieces = joint.axes[aggregate.of], joint.pieces[aggregate.of]
         chosen &= ~axis.missing[pieces]
         if aggregate.kind is not Kind.COUNT:
-            return _of_numbers(grouped, aggregate, axis, chosen)
+            return _of_numbers(grouped, query, aggregate, axis, chosen)
         counted = chosen
     else:
         true, false = joint.truth(aggregate.of) if aggregate.of is not None else (chosen, ~chosen)
         counted, chosen = chosen & true, chosen & (true | false)
     values, none = counted.astype(np.float64), np.zeros(len(counted))
+    compared = _compared(query, aggregate)
+    change = unseen.of_rows(grouped, counted, compared, query.groups)
     if aggregate.kind is Kind.COUNT:
         noisy = grouped.evidence is not None and grouped.evidence.records_sigma > 0
         most = math.inf if noisy else float(joint.support.weights.sum())
-        return [each.clipped(0.0, most) for each in sums(grouped, values, none)]
+        return [each.clipped(0.0, most) for each in unseen.of_counts(sums(grouped, values, none), change)]
     common = aggregate.kind is Kind.SHARE
     over = (rows if common else chosen).astype(np.float64)
-    return [each.clipped(0.0, 1.0) for each in ratios(grouped, values, none, over, common=common)]
+    weights = np.full(grouped.size, over @ joint.weights) if common else grouped.sums(over)
+    below = unseen.of_rows(grouped, over > 0, _selecting(query), () if common else query.groups)
+    shares = unseen.of_shares(ratios(grouped, values, none, over, common=common), change, below, weights)
+    return [each.clipped(0.0, 1.0) for each in shares]
 
 
-def _of_numbers(grouped: Grouped, aggregate: Aggregate, axis: Axis, chosen: Truth) -> list[Estimate]:
+def _selecting(query: Query) -> tuple[Equal | Below | Missing, ...]:
+    """The comparisons that select the rows of all aggregates."""
+    return tuple(comparisons(query.where))
+
+
+def _compared(query: Query, aggregate: Aggregate) -> tuple[Equal | Below | Missing, ...]:
+    """The comparisons that select the rows of an aggregate."""
+    known = (Missing(aggregate.of),) if isinstance(aggregate.of, str) else ()
+    return (*_selecting(query), *aggregate.comparisons, *known)
+
+
+def _of_numbers(
+    grouped: Grouped, query: Query, aggregate: Aggregate, axis: Axis, chosen: Truth
+) -> list[Estimate]:
     """Sums, means and quantiles of a column over the rows that are chosen."""
+    selected = (*_selecting(query), *comparisons(aggregate.where))
+    rows = unseen.of_rows(grouped, chosen, selected, query.groups)
     if aggregate.kind is Kind.QUANTILE:
         found = quantiles(grouped, axis, chosen, aggregate.probability)
+        found = unseen.of_numbers(grouped, axis, chosen, aggregate, found, rows)
         return [each.shown(axis) for each in found]
     pieces = grouped.joint.pieces[axis.name]
     values = np.where(chosen, axis.numbers[pieces], 0.0)
@@ -153,7 +175,8 @@ def _of_numbers(grouped: Grouped, aggregate: Aggregate, axis: Axis, chosen: Trut
             raise DataError(
                 f"the column {axis.name!r} holds dates or times, which have no sum; ask for AVG or MEDIAN"
             )
-        return sums(grouped, values, variances)
+        return unseen.of_numbers(grouped, axis, chosen, aggregate, sums(grouped, values, variances), rows)
     least, most = float(np.nanmin(axis.numbers)), float(np.nanmax(axis.numbers))
     found = ratios(grouped, values, variances, chosen.astype(np.float64))
-    return [each.clipped(least, most).shown(axis) for each in found]
+    clipped = [each.clipped(least, most) for each in found]
+    return [each.shown(axis) for each in unseen.of_numbers(grouped, axis, chosen, aggregate, clipped, rows)]

@@ -1,0 +1,227 @@
+"""Intervals that account for what a first step may not have seen of the columns that it learned.
+
+Records beyond learned bounds count at them, and a few records without a value, or with one that is not listed,
+count as the most frequent one. A release states upper limits of their numbers (`Unseen`). Ends of intervals are
+moved by what so many records can change:
+
+- a number of rows, by all of them where a condition or a group would tell them apart;
+- a mean, by so many times the distance at which they lie: that of values beyond a bound is taken to be the
+  standard deviation of the column, as in a tail that falls exponentially, or how far the bound is from the
+  outermost twentieth of the records if that is more. A column on a logarithmic scale has a tail of which no
+  such thing can be said, so that no interval is given;
+- a quantile not at all, unless it lies among these records: then it has no interval.
+
+A group may have more than its part of these records: with a share s of the rows, the root of s of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....common.data.numeric import NumericAttribute
+from ....common.data.scale import Scale
+from ...certificates.unseen import Unseen
+from .axes import Axis, LabelAxis, NumberAxis, Truth
+from .estimates import Estimate, Grouped
+from .language import Aggregate, Below, Equal, Kind, Missing
+
+Array = NDArray[np.float64]
+
+_OUTER = 0.05
+"""Share of the records that are the outermost at an end."""
+
+
+class Change(NamedTuple):
+    """By how much a sum of records in each group may be smaller or larger in the table, shape (groups,)."""
+
+    less: Array
+    more: Array
+
+    def plus(self, other: Change) -> Change:
+        """Both changes."""
+        return Change(self.less + other.less, self.more + other.more)
+
+
+def of_rows(
+    grouped: Grouped, rows: Truth, compared: tuple[Equal | Below | Missing, ...], groups: tuple[str, ...]
+) -> Change:
+    """By how much the number of rows in each group may change.
+
+    Args:
+        grouped: groups.
+        rows: which pieces count, shape (m,).
+        compared: the comparisons that select them.
+        groups: columns that make the groups.
+    """
+    found = Change(np.zeros(grouped.size), np.zeros(grouped.size))
+    joint = grouped.joint
+    for name in {*groups, *(one.column for one in compared)}:
+        for codes, records, may_join in _hidden(grouped, name, compared):
+            there = np.isin(joint.axes[name].codes[joint.pieces[name]], codes)
+            held = grouped.sums(there & rows)
+            joining = grouped.sums(there & ~rows) > 0 if may_join else np.zeros(grouped.size, dtype=np.bool_)
+            found = found.plus(Change(np.minimum(held, records), np.where(joining, records, 0.0)))
+    return found
+
+
+def _hidden(
+    grouped: Grouped, name: str, compared: tuple[Equal | Below | Missing, ...]
+) -> Iterator[tuple[list[int], float, bool]]:
+    """Codes at which records with other values count, these records, and whether conditions may hold of them."""
+    one, axis = unseen_of(grouped, name), grouped.joint.axes.get(name)
+    if one is None or axis is None:
+        return
+    here = [each for each in compared if each.column == name]
+    tells = any(isinstance(each, Missing) or isinstance(axis, LabelAxis) for each in here)
+    yield [one.usual], one.moved, tells
+    if isinstance(axis, NumberAxis):
+        reach = axis.bins.reach
+        inner = ~np.isin(axis.bins.cells[:, 0], axis.bins.atoms)
+        places = np.flatnonzero(inner if inner.any() else ~inner)
+        least, most = float(reach[places[0], 0]), float(reach[places[-1], 1])
+        values = [cut.number for cut in axis.cuts]
+        cut_below, cut_above = any(v <= least for v in values), any(v >= most for v in values)
+        if not here or cut_below:
+            yield [int(places[0])], one.below, cut_below
+        if not here or cut_above:
+            yield [int(places[-1])], one.above, cut_above
+
+
+def unseen_of(grouped: Grouped, name: str) -> Unseen | None:
+    """What may be unseen of a column; None if its domain was given."""
+    return None if grouped.evidence is None else grouped.evidence.unseen.get(name)
+
+
+def of_counts(found: list[Estimate], change: Change) -> list[Estimate]:
+    """Numbers of rows with wider intervals."""
+    return [
+        replace(each, low=each.low - less, high=each.high + more)
+        for each, less, more in zip(found, change.less, change.more, strict=True)
+    ]
+
+
+def of_shares(found: list[Estimate], top: Change, bottom: Change, weights: Array) -> list[Estimate]:
+    """Shares with wider intervals.
+
+    Args:
+        found: for each group.
+        top: of the numerator.
+        bottom: of the denominator.
+        weights: the denominator, shape (groups,).
+    """
+    wider = []
+    for place, each in enumerate(found):
+        weight = max(float(weights[place]), 1.0)
+        other = float(bottom.less[place] + bottom.more[place]) / weight * max(each.value, 1 - each.value)
+        low = each.low - float(top.less[place]) / weight - other
+        wider.append(replace(each, low=low, high=each.high + float(top.more[place]) / weight + other))
+    return wider
+
+
+def of_numbers(
+    grouped: Grouped, axis: Axis, chosen: Truth, aggregate: Aggregate, found: list[Estimate], rows: Change
+) -> list[Estimate]:
+    """Sums, means and quantiles with wider intervals, or with none.
+
+    Args:
+        grouped: groups.
+        axis: the column.
+        chosen: rows that have a part, shape (m,).
+        aggregate: what was asked.
+        found: for each group.
+        rows: by how much the number of rows of each group may change.
+    """
+    one = unseen_of(grouped, axis.name)
+    if one is None and not (rows.less + rows.more).any():
+        return found
+    one = one or Unseen(axis.name, 0, 0.0)
+    pieces, wider = grouped.joint.pieces[axis.name], []
+    weights = grouped.joint.weights
+    whole = float(np.sum(weights))
+    for place, each in enumerate(found):
+        here = chosen & (grouped.groups[grouped.joint.cells] == place)
+        records = np.bincount(pieces[here], weights[here], len(axis.codes))
+        count = float(records.sum())
+        if not count:
+            wider.append(each)
+            continue
+        root = math.sqrt(min(1.0, count / whole))
+        below, above, moved = (min(root * part, count) for part in (one.below, one.above, one.moved))
+        other = float(rows.less[place] + rows.more[place])
+        if aggregate.kind is Kind.QUANTILE:
+            p, rest = aggregate.probability, (moved + other) / count
+            hidden = p < below / count + rest or 1 - p < above / count + rest
+            wider.append(replace(each, low=np.nan, high=np.nan, note=_among(axis)) if hidden else each)
+        elif isinstance(axis, NumberAxis) and axis.bins.scale is not Scale.LINEAR and below + above > 0:
+            wider.append(replace(each, low=np.nan, high=np.nan, note=_tail(axis, one)))
+        else:
+            lower, upper, typical = _distances(axis, records)
+            usual = _usual(axis, one)
+            mean = float(axis.numbers[records > 0] @ records[records > 0]) / count
+            # Of records that have no value, the mean is that of all others.
+            from_usual = np.array([moved * min(mean - usual, 0.0), moved * max(mean - usual, 0.0)])
+            if isinstance(axis, LabelAxis):
+                from_usual = moved * np.array([-1.0, 1.0]) * lower
+            scale = 1.0 if aggregate.kind is Kind.SUM else 1 / count
+            if aggregate.kind is Kind.SUM and not isinstance(axis, LabelAxis):
+                from_usual = np.array([-moved * max(usual, 0.0), moved * max(-usual, 0.0)])
+            size = abs(mean) + typical if aggregate.kind is Kind.SUM else typical
+            low = each.low + (from_usual[0] - below * lower - other * size) * scale
+            high = each.high + (from_usual[1] + above * upper + other * size) * scale
+            wider.append(replace(each, low=float(low), high=float(high)))
+    return wider
+
+
+def _distances(axis: Axis, records: Array) -> tuple[float, float, float]:
+    """How far values beyond the lower and the upper bound lie from it, and the standard deviation."""
+    held = np.flatnonzero(records > 0)
+    numbers, weights = axis.numbers[held], records[held] / records.sum()
+    mean = float(numbers @ weights)
+    deviation = math.sqrt(float(((numbers - mean) ** 2 + axis.variances[held]) @ weights))
+    if isinstance(axis, LabelAxis):
+        span = float(np.nanmax(axis.numbers) - np.nanmin(axis.numbers))
+        return span, span, deviation
+    order = np.argsort(numbers, kind="stable")
+    sums = np.cumsum(weights[order])
+    low = float(numbers[order][min(int(np.searchsorted(sums, _OUTER)), len(order) - 1)])
+    high = float(numbers[order][min(int(np.searchsorted(sums, 1 - _OUTER)), len(order) - 1)])
+    least, most, unit = float(numbers.min()), float(numbers.max()), 0.0
+    if isinstance(axis, NumberAxis):
+        least, most = float(axis.bins.reach[:, 0].min()), float(axis.bins.reach[:, 1].max())
+        unit = axis.bins.unit or 0.0
+    return max(unit, deviation, low - least), max(unit, deviation, most - high), deviation
+
+
+def _usual(axis: Axis, one: Unseen) -> float:
+    at = np.flatnonzero((axis.codes == one.usual) & ~axis.missing)
+    return float(axis.numbers[at].mean()) if len(at) else 0.0
+
+
+def _bounds(axis: Axis) -> str:
+    if not isinstance(axis, NumberAxis):
+        return "its values"
+    least, most = (float(axis.bins.reach[:, 0].min()), float(axis.bins.reach[:, 1].max()))
+    low, high = axis.shown(least), axis.shown(most)
+    return (
+        f"{low:,.6g} to {high:,.6g}" if isinstance(axis.attribute, NumericAttribute) else f"{low} to {high}"
+    )
+
+
+def _tail(axis: Axis, one: Unseen) -> str:
+    return (
+        f"no interval: up to {one.below + one.above:,.0f} records may lie beyond {_bounds(axis)}, between which "
+        f"the release found {axis.name!r}, and count at these bounds; give bounds in a domain"
+    )
+
+
+def _among(axis: Axis) -> str:
+    return (
+        f"no interval: the quantile may lie among the records beyond {_bounds(axis)}, between which the "
+        f"release found {axis.name!r}; give bounds in a domain"
+    )
