@@ -72,7 +72,9 @@ def with_row(rows, cells):
 
 def as_typed(rows):
     """The rows as a data frame of types that somebody chose, so that no cell decides one."""
-    numbers = {name: pd.to_numeric(rows[name], errors="coerce") for name in ("age", "price", "number", "empty")}
+    numbers = {
+        name: pd.to_numeric(rows[name], errors="coerce") for name in ("age", "price", "number", "empty")
+    }
     typed = rows.assign(**numbers)
     typed["day"] = pd.to_datetime(rows["day"], format="%Y-%m-%d", errors="coerce").astype("datetime64[us]")
     return typed.astype({"age": "float64", "number": "float64", "empty": "float64"})
