@@ -256,3 +256,14 @@ def test_a_file_that_decides_how_it_is_read_is_found(by_command, monkeypatch):
 def test_an_odd_byte_shows_only_in_noisy_counts(by_command):
     rows = csv_of(plain_rows())
     assert alarms(by_command("--anyway", "--epsilon", "30"), rows, rows + ODD_BYTE) == set()
+
+
+def test_a_refusal_of_too_few_rows_follows_from_the_noisy_number_alone():
+    rows = plain_rows()
+    assert alarms(in_python(epsilon=0.5), rows, with_row(rows, {"age": "unknown"})) == {"refused"}
+
+
+def test_the_default_mechanism_sees_only_noisy_counts():
+    rows = plain_rows()[["age", "flag", "city"]]
+    odd = with_row(rows, {"age": "unknown"})[list(rows)]
+    assert alarms(in_python(anyway=True, mechanism="mosaic"), rows, odd) == set()
