@@ -112,7 +112,9 @@ def synthesize(
         The release, in memory; nothing is written.
 
     Raises:
-        DataError: the table, the domain or an argument does not fit; nothing has been spent.
+        DataError: the table, the domain or an argument does not fit; nothing has been spent. With a domain,
+            one row may be the reason where its policies say "error": `dpmosaic domain check` says so before a
+            release, and only the owner of the table should see it.
         BudgetError: a privacy parameter is out of range; nothing has been spent.
 
     Warns:

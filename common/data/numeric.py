@@ -202,7 +202,7 @@ class NumericAttribute(Attribute):
             "infinite": (self.unreadable, np.isinf(numbers)),
             "outside": (self.outside, outside),
             "fraction": (
-                "error" if self.integer and self.multiple_of is None else "",
+                self.unreadable if self.integer and self.multiple_of is None else "",
                 finite & (numbers != np.floor(numbers)),
             ),
             "empty": ("" if self.nullable else "error", np.isnan(numbers) & ~unreadable),

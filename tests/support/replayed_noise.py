@@ -11,7 +11,7 @@ import contextlib
 import secrets
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
 from unittest import mock
@@ -28,7 +28,7 @@ from dpmosaic.party.answerers import scores
 from dpmosaic.simulations.learning import private_counts
 from support.auditing import ALPHA
 
-_NOISY = (indicator, partition_selection, private_counts, scores)
+_NOISY = (indicator, partition_selection, private_counts)
 """The modules that add noise to counts."""
 
 _NEVER = 1 << 50
@@ -46,12 +46,14 @@ class Answer:
         sigma: of the noise, in counts.
         noisy: counts and noise, in units of 1/g.
         occurring: whether it counts the values that occur, of which a neighbour may have one more.
+        distances: whether it holds scores, each of which one row changes by one and which are charged each.
     """
 
     counts: np.ndarray
     sigma: float
     noisy: np.ndarray
     occurring: bool
+    distances: bool = False
 
 
 class AskedOtherwise(Exception):
@@ -76,6 +78,12 @@ class Answers:
         counts = np.array(counts, dtype=np.int64)
         noisy = _drawn(counts, sigma, stream) if self.noted is None else self._repeated(counts, sigma)
         self.given.append(Answer(counts, sigma, noisy, self._occurring))
+        return noisy
+
+    def noisy_scores(self, distances, sigma, stream):
+        """The same for scores."""
+        noisy = self.noisy_counts(distances, sigma, stream)
+        self.given[-1] = replace(self.given[-1], distances=True)
         return noisy
 
     def frequent(self, counts, *arguments):
@@ -136,6 +144,7 @@ def run_of(release, answers):
             (checking, "checked_epsilons", _unchecked),
             (checking, "process_for_checks", lambda: ThreadPoolExecutor(1)),
             (private_counts.PrivateCounts, "frequent", lambda *args: answers.frequent(*args)),
+            (scores, "noisy_counts", answers.noisy_scores),
             *((module, "noisy_counts", answers.noisy_counts) for module in _NOISY),
         ):
             stack.enter_context(mock.patch.object(target, name, instead))
@@ -194,6 +203,8 @@ def _tails(errors):
 
 def _shift(one, other):
     """The squared length of the difference of two histograms; of distances, of each."""
+    if one.distances:
+        return int(((one.counts - other.counts) ** 2).max())
     if one.counts.size == other.counts.size:
         return int(((one.counts - other.counts) ** 2).sum())
     short, long = sorted((one.counts, other.counts), key=len)

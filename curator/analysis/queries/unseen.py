@@ -1,8 +1,8 @@
 """Intervals that account for what a first step may not have seen of the columns that it learned.
 
-Records beyond learned bounds count at them, and a few records without a value, or with one that is not listed,
-count as the most frequent one. A release states upper limits of their numbers (`Unseen`). Ends of intervals are
-moved by what so many records can change:
+Records beyond learned bounds count at them, and a few records without a value, or with one that is not
+listed, count as the most frequent one. A release states upper limits of their numbers (`Unseen`). Ends of
+intervals are moved by what so many records can change:
 
 - a number of rows, by all of them where a condition or a group would tell them apart;
 - a mean, by so many times the distance at which they lie: that of values beyond a bound is taken to be the
@@ -64,8 +64,9 @@ def of_rows(
     for name in {*groups, *(one.column for one in compared)}:
         for codes, records, may_join in _hidden(grouped, name, compared):
             there = np.isin(joint.axes[name].codes[joint.pieces[name]], codes)
-            held = grouped.sums(there & rows)
-            joining = grouped.sums(there & ~rows) > 0 if may_join else np.zeros(grouped.size, dtype=np.bool_)
+            held = grouped.sums((there & rows).astype(np.float64))
+            beside = grouped.sums((there & ~rows).astype(np.float64)) > 0
+            joining = beside if may_join else np.zeros(grouped.size, dtype=np.bool_)
             found = found.plus(Change(np.minimum(held, records), np.where(joining, records, 0.0)))
     return found
 
@@ -73,7 +74,7 @@ def of_rows(
 def _hidden(
     grouped: Grouped, name: str, compared: tuple[Equal | Below | Missing, ...]
 ) -> Iterator[tuple[list[int], float, bool]]:
-    """Codes at which records with other values count, these records, and whether conditions may hold of them."""
+    """Codes at which records with other values count, these records, whether conditions may hold of them."""
     one, axis = unseen_of(grouped, name), grouped.joint.axes.get(name)
     if one is None or axis is None:
         return
@@ -161,7 +162,7 @@ def of_numbers(
         elif isinstance(axis, NumberAxis) and axis.bins.scale is not Scale.LINEAR and below + above > 0:
             wider.append(replace(each, low=np.nan, high=np.nan, note=_tail(axis, one)))
         else:
-            lower, upper, typical = _distances(axis, records)
+            lower, upper, typical = _distances(axis, records.astype(np.float64))
             usual = _usual(axis, one)
             mean = float(axis.numbers[records > 0] @ records[records > 0]) / count
             # Of records that have no value, the mean is that of all others.
@@ -215,8 +216,8 @@ def _bounds(axis: Axis) -> str:
 
 def _tail(axis: Axis, one: Unseen) -> str:
     return (
-        f"no interval: up to {one.below + one.above:,.0f} records may lie beyond {_bounds(axis)}, between which "
-        f"the release found {axis.name!r}, and count at these bounds; give bounds in a domain"
+        f"no interval: up to {one.below + one.above:,.0f} records may lie beyond {_bounds(axis)}, between "
+        f"which the release found {axis.name!r}, and count at these bounds; give bounds in a domain"
     )
 
 
