@@ -19,7 +19,7 @@ OTHER = "other"
 _SAMPLE = 2000
 """Number of texts from which a kind is guessed, before all are looked at."""
 
-_TRUE_FALSE = (
+TRUE_FALSE = (
     *(("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f")),
     *(("ja", "nein"), ("j", "n"), ("oui", "non"), ("o", "n"), ("sí", "no"), ("si", "no"), ("sim", "não")),
 )
@@ -63,7 +63,7 @@ def draft_boolean(profile: Profile) -> dict[str, Any] | None:
     Texts are written as they were; a column of booleans has none.
     """
     words = {text.casefold() for text in profile.texts}
-    for pair in _TRUE_FALSE:
+    for pair in TRUE_FALSE:
         if words == set(pair):
             entry: dict[str, Any] = {"type": "boolean", "nullable": profile.nullable}
             true, false = (_spellings(profile, word) for word in pair)
