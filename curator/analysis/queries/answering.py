@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ....common.errors import DataError
 from ..intervals import quantile_of
 from ..published import Published
-from .answer import Answer, Row
 from . import unseen
+from .answer import Answer, Row
 from .axes import Axis, Truth
 from .estimates import Estimate, Grouped, ratios, sums
 from .joint import Joint, axes_of, joint_of
