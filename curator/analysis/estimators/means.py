@@ -19,6 +19,7 @@ from .estimates import Errors, Estimates, Target
 from .influence import RealTable
 from .ratios import Ratio
 from .selection import Mask, levels_of, numbers_of, rows_at, rows_where, rows_with
+from .unseen import moved, wider, withheld
 
 Array = NDArray[np.float64]
 
@@ -141,7 +142,13 @@ def difference(
     reach = found.totals.reach_of(np.nan_to_num(apart)[None])
     note = found.note(made, float(reach[0]), bool(found.varies.all()))
     before = found.released[0] - found.released[1]
-    low, high = (made.low, made.high) if not note else (np.nan, np.nan)
+    less = more = 0.0
+    if value is ...:
+        note = note or withheld(published, (column,))
+    for mask, sign in zip(groups, (1, -1), strict=True):
+        by = moved(published, column, values[mask], len(values), (group, *selected.columns), value is not ...)
+        less, more = less + by[::sign][0], more + by[::sign][1]
+    low, high = (made.low - less, made.high + more) if not note else (np.nan, np.nan)
     return Estimates(
         (f"{name}: {group}={first} - {group}={second}",),
         np.array([before + made.value]),
@@ -231,7 +238,7 @@ def _means(
     ends = np.array(
         [[r.low, r.high] if not note else [np.nan] * 2 for r, note in zip(made, notes, strict=True)]
     )
-    return Estimates(
+    estimates = Estimates(
         tuple(groups) if names else (name,),
         np.array([ratio.value for ratio in made]) + found.released,
         ends[:, 0] + found.released,
@@ -243,6 +250,9 @@ def _means(
         of,
         level,
     )
+    shares = name != column
+    selecting = (*names, *selected.columns)
+    return wider(published, estimates, column, values, groups.values(), selecting, shares=shares)
 
 
 def _groups_by(published: Published, names: Sequence[str], chosen: Mask) -> dict[str, Mask]:

@@ -23,6 +23,7 @@ from ..published import Published
 from .design import Design
 from .estimates import Errors, Estimates, Target
 from .influence import RealTable
+from .unseen import withheld
 
 Array = NDArray[np.float64]
 
@@ -122,6 +123,7 @@ def logistic(
 
 def _fitted(published: Published, design: Design, link: _Link, of: Target, level: float) -> Estimates:
     z = quantile_of(level)
+    tail = withheld(published, design.columns)
     real = RealTable(published, design.columns)
     scale, scaled = _standardised(design)
     released = _released(scaled, design, link)
@@ -142,6 +144,7 @@ def _fitted(published: Published, design: Design, link: _Link, of: Target, level
         )
         for array in (*errors, reach):
             array[~solved.free] = np.nan
+    notes = tuple(note or tail for note in notes)
     half = z * errors.total(of)
     half[[bool(note) for note in notes]] = np.nan
     more = np.full(len(design.separated), np.nan)
