@@ -30,9 +30,10 @@ def withheld(published: Published, columns: Iterable[str]) -> str:
         if one is None or bins is None or bins.scale is Scale.LINEAR or not one.below + one.above:
             continue
         least, most = float(bins.reach[:, 0].min()), float(bins.reach[:, 1].max())
+        records = one.below + one.above
         return (
-            f"no interval: up to {one.below + one.above:,.0f} records may lie beyond {least:,.6g} to "
-            f"{most:,.6g}, between which the release found {name!r}, and count at these bounds; give bounds in a domain"
+            f"no interval: up to {records:,.0f} records may lie beyond {least:,.6g} to {most:,.6g}, "
+            f"between which the release found {name!r}, and count at these bounds; give bounds in a domain"
         )
     return ""
 
