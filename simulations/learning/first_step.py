@@ -236,7 +236,7 @@ class _Choice:
         free = {name: NoisyCounts.of(ladder) for name, ladder in ladders.items()}
         rows = rows.beside(list(free.values()))
         apart = {name: _without_atoms(free[name], numbers_of(domain[name])) for name in numbers if trim}
-        ends = {name: held(one, len(numbers_of(domain[name]).cells)) for name, one in apart.items()}
+        ends = {name: _ends(one, numbers_of(domain[name])) for name, one in apart.items()}
         beyond = {name: _beyond(apart[name], *ends[name][1]) for name in ends}
         measured = [one for name in numbers for one in ladders[name]]
         # What only likely holds records is apart from what does for sure.
@@ -291,6 +291,23 @@ def _beyond(counts: NoisyCounts, first: int, stop: int) -> tuple[float, float]:
     return max(0.0, below) + SURE * float(before[first]), max(0.0, above) + SURE * float(
         after[min(stop, cells)]
     )
+
+
+def _ends(counts: NoisyCounts, attribute: NumericAttribute) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Codes between which records are for sure, and where they likely are; see `held`.
+
+    Beyond the outermost atoms they likely are only if some are for sure.
+
+    Args:
+        counts: of the bins, with nothing in the atoms.
+        attribute: numbers with open bins.
+    """
+    sure, likely = held(counts, len(attribute.cells))
+    atoms = np.flatnonzero(np.isin(attribute.cells[:, 0], attribute.atoms))
+    if not len(atoms):
+        return sure, likely
+    first = max(likely[0], min(sure[0], int(atoms[0])))
+    return sure, (first, min(likely[1], max(sure[1], int(atoms[-1]) + 1)))
 
 
 def _without_atoms(counts: NoisyCounts, attribute: NumericAttribute) -> NoisyCounts:

@@ -26,8 +26,8 @@ FARTHEST = 2.0**_REACH
 _SMALLEST = -40
 """Real numbers are told apart from 2^-40 on."""
 
-_FALSE = 0.02
-"""Probability with which noise alone makes records seen anywhere on a ruler, about."""
+_FALSE, _LAST_FALSE = 0.02, 0.002
+"""Probability with which noise alone makes records seen anywhere on a ruler, about; and on the last one."""
 
 _LIKELY = 1.0
 """Beside where records were seen, boxes of more deviations than this likely hold some too."""
@@ -175,20 +175,20 @@ def held(counts: NoisyCounts, cells: int) -> tuple[tuple[int, int], tuple[int, i
         counts: of cells around the records, and perhaps of missing values after them.
         cells: number of cells.
     """
-    first, stop = _seen(counts, cells)
+    first, stop = _seen(counts, cells, _LAST_FALSE)
     if first >= stop:
         return (0, cells), (0, cells)
     down, up = _Outward(counts, cells, down=True), _Outward(counts, cells)
     return (first, stop), (down.ended(first), up.ended(stop))
 
 
-def _seen(counts: NoisyCounts, cells: int) -> tuple[int, int]:
+def _seen(counts: NoisyCounts, cells: int, false: float = _FALSE) -> tuple[int, int]:
     """The first cell that holds records and the one after the last, as precisely as noise allows.
 
     Records are seen in a cell or box of cells whose count can be told from none, and beyond a place if the
     count of all that lies there can.
     """
-    certain = NormalDist().inv_cdf(1 - _FALSE / (4 * cells))
+    certain = NormalDist().inv_cdf(1 - false / (4 * cells))
     before, after = counts.deviations()
     below, above = counts.sums[: cells + 1], counts.sums[cells] - counts.sums[: cells + 1]
     low = np.flatnonzero(below[1:] > certain * before[1 : cells + 1])
