@@ -68,7 +68,7 @@ def test_one_odd_cell_of_any_form_never_changes_the_kind(name):
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_noise_that_is_small_beside_the_votes_changes_no_kind(name):
-    # A form without votes is seen with probability 600 x 3e-5 in each of 20 draws: more than 3 times with 3e-4.
+    # A form without votes is seen with probability 600 x 3e-5 in each draw: 4 times in 20 with 3e-4.
     cells, kind = COLUMNS[name]
     rng = np.random.default_rng(7)
     wrong = sum(
