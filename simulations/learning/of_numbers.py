@@ -104,7 +104,8 @@ def _divided(values: partial[NDArray[np.float64]], kind: Numbers) -> NDArray[np.
     """The numbers of a column by their rounding: shape (divisors + 2,), then zeros, and what is no number."""
     found = values()
     numbers, rows = np.unique(found[~np.isnan(found)], return_counts=True)
-    whole = np.rint(numbers * 10.0 ** (kind.decimals or 0))
+    with np.errstate(over="ignore"):
+        whole = np.rint(numbers * 10.0 ** (kind.decimals or 0))
     places = np.full(len(numbers), len(_DIVISORS) - 1)
     left = np.flatnonzero(np.abs(whole) < 2.0**53)
     for place, divisor in enumerate(_DIVISORS[:-1]):

@@ -309,7 +309,8 @@ def test_simulate_takes_data_frames():
     table = dpmosaic.encode(REAL, DOMAIN)
     expected = dpmosaic.simulate(table, **options)
     assert dpmosaic.simulate(REAL, domain=DOMAIN, **options).synthetic.digest() == expected.synthetic.digest()
-    assert dpmosaic.simulate(REAL, **options).bins is not None
+    with pytest.raises(DataError, match="expected a domain: parties agree on one"):
+        dpmosaic.simulate(REAL, **options)
     with pytest.raises(DataError, match="no domain beside a Table"):
         dpmosaic.simulate(table, domain=DOMAIN, **options)
 

@@ -1,0 +1,106 @@
+"""The first step of a release: what it spends, what it states, and what one row can change."""
+
+import warnings
+from math import fsum
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpmosaic
+
+ROWS = 3000
+CODED = {"a": 3, "b": 2}
+
+
+def table():
+    rng = np.random.default_rng(5)
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 300, ROWS), "D")
+    return pd.DataFrame(
+        {
+            "age": rng.integers(18, 91, ROWS).astype(str),
+            "cost": np.round(rng.exponential(900, ROWS), 2).astype(str),
+            "town": rng.choice(["north", "south", "east"], ROWS),
+            "paid": rng.choice(["yes", "no"], ROWS),
+            "day": days.strftime("%d.%m.%Y"),
+        }
+    )
+
+
+BASE = table()
+
+
+def released(rows, **options):
+    defaults = {"epsilon": 2.0, "mechanism": "independent", "seed": 1, "progress": False}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        made = dpmosaic.synthesize(rows, **{**defaults, **options})
+    return made, [str(one.message) for one in caught]
+
+
+@pytest.fixture(scope="module")
+def base():
+    return released(BASE)
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "zero-out"])
+def test_the_charges_add_up_to_what_the_release_states(tmp_path, adjacency):
+    made, _ = released(BASE, adjacency=adjacency)
+    made.save(tmp_path)
+    first = dpmosaic.Certificate.load(tmp_path / "bins" / "certificate.json")
+    assert fsum(first.steps.values()) == pytest.approx(made.certificate.plan.bins.zcdp_rho)
+    assert first.digest().hex() == made.certificate.plan.bins.certificate
+    assert made.certificate.promise.epsilon_with_bins <= 2.0
+    assert made.certificate.promise.epsilon_with_bins == pytest.approx(2.0, rel=0.02)
+    assert ("number of rows" in first.steps) == (adjacency == "add-remove")
+
+
+def test_a_public_number_of_rows_and_a_domain_need_no_first_step():
+    rows = pd.DataFrame({"a": np.arange(600) % 3, "b": np.arange(600) % 2})
+    made, said = released(rows, domain=CODED, adjacency="zero-out")
+    assert made.certificate.plan.bins is None
+    assert (len(made.table), said) == (600, [])
+    private, _ = released(rows, domain=CODED)
+    assert private.certificate.promise.epsilon_with_bins <= 2.0
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"age": "unknown"},
+        {"age": "30.5"},
+        {"age": "10000000"},
+        {"age": ""},
+        {"cost": "n/a"},
+        {"cost": "1e300"},
+        {"town": "a single house"},
+        {"town": None},
+        {"paid": "maybe"},
+        {"day": "2020-01-01 10:00"},
+        {"day": "99.99.9999"},
+    ],
+    ids=str,
+)
+def test_one_odd_cell_changes_no_column_type_order_or_warning(base, odd):
+    made, said = released(
+        BASE.assign(**{name: BASE[name].where(BASE.index > 0, cell) for name, cell in odd.items()})
+    )
+    assert made.table.dtypes.to_dict() == base[0].table.dtypes.to_dict()
+    assert list(made.table) == list(base[0].table)
+    assert [type(one) for one in made.domain.attributes] == [type(one) for one in base[0].domain.attributes]
+    assert said == base[1]
+
+
+def test_one_row_more_changes_counts_alone(base):
+    made, said = released(pd.concat([BASE, BASE.iloc[:1]]))
+    assert made.table.dtypes.to_dict() == base[0].table.dtypes.to_dict()
+    assert abs(len(made.table) - len(base[0].table)) <= 1
+    assert said == base[1]
+
+
+def test_columns_come_back_as_what_they_hold(base):
+    found = base[0].table
+    assert list(found) == list(BASE)
+    assert found["age"].astype(float).between(15, 95).all()
+    assert set(found["town"]) == {"north", "south", "east"}
+    assert set(found["paid"].astype(str)) <= {"yes", "no", "True", "False"}
