@@ -120,8 +120,10 @@ CONDITIONS: Mapping[str, Sequence[str]] = {
         "ward = 'eyes'",
         "ward <> 'surgery'",
         "ward = 'W007'",
-    ]
-    + ["admitted < '2022-07-01'", "smokes = 'yes'", "smokes IS NULL"],
+        "admitted < '2022-07-01'",
+        "smokes = 'yes'",
+        "smokes IS NULL",
+    ],
     "sensors": ["celsius > 30", "alarm = 1", "site = 'roof'", "celsius BETWEEN 10 AND 20"],
 }
 

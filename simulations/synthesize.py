@@ -147,7 +147,7 @@ def synthesize(
     drawn = Drawn(made.released, columns, stream.child("values"), begun.certificate)
     release = Release.of(drawn, types)
     if domain is None:
-        for remark in remarks(made.released.synthetic, begun.lost):
+        for remark in remarks(made.released.synthetic, begun.lost, order.unseen):
             warnings.warn(remark, DomainWarning, stacklevel=2)
     late = lateness(time_limit, time.perf_counter() - started)
     if late is not None:

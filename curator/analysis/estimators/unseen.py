@@ -31,8 +31,9 @@ def withheld(published: Published, columns: Iterable[str]) -> str:
             continue
         least, most = float(bins.reach[:, 0].min()), float(bins.reach[:, 1].max())
         return (
-            f"no interval: up to {one.below + one.above:,.0f} records may lie beyond {least:,.6g} to {most:,.6g}, "
-            f"between which the release found {name!r}, and count at these bounds; give bounds in a domain"
+            f"no interval: up to {one.below + one.above:,.0f} records may lie beyond {least:,.6g} to "
+            f"{most:,.6g}, between which the release found {name!r}, and count at these bounds; give "
+            "bounds in a domain"
         )
     return ""
 

@@ -1,8 +1,8 @@
 """Intervals that account for what a first step may not have seen of the columns that it learned.
 
-Records beyond learned bounds count at them, and a few records without a value, or with one that is not listed,
-count as the most frequent one. A release states upper limits of their numbers (`Unseen`). Ends of intervals are
-moved by what so many records can change:
+Records beyond learned bounds count at them, and a few records without a value, or with one that is not
+listed, count as the most frequent one. A release states upper limits of their numbers (`Unseen`). Ends of
+intervals are moved by what so many records can change:
 
 - a number of rows, by all of them where a condition or a group would tell them apart;
 - a mean, by so many times the distance at which they lie: that of values beyond a bound is taken to be the
@@ -73,7 +73,7 @@ def of_rows(
 def _hidden(
     grouped: Grouped, name: str, compared: tuple[Equal | Below | Missing, ...]
 ) -> Iterator[tuple[list[int], float, bool]]:
-    """Codes at which records with other values count, these records, and whether conditions may hold of them."""
+    """Codes as which others count, how many at most, and whether conditions may hold of these."""
     one, axis = unseen_of(grouped, name), grouped.joint.axes.get(name)
     if one is None or axis is None:
         return
@@ -215,8 +215,8 @@ def _bounds(axis: Axis) -> str:
 
 def _tail(axis: Axis, one: Unseen) -> str:
     return (
-        f"no interval: up to {one.below + one.above:,.0f} records may lie beyond {_bounds(axis)}, between which "
-        f"the release found {axis.name!r}, and count at these bounds; give bounds in a domain"
+        f"no interval: up to {one.below + one.above:,.0f} records may lie beyond {_bounds(axis)}, between "
+        f"which the release found {axis.name!r}, and count at these bounds; give bounds in a domain"
     )
 
 
