@@ -64,8 +64,12 @@ def of_rows(
     for name in {*groups, *(one.column for one in compared)}:
         for codes, records, may_join in _hidden(grouped, name, compared):
             there = np.isin(joint.axes[name].codes[joint.pieces[name]], codes)
-            held = grouped.sums(there & rows)
-            joining = grouped.sums(there & ~rows) > 0 if may_join else np.zeros(grouped.size, dtype=np.bool_)
+            held = grouped.sums((there & rows).astype(np.float64))
+            joining = (
+                grouped.sums((there & ~rows).astype(np.float64)) > 0
+                if may_join
+                else np.zeros(grouped.size, dtype=np.bool_)
+            )
             found = found.plus(Change(np.minimum(held, records), np.where(joining, records, 0.0)))
     return found
 
@@ -146,7 +150,7 @@ def of_numbers(
     whole = float(np.sum(weights))
     for place, each in enumerate(found):
         here = chosen & (grouped.groups[grouped.joint.cells] == place)
-        records = np.bincount(pieces[here], weights[here], len(axis.codes))
+        records = np.bincount(pieces[here], weights[here], len(axis.codes)).astype(np.float64)
         count = float(records.sum())
         if not count:
             wider.append(each)
