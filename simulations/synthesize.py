@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, Self
 
 import pandas as pd
@@ -134,9 +135,13 @@ def synthesize(
 
     first = stream.child("first")
     if domain is None:
+        if rules:
+            raise DataError("rules: expected a domain beside them, got none; give a domain, or no rules")
         warnings.warn(_ADVICE, DomainWarning, stacklevel=2)
         raw = raw_table(data, header=header)
         with closing(Cells.of(raw.source, raw.timezones)) as cells:
+            # What was asked for is checked by the names of the columns, before anything is spent.
+            ordered = partial(_reordered, ordered(Domain.coded(dict.fromkeys(cells.names, 2))), target)
             begun = begun_without(cells, raw.read, ordered, chosen.granted, neighbours, budget, anyway, first)
             columns, storage = written(begun.table.domain, cells.names), raw.storage
     else:
@@ -153,12 +158,34 @@ def synthesize(
     drawn = Drawn(made.released, columns, stream.child("values"), begun.certificate, storage)
     release = Release.of(drawn)
     if domain is None:
-        for remark in remarks(made.released.synthetic, begun.lost):
+        for remark in remarks(made.released.synthetic, begun.lost, order.unseen):
             warnings.warn(remark, DomainWarning, stacklevel=2)
     late = lateness(time_limit, time.perf_counter() - started)
     if late is not None:
         warnings.warn(late, TimeLimitWarning, stacklevel=2)
     return release
+
+
+def _reordered(asked: ReleaseOrder, target: str | None, known: Domain) -> ReleaseOrder:
+    """The same order for the columns that are released; of its marginals, those of these columns.
+
+    Args:
+        asked: for all columns.
+        target: column that others should predict well.
+        known: the columns that are released.
+    """
+    if target is not None and target in known and len(known) > 1:
+        return replace(asked, domain=known, workload=Workload.for_target(known, target))
+    wanted = asked.workload
+    held = [
+        (known.canonical(clique), weight)
+        for clique, weight in zip(wanted.cliques, wanted.weights, strict=True)
+        if set(clique) <= set(known.names)
+    ]
+    if not held:
+        return replace(asked, domain=known, workload=Workload.all_kway(known, min(2, len(known))))
+    cliques, weights = zip(*held, strict=True)
+    return replace(asked, domain=known, workload=Workload(cliques, weights))
 
 
 def console_for(progress: bool | None) -> Console:

@@ -20,6 +20,7 @@ from .distributions import HEIGHT, WIDTH, distribution
 from .pair_charts import LEVELS, SIZE, heat_map, model_graph
 from .pairs import CertifiedPairs, Pair
 from .promise import promise_of
+from .unseen import hidden
 
 TEMPLATES = Path(__file__).parent / "templates"
 """Folder of the page templates; other pages use its style sheet."""
@@ -95,6 +96,7 @@ def _render(
             promise=None if certificate is None else promise_of(certificate),
             advice=None if certificate is None else advice_of(certificate),
             graph=None if pairs is None else model_graph(pairs),
+            hidden=[] if certificate is None else list(hidden(synthetic, certificate.plan.unseen)),
             comparison=comparison,
             records=synthetic.record_count,
             distributions=[distribution(name, synthetic, real) for name in synthetic.domain],

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
 from ...common.data.categorical import CategoricalAttribute
 from ...common.data.table import Table
 from ...common.data.unmodelled import Dropped, Identifier
+from ...curator.certificates.unseen import Unseen
+from ...curator.report.unseen import beyond_bounds
 
 _NAMED = 8
 """At most so many columns are named in a remark."""
 
 
-def remarks(synthetic: Table, lost: Collection[str]) -> Iterator[str]:
-    """The columns that a release has lost, and what would keep them.
+def remarks(synthetic: Table, lost: Collection[str], unseen: Sequence[Unseen]) -> Iterator[str]:
+    """The columns that a release has lost, what it may not have seen, and what would keep them.
 
     Args:
         synthetic: the synthetic table.
         lost: columns of which too few records were seen anywhere.
+        unseen: what noise may hide of the others.
     """
     domain = synthetic.domain
     if lost:
@@ -33,6 +36,7 @@ def remarks(synthetic: Table, lost: Collection[str]) -> Iterator[str]:
     new = [one.name for one in domain.unmodelled if isinstance(one, Identifier)]
     if new:
         yield f"new values were drawn for what seems to name the rows: {_named(new)}"
+    yield from beyond_bounds(synthetic.domain, unseen)
     other = [one.name for one in domain.attributes if _mostly_other(one, synthetic)]
     if other:
         yield (

@@ -149,8 +149,14 @@ class LabelAxis(Axis):
             raise DataError(
                 f"the column {self.name!r} holds the codes 0 to {self.attribute.size - 1}; compare with one"
             )
+        among = (
+            f"; records that have it count as {text_of(self.attribute.other)!r}"
+            if isinstance(self.attribute, CategoricalAttribute) and self.attribute.other is not None
+            else ""
+        )
         raise DataError(
-            f"the column {self.name!r} has no value {text_of(value)!r}; {suggested(text_of(value), known)}"
+            f"the column {self.name!r} has no value {text_of(value)!r}{among}; "
+            f"{suggested(text_of(value), known)}"
         )
 
 
