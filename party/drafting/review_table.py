@@ -30,6 +30,7 @@ _KINDS = {
     "boolean": "yes or no",
     "date": "dates",
     "timestamp": "timestamps",
+    "clock": "times of day or durations",
     "identifier": "names of records",
     "text": "left out",
 }
