@@ -224,7 +224,7 @@ def draft(data: Source, blanks: Collection[str] = (), *, header: bool | None = N
         for name, kind in zip(_checked_names(rows), rows.dtypes, strict=True)
         if isinstance(kind, pd.CategoricalDtype) and kind.ordered
     }
-    return inference.draft_rows(_FrameRows(rows), blanks, ordered)
+    return inference.draft_rows(_FrameRows(rows, nested=True), blanks, ordered)
 
 
 infer_domain = draft
@@ -233,10 +233,18 @@ infer_domain = draft
 
 @dataclass(frozen=True, eq=False)
 class _FrameRows:
-    """The rows of a data frame, as DuckDB queries them; see `party.sources.source.Queried`."""
+    """The rows of a data frame, as DuckDB queries them; see `party.sources.source.Queried`.
+
+    Attributes:
+        rows: the data frame.
+        name: what messages call it.
+        nested: whether columns of objects that hold lists, dictionaries or bytes are lists, not texts; for
+            drafts, since it depends on values.
+    """
 
     rows: pd.DataFrame
     name: str = "the data frame"
+    nested: bool = False
 
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
@@ -248,7 +256,10 @@ class _FrameRows:
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """DuckDB with the rows as `file`, its columns c0, c1, ... in order."""
-        columns = [_arrow(column) for _, column in self.rows.items()]
+        columns = [
+            _nested(column) if self.nested and _is_nested(column) else _arrow(column)
+            for _, column in self.rows.items()
+        ]
         connection = duckdb.connect(config=CONFIG)
         connection.register("file", pa.table(columns, [f"c{place}" for place, _ in enumerate(columns)]))
         return connection
@@ -256,6 +267,18 @@ class _FrameRows:
     def query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, NDArray[Any]]:
         """Runs a query over the rows; each column of the answer is an array."""
         return connection.execute(sql).fetchnumpy()
+
+
+def _is_nested(column: pd.Series) -> bool:
+    """Whether a column of objects holds lists, dictionaries or bytes."""
+    if not pd.api.types.is_object_dtype(column.dtype):
+        return False
+    return any(isinstance(cell, (list, tuple, set, dict, bytes, np.ndarray)) for cell in column)
+
+
+def _nested(column: pd.Series) -> pa.Array:
+    """Cells as lists of one text each."""
+    return pa.array([[str(cell)] for cell in column], pa.list_(pa.string()))
 
 
 def _arrow(column: pd.Series) -> pa.Array | pa.ChunkedArray:

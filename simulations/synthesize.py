@@ -137,8 +137,8 @@ def synthesize(
     if domain is None:
         if rules:
             raise DataError("rules: expected a domain beside them, got none; give a domain, or no rules")
-        warnings.warn(_ADVICE, DomainWarning, stacklevel=2)
         raw = raw_table(data, header=header)
+        warnings.warn(_ADVICE, DomainWarning, stacklevel=2)
         with closing(Cells.of(raw.source, raw.timezones)) as cells:
             # What was asked for is checked by the names of the columns, before anything is spent.
             ordered = partial(_reordered, ordered(Domain.coded(dict.fromkeys(cells.names, 2))), target)

@@ -201,10 +201,7 @@ class NumericAttribute(Attribute):
             "unreadable": (self.unreadable, unreadable),
             "infinite": (self.unreadable, np.isinf(numbers)),
             "outside": (self.outside, outside),
-            "fraction": (
-                self.unreadable if self.integer and self.multiple_of is None else "",
-                finite & (numbers != np.floor(numbers)),
-            ),
+            "fraction": (self.unreadable, finite & self._fractions(numbers)),
             "empty": ("" if self.nullable else "error", np.isnan(numbers) & ~unreadable),
         }
         blank = [rows for policy, rows in found.values() if policy == "missing"]
@@ -228,7 +225,14 @@ class NumericAttribute(Attribute):
         outside = self._outside(numbers)
         kept = np.where(outside, self._clipped(numbers), numbers)
         kept[~np.isfinite(numbers) | (outside & (self.outside == "missing"))] = np.nan
+        if self.unreadable == "missing":
+            kept[self._fractions(numbers)] = np.nan
         return kept
+
+    def _fractions(self, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which numbers are fractions where whole ones are expected; multiples are rounded instead."""
+        whole = self.integer and self.multiple_of is None
+        return numbers != np.floor(numbers) if whole else np.zeros(len(numbers), dtype=np.bool_)
 
     def _read(self, values: RawColumn) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         numbers, unreadable = read_numbers(self.name, blanked(values, self.missing), self.format)

@@ -40,5 +40,8 @@ class Chosen:
             raise DataError("a plan must name the release that chose its codes by id and certificate")
         if not 0 < self.zcdp_rho < math.inf:
             raise DataError("a plan must state what the choice of its codes cost as a positive finite rho")
-        if not 0 <= self.labels_delta < 1 or (self.coding.labels and not self.labels_delta):
+        # A choice without codes is of a first step, which leaves none to its parties.
+        codes = bool(self.coding.runs or self.coding.labels)
+        unlike = bool(self.labels_delta) != bool(self.coding.labels)
+        if not 0 <= self.labels_delta < 1 or (codes and unlike):
             raise DataError("a plan must state the delta of chosen labels")

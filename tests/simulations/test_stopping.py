@@ -41,6 +41,7 @@ if __name__ == "__main__":
 """A command whose process is sent a signal before or after a step."""
 
 CHARGE = {"module": "curator.measurers.measurer", "owner": "Measurer", "method": "charge"}
+COUNT = {"module": "simulations.learning.private_counts", "owner": "PrivateCounts", "method": "_charged"}
 SAVE = {"module": "curator.analysis.release", "owner": "Release", "method": "save"}
 
 
@@ -64,9 +65,9 @@ def interrupted(folder, name, number, late, at):
     )
 
 
-@pytest.mark.parametrize("name", ["synthesize", "simulate"])
-def test_before_the_first_charge_nothing_was_spent(folder, name):
-    done = interrupted(folder, name, signal.SIGINT, False, CHARGE)
+@pytest.mark.parametrize(("name", "charge"), [("synthesize", COUNT), ("simulate", CHARGE)])
+def test_before_the_first_charge_nothing_was_spent(folder, name, charge):
+    done = interrupted(folder, name, signal.SIGINT, False, charge)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", NOTHING)
     assert list((folder / "out").iterdir()) == []
 
@@ -164,7 +165,7 @@ def test_a_release_that_cannot_be_written_is_kept_elsewhere(folder, monkeypatch)
 
     monkeypatch.setattr(Release, "save", full)
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    done = CliRunner().invoke(app, command(folder, "synthesize"))
+    done = CliRunner().invoke(app, [*command(folder, "synthesize"), "--adjacency", "zero-out"])
     assert isinstance(done.exception, DataError)
     kept = next(folder.glob("dpmosaic-release-*"))
     assert f"The whole release is in {kept} instead" in str(done.exception)

@@ -196,8 +196,8 @@ def test_a_domain_file_holds_all_of_an_attribute(attribute):
     [
         ({"other": "c"}, "other names one of the categories"),
         ({"open": True}, "open categories need it"),
-        ({"ordered": "yes"}, "ordered, open and reviewed are true or false"),
-        ({"reviewed": 1}, "ordered, open and reviewed are true or false"),
+        ({"ordered": "yes"}, "ordered, open, prefixes and reviewed are true or false"),
+        ({"reviewed": 1}, "ordered, open, prefixes and reviewed are true or false"),
         ({"missing": ("a",)}, "a category stands among missing too"),
     ],
 )

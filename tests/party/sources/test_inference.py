@@ -126,7 +126,7 @@ def test_one_value_far_outside_leaves_the_bounds_near_the_others(tmp_path):
 @pytest.mark.parametrize(
     ("cells", "notation", "largest"),
     [
-        ([f"{n % 79}%" for n in range(300)], "{}%", 80),
+        ([f"{n % 79}%" for n in range(300)], "{}%", 78),
         ([f"{n / 2}%" for n in range(1, 150)], "{:.1f}%", 80),
         ([f"${n * 37.1:,.2f}" for n in range(1, 150)], "${:,.2f}", 6000),
         ([f"{n / 4:.2f}" for n in range(1, 150)], "{:.2f}", 40),
@@ -269,7 +269,7 @@ def test_few_commas_between_thousands_are_read_and_not_missing(tmp_path):
         ("{} years", "{} years"),
         ("{}kg", "{}kg"),
         ("{} °C", "{} °C"),
-        ("{}.50 €", "{} €"),
+        ("{}.50 €", "{:.2f} €"),
         ("CHF {}", "CHF {}"),
     ],
 )
