@@ -12,6 +12,9 @@ from ...common.data.unmodelled import Dropped, Identifier
 from ...curator.certificates.unseen import Unseen
 from ...curator.report.unseen import beyond_bounds
 
+_MANY = 0.005
+"""Records beyond bounds are worth a remark if they may be this share of the rows; the report names all."""
+
 _NAMED = 8
 """At most so many columns are named in a remark."""
 
@@ -36,7 +39,8 @@ def remarks(synthetic: Table, lost: Collection[str], unseen: Sequence[Unseen]) -
     new = [one.name for one in domain.unmodelled if isinstance(one, Identifier)]
     if new:
         yield f"new values were drawn for what seems to name the rows: {_named(new)}"
-    yield from beyond_bounds(synthetic.domain, unseen)
+    many = [one for one in unseen if one.below + one.above >= _MANY * synthetic.record_count]
+    yield from beyond_bounds(synthetic.domain, many)
     other = [one.name for one in domain.attributes if _mostly_other(one, synthetic)]
     if other:
         yield (

@@ -9,7 +9,8 @@ intervals are moved by what so many records can change:
   standard deviation of the column, as in a tail that falls exponentially, or how far the bound is from the
   outermost twentieth of the records if that is more. A column on a logarithmic scale has a tail of which no
   such thing can be said, so that no interval is given;
-- a quantile not at all, unless it lies among these records: then it has no interval.
+- a quantile not at all, unless it lies among these records: then it has no interval. It ends where the bins
+  end in which its ends lie, since inside of bins nothing was counted.
 
 A group may have more than its part of these records: with a share s of the rows, the root of s of them.
 """
@@ -158,7 +159,8 @@ def of_numbers(
         if aggregate.kind is Kind.QUANTILE:
             p, rest = aggregate.probability, (moved + other) / count
             hidden = p < below / count + rest or 1 - p < above / count + rest
-            wider.append(replace(each, low=np.nan, high=np.nan, note=_among(axis)) if hidden else each)
+            none = replace(each, low=np.nan, high=np.nan, note=_among(axis))
+            wider.append(none if hidden else _to_ends_of_bins(axis, each))
         elif isinstance(axis, NumberAxis) and axis.bins.scale is not Scale.LINEAR and below + above > 0:
             wider.append(replace(each, low=np.nan, high=np.nan, note=_tail(axis, one)))
         else:
@@ -177,6 +179,20 @@ def of_numbers(
             high = each.high + (from_usual[1] + above * upper + other * size) * scale
             wider.append(replace(each, low=float(low), high=float(high)))
     return wider
+
+
+def _to_ends_of_bins(axis: Axis, found: Estimate) -> Estimate:
+    """A quantile with its interval up to the ends of the bins in which it ends.
+
+    Bins that a first step chose may be wide, and nothing was counted inside of them.
+    """
+    if not isinstance(axis, NumberAxis) or np.isnan(found.low):
+        return found
+    reach = axis.bins.reach
+    first = max(0, int(np.searchsorted(reach[:, 0], found.low, side="right")) - 1)
+    last = min(len(reach) - 1, int(np.searchsorted(reach[:, 1], found.high)))
+    low, high = min(found.low, float(reach[first, 0])), max(found.high, float(reach[last, 1]))
+    return replace(found, low=low, high=high)
 
 
 def _distances(axis: Axis, records: Array) -> tuple[float, float, float]:
