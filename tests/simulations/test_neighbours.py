@@ -126,7 +126,9 @@ def released(data, **options):
     """A release and the warnings that it gave."""
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
-        release = dpmosaic.synthesize(data, domain=DOMAIN, mechanism="mst", epsilon=9.0, seed=1, adjacency="zero-out", **options)
+        release = dpmosaic.synthesize(
+            data, domain=DOMAIN, mechanism="mst", epsilon=9.0, seed=1, adjacency="zero-out", **options
+        )
     return release, [str(one.message) for one in given]
 
 
@@ -170,7 +172,9 @@ def test_a_file_with_one_odd_record_gives_the_same_release(last, tmp_path):
     for name, line in (("one.csv", b"Anna,1"), ("two.csv", last)):
         (tmp_path / name).write_bytes("\n".join(lines).encode() + b"\n" + line + b"\n")
     made = [
-        dpmosaic.synthesize(tmp_path / name, domain=domain, mechanism="independent", seed=1, epsilon=2.0, adjacency="zero-out")
+        dpmosaic.synthesize(
+            tmp_path / name, domain=domain, mechanism="independent", seed=1, epsilon=2.0, adjacency="zero-out"
+        )
         for name in ("one.csv", "two.csv")
     ]
     assert told(made[0].table) == told(made[1].table)

@@ -177,7 +177,9 @@ STORED = {
 
 
 def release_of(data):
-    return dpmosaic.synthesize(data, domain=DOMAIN, mechanism="independent", epsilon=5.0, seed=2, adjacency="zero-out")
+    return dpmosaic.synthesize(
+        data, domain=DOMAIN, mechanism="independent", epsilon=5.0, seed=2, adjacency="zero-out"
+    )
 
 
 def cells_of(path):
@@ -266,7 +268,11 @@ def test_tables_that_arrow_can_read_are_data_frames(name):
 def test_a_named_index_is_named_in_a_warning_and_a_plain_one_is_not():
     rows = TEXTS[["z_last"]]
     with pytest.warns(UserWarning, match=r"the index has a name and is not released.*reset_index"):
-        release = dpmosaic.synthesize(rows.rename_axis("person"), domain={"z_last": ["a", "b"]}, adjacency="zero-out")
+        release = dpmosaic.synthesize(
+            rows.rename_axis("person"), domain={"z_last": ["a", "b"]}, adjacency="zero-out"
+        )
     assert release.table.index.equals(pd.RangeIndex(ROWS))
     assert release.table.index.name is None
-    dpmosaic.synthesize(rows.set_axis(range(5, ROWS + 5)), domain={"z_last": ["a", "b"]}, adjacency="zero-out")
+    dpmosaic.synthesize(
+        rows.set_axis(range(5, ROWS + 5)), domain={"z_last": ["a", "b"]}, adjacency="zero-out"
+    )
