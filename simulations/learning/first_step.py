@@ -237,7 +237,10 @@ class _Choice:
         rows = rows.beside(list(free.values()))
         apart = {name: _without_atoms(free[name], numbers_of(domain[name])) for name in numbers if trim}
         ends = {name: _ends(one, numbers_of(domain[name])) for name, one in apart.items()}
-        beyond = {name: _beyond(apart[name], *ends[name][1]) for name in ends}
+        beyond = {
+            name: _beyond(apart[name], len(numbers_of(domain[name]).cells), *likely)
+            for name, (_, likely) in ends.items()
+        }
         measured = [one for name in numbers for one in ladders[name]]
         # What only likely holds records is apart from what does for sure.
         edges = {
@@ -283,14 +286,11 @@ class _Choice:
         return found, tuple(kept), tuple(unseen)
 
 
-def _beyond(counts: NoisyCounts, first: int, stop: int) -> tuple[float, float]:
-    """Upper limits of the records before the first code, and from `stop` on."""
+def _beyond(counts: NoisyCounts, cells: int, first: int, stop: int) -> tuple[float, float]:
+    """Upper limits of the records before the first cell and from `stop` on; missing values follow cells."""
     before, after = counts.deviations()
-    cells = len(before) - 1
-    below, above = counts.between(0, first), counts.between(min(stop, cells), cells)
-    return max(0.0, below) + SURE * float(before[first]), max(0.0, above) + SURE * float(
-        after[min(stop, cells)]
-    )
+    below, above = max(0.0, counts.between(0, first)), max(0.0, counts.between(stop, cells))
+    return below + SURE * float(before[first]), above + SURE * float(after[stop])
 
 
 def _ends(counts: NoisyCounts, attribute: NumericAttribute) -> tuple[tuple[int, int], tuple[int, int]]:

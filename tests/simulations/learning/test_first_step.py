@@ -55,6 +55,16 @@ def test_the_charges_add_up_to_what_the_release_states(tmp_path, adjacency):
     assert ("number of rows" in first.steps) == (adjacency == "add-remove")
 
 
+def test_missing_values_lie_beyond_no_bound():
+    rng = np.random.default_rng(3)
+    children = pd.array(rng.integers(0, 9, ROWS), dtype="Int64")
+    children[rng.random(ROWS) < 0.4] = pd.NA
+    made, _ = released(pd.DataFrame({"children": children}), epsilon=20.0)
+    (unseen,) = made.certificate.plan.unseen
+    assert unseen.below < ROWS / 100
+    assert unseen.above < ROWS / 100
+
+
 def test_a_public_number_of_rows_and_a_domain_need_no_first_step():
     rows = pd.DataFrame({"a": np.arange(600) % 3, "b": np.arange(600) % 2})
     made, said = released(rows, domain=CODED, adjacency="zero-out")
