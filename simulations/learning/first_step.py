@@ -306,6 +306,9 @@ def _ends(counts: NoisyCounts, attribute: NumericAttribute) -> tuple[tuple[int, 
     atoms = np.flatnonzero(np.isin(attribute.cells[:, 0], attribute.atoms))
     if not len(atoms):
         return sure, likely
+    if sure == (0, len(attribute.cells)):
+        # Nothing is seen beside the atoms, or up to both ends of the grid.
+        sure = likely = int(atoms[0]), int(atoms[-1]) + 1
     first = max(likely[0], min(sure[0], int(atoms[0])))
     return sure, (first, min(likely[1], max(sure[1], int(atoms[-1]) + 1)))
 
