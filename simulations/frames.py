@@ -100,19 +100,6 @@ def _without_index(data: ArrowTable) -> pd.DataFrame:
     return rows
 
 
-def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows.
-
-    Raises:
-        DataError: the names of the columns are texts that read as the first record of a file.
-    """
-    if reads_as_record([name for name in rows.columns if isinstance(name, str)]):
-        raise DataError(
-            "the names of the columns read as a record; read the file with header=None, or rename the columns"
-        )
-    return rows
-
-
 def written(domain: Domain, held: tuple[str, ...]) -> tuple[str, ...]:
     """The columns of the synthetic table in the order of the real one, after identifiers that it has not."""
     new = (name for name in domain.columns if name not in held)
@@ -123,9 +110,13 @@ def _checked_names(rows: pd.DataFrame) -> tuple[str, ...]:
     """The names of a data frame's columns.
 
     Raises:
-        DataError: a name is no text or stands twice.
+        DataError: a name is no text or stands twice, or they read as the first record of a file.
     """
     names = list(rows.columns)
+    if reads_as_record([name for name in names if isinstance(name, str)]):
+        raise DataError(
+            "the names of the columns read as a record; read the file with header=None, or rename the columns"
+        )
     if not all(isinstance(name, str) and name.strip() for name in names) or len(set(names)) < len(names):
         raise DataError("expected columns with different texts as names, got others; rename the columns")
     return tuple(names)
@@ -170,7 +161,7 @@ def raw_table(data: Source, *, header: bool | None = None) -> RawTable:
     if not isinstance(data, ArrowTable):
         source = FileSource(Path(data), header)
         return RawTable(source, {}, {}, source.read)
-    rows = _with_names(_without_index(data))
+    rows = _without_index(data)
     zones = {name: _zone(rows[name].dtype) for name in _checked_names(rows)}
     zones = {name: zone for name, zone in zones.items() if zone}
     return RawTable(_FrameRows(rows), zones, storage_of(rows), lambda domain: encoded(domain, rows))
@@ -218,7 +209,7 @@ def draft(data: Source, blanks: Collection[str] = (), *, header: bool | None = N
     """
     if not isinstance(data, ArrowTable):
         return inference.draft_file(data, blanks, header=header)
-    rows = _with_names(data_frame(data))
+    rows = data_frame(data)
     ordered = {
         name: [one if isinstance(one, (str, int, float)) else text_of(one) for one in kind.categories]
         for name, kind in zip(_checked_names(rows), rows.dtypes, strict=True)
@@ -247,8 +238,8 @@ class _FrameRows:
     nested: bool = False
 
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return _checked_names(self.rows)
+        """The names of the columns, which were checked."""
+        return tuple(self.rows.columns)
 
     def cells(self, domain: Domain) -> Iterator[NDArray[Any]]:
         """The columns of the domain, as they are before encoding."""

@@ -152,7 +152,7 @@ def _unbounded(attribute: Attribute) -> bool:
 def _found(attribute: NumericAttribute, runs: NDArray[np.int64]) -> NumericAttribute:
     """An attribute of unknown bounds with the bins between the first and the last."""
     cells, runs = attribute.cells, runs[: len(attribute.cells)]
-    single = np.isin(cells[:, 0], attribute.atoms)
+    single = attribute.alone
     within = ~single & (runs > runs[~single][0]) & (runs < runs[~single][-1])
     if not within.any():
         raise _other(attribute)

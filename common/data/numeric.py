@@ -292,7 +292,7 @@ class NumericAttribute(Attribute):
                 atom or a missing value shares none.
         """
         starts = 1 + np.flatnonzero(np.diff(runs[: len(self.cells)]))
-        single = np.isin(self.cells[:, 0], self.atoms)
+        single = self.alone
         # An atom divides its bin, so that no edge is needed at its sides.
         inner = [float(self.cells[k, 0]) for k in starts if not single[k] and not single[k - 1]]
         last = float(self.grid[-1] - (1 if self.integer else 0))
@@ -368,10 +368,20 @@ class NumericAttribute(Attribute):
         """
         return cells_of(self.grid, self.atoms, self.lattice, integer=bool(self.integer))
 
+    @cached_property
+    def alone(self) -> NDArray[np.bool_]:
+        """Whether each of the cells is an atom, shape (cells,)."""
+        return np.isin(self.cells[:, 0], self.atoms)
+
     @property
     def reach(self) -> NDArray[np.float64]:
         """Shape (cells, 2): the smallest and the largest value of each bin and atom."""
         return self.spread.reach
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The smallest and the largest value of all."""
+        return float(self.reach[:, 0].min()), float(self.reach[:, 1].max())
 
     def written(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Bounds of bins as people write them: an edge or an atom in place of the number next to it."""

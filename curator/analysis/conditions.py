@@ -252,8 +252,7 @@ def _number(attribute: Attribute, end: object) -> float | None:
 
 def _numbers(attribute: Attribute, bins: NumericAttribute, found: Range) -> tuple[float, float]:
     """A range of numbers or units, cut to what the attribute holds."""
-    reach = bins.reach
-    least, most = float(reach[:, 0].min()), float(reach[:, 1].max())
+    least, most = bins.ends
     low = least if found.low is None else _end(attribute, bins, found.low, last=False)
     high = most if found.high is None else _end(attribute, bins, found.high, last=True)
     if low > high:
@@ -268,7 +267,7 @@ def _numbers(attribute: Attribute, bins: NumericAttribute, found: Range) -> tupl
                 f"expected values from {low_shown} to {high_shown}, got one outside; fix it, or leave an end "
                 "of the range open",
             )
-    first, last = bins.spread.ranks(np.ones(len(reach), dtype=np.int64), low, high)
+    first, last = bins.spread.ranks(np.ones(len(bins.cells), dtype=np.int64), low, high)
     if not np.any(last > first):
         raise _error(
             attribute,

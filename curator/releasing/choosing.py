@@ -197,7 +197,7 @@ class _Grid:
     def of(cls, attribute: Attribute, boundaries: Collection[int]) -> _Grid:
         """The grid of an attribute in which bins have to begin at these cells."""
         numbers = numbers_of(attribute)
-        alone = np.isin(numbers.cells[:, 0], numbers.atoms)
+        alone = numbers.alone
         begins = alone | np.roll(alone, 1)
         begins[[0, *boundaries]] = True
         return cls(attribute.size, alone, begins, numbers.minimum is not None)

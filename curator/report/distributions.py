@@ -98,7 +98,7 @@ def distribution(name: str, synthetic: Table, real: Table | None) -> Distributio
             lacking = [float(share[-1]) for share in shares]
             missing = lacking[0], (lacking[1] if real else None)
             shares = [share[:-1] for share in shares]
-        lone = np.isin(numbers.cells[:, 0], numbers.atoms)
+        lone = numbers.alone
         shown = _shown(attribute)
         atoms = _rows(list(map(shown, numbers.atoms)), [share[lone] for share in shares])
         bins = extent(numbers)[: len(lone)][~lone]

@@ -48,7 +48,7 @@ def hidden(synthetic: Table, unseen: Sequence[Unseen]) -> Iterator[str]:
 def _bounds(domain: Domain, name: str) -> str:
     bins, attribute = bins_of(domain[name]), domain[name]
     assert bins is not None
-    least, most = float(bins.reach[:, 0].min()), float(bins.reach[:, 1].max())
+    least, most = bins.ends
     if isinstance(attribute, DateAttribute):
         return f"{attribute.moments.bound_text(int(least))} to {attribute.moments.bound_text(int(most))}"
     return f"{least:,.6g} to {most:,.6g}"

@@ -65,13 +65,28 @@ def names_of(file: str, cells: Sequence[str], *, header: bool | None) -> tuple[s
     if "" in (unnamed := names[1:]) or names == ("",):
         place = names.index("") + 1 if names == ("",) else unnamed.index("") + 2
         raise DataError(f"{file}: column {place} has no name; write one into the first line")
+    check_different(
+        file,
+        names,
+        ", or there is no header; name each column in the first line, or give --no-header (header=False)",
+    )
+    return names
+
+
+def check_different(file: str, names: Sequence[str], remedy: str) -> None:
+    """Checks that columns have names of their own.
+
+    Args:
+        file: what messages call the file.
+        names: of its columns.
+        remedy: what else may be wrong, and what to do.
+
+    Raises:
+        DataError: two columns have one name.
+    """
     for place, name in enumerate(names):
         if name in names[:place]:
-            raise DataError(
-                f"{file}: columns {names.index(name) + 1} and {place + 1} have one name, or there is no "
-                "header; name each column in the first line, or give --no-header (header=False)"
-            )
-    return names
+            raise DataError(f"{file}: columns {names.index(name) + 1} and {place + 1} have one name{remedy}")
 
 
 def _is_value(cell: str) -> bool:

@@ -23,6 +23,7 @@ from ...common.data.values import ListedTexts, RawColumn
 from ...common.errors import DataError
 from .cells import ZONED, cells_for, in_local_time, listed_for, numbers_for, place_among
 from .csv_file import CsvFile
+from .headers import check_different
 from .sql import quoted, quoted_file
 
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
@@ -247,12 +248,7 @@ class FileSource:
             return self._csv.columns
         with duckdb.connect(config=CONFIG) as connection:
             names = tuple(self.query(connection, f"DESCRIBE {self._select}")["column_name"])
-        for place, name in enumerate(names):
-            if name in names[:place]:
-                raise DataError(
-                    f"{self.path.name}: columns {names.index(name) + 1} and {place + 1} have one name; "
-                    "rename one of them"
-                )
+        check_different(self.path.name, names, "; rename one of them")
         return names
 
     @cached_property

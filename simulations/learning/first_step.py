@@ -303,7 +303,7 @@ def _ends(counts: NoisyCounts, attribute: NumericAttribute) -> tuple[tuple[int, 
         attribute: numbers with open bins.
     """
     sure, likely = held(counts, len(attribute.cells))
-    atoms = np.flatnonzero(np.isin(attribute.cells[:, 0], attribute.atoms))
+    atoms = np.flatnonzero(attribute.alone)
     if not len(atoms):
         return sure, likely
     if sure == (0, len(attribute.cells)):
@@ -318,7 +318,7 @@ def _without_atoms(counts: NoisyCounts, attribute: NumericAttribute) -> NoisyCou
     if not attribute.atoms:
         return counts
     each = np.diff(counts.sums)
-    each[np.flatnonzero(np.isin(attribute.cells[:, 0], attribute.atoms))] = 0.0
+    each[np.flatnonzero(attribute.alone)] = 0.0
     return replace(counts, sums=np.concatenate([[0.0], np.cumsum(each)]))
 
 

@@ -144,8 +144,7 @@ def _reached(attribute: NumericAttribute) -> Array:
         return np.stack([low, np.nextafter(above, low)], axis=1)
     first, beyond = (attribute.lattice.first_from(side) for side in (low, above))
     reached = attribute.lattice.values(np.stack([first, beyond - 1], axis=1))
-    single = np.isin(low, attribute.atoms)
-    return np.asarray(np.where(single[:, None], low[:, None], reached))
+    return np.asarray(np.where(attribute.alone[:, None], low[:, None], reached))
 
 
 def _microseconds(moments: Moments, times: Times) -> Array:

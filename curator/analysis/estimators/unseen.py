@@ -1,6 +1,6 @@
 """What a first step may not have seen of its columns, in estimates of means and regressions.
 
-The same assumptions as for queries (`queries/unseen`).
+The same assumptions as for queries (`queries/unseen`, `tails`).
 """
 
 from __future__ import annotations
@@ -13,28 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.data.dates import bins_of
-from ....common.data.scale import Scale
 from ..published import Published, evidence_of
+from ..tails import OUTER, distances, no_interval
 from .estimates import Estimates
 
 Array = NDArray[np.float64]
-
-_OUTER = 5
-"""Percent of the values that are the outermost at an end."""
 
 
 def withheld(published: Published, columns: Iterable[str]) -> str:
     """Why there are no intervals of functions of these columns' values; empty if there may be."""
     for name in columns:
         one, bins = evidence_of(published).unseen.get(name), bins_of(published.domain[name])
-        if one is None or bins is None or bins.scale is Scale.LINEAR or not one.below + one.above:
-            continue
-        least, most = float(bins.reach[:, 0].min()), float(bins.reach[:, 1].max())
-        records = one.below + one.above
-        return (
-            f"no interval: up to {records:,.0f} records may lie beyond {least:,.6g} to {most:,.6g}, "
-            f"between which the release found {name!r}, and count at these bounds; give bounds in a domain"
-        )
+        if one is not None and bins is not None and (reason := no_interval(bins, one)):
+            return reason
     return ""
 
 
@@ -101,9 +92,8 @@ def moved(
     if bins is None:
         hidden = hidden * float(np.ptp(values)) + other
         return hidden / count, hidden / count
-    unit, (low, high) = bins.unit or 0.0, np.percentile(values, [_OUTER, 100 - _OUTER])
-    lower = max(unit, spread, float(low - bins.reach[:, 0].min()))
-    upper = max(unit, spread, float(bins.reach[:, 1].max() - high))
+    low, high = np.quantile(values, [OUTER, 1 - OUTER])
+    lower, upper = distances(bins, spread, float(low), float(high))
     usual = 0.0 if one.usual >= len(bins.reach) else float(bins.reach[one.usual].mean() - values.mean())
     less = below * lower + hidden * max(usual, 0.0) + other
     return less / count, (above * upper + hidden * max(-usual, 0.0) + other) / count

@@ -5,10 +5,7 @@ listed, count as the most frequent one. A release states upper limits of their n
 intervals are moved by what so many records can change:
 
 - a number of rows, by all of them where a condition or a group would tell them apart;
-- a mean, by so many times the distance at which they lie: that of values beyond a bound is taken to be the
-  standard deviation of the column, as in a tail that falls exponentially, or how far the bound is from the
-  outermost twentieth of the records if that is more. A column on a logarithmic scale has a tail of which no
-  such thing can be said, so that no interval is given;
+- a mean, by so many times the distance at which they lie (`tails`), or there is no interval;
 - a quantile not at all, unless it lies among these records: then it has no interval. It ends where the bins
   end in which its ends lie, since inside of bins nothing was counted.
 
@@ -26,16 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.data.numeric import NumericAttribute
-from ....common.data.scale import Scale
 from ...certificates.unseen import Unseen
+from ..tails import OUTER, distances, no_interval
 from .axes import Axis, LabelAxis, NumberAxis, Truth
 from .estimates import Estimate, Grouped
 from .language import Aggregate, Below, Equal, Kind, Missing
 
 Array = NDArray[np.float64]
-
-_OUTER = 0.05
-"""Share of the records that are the outermost at an end."""
 
 
 class Change(NamedTuple):
@@ -84,7 +78,7 @@ def _hidden(
     yield [one.usual], one.moved, tells
     if isinstance(axis, NumberAxis):
         reach = axis.bins.reach
-        inner = ~np.isin(axis.bins.cells[:, 0], axis.bins.atoms)
+        inner = ~axis.bins.alone
         places = np.flatnonzero(inner if inner.any() else ~inner)
         least, most = float(reach[places[0], 0]), float(reach[places[-1], 1])
         values = [cut.number for cut in axis.cuts]
@@ -161,8 +155,8 @@ def of_numbers(
             hidden = p < below / count + rest or 1 - p < above / count + rest
             none = replace(each, low=np.nan, high=np.nan, note=_among(axis))
             wider.append(none if hidden else _to_ends_of_bins(axis, each))
-        elif isinstance(axis, NumberAxis) and axis.bins.scale is not Scale.LINEAR and below + above > 0:
-            wider.append(replace(each, low=np.nan, high=np.nan, note=_tail(axis, one)))
+        elif isinstance(axis, NumberAxis) and (reason := no_interval(axis.bins, one)):
+            wider.append(replace(each, low=np.nan, high=np.nan, note=reason))
         else:
             lower, upper, typical = _distances(axis, records.astype(np.float64))
             usual = _usual(axis, one)
@@ -206,13 +200,12 @@ def _distances(axis: Axis, records: Array) -> tuple[float, float, float]:
         return span, span, deviation
     order = np.argsort(numbers, kind="stable")
     sums = np.cumsum(weights[order])
-    low = float(numbers[order][min(int(np.searchsorted(sums, _OUTER)), len(order) - 1)])
-    high = float(numbers[order][min(int(np.searchsorted(sums, 1 - _OUTER)), len(order) - 1)])
-    least, most, unit = float(numbers.min()), float(numbers.max()), 0.0
+    low = float(numbers[order][min(int(np.searchsorted(sums, OUTER)), len(order) - 1)])
+    high = float(numbers[order][min(int(np.searchsorted(sums, 1 - OUTER)), len(order) - 1)])
     if isinstance(axis, NumberAxis):
-        least, most = float(axis.bins.reach[:, 0].min()), float(axis.bins.reach[:, 1].max())
-        unit = axis.bins.unit or 0.0
-    return max(unit, deviation, low - least), max(unit, deviation, most - high), deviation
+        return *distances(axis.bins, deviation, low, high), deviation
+    least, most = float(numbers.min()), float(numbers.max())
+    return max(deviation, low - least), max(deviation, most - high), deviation
 
 
 def _usual(axis: Axis, one: Unseen) -> float:
@@ -223,17 +216,9 @@ def _usual(axis: Axis, one: Unseen) -> float:
 def _bounds(axis: Axis) -> str:
     if not isinstance(axis, NumberAxis):
         return "its values"
-    least, most = (float(axis.bins.reach[:, 0].min()), float(axis.bins.reach[:, 1].max()))
-    low, high = axis.shown(least), axis.shown(most)
+    low, high = map(axis.shown, axis.bins.ends)
     return (
         f"{low:,.6g} to {high:,.6g}" if isinstance(axis.attribute, NumericAttribute) else f"{low} to {high}"
-    )
-
-
-def _tail(axis: Axis, one: Unseen) -> str:
-    return (
-        f"no interval: up to {one.below + one.above:,.0f} records may lie beyond {_bounds(axis)}, between "
-        f"which the release found {axis.name!r}, and count at these bounds; give bounds in a domain"
     )
 
 

@@ -68,7 +68,7 @@ class Modes:
         if bins is None or attribute.size <= _FEW:
             return cls(np.arange(attribute.size + 1), weights)
         alone = weights >= _SPIKE
-        alone[: len(bins.cells)] |= np.isin(bins.cells[:, 0], bins.atoms)
+        alone[: len(bins.cells)] |= bins.alone
         alone[len(bins.cells) :] = True
         most = max(weights[~alone].sum() / _RUNS, 1e-12)
         edges, run = [0], 0.0
