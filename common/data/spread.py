@@ -181,17 +181,20 @@ class Spread:
         """The unit of each cell, over / times, and its first and last multiple in the cell; shape (4, n).
 
         In quotients of whole numbers a multiple is the float64 nearest to the decimal number. A cell of one
-        value has that as its only multiple.
+        value, or too narrow for a multiple, has its smallest value as the only one.
         """
         (least, most), wide = self.reach.T, self._wide
         digits = np.zeros(self.size)
-        digits[wide] = -np.floor(np.log10(_OF_BIN * (most - least)[wide]) + _ROUNDING)
+        widths = np.maximum(_OF_BIN * (most - least)[wide], np.finfo(np.float64).tiny)
+        digits[wide] = -np.floor(np.log10(widths) + _ROUNDING)
         digits = np.minimum(digits, _MOST_DECIMALS)
         times, over = 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0)
         first, last = np.ceil(least * times / over), np.floor(most * times / over)
         first += first * over / times < least
         last -= last * over / times > most
-        return np.stack([times, over, np.where(wide, first, least), np.where(wide, last, most)])
+        held = wide & (first <= last)
+        times[~held] = over[~held] = 1.0
+        return np.stack([times, over, np.where(held, first, least), np.where(held, last, least)])
 
     def _within(
         self, bins: NDArray[np.int64], counts: NDArray[np.float64], ranks: NDArray[np.float64]

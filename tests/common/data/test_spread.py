@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
@@ -51,6 +51,16 @@ def test_numbers_have_few_decimals_and_stay_in_their_bin(start, width, seed):
         assert part.min() >= low
         assert part.max() < high
         assert len(set(part.tolist())) > 100
+
+
+@settings(deadline=None)
+@given(st.floats(-323, -280).map(lambda exponent: 10.0**exponent), st.integers(1, 3))
+def test_numbers_of_the_narrowest_bins_stay_in_them(most, count):
+    """Bins from zero on, narrower than any power of ten to which numbers are rounded."""
+    edges = np.linspace(0.0, most, count + 1)
+    assume(np.all(np.diff(edges) > 0))
+    values = drawn(edges, [5] * count, seed=1)
+    assert np.array_equal(np.searchsorted(edges[1:-1], values, side="right"), np.repeat(np.arange(count), 5))
 
 
 def test_a_threshold_of_few_decimals_divides_numbers_as_if_they_were_not_rounded():
