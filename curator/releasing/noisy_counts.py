@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -89,20 +88,26 @@ class NoisyCounts:
 
     def sigma(self, first: int, stop: int) -> float:
         """A bound of the standard deviation of `between`: that of the boxes that make up the run."""
-        variance, left = 0.0, [(first, stop)]
+        return float(self.sigmas(np.array([first]), np.array([stop]))[0])
+
+    def sigmas(self, first: NDArray[np.int64], stop: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The same of many runs.
+
+        Args:
+            first: first code of each, shape (runs,).
+            stop: code after the last of each.
+        """
+        codes, variance = len(self.sums) - 1, np.zeros(len(first))
+        left = [(first, stop)]
         for width, each in zip(reversed(self.widths), reversed(self.variances), strict=True):
             rest = []
             for a, b in left:
-                low, high = -(-a // width) * width, b // width * width
-                if b == len(self.sums) - 1:
-                    high = b
-                if low >= high:
-                    rest.append((a, b))
-                    continue
-                variance += each * math.ceil((high - low) / width)
-                rest += [(x, y) for x, y in ((a, low), (high, b)) if x < y]
+                low, high = -(-a // width) * width, np.where(b == codes, b, b // width * width)
+                whole = low < high
+                variance += np.where(whole, each * -(-(high - low) // width), 0.0)
+                rest += [(a, np.where(whole, low, b)), (np.where(whole, high, b), b)]
             left = rest
-        return math.sqrt(variance)
+        return np.sqrt(variance)
 
 
 def _width(measurement: Measurement) -> int:

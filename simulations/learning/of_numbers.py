@@ -19,7 +19,7 @@ from .kinds import Numbers, Vote
 from .private_counts import Noisy
 from .ranges import FARTHEST, Range, Ruler
 
-ROUNDING, MAGNITUDES, CLOSER, DIFFERENT, MASSES = 0.08, 0.25, 0.12, 0.02, 0.15
+ROUNDING, MAGNITUDES, CLOSER, DIFFERENT, MASSES = 0.08, 0.25, 0.12, 0.02, 0.2
 """Shares of a column for its rounding, a grid over all magnitudes, one around the records, the number of
 different values, and values with a mass of their own."""
 
@@ -78,7 +78,8 @@ def learned_numbers(
                 listed = listed_numbers(name, list(masses), counts, missing)
                 columns[name] = replace(listed, unlisted=unlisted)
             else:
-                columns[name] = Column(numbers(name, kind, units[name], found[name], sorted(masses)), missing)
+                reading = numbers(name, kind, units[name], found[name], sorted(masses))
+                columns[name] = Column(reading, missing, single=found[name].single)
     return columns
 
 

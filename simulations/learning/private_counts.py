@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -26,8 +26,8 @@ Count = Callable[[], NDArray[np.int64]]
 
 _GRAIN = 2**80
 
-_FEW = 32
-"""So few cells are counted at one resolution."""
+_FEW, _SOME = 32, 256
+"""So few cells are counted at one resolution, in any case and where few of them hold nearly all rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ class PrivateCounts:
         return {name: Noisy(self._noised(count(), sigma), sigma) for name, count in asked.items()}
 
     def ladders(
-        self, step: str, asked: Mapping[str, tuple[int, Count]], rho: float
+        self, step: str, asked: Mapping[str, tuple[int, Count]], rho: float, single: Collection[str] = ()
     ) -> dict[str, list[Measurement]]:
         """Noisy histograms of each column at several resolutions, of neighbouring cells; see `Bins`.
 
@@ -105,8 +105,12 @@ class PrivateCounts:
             step: what they are for, in the certificate.
             asked: for each column its number of cells, and what counts the rows of each.
             rho: cost of all resolutions of a column together, zCDP.
+            single: columns of which few cells hold nearly all rows, which are counted so too.
         """
-        levels = {name: 1 if cells <= _FEW else LEVELS for name, (cells, _) in asked.items()}
+        levels = {
+            name: 1 if cells <= _FEW or (name in single and cells <= _SOME) else LEVELS
+            for name, (cells, _) in asked.items()
+        }
         sigmas = {name: self._charged(step, [(name,)] * n, rho / n) for name, n in levels.items()}
         found: dict[str, list[Measurement]] = {}
         for name, (_, count) in asked.items():

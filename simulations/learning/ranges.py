@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 from statistics import NormalDist
 
 import numpy as np
@@ -29,17 +28,25 @@ _SMALLEST = -40
 _FALSE, _LAST_FALSE = 0.02, 0.002
 """Probability with which noise alone makes records seen anywhere on a ruler, about; and on the last one."""
 
-_LIKELY = 1.0
-"""Beside where records were seen, boxes of more deviations than this likely hold some too."""
+_SURE, _LIKELY = 3.0, 2.5
+"""Cells beyond an end hold records for sure if their count exceeds so many deviations, and likely if it
+exceeds so many, as noise alone does at an end in twenty."""
 
-_FULL, _EMPTY = 5.0, 3.0
-"""Records end at a place if a box before it has so many deviations, and the next one fewer than so many."""
+_RARE = 0.002
+"""Beyond an end, less than this share of the records is none, however little noise there is."""
 
-_REACH_OUT = 8.0
+_BESIDE = 1.0
+"""An end lies as far in as its log-likelihood is below the largest by so much: noise that moves an end out
+makes values that no record has, noise that moves it in clips a few."""
+
+_REACH_OUT = 6.0
 """Tails are looked for up to so many times an end's distance from the middle, and among small multiples."""
 
-_NEAR = 256
-"""So many boxes beyond an end are looked at."""
+_FULL, _NEARLY_ALL = 4.0, 0.85
+"""Records are in single numbers if cells of so many deviations hold so many of them."""
+
+_LISTED = 64
+"""At most so many cells are seen as the only ones that hold records."""
 
 _CROWDED = 16
 """A grid is drawn again around the records if these lie in fewer of its cells."""
@@ -116,6 +123,7 @@ class Range:
         middle: their median, about.
         size: the median size of those that are not zero, about.
         certain: whether records were seen for certain.
+        single: whether nearly all lie in single numbers that many of them share.
     """
 
     low: float
@@ -123,6 +131,7 @@ class Range:
     middle: float
     size: float
     certain: bool
+    single: bool = False
 
     @property
     def skewed(self) -> bool:
@@ -147,13 +156,24 @@ def found_range(ruler: Ruler, counts: NoisyCounts) -> Range:
     if low > -small and high < small:
         reach = [min(reach[0], -small), max(reach[1], small)]
     lowest, highest = map(int, ruler.edges.searchsorted(reach))
-    first = _Outward(counts, ruler.cells, down=True).stretched(first, min(first - 2, lowest - 1))
-    stop = _Outward(counts, ruler.cells).stretched(stop, max(stop + 2, highest))
+    first = _extended(counts, first, max(0, min(first - 2, lowest - 1)), _LIKELY)
+    stop = _extended(counts, stop, min(ruler.cells, max(stop + 2, highest)), _LIKELY)
     # The outer cells may be filled in part, and the next ones too.
     low, high = ruler.numbers(max(0, first - 1), min(ruler.cells, stop + 1))
     margin = _MARGIN * (high - low)
     first, stop = ruler.edges.searchsorted([low - margin, high + margin], side="right") - [1, 0]
-    return Range(*ruler.numbers(max(0, int(first)), min(ruler.cells, int(stop))), middle, size, True)
+    low, high = ruler.numbers(max(0, int(first)), min(ruler.cells, int(stop)))
+    return Range(low, high, middle, size, True, _single(ruler, counts))
+
+
+def _single(ruler: Ruler, counts: NoisyCounts) -> bool:
+    """Whether nearly all records are seen in cells of a single number each."""
+    if ruler.unit is None:
+        return False
+    each = np.diff(counts.sums)[: ruler.cells]
+    seen = each > _FULL * math.sqrt(counts.variances[0])
+    seen &= np.diff(ruler.edges) < 1.5 * ruler.unit
+    return bool(each[seen].sum() > _NEARLY_ALL * counts.sums[ruler.cells])
 
 
 def _median_size(ruler: Ruler, below: NDArray[np.float64], first: int, stop: int) -> float:
@@ -178,106 +198,92 @@ def held(counts: NoisyCounts, cells: int) -> tuple[tuple[int, int], tuple[int, i
     first, stop = _seen(counts, cells, _LAST_FALSE)
     if first >= stop:
         return (0, cells), (0, cells)
-    down, up = _Outward(counts, cells, down=True), _Outward(counts, cells)
-    return (first, stop), (down.ended(first), up.ended(stop))
+    return (first, stop), (
+        _extended(counts, first, 0, _LIKELY),
+        _extended(counts, stop, cells, _LIKELY),
+    )
+
+
+def single_cells(counts: NoisyCounts, cells: int) -> NDArray[np.intp]:
+    """The cells that hold all records as far as counts tell, with empty ones between them; else none.
+
+    Args:
+        counts: of cells around the records, and perhaps of missing values after them.
+        cells: number of cells.
+    """
+    certain = NormalDist().inv_cdf(1 - _LAST_FALSE / cells)
+    held = np.flatnonzero(np.diff(counts.sums[: cells + 1]) > certain * math.sqrt(counts.variances[0]))
+    starts, stops = held[:-1] + 1, held[1:]
+    gaps = starts < stops
+    if not 1 < len(held) <= _LISTED or not gaps.any():
+        return held[:0]
+    records = (counts.sums[stops] - counts.sums[starts])[gaps].sum()
+    deviation = math.sqrt((counts.sigmas(starts[gaps], stops[gaps]) ** 2).sum())
+    return held if records < _LIKELY * deviation else held[:0]
 
 
 def _seen(counts: NoisyCounts, cells: int, false: float = _FALSE) -> tuple[int, int]:
     """The first cell that holds records and the one after the last, as precisely as noise allows.
 
-    Records are seen in a cell or box of cells whose count can be told from none, and beyond a place if the
-    count of all that lies there can.
+    Records are seen in a cell or box of cells whose count can be told from none, and where the cells that
+    follow these together hold more.
     """
     certain = NormalDist().inv_cdf(1 - false / (4 * cells))
+    boxes = _seen_boxes(counts, cells, certain)
+    if not boxes:
+        return cells, 0
     before, after = counts.deviations()
     below, above = counts.sums[: cells + 1], counts.sums[cells] - counts.sums[: cells + 1]
-    low = np.flatnonzero(below[1:] > certain * before[1 : cells + 1])
-    high = np.flatnonzero(above[:-1] > certain * after[:cells])
-    first, stop = (int(low[0]) if len(low) else cells), (int(high[-1]) + 1 if len(high) else 0)
+    # Records are seen beyond a place, too, if the count of all that lies there can be told from none.
+    low = min(
+        [high for _, high in boxes] + np.flatnonzero(below > certain * before[: cells + 1])[:1].tolist()
+    )
+    high = max([low for low, _ in boxes] + np.flatnonzero(above > certain * after[: cells + 1])[-1:].tolist())
+    first, stop = _extended(counts, low, 0, _SURE), _extended(counts, high, cells, _SURE)
+    return (first, stop) if first < stop else (min(boxes)[0], max(stop for _, stop in boxes))
+
+
+def _seen_boxes(counts: NoisyCounts, cells: int, certain: float) -> list[tuple[int, int]]:
+    """The boxes of more records than so many deviations, without those in which a smaller one is seen."""
+    boxes: list[tuple[int, int]] = []
     marked = np.zeros(cells + 1, dtype=np.int64)
     for width, variance in zip(counts.widths, counts.variances, strict=True):
         starts = np.arange(0, cells, width)
         ends = np.minimum(starts + width, cells)
         seen = counts.sums[ends] - counts.sums[starts] > certain * math.sqrt(variance)
-        # Of a box with records in no smaller box, the place of its records is not known.
         within = np.concatenate([[0], np.cumsum(marked)])
-        smallest = np.flatnonzero(seen & (within[ends] == within[starts]))
-        if len(smallest):
-            first, stop = min(first, int(starts[smallest[0]])), max(stop, int(ends[smallest[-1]]))
+        smallest = seen & (within[ends] == within[starts])
+        boxes += zip(starts[smallest].tolist(), ends[smallest].tolist(), strict=True)
         marked[starts[seen]] = 1
-    return (first, stop) if first < stop else (stop - 1, first + 1) if stop and first < cells else (cells, 0)
+    return boxes
 
 
-@dataclass(frozen=True, eq=False)
-class _Outward:
-    """Noisy counts of cells, seen from the middle to one end.
+def _extended(counts: NoisyCounts, end: int, farthest: int, likely: float) -> int:
+    """The end of the cells that hold records, or one farther out up to which the cells together hold more.
 
-    Attributes:
+    Of the runs of cells beyond an end, the one whose count exceeds its own deviation by most (the likelihood
+    of a change of level at its other end), or a shorter one that holds nearly as many; again and again.
+
+    Args:
         counts: of the cells.
-        cells: number of cells.
-        down: whether to the first one; otherwise to the last.
+        end: border of the cells that hold records.
+        farthest: border up to which to look, on the side to which to look.
+        likely: deviations that such a count has to exceed.
     """
-
-    counts: NoisyCounts
-    cells: int
-    down: bool = False
-
-    def stretched(self, end: int, farthest: int, last: bool = False) -> int:
-        """The end, or one farther out up to which boxes likely hold records.
-
-        Of runs of boxes beyond an end, the one whose count exceeds so many deviations a box by most (the
-        place of a change by cumulative sums: Page, Continuous inspection schemes, 1954).
-
-        Args:
-            end: border of the cells that hold records.
-            farthest: border up to which to look.
-            last: whether no grid follows that would show where records stop: then larger boxes beyond a place
-                where smaller ones show no more records need more certainty.
-        """
-        farthest = max(0, farthest) if self.down else min(self.cells, farthest)
-        likely = _LIKELY
-        for width, variance in zip(self.counts.widths, self.counts.variances, strict=True):
-            if self._stops(end, width):
-                likely = _EMPTY if last else _LIKELY
-                continue
-            borders = self._borders(end, width, farthest)
-            # A box up to the next border, which tells little of what lies beyond, has the noise of its parts.
-            gains = [
-                self._between(near, far) - likely * math.sqrt(variance) if abs(far - near) == width else 0.0
-                for near, far in pairwise(borders)
-            ]
-            end = borders[int(np.argmax(np.cumsum([0.0, *gains])))]
-        return end
-
-    def ended(self, end: int) -> int:
-        """The end, or one farther out: a tail that fades into noise gets one more box."""
-        limit = 0 if self.down else self.cells
-        end = self.stretched(end, limit, last=True)
-        if any(self._stops(end, width) for width in self.counts.widths):
+    step = 1 if farthest > end else -1
+    least = _RARE * float(counts.sums[-1])
+    while end != farthest:
+        borders = np.arange(end + step, farthest + step, step)
+        records = step * (counts.sums[borders] - counts.sums[end])
+        deviations = counts.sigmas(np.minimum(end, borders), np.maximum(end, borders))
+        gains = records / deviations
+        best = int(np.argmax(gains))
+        if gains[best] < likely or records[best] < least:
             return end
-        return self._borders(end, self.counts.widths[len(self.counts.widths) // 2], limit)[:3][-1]
-
-    def _stops(self, end: int, width: int) -> bool:
-        """Whether the records end in front of a place as far as boxes of one width show."""
-        out = -1 if self.down else 1
-        inner = end // width * width if out > 0 else -(-end // width) * width
-        before, beyond = inner - out * width, inner + out * width
-        if not (0 <= before <= self.cells and abs(end - inner) * 4 <= width):
-            return False
-        deviation = math.sqrt(self.counts.variances[self.counts.widths.index(width)])
-        empty = not 0 <= beyond <= self.cells or self._between(inner, beyond) < _EMPTY * deviation
-        return empty and self._between(before, inner) > _FULL * deviation
-
-    def _between(self, near: int, far: int) -> float:
-        return self.counts.between(min(near, far), max(near, far))
-
-    def _borders(self, end: int, width: int, farthest: int) -> list[int]:
-        """Borders of boxes from an end outwards."""
-        if self.down:
-            found = [end, *range((-(-end // width) - 1) * width, farthest, -width), farthest]
-        else:
-            found = [end, *range((end // width + 1) * width, farthest, width), farthest]
-        return [border for border, last in zip(found, [None, *found], strict=False) if border != last][:_NEAR]
+        beside = math.sqrt(max(float(gains[best]) ** 2 - 2 * _BESIDE, likely**2))
+        # Less than half a record is none.
+        end = int(borders[np.argmax((gains >= beside) | (records[best] - records < 0.5))])
+    return end
 
 
 def crowded(ruler: Ruler, found: Range) -> bool:

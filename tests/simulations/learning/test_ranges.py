@@ -6,7 +6,7 @@ import pytest
 from dpmosaic.curator.releasing.noisy_counts import NoisyCounts
 from dpmosaic.simulations.learning.asking import Asking
 from dpmosaic.simulations.learning.of_numbers import CLOSER, MAGNITUDES
-from dpmosaic.simulations.learning.ranges import FINE, Ruler, found_range, held
+from dpmosaic.simulations.learning.ranges import FINE, Ruler, found_range, held, single_cells
 
 ROWS = 5000
 SEEDS = range(5)
@@ -30,7 +30,7 @@ COLUMNS = {
 
 @pytest.mark.parametrize("share", SHARES.values(), ids=SHARES)
 @pytest.mark.parametrize("name", COLUMNS)
-def test_a_range_holds_nearly_all_records_and_is_at_most_twelve_times_too_wide(private_counts, name, share):
+def test_a_range_holds_nearly_all_records_and_is_at_most_sixteen_times_too_wide(private_counts, name, share):
     unit, drawn = COLUMNS[name]
     for seed in SEEDS:
         numbers = drawn(np.random.default_rng(seed)).astype(float)
@@ -44,7 +44,7 @@ def test_a_range_holds_nearly_all_records_and_is_at_most_twelve_times_too_wide(p
             0.95 if name == "a heavy tail" else 0.99
         )
         # Beside zero, a range may reach some small multiples too far.
-        assert found.high - found.low <= max(12 * np.ptp(numbers), 64 * (unit or 0))
+        assert found.high - found.low <= max(16 * np.ptp(numbers), 64 * (unit or 0))
 
 
 def counted(private_counts, ruler, numbers, zcdp_rho=1e8, seed=1):
@@ -61,6 +61,27 @@ def test_exact_counts_of_small_whole_numbers_give_the_cells_that_hold_them(priva
     certain, likely = held(counts, ruler.cells)
     assert ruler.numbers(*certain) == (low, high)
     assert likely[0] <= certain[0] < certain[1] <= likely[1]
+
+
+def test_a_tail_that_no_box_shows_is_held_if_its_boxes_together_hold_many(private_counts):
+    # Beyond the bulk, 20 records lie in each of 30 cells; counts of a cell and of a box have a deviation of 39.
+    missed = 0
+    for seed in range(20):
+        ruler = Ruler.between(0, 255, 1.0)
+        numbers = np.concatenate([np.full(4000, 100), np.resize(np.arange(101, 131), 600)])
+        (_, (first, stop)) = held(counted(private_counts, ruler, numbers, 0.001, seed), ruler.cells)
+        assert first <= 100
+        missed += np.mean(numbers >= stop) > 0.06
+    # A release in ten misses half of it: more than seven of twenty with a probability of 4e-4.
+    assert missed <= 7
+
+
+def test_single_numbers_with_nothing_between_are_told_from_numbers_in_a_row(private_counts):
+    ruler, few = Ruler.between(0, 99, 1.0), [5, 20, 21, 60]
+    cells = single_cells(counted(private_counts, ruler, np.repeat(few, 1000), 2**-7), ruler.cells)
+    assert cells.tolist() == few
+    for numbers in (np.repeat(np.arange(5, 61), 70), np.repeat([5, 6, 7], 1000)):
+        assert not len(single_cells(counted(private_counts, ruler, numbers, 2**-7), ruler.cells))
 
 
 def test_where_no_records_are_seen_the_range_is_not_certain(private_counts):
