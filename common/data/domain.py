@@ -68,6 +68,7 @@ class Domain:
             DataError: not an object, or an attribute's entry or a rule is invalid.
         """
         from .domain_file import parts_of, read_entry
+        from .gaps import check_together
 
         entries, stated, _ = parts_of(form)
         columns = [read_entry(name, entry) for name, entry in entries.items()]
@@ -76,11 +77,13 @@ class Domain:
             from .rules import read_rules
 
             rules = read_rules(stated)
-        return cls(
+        domain = cls(
             tuple(column for column in columns if isinstance(column, Attribute)),
             tuple(column for column in columns if not isinstance(column, Attribute)),
             rules,
         )
+        check_together(domain, domain.names)
+        return domain
 
     @classmethod
     def load(cls, path: str | Path) -> Domain:

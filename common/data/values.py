@@ -149,6 +149,19 @@ PLAIN = Notation()
 """Numbers alone."""
 
 
+def column_named(columns: Mapping[str, RawColumn], name: str) -> RawColumn:
+    """One of some raw columns.
+
+    Raises:
+        DataError: it is not there.
+    """
+    if name not in columns:
+        raise DataError(
+            f"expected a column {name!r}, found none; add it to the table or remove it from the domain"
+        )
+    return columns[name]
+
+
 def blanked(values: RawColumn, missing: Collection[str]) -> RawColumn:
     """A column in which some texts are missing values.
 
