@@ -63,7 +63,7 @@ def _moments(keys: Mapping[str, Key]) -> Mapping[str, Table]:
     bounds = {"min": _TIME, "max": _TIME}
     bins = {"bins": Key(_BINS.form, _BINS.about)}
     parts = {"parts": Key(ListOf(Choice(tuple(Part))), "Parts that are modelled.", required=True)}
-    after = MapOf(_GAP, "the name of another column with the bins of the gap, such as {\"min\": 0}", some=True)
+    after = MapOf(_GAP, "another column's name with the bins of the gap", some=True)
     return {
         "after": Table({"after": Key(after, "The column that it comes after.", required=True), **keys}),
         "edges": Table({"edges": Key(TEXTS, _EDGES, required=True), **_TIME_ATOMS, **keys}),

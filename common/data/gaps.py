@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from .domain import Domain
 
 
+def gaps_of(domain: Domain) -> dict[str, GapAttribute]:
+    """The attributes that come after others, by name."""
+    return {one.name: one for one in domain.attributes if isinstance(one, GapAttribute)}
+
+
 def check_together(domain: Domain, names: Collection[str], who: str = "the domain") -> None:
     """Refuses columns of which one comes after a column that is not among them.
 
@@ -27,7 +32,7 @@ def check_together(domain: Domain, names: Collection[str], who: str = "the domai
     Raises:
         DataError: the other column is missing, or holds no dates; or columns come after each other in a ring.
     """
-    after = {one.name: one.other for one in domain.attributes if isinstance(one, GapAttribute)}
+    after = {name: one.other for name, one in gaps_of(domain).items()}
     for name in (name for name in names if name in after):
         seen = {name}
         while (other := after.get(name)) is not None:
@@ -83,11 +88,10 @@ def with_times(domain: Domain, values: Mapping[str, NDArray[Any]]) -> dict[str, 
     """
     check_together(domain, values, "the table")
     found = dict(values)
-    waiting = [one for one in domain.attributes if isinstance(one, GapAttribute) and one.name in values]
+    waiting = {name: one for name, one in gaps_of(domain).items() if name in values}
     while waiting:
-        gaps = {one.name for one in waiting}
-        for one in waiting:
-            if one.other not in gaps:
-                found[one.name] = one.after(found[one.name], found[one.other])
-        waiting = [one for one in waiting if one.other in gaps]
+        ready = {name: one for name, one in waiting.items() if one.other not in waiting}
+        for name, one in ready.items():
+            found[name] = one.after(found[name], found[one.other])
+            del waiting[name]
     return found

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ...common.data.attribute import Attribute
 from ...common.data.dates import DateAttribute, GapAttribute, TimeAttribute, bins_of
 from ...common.data.domain import Clique, Domain
-from ...common.data.gaps import with_times
+from ...common.data.gaps import gaps_of, with_times
 from ...common.data.numeric import NumericAttribute
 from ...common.data.rules.order import AtMost, Sum
 from ...common.data.rules.plain import numbers as as_numbers
@@ -85,8 +85,7 @@ class Decoder:
     @cached_property
     def following(self) -> frozenset[str]:
         """Attributes whose values come after others', and these others."""
-        found = [one for one in self.domain.attributes if isinstance(one, GapAttribute)]
-        return frozenset(name for one in found for name in (one.name, one.other))
+        return frozenset(n for name, one in gaps_of(self.domain).items() for n in (name, one.other))
 
     @cached_property
     def ordered(self) -> tuple[AtMost, ...]:

@@ -137,7 +137,7 @@ def check_numbers(domain: Domain, names: tuple[str, ...]) -> None:
     for name in names:
         if isinstance(domain[name], GapAttribute):
             raise DataError(
-                f"rules: {name!r} is counted from another column, and cannot be compared or added; leave it out"
+                f"rules: {name!r} is counted from another column, and is not compared or added; leave it out"
             )
         if np.isnan(extent(domain[name])).all():
             raise DataError(f"rules: {name!r} has no numbers or dates; declare it as numeric or as a date")

@@ -29,7 +29,7 @@ def plain(attribute: Attribute, values: RawColumn) -> NDArray[Any]:
     """Raw values as rules compare them, shape (N,).
 
     Numbers and gaps are float64, and so are dates and timestamps, as microseconds in UTC since 1970; NaN is a
-    missing value. Of other attributes it is the text of the category, as an object, empty if the value is missing.
+    missing value. Of other attributes it is the text of the category, as an object, empty if it is missing.
     """
     if isinstance(attribute, GapAttribute):
         return attribute.units.numbers(values)
