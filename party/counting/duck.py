@@ -135,13 +135,13 @@ class DuckEngine(Engine):
         self._query(f"CREATE OR REPLACE TABLE {_STORE}.cells AS SELECT {cells} FROM scan")
         start = 0
         for batch in self.batches(exp.select(*keys.values()).from_(f"{_STORE}.cells")):
-            columns = {
+            read = {
                 name: in_local_time(one, values) if kinds[name] == ZONED else values
                 for (name, one), values in zip(names.items(), batch, strict=True)
             }
             encoded: dict[str, NDArray[Any]] = {}
             for key, attribute in attributes.items():
-                encoded |= _encoded(key, attribute, readable(domain, columns, attribute.name), start)
+                encoded |= _encoded(key, attribute, readable(domain, read, attribute.name), start)
             self._connection.register("batch", encoded)
             into = "INSERT INTO" if start else "CREATE OR REPLACE TABLE"
             self._query(f"{into} {_STORE}.encoded {'' if start else 'AS'} SELECT * FROM batch")

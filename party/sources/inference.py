@@ -17,6 +17,7 @@ from ...common.errors import DataError
 from ..drafting.draft import Draft
 from ..drafting.known import is_known
 from .dates import draft_calendar, draft_clock, draft_date
+from .following import following_dates
 from .numbers import draft_number
 from .profile import Profile, Rows, is_absent
 from .query import open_queried
@@ -43,6 +44,10 @@ _HOLDS_NO_VALUES = re.compile(r".*\[[0-9]*\]|(STRUCT|MAP|UNION|BLOB|BIT)\b.*")
 """DuckDB's types of lists, structures and bytes."""
 
 _CONSTANT = "it has one value only: leave it out, or keep it if that value is public"
+
+_AFTER = (
+    'it comes after {!r}, and is kept as its gap to that; give it "min" and "max" instead if this is chance'
+)
 
 _SAMPLE = 50_000
 """Rules are looked for in so many rows."""
@@ -102,7 +107,15 @@ def draft_rows(
             (name, f"it and {other!r} determine each other: one of them can be dropped")
             for name, other in equivalent_columns(attributes, sample)
         ]
-        return Draft(entries, suggested_rules(attributes, sample), remarks)
+        later = following_dates(entries, attributes, sample)
+        remarks += [(name, _AFTER.format(*entry["after"])) for name, entry in later.items()]
+        rules = [rule for rule in suggested_rules(attributes, sample) if not _orders(rule, later)]
+        return Draft(entries | later, rules, remarks)
+
+
+def _orders(rule: Mapping[str, Any], later: Collection[str]) -> bool:
+    """Whether a rule compares or adds one of these columns."""
+    return any(name in later for name in (rule.get("sum"), *rule.get("of", ()), *rule.get("at_most", ())))
 
 
 def _ordered(profile: Profile, categories: Sequence[Category]) -> tuple[Any, list[str]]:

@@ -29,9 +29,6 @@ LONGEST = 10_000
 
 _SHARE = "SHARE"
 
-_COLUMNS = (exp.Column, exp.Sub)
-"""A column, or the difference of two."""
-
 _NO_GAPS: Mapping[str, GapAttribute] = {}
 
 
@@ -113,12 +110,12 @@ class _Reader:
         return tuple(dict.fromkeys(found))
 
     def _item(self, item: exp.Expr) -> str | Aggregate:
-        if isinstance(item, _COLUMNS):
+        if self._is_column(item):
             return self.column(item)
         alias, call = "", item
         if isinstance(item, exp.Alias):
             alias, call = item.alias, item.this
-        if isinstance(call, _COLUMNS):
+        if self._is_column(call):
             raise DataError("a column of a group keeps its name; leave out its AS")
         name, where = alias or call.sql(dialect="duckdb"), None
         if isinstance(call, exp.Filter):
@@ -157,7 +154,7 @@ class _Reader:
 
     def _measured(self, measured: exp.Expr) -> str | Condition:
         inner = measured.unnest()
-        return self.column(inner) if isinstance(inner, _COLUMNS) else self.condition(inner)
+        return self.column(inner) if self._is_column(inner) else self.condition(inner)
 
     def condition(self, asked: exp.Expr) -> Condition:
         match asked:
@@ -202,9 +199,9 @@ class _Reader:
     def _comparison(self, asked: exp.Binary) -> Condition:
         left, right = asked.this.unnest(), asked.expression.unnest()
         kind: type[exp.Expr] = type(asked)
-        if not isinstance(left, _COLUMNS):
+        if not self._is_column(left):
             left, right, kind = right, left, _MIRRORED.get(kind, kind)
-        if not isinstance(left, _COLUMNS):
+        if not self._is_column(left):
             raise self._refused(asked)
         if isinstance(right, exp.Column):
             quoted = next((each for each in (left, right) if _may_be_text(each, self.names)), None)
@@ -219,15 +216,21 @@ class _Reader:
         below = Below(column, value, kind in (exp.LTE, exp.GT))
         return below if kind in (exp.LT, exp.LTE) else Not(below)
 
+    def _gap(self, asked: exp.Expr) -> GapAttribute | None:
+        """The column that comes after another, if their difference is asked."""
+        if not isinstance(asked, exp.Sub):
+            return None
+        sides = [side.unnest().name.casefold() for side in (asked.this, asked.expression)]
+        found = (gap for gap in self.gaps.values() if sides == [gap.name.casefold(), gap.other.casefold()])
+        return next(found, None)
+
+    def _is_column(self, asked: exp.Expr) -> bool:
+        return isinstance(asked, exp.Column) or self._gap(asked) is not None
+
     def column(self, asked: exp.Expr) -> str:
         """A column of which values are asked; of one that comes after another, the gap."""
-        inner = asked.unnest()
-        if isinstance(inner, exp.Sub):
-            name, other = self.named(inner.this), self.named(inner.expression)
-            if name not in self.gaps or self.gaps[name].other != other:
-                raise self._refused(inner)
-            return name
-        if gap := self.gaps.get(name := self.named(inner)):
+        name = self.named(asked)
+        if isinstance(asked.unnest(), exp.Column) and (gap := self.gaps.get(name)):
             raise DataError(
                 f"the column {name!r} comes after {gap.other!r}, and a release holds how many "
                 f"{gap.unit_name} after: ask for {gap.difference} or COUNT({name}), or draw rows and compute "
@@ -238,6 +241,8 @@ class _Reader:
     def named(self, named: exp.Expr) -> str:
         """The name of a column, as the release has it."""
         named = named.unnest()
+        if (gap := self._gap(named)) is not None:
+            return gap.name
         if not isinstance(named, exp.Column) or isinstance(named.this, exp.Star):
             raise self._refused(named)
         if named.args.get("table") is not None and (named.table.lower() != "release" or named.db):
