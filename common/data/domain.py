@@ -67,8 +67,16 @@ class Domain:
         Raises:
             DataError: not an object, or an attribute's entry or a rule is invalid.
         """
-        from .domain_file import parts_of, read_entry
         from .gaps import check_together
+
+        domain = cls.part_from_json(form)
+        check_together(domain, domain.names)
+        return domain
+
+    @classmethod
+    def part_from_json(cls, form: object) -> Domain:
+        """As `from_json`, of a part of a table, which may lack a column that another one comes after."""
+        from .domain_file import parts_of, read_entry
 
         entries, stated, _ = parts_of(form)
         columns = [read_entry(name, entry) for name, entry in entries.items()]
@@ -77,13 +85,11 @@ class Domain:
             from .rules import read_rules
 
             rules = read_rules(stated)
-        domain = cls(
+        return cls(
             tuple(column for column in columns if isinstance(column, Attribute)),
             tuple(column for column in columns if not isinstance(column, Attribute)),
             rules,
         )
-        check_together(domain, domain.names)
-        return domain
 
     @classmethod
     def load(cls, path: str | Path) -> Domain:
