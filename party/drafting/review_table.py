@@ -202,6 +202,8 @@ def _range(entry: Mapping[str, Any]) -> str:
         unit = entry.get("granularity", "second" if entry["type"] == "timestamp" else "day")
         atoms = f" ({_listed(gap['atoms'])} as values of their own)" if gap.get("atoms") else ""
         return f"{_range(gap)} {unit}s after {other}{atoms}"
+    if entry.get("type") == "clock":
+        return f"{entry.get('min', '0:00')} to {entry.get('max', '23:59')}"
     edges = entry.get("edges")
     low, high = (edges[0], edges[-1]) if edges else (entry.get("min"), entry.get("max"))
     return "bounds that the release finds" if low is None else f"{low} to {high}"

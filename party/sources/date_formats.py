@@ -15,7 +15,7 @@ _DAYS = (
 MONTHS = ("%Y-%m", "%Y/%m", "%m/%Y", "%b-%Y", "%b %Y", "%B %Y", "%b-%y", "%Ym%m", "%YM%m", "%Y %b")
 _OF_DIGITS = ("%Y%m%d", "%Y%m", "%Y%m%d%H%M%S")
 _WITH_WEEKDAYS = ("%a %b %d %H:%M:%S %Y", "%a %b %d %H:%M:%S %z %Y", "%a, %d %b %Y %H:%M:%S %z")
-CLOCKS = ("%H:%M:%S", "%H:%M", "%I:%M:%S %p", "%I:%M %p", "%I:%M:%S%p", "%I:%M%p")
+CLOCKS = ("%I:%M:%S %p", "%I:%M %p", "%I:%M:%S%p", "%I:%M%p")
 ISO_8601 = ""
 """The format of whatever `datetime.fromisoformat` reads."""
 

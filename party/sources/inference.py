@@ -11,6 +11,7 @@ import numpy as np
 
 from ...common.data.attribute import Attribute
 from ...common.data.categorical import Category
+from ...common.data.clock import NUMBERS
 from ...common.data.domain_file import read_entry
 from ...common.data.values import LARGEST_WHOLE, PLAIN
 from ...common.errors import DataError
@@ -48,6 +49,8 @@ _CONSTANT = "it has one value only: leave it out, or keep it if that value is pu
 _AFTER = (
     'it comes after {!r}, and is kept as its gap to that; give it "min" and "max" instead if this is chance'
 )
+
+_OF_HOURS = "its whole numbers are read as hours and minutes: 930 is half past nine; check them"
 
 _SAMPLE = 50_000
 """Rules are looked for in so many rows."""
@@ -196,7 +199,7 @@ def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
     if found is not None:
         return found, [*remarks, *doubts]
     if (found := draft_clock(profile) or draft_boolean(profile) or draft_calendar(profile)) is not None:
-        return found, remarks
+        return found, [*remarks, *([_OF_HOURS] if found.get("format") == NUMBERS else [])]
     if not is_known(profile.name) and (identifier := draft_identifier(profile)) is not None:
         return identifier, [*remarks, "it names the records: new names are drawn in place of them"]
     numbers = len(profile.values[0])

@@ -148,10 +148,41 @@ def test_dates_in_several_formats_are_left_out_with_a_remark(tmp_path):
     assert any("several formats" in remark for remark in remarks)
 
 
-@pytest.mark.parametrize("form", ["%H:%M", "%H:%M:%S", "%I:%M %p"])
-def test_times_of_day_are_timestamps_of_one_day(tmp_path, form):
-    found = draft(tmp_path, *(f"{time:{form}}" for time in TIMES))
-    assert (found["type"], found["format"]) == ("timestamp", form)
+def clock(form, **more):
+    return {"type": "clock", "format": form, "bins": "auto", "nullable": False} | more
+
+
+@pytest.mark.parametrize(
+    ("cells", "entry"),
+    [
+        ([f"{time:%H:%M}" for time in TIMES], clock("HH:MM")),
+        ([f"{time:%H:%M:%S}" for time in TIMES], clock("HH:MM:SS")),
+        ([f"{time.hour}:{time:%M}" for time in TIMES], clock("H:MM")),
+        ([f"{hours}:{hours % 60:02d}:07" for hours in range(101)], clock("H:MM:SS", max="101:00")),
+        ([time.hour * 100 + time.minute for time in TIMES], clock("HHMM")),
+        ([2400, *(time.hour * 100 + time.minute for time in TIMES)], clock("HHMM", max="24:00")),
+    ],
+)
+def test_times_of_day_and_durations_are_a_clock(tmp_path, cells, entry):
+    assert draft(tmp_path, *cells) == entry
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pytest.param(range(0, 2400, 50), id="half hundreds"),
+        pytest.param(range(1900, 1960), id="years"),
+        pytest.param([*(time.hour * 100 + time.minute for time in TIMES), 1275], id="with 75 minutes"),
+        pytest.param(range(-100, 1000, 7), id="negative"),
+    ],
+)
+def test_other_whole_numbers_are_no_clock(tmp_path, cells):
+    assert draft(tmp_path, *cells)["type"] != "clock"
+
+
+def test_times_with_a_half_of_the_day_are_timestamps_of_one_day(tmp_path):
+    found = draft(tmp_path, *(f"{time:%I:%M %p}" for time in TIMES))
+    assert (found["type"], found["format"]) == ("timestamp", "%I:%M %p")
     assert found["min"][:10] == found["max"][:10] == "1900-01-01"
 
 
