@@ -99,7 +99,7 @@ def draft_date(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
                 "its dates are written in several formats; it is left out until they are written in one"
             ]
         return None, []
-    best = min(found, key=lambda one: sum(one.unread.values()))
+    best = min(found, key=_doubt)
     alike = [one for one in found if one.unread == best.unread and one.format != ISO_8601]
     remarks = []
     if len(alike) > 1:
@@ -117,6 +117,13 @@ def draft_date(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
         )
         remarks.append(f"{odd} of {profile.rows} rows hold no date in this format; they count as missing")
     return entry, remarks
+
+
+def _doubt(reading: _Reading) -> tuple[int, bool, int]:
+    """How little speaks for a format: rows that it does not read, and a wide range of years of two digits."""
+    short = "%y" in reading.format
+    years = {time.year for time in reading.times} if short else {0}
+    return sum(reading.unread.values()), short, max(years) - min(years)
 
 
 def draft_clock(profile: Profile) -> dict[str, Any] | None:

@@ -23,7 +23,7 @@ from .numbers import draft_number
 from .profile import Profile, Rows, is_absent
 from .query import open_queried
 from .source import Queried
-from .suggestions import equivalent_columns, suggested_rules
+from .suggestions import equivalent_columns, labels_of, suggested_rules
 from .texts import draft_boolean, draft_identifier, draft_texts, natural
 
 FEW_NUMBERS = 20
@@ -106,13 +106,14 @@ def draft_rows(
         if not attributes:
             raise DataError(f"{rows.source.name} has no column that a release can hold; add some")
         sample = rows.sample(_SAMPLE)
+        labels = {name: labels_of(sample[name]) for name in attributes}
         remarks += [
             (name, f"it and {other!r} determine each other: one of them can be dropped")
-            for name, other in equivalent_columns(attributes, sample)
+            for name, other in equivalent_columns(labels)
         ]
         later = following_dates(entries, attributes, sample)
         remarks += [(name, _AFTER.format(*entry["after"])) for name, entry in later.items()]
-        rules = [rule for rule in suggested_rules(attributes, sample) if not _orders(rule, later)]
+        rules = [rule for rule in suggested_rules(attributes, sample, labels) if not _orders(rule, later)]
         return Draft(entries | later, rules, remarks)
 
 

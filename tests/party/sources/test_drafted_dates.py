@@ -148,6 +148,30 @@ def test_dates_in_several_formats_are_left_out_with_a_remark(tmp_path):
     assert any("several formats" in remark for remark in remarks)
 
 
+@pytest.mark.parametrize(
+    "form", ["%d/%m/%y", "%m/%d/%y", "%y/%m/%d", "%y-%m-%d", "%d-%m-%y", "%y%m%d", "%d%m%y"]
+)
+def test_two_digits_are_the_year_by_which_years_differ_least(tmp_path, form):
+    # The numbers of days and of years overlap.
+    days = [datetime(2015, 1, 1) + timedelta(days=11 * n) for n in range(200)]
+    entry, remarks = drafted(tmp_path, [f"{day:{form}}" for day in days])
+    assert entry == moments("date", "2015-01-01", "2020-12-31", format=form)
+    assert any("two digits" in remark for remark in remarks)
+
+
+@pytest.mark.parametrize(
+    ("form", "kind"),
+    [("%Y%m%d", "date"), ("%d%m%Y", "date"), ("%Y%m", "date"), ("%Y%m%d%H%M", "timestamp")],
+)
+def test_digits_alone_are_written_as_they_were(tmp_path, form, kind):
+    found = draft(tmp_path, *(f"{time:{form}}" for time in TIMES))
+    assert (found["type"], found["format"]) == (kind, form)
+
+
+def test_six_digits_of_few_codes_are_no_dates(tmp_path):
+    assert draft(tmp_path, *(["110101", "120512", "091231"] * 60))["type"] == "categorical"
+
+
 def clock(form, **more):
     return {"type": "clock", "format": form, "bins": "auto", "nullable": False} | more
 
