@@ -10,7 +10,7 @@ date that comes after another, the gap can be named: `died - admitted=0..30`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, NamedTuple
@@ -341,20 +341,13 @@ def _shown(attribute: Attribute, number: float) -> str:
 
 def _disjoint(ranges: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
     """The union of closed ranges as increasing ranges that do not overlap."""
-    return tuple(_joined(sorted(ranges)))
-
-
-def _joined(ranges: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    held: tuple[float, float] | None = None
-    for low, high in ranges:
-        if held is not None and low <= held[1]:
-            held = (held[0], max(held[1], high))
-            continue
-        if held is not None:
-            yield held
-        held = (low, high)
-    if held is not None:
-        yield held
+    found: list[tuple[float, float]] = []
+    for low, high in sorted(ranges):
+        if found and low <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], high)
+        else:
+            found.append((low, high))
+    return tuple(found)
 
 
 def _error(attribute: Attribute, problem: str) -> DataError:

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from dpmosaic.command import app
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.errors import DataError
 from dpmosaic.party.sources.inference import draft_file
 
 N = 400
@@ -74,6 +75,14 @@ def test_other_dates_keep_bounds_of_their_own(tmp_path, second):
 def test_a_date_whose_rows_lack_the_other_one_keeps_bounds_of_its_own(tmp_path):
     draft = drafted(tmp_path, first=missing(FIRST, 0.2), second=FIRST + 3)
     assert "after" not in draft["second"]
+
+
+def test_a_column_that_another_comes_after_is_dropped_with_it(tmp_path):
+    draft = drafted(tmp_path, admitted=FIRST, left=FIRST + RNG.integers(1, 20, N), other=FIRST[::-1])
+    with pytest.raises(DataError, match="'left' comes after 'admitted': drop both"):
+        draft.drop("admitted")
+    draft.drop("admitted", "left")
+    assert draft.domain.names == ("other",)
 
 
 def test_a_person_reviews_the_bounds_of_the_gap(tmp_path):
