@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from ..common.crypto.randomness import RandomStream
 from ..common.data.domain import Domain
 from ..common.data.table import Table
-from ..common.data.values import text_of
+from ..common.data.values import RawColumn, text_of
 from ..common.errors import DataError
 from ..curator.releasing.frames import typed
-from ..curator.releasing.raw_frames import encoded, raw
+from ..curator.releasing.raw_frames import cells_of, encoded
 from ..curator.releasing.storage import Storage, storage_of
 from ..party.drafting.draft import Draft
 from ..party.sources import inference
@@ -241,9 +241,9 @@ class _FrameRows:
         """The names of the columns, which were checked."""
         return tuple(self.rows.columns)
 
-    def cells(self, domain: Domain) -> Iterator[NDArray[Any]]:
+    def cells(self, domain: Domain) -> Iterator[RawColumn]:
         """The columns of the domain, as they are before encoding."""
-        return (raw(domain[name], self.rows[name]) for name in domain)
+        return (cells_of(domain, self.rows, name) for name in domain)
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """DuckDB with the rows as `file`, its columns c0, c1, ... in order."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..common.data.domain import Clique, Domain
+from ..common.data.gaps import check_together
 from ..common.data.table import Table
 from ..common.errors import DataError
 
@@ -80,8 +81,17 @@ class Grid:
         """Parses a grid: `2x3`, or a JSON file of [{"rows": n, "groups": [[names], ...]}, ...].
 
         Raises:
-            DataError: the text is neither form, or the grid does not fit the table.
+            DataError: the text is neither form, or the grid does not fit the table, or divides columns of
+                which one comes after the other.
         """
+        cut = cls._parsed(text, domain, records)
+        for number, layout in enumerate(cut.slices, start=1):
+            for group in layout.groups:
+                check_together(domain, group, f"its party of slice {number}")
+        return cut
+
+    @classmethod
+    def _parsed(cls, text: str, domain: Domain, records: int) -> Grid:
         if match := re.fullmatch(r"(\d+)\s*[xX]\s*(\d+)", text.strip()):
             return cls.even(domain, records, int(match[1]), int(match[2]))
         try:

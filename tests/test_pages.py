@@ -53,6 +53,7 @@ def test_every_example_of_a_domain_file_is_one():
             "CodedAttribute",
             "DateAttribute",
             "DatePartsAttribute",
+            "GapAttribute",
         ),
         *("Dropped", "Identifier", "NumericAttribute"),
     }

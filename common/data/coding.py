@@ -135,14 +135,12 @@ def numbers_of(attribute: Attribute) -> NumericAttribute:
     Raises:
         DataError: it has no bins.
     """
-    from .dates import DateAttribute
-    from .numeric import NumericAttribute
+    from .dates import bins_of
 
-    if isinstance(attribute, DateAttribute):
-        return attribute.units
-    if not isinstance(attribute, NumericAttribute):
+    bins = bins_of(attribute)
+    if bins is None:
         raise _other(attribute)
-    return attribute
+    return bins
 
 
 def _unbounded(attribute: Attribute) -> bool:

@@ -67,6 +67,15 @@ class Domain:
         Raises:
             DataError: not an object, or an attribute's entry or a rule is invalid.
         """
+        from .gaps import check_together
+
+        domain = cls.part_from_json(form)
+        check_together(domain, domain.names)
+        return domain
+
+    @classmethod
+    def part_from_json(cls, form: object) -> Domain:
+        """As `from_json`, of a part of a table, which may lack a column that another one comes after."""
         from .domain_file import parts_of, read_entry
 
         entries, stated, _ = parts_of(form)

@@ -14,7 +14,7 @@ from .boolean import BooleanAttribute
 from .categorical import CategoricalAttribute, CodedAttribute
 from .clock import Clock
 from .date_parts import DatePartsAttribute, Part, slot_of
-from .dates import DateAttribute
+from .dates import DateAttribute, GapAttribute, TimeAttribute
 from .domain_form import VARIANTS
 from .moments import Granularity, Moments
 from .numeric import AUTO, NumericAttribute
@@ -130,23 +130,34 @@ def _boolean(name: str, form: Mapping[str, Any]) -> BooleanAttribute:
     )
 
 
-def _date(name: str, form: Mapping[str, Any]) -> DateAttribute | DatePartsAttribute:
+def _date(name: str, form: Mapping[str, Any]) -> TimeAttribute:
     return _moments(name, form, timed=False)
 
 
-def _timestamp(name: str, form: Mapping[str, Any]) -> DateAttribute | DatePartsAttribute:
+def _timestamp(name: str, form: Mapping[str, Any]) -> TimeAttribute:
     return _moments(name, form, timed=True)
 
 
-def _moments(name: str, form: Mapping[str, Any], timed: bool) -> DateAttribute | DatePartsAttribute:
-    divided = "parts" if "parts" in form else "edges" if "edges" in form else "bins"
+def _moments(name: str, form: Mapping[str, Any], timed: bool) -> TimeAttribute:
+    divided = next((key for key in ("after", "parts", "edges") if key in form), "bins")
     _check_form(name, form, divided)
     granularity = form.get("granularity", Granularity.SECOND if timed else Granularity.DAY)
     moments = Moments(timed, Granularity(granularity), form.get("format", ""), form.get("timezone", ""))
+    if "after" in form:
+        return _gap(name, form, moments)
     if "parts" in form:
         return _date_parts(name, form, moments)
     units = _units(name, form, moments)
     return DateAttribute(name, units, moments, reviewed=form.get("reviewed", True))
+
+
+def _gap(name: str, form: Mapping[str, Any], moments: Moments) -> GapAttribute:
+    (other, gap), *more = form["after"].items()
+    if more:
+        raise DataError(f"attribute {name!r}: after: expected one other column, got more; fix the domain")
+    policies = {key: form[key] for key in ("nullable", "outside", "unreadable", "missing") if key in form}
+    units = _numeric(name, {"type": "numeric", "integer": True, **gap, **policies})
+    return GapAttribute(name, units, moments, other, reviewed=form.get("reviewed", True))
 
 
 def _clock(name: str, form: Mapping[str, Any]) -> DateAttribute:

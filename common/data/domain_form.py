@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..forms.several import TEXTS, Either, ListOf
-from ..forms.tables import Key, Table
+from ..forms.tables import Key, MapOf, Table
 from ..forms.values import POSITIVE, Anything, Choice, Null, Number, Scalar, Text, Truth, whole
 from .clock import FORMATS
 from .date_parts import Part
@@ -47,13 +47,25 @@ _CLOCK = {
     "format": Key(Choice(FORMATS), "How values are written.", required=True),
 }
 _TIME_ATOMS = {"atoms": Key(TEXTS, "Times of their own beside the bins.")}
+_GAP = Table(
+    {
+        "min": Key(Number(), "Least number of units after the other column."),
+        "max": Key(Number(), "Largest number of units."),
+        "bins": Key(_BINS.form, _BINS.about),
+        "edges": Key(ListOf(Number()), _EDGES),
+        "scale": _NUMERIC["scale"],
+        "atoms": _NUMERIC["atoms"],
+    }
+)
 
 
 def _moments(keys: Mapping[str, Key]) -> Mapping[str, Table]:
     bounds = {"min": _TIME, "max": _TIME}
     bins = {"bins": Key(_BINS.form, _BINS.about)}
     parts = {"parts": Key(ListOf(Choice(tuple(Part))), "Parts that are modelled.", required=True)}
+    after = MapOf(_GAP, "another column's name with the bins of the gap", some=True)
     return {
+        "after": Table({"after": Key(after, "The column that it comes after.", required=True), **keys}),
         "edges": Table({"edges": Key(TEXTS, _EDGES, required=True), **_TIME_ATOMS, **keys}),
         "parts": Table({**bounds, **parts, **keys}),
         "bins": Table({**bounds, **bins, **_TIME_ATOMS, **keys}),

@@ -13,9 +13,10 @@ from ..errors import DataError
 from ..later import np
 from .counting import ROWS_AT_ONCE, CountPairs, Counts, Kept, pairs_counted, two_different
 from .domain import Clique, Domain
+from .gaps import readable, with_times
 from .grouping import Groups, grouped, grouped_shape
 from .texts import TextColumn, has_open_categories
-from .values import RawColumn, refuse_rows
+from .values import RawColumn, column_named, refuse_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +68,7 @@ class Table:
             DataError: a column is missing, of another length, not of integers, or holds a code out of range.
         """
         if isinstance(codes, Mapping):
-            columns = [np.asarray(_column(codes, name)) for name in domain]
+            columns = [np.asarray(column_named(codes, name)) for name in domain]
         else:
             if codes.ndim != 2 or codes.shape[1] != len(domain):
                 raise DataError(
@@ -222,7 +223,7 @@ def encode_table(domain: Domain, columns: Mapping[str, RawColumn]) -> Table:
     """
     encoded, texts = [], {}
     for attribute in domain.attributes:
-        cells = _column(columns, attribute.name)
+        cells = readable(domain, columns, attribute.name)
         encoded.append(attribute.encode(cells).astype(code_dtype(attribute.size)))
         if has_open_categories(attribute):
             texts[attribute.name] = TextColumn.read(attribute.name, cells)
@@ -254,20 +255,12 @@ def decode_table(
         return table.domain[name].decode(codes[name][rows], rng, spread[name])
 
     values = {name: table.domain[name].decode(column, rng, spread[name]) for name, column in codes.items()}
-    return drawn_together(table.domain, codes, values, draw)
+    return with_times(table.domain, drawn_together(table.domain, codes, values, draw))
 
 
 def code_counts(table: Table) -> dict[str, NDArray[np.int64]]:
     """Rows of each code, for every attribute."""
     return {name: table.marginal((name,)) for name in table.domain}
-
-
-def _column(columns: Mapping[str, RawColumn], name: str) -> RawColumn:
-    if name not in columns:
-        raise DataError(
-            f"expected a column {name!r}, found none; add it to the table or remove it from the domain"
-        )
-    return columns[name]
 
 
 def _narrowed(name: str, codes: NDArray[Any], size: int) -> NDArray[np.unsignedinteger[Any]]:

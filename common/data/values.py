@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -147,6 +147,19 @@ class Notation:
 
 PLAIN = Notation()
 """Numbers alone."""
+
+
+def column_named(columns: Mapping[str, RawColumn], name: str) -> RawColumn:
+    """One of some raw columns.
+
+    Raises:
+        DataError: it is not there.
+    """
+    if name not in columns:
+        raise DataError(
+            f"expected a column {name!r}, found none; add it to the table or remove it from the domain"
+        )
+    return columns[name]
 
 
 def blanked(values: RawColumn, missing: Collection[str]) -> RawColumn:

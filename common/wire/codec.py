@@ -36,7 +36,7 @@ def decode_description(data: bytes) -> PartyDescription:
     message = parsed(pb.PartyDescription, data)
     try:
         form = message.domain_json
-        domain = Domain.from_json(json.loads(form)) if form else None
+        domain = Domain.part_from_json(json.loads(form)) if form else None
     except (MosaicError, ValueError, OverflowError, RecursionError):
         raise ProtocolError(
             "expected a party's domain as JSON, got something else; compare versions"

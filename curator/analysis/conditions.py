@@ -3,13 +3,14 @@
 As text a condition is `age=30..39,sex=F|M,income='>50K'`: attributes with values, and rows meet all of them.
 `|` divides alternatives. `a..b` is a range with both ends, `a..` and `..b` have one. Names and values with
 commas, bars, equals signs, dots or spaces at an end are quoted; a quotation mark within quotes is doubled.
-Nothing stands for a missing value: `income=` is where income is missing, and `income!=` where it is not.
+Nothing stands for a missing value: `income=` is where income is missing, and `income!=` where it is not. Of a
+date that comes after another, the gap can be named: `died - admitted=0..30`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, NamedTuple
@@ -21,8 +22,9 @@ from ...common.data.attribute import Attribute
 from ...common.data.boolean import BooleanAttribute
 from ...common.data.categorical import CategoricalAttribute, CodedAttribute
 from ...common.data.clock import Clock
-from ...common.data.dates import DateAttribute, TimeAttribute, bins_of
+from ...common.data.dates import DateAttribute, GapAttribute, TimeAttribute, bins_of
 from ...common.data.domain import Clique, Domain
+from ...common.data.gaps import gaps_of
 from ...common.data.numeric import NumericAttribute
 from ...common.data.rules.plain import number_of
 from ...common.data.values import RawColumn, read_numbers, text_of
@@ -88,13 +90,21 @@ class Condition:
             DataError: an attribute or a value is unknown, a value is outside the domain, or a range is empty.
         """
         given = read_condition(where) if isinstance(where, str) else dict(where or {})
-        for name in given:
-            if name not in domain.names:
+        gaps = {one.difference: one for one in gaps_of(domain).values()}
+        allowed: dict[str, Allowed] = {}
+        for name, value in given.items():
+            if name not in domain.names and name not in gaps:
                 raise DataError(
                     f"a condition on {name!r}: expected an attribute of the release, which has "
                     f"{', '.join(domain.names)}{meant(str(name), domain.names)}; fix the name"
                 )
-        return cls(domain, {name: _allowed(domain[name], value) for name, value in given.items()})
+            attribute = gaps[name] if name in gaps else domain[name]
+            if attribute.name in allowed:
+                raise _error(attribute, f"expected one, got another as {name!r}; join them")
+            if name not in gaps and isinstance(attribute, GapAttribute):
+                _check_missing(attribute, value)
+            allowed[attribute.name] = _allowed(attribute, value)
+        return cls(domain, allowed)
 
     @property
     def clique(self) -> Clique:
@@ -163,6 +173,18 @@ def _allowed(attribute: Attribute, given: object) -> Allowed:
         else:
             codes |= _between(attribute, found)
     return Allowed(codes, _disjoint(ranges))
+
+
+def _check_missing(attribute: GapAttribute, given: object) -> None:
+    """Refuses values of a column of which a release only knows how long after another they come."""
+    for value in given if isinstance(given, list | set | frozenset) else [given]:
+        if _range_of(value) != NOT_MISSING and not _missing(attribute, value):
+            raise _error(
+                attribute,
+                "expected that it is missing, or not, got a value, of which a release holds how many "
+                f"{attribute.unit_name} after {attribute.other!r} it is; name {attribute.difference!r} with "
+                "a number or a range, or draw rows without it and select among them",
+            )
 
 
 def _range_of(value: object) -> Range | None:
@@ -319,20 +341,13 @@ def _shown(attribute: Attribute, number: float) -> str:
 
 def _disjoint(ranges: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
     """The union of closed ranges as increasing ranges that do not overlap."""
-    return tuple(_joined(sorted(ranges)))
-
-
-def _joined(ranges: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    held: tuple[float, float] | None = None
-    for low, high in ranges:
-        if held is not None and low <= held[1]:
-            held = (held[0], max(held[1], high))
-            continue
-        if held is not None:
-            yield held
-        held = (low, high)
-    if held is not None:
-        yield held
+    found: list[tuple[float, float]] = []
+    for low, high in sorted(ranges):
+        if found and low <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], high)
+        else:
+            found.append((low, high))
+    return tuple(found)
 
 
 def _error(attribute: Attribute, problem: str) -> DataError:

@@ -19,8 +19,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...common.data.attribute import Attribute
-from ...common.data.dates import DateAttribute, TimeAttribute, bins_of
+from ...common.data.dates import DateAttribute, GapAttribute, TimeAttribute, bins_of
 from ...common.data.domain import Clique, Domain
+from ...common.data.gaps import gaps_of, with_times
 from ...common.data.numeric import NumericAttribute
 from ...common.data.rules.order import AtMost, Sum
 from ...common.data.rules.plain import numbers as as_numbers
@@ -78,8 +79,13 @@ class Decoder:
         return frozenset(
             attribute.name
             for attribute in self.domain.attributes
-            if attribute.name not in self.together and _one_value_each(attribute)
+            if attribute.name not in self.together | self.following and _one_value_each(attribute)
         )
+
+    @cached_property
+    def following(self) -> frozenset[str]:
+        """Attributes whose values come after others', and these others."""
+        return frozenset(n for name, one in gaps_of(self.domain).items() for n in (name, one.other))
 
     @cached_property
     def ordered(self) -> tuple[AtMost, ...]:
@@ -141,7 +147,9 @@ class Decoder:
             for name in self.condition.allowed
             if name in self.together and bins_of(self.domain[name]) is not None
         ]
-        return _taken(table, values, np.logical_and.reduce(held)) if held else (table, values)
+        if held:
+            table, values = _taken(table, values, np.logical_and.reduce(held))
+        return table, with_times(self.domain, values) if self.following else values
 
     def _orderly(self, codes: Mapping[str, Column], rng: np.random.Generator) -> NDArray[np.float64]:
         """The share of values of each row's codes that keep the order, whatever the condition; shape (N,)."""
@@ -223,7 +231,7 @@ class Decoder:
         missing = codes >= bins.spread.size
         cells = np.where(missing, 0, codes).astype(np.int64)
         numbers = self._in_ranges(name, bins, cells, rng)
-        assert isinstance(attribute, (NumericAttribute, DateAttribute))
+        assert isinstance(attribute, (NumericAttribute, DateAttribute, GapAttribute))
         return attribute.of_numbers(numbers, missing)
 
     def _in_ranges(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ...common.data.domain import Clique, Domain
+from ...common.data.gaps import check_together
 from ...common.errors import DataError, MosaicError, ProtocolError
 from ...common.messages import PROTOCOL_VERSION, Acceptance, PartyDescription, ReleaseTerms, Verdict
 from ...common.protocols.alignment.alignment import Population
@@ -337,6 +338,7 @@ def _check_slice(domain: Domain, number: int, members: Sequence[Member]) -> None
                 f"slice {number}: party {name!r} holds its attributes in another order than the plan; "
                 "give both the same domain file"
             )
+        check_together(domain, member.attributes, f"party {name!r} of slice {number}")
     missing = [attribute for attribute in domain if attribute not in holder]
     if missing:
         raise DataError(

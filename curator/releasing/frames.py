@@ -15,6 +15,7 @@ from ...common.data.categorical import CategoricalAttribute
 from ...common.data.clock import NUMBERS, Clock
 from ...common.data.dates import TimeAttribute
 from ...common.data.domain import Domain
+from ...common.data.gaps import with_times
 from ...common.data.moments import Moments
 from ...common.data.numeric import NumericAttribute
 from ...common.data.table import Table
@@ -64,7 +65,9 @@ def schema_of(domain: Domain, columns: Sequence[str]) -> pa.Schema:
     }
     for name in domain:
         values[name] = domain[name].decode(np.arange(rows) % domain[name].size, rng)
-    return pa.Schema.from_pandas(typed_values(domain, values, columns), preserve_index=False)
+    return pa.Schema.from_pandas(
+        typed_values(domain, with_times(domain, values), columns), preserve_index=False
+    )
 
 
 def typed_column(domain: Domain, name: str, values: NDArray[Any]) -> pd.Series:

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from ...common.data.attribute import Attribute
 from ...common.data.clock import Clock
-from ...common.data.dates import TimeAttribute
+from ...common.data.dates import GapAttribute, TimeAttribute
 from ...common.data.domain import Domain
+from ...common.data.gaps import readable
 from ...common.data.numeric import NumericAttribute
 from ...common.data.table import Table, encode_table
 from ...common.data.unmodelled import Identifier
-from ...common.data.values import blanked
+from ...common.data.values import RawColumn, blanked
 from ...common.errors import DataError
 
 
@@ -34,6 +35,19 @@ def encoded(domain: Domain, rows: pd.DataFrame) -> Table:
         raise DataError(f"expected each column once, got {twice[0]!r} twice; name each column once")
     columns = {name: raw(domain[name], rows[name]) for name in domain if name in rows.columns}
     return encode_table(domain, columns)
+
+
+def cells_of(domain: Domain, rows: pd.DataFrame, name: str) -> RawColumn:
+    """The cells of a column as its attribute reads them; gaps, if it comes after another.
+
+    Args:
+        domain: of the column, and of the other one.
+        rows: with both columns.
+        name: of the column.
+    """
+    attribute = domain[name]
+    names = (name, attribute.other) if isinstance(attribute, GapAttribute) else (name,)
+    return readable(domain, {one: raw(domain[one], rows[one]) for one in names}, name)
 
 
 def raw(attribute: Attribute, column: pd.Series) -> NDArray[Any]:

@@ -12,7 +12,7 @@ from ...common.data.attribute import Attribute
 from ...common.data.boolean import BooleanAttribute
 from ...common.data.categorical import CategoricalAttribute
 from ...common.data.clock import Clock
-from ...common.data.dates import DateAttribute, bins_of
+from ...common.data.dates import DateAttribute, GapAttribute, bins_of
 from ...common.data.numeric import NumericAttribute
 from ...common.data.rules.plain import extent
 from ...common.data.scale import Scale
@@ -126,6 +126,8 @@ def _kind(attribute: Attribute, numbers: NumericAttribute, bins: int) -> str:
     if isinstance(attribute, DateAttribute):
         timed = "times of day" if isinstance(attribute.moments, Clock) else "timestamps"
         what = timed if attribute.moments.timed else "dates"
+    elif isinstance(attribute, GapAttribute):
+        what = f"{attribute.unit_name} after {attribute.other}"
     else:
         what = "numbers"
     scale = {

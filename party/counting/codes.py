@@ -221,7 +221,7 @@ def keep_codes(engine: Engine, domain: Domain, columns: Sequence[str] = ()) -> C
         if int(code[0]) < 0:
             reasons[name] = _REASONS[-1 - int(code[0])]
     if reasons:
-        table = engine.encode(table, {name: names[name] for name in reasons}, reasons)
+        table = engine.encode(table, domain, {name: names[name] for name in reasons}, reasons)
     engine.let_go()
     digest = _digest(engine, domain, table, records, columns)
     return Codes(engine, domain, table, kept is not None, records, digest, tuple(columns))

@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from ...common.data.attribute import Attribute
+from ...common.data.dates import GapAttribute
+from ...common.data.domain import Domain
+from ...common.data.gaps import readable
 from ...common.data.table import code_dtype
 from ...common.data.texts import has_open_categories
-from ...common.data.values import read_texts, refuse_rows
+from ...common.data.values import RawColumn, read_texts, refuse_rows
 from ..sources.cells import ZONED, cells_for, in_local_time
 from ..sources.source import CONFIG, Scanned
 from ..sources.sql import quoted
@@ -114,23 +117,31 @@ class DuckEngine(Engine):
             start += _ROWS
 
     def encode(
-        self, codes: exp.Expr, attributes: Mapping[str, Attribute], reasons: Mapping[str, str]
+        self,
+        codes: exp.Expr,
+        domain: Domain,
+        attributes: Mapping[str, Attribute],
+        reasons: Mapping[str, str],
     ) -> exp.Expr:
         """See `Engine`: the cells are read in batches, as those of a table in memory."""
-        places = {key: self._rows.columns().index(one.name) for key, one in attributes.items()}
+        names = {one.name: one for one in attributes.values()}
+        names |= {one.other: domain[one.other] for one in names.values() if isinstance(one, GapAttribute)}
+        keys = {name: f"cell{place}" for place, name in enumerate(names)}
+        kinds = {name: self._types[self._rows.columns().index(name)] for name in names}
         cells = ", ".join(
-            f"{cells_for(one, f'c{places[key]}', self._types[places[key]])} AS {key}"
-            for key, one in attributes.items()
+            f"{cells_for(one, f'c{self._rows.columns().index(name)}', kinds[name])} AS {keys[name]}"
+            for name, one in names.items()
         )
         self._query(f"CREATE OR REPLACE TABLE {_STORE}.cells AS SELECT {cells} FROM scan")
         start = 0
-        for batch in self.batches(exp.select(*attributes).from_(f"{_STORE}.cells")):
+        for batch in self.batches(exp.select(*keys.values()).from_(f"{_STORE}.cells")):
+            read = {
+                name: in_local_time(one, values) if kinds[name] == ZONED else values
+                for (name, one), values in zip(names.items(), batch, strict=True)
+            }
             encoded: dict[str, NDArray[Any]] = {}
-            for (key, attribute), values in zip(attributes.items(), batch, strict=True):
-                zoned = self._types[places[key]] == ZONED
-                encoded |= _encoded(
-                    key, attribute, in_local_time(attribute, values) if zoned else values, start
-                )
+            for key, attribute in attributes.items():
+                encoded |= _encoded(key, attribute, readable(domain, read, attribute.name), start)
             self._connection.register("batch", encoded)
             into = "INSERT INTO" if start else "CREATE OR REPLACE TABLE"
             self._query(f"{into} {_STORE}.encoded {'' if start else 'AS'} SELECT * FROM batch")
@@ -182,7 +193,7 @@ def _kind(name: str) -> Kind:
     return _KINDS.get(name) or next(found, Kind.OTHER)
 
 
-def _encoded(key: str, attribute: Attribute, cells: NDArray[Any], start: int) -> dict[str, NDArray[Any]]:
+def _encoded(key: str, attribute: Attribute, cells: RawColumn, start: int) -> dict[str, NDArray[Any]]:
     """The codes of some cells, and the texts of open categories.
 
     Args:

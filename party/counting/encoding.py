@@ -13,7 +13,7 @@ from ...common.data.attribute import REFUSED, Attribute
 from ...common.data.boolean import BooleanAttribute
 from ...common.data.categorical import CategoricalAttribute, CodedAttribute
 from ...common.data.clock import Clock
-from ...common.data.dates import TimeAttribute
+from ...common.data.dates import GapAttribute, TimeAttribute
 from ...common.data.numeric import NumericAttribute
 from ...common.data.values import LARGEST_WHOLE
 from ..sources.cells import PLAIN_NUMBER
@@ -81,6 +81,8 @@ def encoding_of(attribute: Attribute, kind: Kind, column: exp.Expr, name: str, s
             return _of_listed(attribute, attribute, kind, column, name, sql)
         case BooleanAttribute():
             return _of_listed(attribute, attribute.spellings, kind, column, name, sql)
+        case GapAttribute():
+            raise NotExact(f"it is counted from the column {attribute.other!r}")
         case TimeAttribute(moments=Clock()):
             raise NotExact("its format says how hours and minutes are written")
         case TimeAttribute() if kind in (Kind.DATE, Kind.TIMESTAMP):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from ...common.data.attribute import Attribute
+from ...common.data.domain import Domain
 from ...common.errors import DataError, PolicyError
 from .kinds import Kind
 
@@ -86,12 +87,17 @@ class Engine(ABC):
         """Columns of a kept table in the order of `place`, some rows after the other."""
 
     def encode(
-        self, codes: exp.Expr, attributes: Mapping[str, Attribute], reasons: Mapping[str, str]
+        self,
+        codes: exp.Expr,
+        domain: Domain,
+        attributes: Mapping[str, Attribute],
+        reasons: Mapping[str, str],
     ) -> exp.Expr:
         """Kept codes with some columns replaced by what Python's encoders give; refuses by default.
 
         Args:
             codes: the kept table.
+            domain: of all columns.
             attributes: by the names of the columns that are replaced.
             reasons: why SQL does not give their codes, by the same names.
 

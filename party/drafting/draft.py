@@ -117,8 +117,14 @@ class Draft:
         """Leaves columns out of the domain, and so out of every release; with the rules about them.
 
         Raises:
-            DataError: no such column.
+            DataError: no such column, or another one that stays comes after it.
         """
+        for name, entry in self.entries.items():
+            other = next(iter(entry.get("after", ())), None) if isinstance(entry, Mapping) else None
+            if other in names and name not in names:
+                raise DataError(
+                    f"attribute {name!r} comes after {other!r}: drop both, or give {name!r} min and max"
+                )
         for name in map(self._known, names):
             del self.entries[name]
         self.suggested_rules = [rule for rule in self.suggested_rules if not _names(rule) & {*names}]

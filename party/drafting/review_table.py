@@ -197,6 +197,13 @@ def _values(entry: Mapping[str, Any]) -> str:
 
 
 def _range(entry: Mapping[str, Any]) -> str:
+    if "after" in entry:
+        ((other, gap),) = entry["after"].items()
+        unit = entry.get("granularity", "second" if entry["type"] == "timestamp" else "day")
+        atoms = f" ({_listed(gap['atoms'])} as values of their own)" if gap.get("atoms") else ""
+        return f"{_range(gap)} {unit}s after {other}{atoms}"
+    if entry.get("type") == "clock":
+        return f"{entry.get('min', '0:00')} to {entry.get('max', '23:59')}"
     edges = entry.get("edges")
     low, high = (edges[0], edges[-1]) if edges else (entry.get("min"), entry.get("max"))
     return "bounds that the release finds" if low is None else f"{low} to {high}"
@@ -220,6 +227,9 @@ def _read(entry: Mapping[str, Any]) -> tuple[str, str]:
             return f"the list, {missing}", "that each of these values occurs, and no other"
         case "boolean":
             return f"how they are written, {missing}", "whether any value is missing"
+        case "date" | "timestamp" if "after" in entry:
+            read = f"that they come after others, bounds of the gaps, granularity, format, {missing}"
+            return read, "that no gap lies outside of these bounds"
         case "date" | "timestamp":
             return f"years, granularity, format, {missing}", "that no value lies outside of these years"
     of = [key for key in ("atoms", "scale", "decimals", "multiple_of", "format") if key in entry]

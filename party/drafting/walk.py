@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from ...common.printable import printable
 from .draft import Draft
 
 _BOUNDED = ("numeric", "date", "timestamp")
+_BOUNDS = ("min", "max")
 
 
 def review_entries(draft: Draft, path: Path) -> None:
@@ -89,17 +91,22 @@ def _edit(draft: Draft, name: str) -> None:
         DataError: the answers make no entry.
     """
     entry = draft[name]
-    if entry["type"] in _BOUNDED:
-        draft.set(name, **{key: _asked(name, key, entry) for key in ("min", "max")})
+    if "after" in entry:
+        ((other, gap),) = entry["after"].items()
+        asked = {key: _read(name, _asked(key, gap)) for key in _BOUNDS}
+        draft.set(name, after={other: {**gap, **asked}})
+    elif entry["type"] in _BOUNDED:
+        read = partial(_read, name) if entry["type"] == "numeric" else str
+        draft.set(name, **{key: read(_asked(key, entry)) for key in _BOUNDS})
     else:
         listed = json.dumps(entry["categories"], ensure_ascii=False)
         draft.set(name, categories=_read(name, typer.prompt("categories as a JSON list", default=listed)))
     draft.confirm(name)
 
 
-def _asked(name: str, key: str, entry: Mapping[str, Any]) -> Any:
-    answer = typer.prompt(f"  {key}", default=str(entry.get(key, "")))
-    return _read(name, answer) if entry["type"] == "numeric" else answer
+def _asked(key: str, bounds: Mapping[str, Any]) -> str:
+    answer: str = typer.prompt(f"  {key}", default=str(bounds.get(key, "")))
+    return answer
 
 
 def _read(name: str, answer: str) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ...common.data.attribute import CENSUS, REFUSED, Attribute
 from ...common.data.domain import Domain
+from ...common.data.gaps import gaps_of
 from ...common.data.rules.breaking import broken
 from ...common.data.values import RawColumn
 from ...common.errors import DataError
@@ -54,7 +55,8 @@ def check_rows(source: Queried, domain: Domain, used: Collection[str] = ()) -> I
     for name in domain.names:
         if name not in held:
             yield Finding(name, "the domain names this column, and the file has none of this name", 0, True)
-    known = [name for name in domain.names if name in held]
+    gaps = gaps_of(domain)
+    known = [n for n in domain.names if n in held and (n not in gaps or gaps[n].other in held)]
     if not known:
         return
     held_domain = domain.project(known)

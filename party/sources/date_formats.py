@@ -10,12 +10,19 @@ _DAYS = (
     *("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d"),
     *("%d-%b-%Y", "%d %b %Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y", "%d%b%Y", "%d/%b/%Y"),
     *("%b %d %Y", "%B %d %Y"),
-    *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%y"),
+    *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y", "%d-%b-%y", "%d %b %y"),
+    *("%y-%m-%d", "%y/%m/%d", "%y.%m.%d"),
 )
 MONTHS = ("%Y-%m", "%Y/%m", "%m/%Y", "%b-%Y", "%b %Y", "%B %Y", "%b-%y", "%Ym%m", "%YM%m", "%Y %b")
-_OF_DIGITS = ("%Y%m%d", "%Y%m", "%Y%m%d%H%M%S")
+_OF_DIGITS = {"%Y%m%d": 8, "%d%m%Y": 8, "%Y%m": 6, "%Y%m%d%H%M": 12, "%Y%m%d%H%M%S": 14}
+_OF_SIX_DIGITS = {"%y%m%d": 6, "%d%m%y": 6}
+"""Formats without a mark, and how many digits they have: `strptime` reads fewer too."""
+
+_MANY = 20
+"""Six digits without a year of four are codes unless more texts than this are dates."""
+
 _WITH_WEEKDAYS = ("%a %b %d %H:%M:%S %Y", "%a %b %d %H:%M:%S %z %Y", "%a, %d %b %Y %H:%M:%S %z")
-CLOCKS = ("%H:%M:%S", "%H:%M", "%I:%M:%S %p", "%I:%M %p", "%I:%M:%S%p", "%I:%M%p")
+CLOCKS = ("%I:%M:%S %p", "%I:%M %p", "%I:%M:%S%p", "%I:%M%p")
 ISO_8601 = ""
 """The format of whatever `datetime.fromisoformat` reads."""
 
@@ -44,7 +51,8 @@ def formats_of(texts: Sequence[str]) -> list[str]:
     tried = [text for text in texts if LOOKS_LIKE_A_DATE.fullmatch(text)]
     tried = tried[:: max(1, len(tried) // _TRIED)]
     clocks = dict.fromkeys(_clock_of(text) for text in tried[:3])
-    dated = (*MONTHS, *(_OF_DIGITS if len(texts) > 2 else ()), *_WITH_WEEKDAYS)
+    digits = [form for form, least in ((_OF_DIGITS, 2), (_OF_SIX_DIGITS, _MANY)) if len(texts) > least]
+    dated = (*MONTHS, *(form for forms in digits for form in forms), *_WITH_WEEKDAYS)
     forms = (*(day + clock for clock in clocks for day in _DAYS), *dated, ISO_8601)
     first = [form for form in forms if any(time_in(text, form) is not None for text in tried[:3])]
     return [
@@ -73,12 +81,15 @@ def in_several_formats(texts: Sequence[str]) -> bool:
 
 def time_in(text: str, form: str) -> datetime | None:
     """The time in a text; None if it is not in this format, or digits alone would be of an unusual year."""
+    digits = _OF_DIGITS.get(form) or _OF_SIX_DIGITS.get(form)
+    if digits is not None and len(text) != digits:
+        return None
     try:
         time = datetime.strptime(text, form) if form else _time_of_iso(text)
     except ValueError:
         return None
     # strftime writes years of fewer than four digits without zeros.
-    return time if time.year >= 1000 and (form not in _OF_DIGITS or is_usual(time)) else None
+    return time if time.year >= 1000 and (digits is None or is_usual(time)) else None
 
 
 def _time_of_iso(text: str) -> datetime:

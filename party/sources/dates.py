@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...common.data.clock import NUMBERS, Clock
 from ...common.data.numeric import AUTO
 from .cells import ZONED
 from .date_formats import (
@@ -26,7 +27,13 @@ from .date_formats import (
 from .numbers import FAR, find_atoms, likely_range
 from .profile import Profile
 
-_LOOKS_LIKE_A_CLOCK = re.compile(r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?( ?[AaPp][Mm])?")
+_LOOKS_LIKE_A_CLOCK = re.compile(r"[0-9]{1,4}:[0-9]{2}(:[0-9]{2})?( ?[AaPp][Mm])?")
+
+_HOURS = 6
+"""Whole numbers of fewer hundreds may be years."""
+
+_HALF_HOURS = 48
+"""Multiples of 50 have so few values of less than 2400, none of them with more than 59 minutes."""
 
 _READ = 0.99
 """Share of the rows that a format has to read; the others count as missing."""
@@ -92,7 +99,7 @@ def draft_date(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
                 "its dates are written in several formats; it is left out until they are written in one"
             ]
         return None, []
-    best = min(found, key=lambda one: sum(one.unread.values()))
+    best = min(found, key=_doubt)
     alike = [one for one in found if one.unread == best.unread and one.format != ISO_8601]
     remarks = []
     if len(alike) > 1:
@@ -112,18 +119,58 @@ def draft_date(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
     return entry, remarks
 
 
+def _doubt(reading: _Reading) -> tuple[int, bool, int]:
+    """How little speaks for a format: rows that it does not read, and a wide range of years of two digits."""
+    short = "%y" in reading.format
+    years = {time.year for time in reading.times} if short else {0}
+    return sum(reading.unread.values()), short, max(years) - min(years)
+
+
 def draft_clock(profile: Profile) -> dict[str, Any] | None:
-    """Drafts the entry of a column of times of day, as timestamps of one day; None if they are none."""
+    """Drafts the entry of a column of times of day or durations; None if they are none.
+
+    Whole numbers are taken for hours and minutes, such as 930, if there are many and none has more than 59
+    minutes. Times with a.m. and p.m. are timestamps of one day.
+    """
+    more = {"bins": AUTO, "nullable": profile.nullable}
     texts = profile.texts.tolist()
+    if not len(profile.words) and (clock := _of_numbers(profile)) is not None:
+        return clock | more
     if not texts or not all(_LOOKS_LIKE_A_CLOCK.fullmatch(text) for text in texts):
         return None
+    if (clock := _of_texts(texts)) is not None:
+        return clock | more
     for form in CLOCKS:
         times = [time for text in texts if (time := time_in(text, form)) is not None]
         if len(times) == len(texts):
             day = {"type": "timestamp", "min": "1900-01-01T00:00:00", "max": "1900-01-01T23:59:59"}
-            more = {"bins": AUTO, "nullable": profile.nullable, "format": form}
-            return day | more | _granularity(times)
+            return day | more | {"format": form} | _granularity(times)
     return None
+
+
+def _of_numbers(profile: Profile) -> dict[str, Any] | None:
+    numbers = profile.values[0]
+    if len(np.unique(numbers // 100)) < _HOURS or not 0 <= numbers[0] <= numbers[-1] <= 2400:
+        return None
+    if len(numbers) <= _HALF_HOURS or np.any((numbers % 100 >= 60) | (numbers != np.floor(numbers))):
+        return None
+    return _with_bounds(NUMBERS, int(numbers[-1]) // 100)
+
+
+def _of_texts(texts: Sequence[str]) -> dict[str, Any] | None:
+    parts = [text.split(":") for text in texts]
+    if len({len(part) for part in parts}) > 1:
+        return None
+    hour = "HH" if all(len(first) > 1 for first, *_ in parts) else "H"
+    form = ":".join([hour, "MM", "SS"][: len(parts[0])])
+    _, unreadable = Clock.of(form).read("", np.array(texts, dtype=object))
+    return None if unreadable.any() else _with_bounds(form, max(int(first) for first, *_ in parts))
+
+
+def _with_bounds(form: str, hours: int) -> dict[str, Any]:
+    """A day, or as many whole hours as durations have."""
+    longer = {"max": f"{hours + 1 if form != NUMBERS else hours}:00"} if hours > 23 else {}
+    return {"type": "clock", "format": form, **longer}
 
 
 def draft_calendar(profile: Profile) -> dict[str, Any] | None:

@@ -11,17 +11,19 @@ import numpy as np
 
 from ...common.data.attribute import Attribute
 from ...common.data.categorical import Category
+from ...common.data.clock import NUMBERS
 from ...common.data.domain_file import read_entry
 from ...common.data.values import LARGEST_WHOLE, PLAIN
 from ...common.errors import DataError
 from ..drafting.draft import Draft
 from ..drafting.known import is_known
 from .dates import draft_calendar, draft_clock, draft_date
+from .following import following_dates
 from .numbers import draft_number
 from .profile import Profile, Rows, is_absent
 from .query import open_queried
 from .source import Queried
-from .suggestions import equivalent_columns, suggested_rules
+from .suggestions import equivalent_columns, labels_of, suggested_rules
 from .texts import draft_boolean, draft_identifier, draft_texts, natural
 
 FEW_NUMBERS = 20
@@ -43,6 +45,12 @@ _HOLDS_NO_VALUES = re.compile(r".*\[[0-9]*\]|(STRUCT|MAP|UNION|BLOB|BIT)\b.*")
 """DuckDB's types of lists, structures and bytes."""
 
 _CONSTANT = "it has one value only: leave it out, or keep it if that value is public"
+
+_AFTER = (
+    'it comes after {!r}, and is kept as its gap to that; give it "min" and "max" instead if this is chance'
+)
+
+_OF_HOURS = "its whole numbers are read as hours and minutes: 930 is half past nine; check them"
 
 _SAMPLE = 50_000
 """Rules are looked for in so many rows."""
@@ -98,11 +106,20 @@ def draft_rows(
         if not attributes:
             raise DataError(f"{rows.source.name} has no column that a release can hold; add some")
         sample = rows.sample(_SAMPLE)
+        labels = {name: labels_of(sample[name]) for name in attributes}
         remarks += [
             (name, f"it and {other!r} determine each other: one of them can be dropped")
-            for name, other in equivalent_columns(attributes, sample)
+            for name, other in equivalent_columns(labels)
         ]
-        return Draft(entries, suggested_rules(attributes, sample), remarks)
+        later = following_dates(entries, attributes, sample)
+        remarks += [(name, _AFTER.format(*entry["after"])) for name, entry in later.items()]
+        rules = [rule for rule in suggested_rules(attributes, sample, labels) if not _orders(rule, later)]
+        return Draft(entries | later, rules, remarks)
+
+
+def _orders(rule: Mapping[str, Any], later: Collection[str]) -> bool:
+    """Whether a rule compares or adds one of these columns."""
+    return any(name in later for name in (rule.get("sum"), *rule.get("of", ()), *rule.get("at_most", ())))
 
 
 def _ordered(profile: Profile, categories: Sequence[Category]) -> tuple[Any, list[str]]:
@@ -183,7 +200,7 @@ def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
     if found is not None:
         return found, [*remarks, *doubts]
     if (found := draft_clock(profile) or draft_boolean(profile) or draft_calendar(profile)) is not None:
-        return found, remarks
+        return found, [*remarks, *([_OF_HOURS] if found.get("format") == NUMBERS else [])]
     if not is_known(profile.name) and (identifier := draft_identifier(profile)) is not None:
         return identifier, [*remarks, "it names the records: new names are drawn in place of them"]
     numbers = len(profile.values[0])

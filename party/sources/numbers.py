@@ -63,7 +63,9 @@ def draft_number(profile: Profile) -> tuple[dict[str, Any], list[str]]:
     # Such as days of a month: there is no day 40.
     dense = whole and span <= min(_DENSE, 2 * len(spread[0]))
     if dense:
-        minimum = least - 1 if least - 1 in atoms else least
+        # A logarithm has no zero, which is a value of its own then.
+        beside = least - 1 in atoms and (least > 1 or scale is not Scale.LOG)
+        minimum = least - 1 if beside else least
         maximum = largest + 1 if largest + 1 in atoms else largest
     else:
         minimum, maximum = round_bounds(least, largest, scale, whole=whole)

@@ -72,15 +72,13 @@ class QuerySource:
 
     def cells(self, domain: Domain) -> Iterator[RawColumn]:
         """The columns of the domain one after the other, before encoding; see `Queried`."""
-        places = [self._place(name) for name in domain]
         with self.connect() as connection:
             kinds = self.query(connection, "DESCRIBE file")["column_type"]
-            yield from raw_columns(domain, places, kinds, partial(self._cells, connection))
+            yield from raw_columns(domain, self._place, kinds, partial(self._cells, connection))
 
     def _table(self, connection: duckdb.DuckDBPyConnection, domain: Domain) -> Table:
-        places = [self._place(name) for name in domain]
         kinds = self.query(connection, "DESCRIBE file")["column_type"]
-        table = encoded_columns(domain, places, kinds, partial(self._cells, connection))
+        table = encoded_columns(domain, self._place, kinds, partial(self._cells, connection))
         if not table.record_count:
             raise DataError("source query: it gives no rows; an empty table has nothing to release")
         return table

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from ...common.blocks import made_in_order
 from ...common.data.attribute import Attribute
+from ...common.data.dates import GapAttribute
 from ...common.data.domain import Domain
+from ...common.data.gaps import other_of
 from ...common.data.table import Table, code_dtype
 from ...common.data.texts import TextColumn, has_open_categories
 from ...common.data.values import ListedTexts, RawColumn
@@ -151,10 +153,9 @@ class FileSource:
 
     def cells(self, domain: Domain) -> Iterator[RawColumn]:
         """The columns of the domain one after the other, as they are before encoding; see Queried."""
-        places = [self._place(name) for name in domain]
         with self.connect() as connection:
             kinds = self.query(connection, "DESCRIBE file")["column_type"]
-            yield from raw_columns(domain, places, kinds, partial(self._cells, connection))
+            yield from raw_columns(domain, self._place, kinds, partial(self._cells, connection))
 
     def read_with_texts(
         self, domain: Domain, columns: Sequence[str]
@@ -166,9 +167,8 @@ class FileSource:
             return table, texts_of(places, partial(self._cells, connection))
 
     def _table(self, connection: duckdb.DuckDBPyConnection, domain: Domain) -> Table:
-        places = [self._place(name) for name in domain]
         kinds = self.query(connection, "DESCRIBE file")["column_type"]
-        table = encoded_columns(domain, places, kinds, partial(self._cells, connection))
+        table = encoded_columns(domain, self._place, kinds, partial(self._cells, connection))
         if not table.record_count:
             raise DataError(f"{self.path.name} has no rows; an empty table has nothing to release")
         return table
@@ -278,12 +278,14 @@ def selected(
     return (query(f"SELECT {expression} AS cell FROM file")["cell"] for expression in expressions)
 
 
-def encoded_columns(domain: Domain, places: Sequence[int], kinds: NDArray[Any], select: Select) -> Table:
+def encoded_columns(
+    domain: Domain, place: Callable[[str], int], kinds: NDArray[Any], select: Select
+) -> Table:
     """Columns named c0, c1, ... read one after the other, and encoded, numbers of two columns at a time.
 
     Args:
         domain: what is wanted.
-        places: for each attribute, the number of its column.
+        place: the number of the column of a name.
         kinds: for each column, DuckDB's type.
         select: the cells of each of some expressions.
     """
@@ -291,7 +293,7 @@ def encoded_columns(domain: Domain, places: Sequence[int], kinds: NDArray[Any], 
 
     def columns() -> Iterator[Callable[[], NDArray[np.unsignedinteger[Any]]]]:
         """For each attribute, what gives its codes, in any thread."""
-        read = raw_columns(domain, places, kinds, select)
+        read = raw_columns(domain, place, kinds, select)
         for attribute, cells in zip(domain.attributes, read, strict=True):
             if has_open_categories(attribute):
                 texts[attribute.name] = TextColumn.read(attribute.name, cells)
@@ -310,20 +312,35 @@ def _codes(attribute: Attribute, cells: RawColumn) -> NDArray[np.unsignedinteger
 
 
 def raw_columns(
-    domain: Domain, places: Sequence[int], kinds: NDArray[Any], select: Select
+    domain: Domain, place: Callable[[str], int], kinds: NDArray[Any], select: Select
 ) -> Iterator[RawColumn]:
-    """Columns named c0, c1, ... one after the other, for encoding; see `encoded_columns`.
+    """Columns named c0, c1, ... one after the other, for encoding; see `encoded_columns`."""
+    wanted: list[Attribute] = []
+    for attribute in domain.attributes:
+        wanted += [attribute, *([other_of(domain, attribute)] if isinstance(attribute, GapAttribute) else [])]
+    read = _cells_of([(one, place(one.name)) for one in wanted], kinds, select)
+    for attribute in domain.attributes:
+        cells = next(read)
+        if isinstance(attribute, GapAttribute):
+            yield attribute.between(cells, other_of(domain, attribute), next(read))
+        else:
+            yield cells
+
+
+def _cells_of(
+    wanted: Sequence[tuple[Attribute, int]], kinds: NDArray[Any], select: Select
+) -> Iterator[RawColumn]:
+    """The cells of columns, as attributes read them.
 
     DuckDB reads plain numbers in text, and finds categories, which costs a tenth of what Python does; a
     column with any other text is read again as text.
     """
-    wanted = list(zip(domain.attributes, places, strict=True))
     texts = [cells_for(attribute, f"c{place}", kinds[place]) for attribute, place in wanted]
     numbers = [numbers_for(attribute, f"c{place}", kinds[place]) for attribute, place in wanted]
     listed = [listed_for(attribute, kinds[place]) for attribute, place in wanted]
     quick = [
         number or (place_among(map(quoted, known), f"c{place}") if known else "")
-        for number, known, place in zip(numbers, listed, places, strict=True)
+        for number, known, (_, place) in zip(numbers, listed, wanted, strict=True)
     ]
     read = select([fast or text for fast, text in zip(quick, texts, strict=True)])
     for (attribute, place), text, fast, known, cells in zip(wanted, texts, quick, listed, read, strict=True):

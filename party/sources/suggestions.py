@@ -62,14 +62,22 @@ class Labels:
         return np.bincount(self.codes, minlength=len(self.values))
 
 
+def labels_of(cells: NDArray[Any]) -> Labels:
+    """The cells of a column as categories, a missing value being the empty text; shape (N,)."""
+    texts = [text_of(cell) for cell in np.ma.filled(cells.astype(object), None).tolist()]
+    values, codes = np.unique(np.array(texts, dtype=object), return_inverse=True)
+    return Labels(tuple(values.tolist()), codes)
+
+
 def suggested_rules(
-    attributes: Mapping[str, Attribute], cells: Mapping[str, NDArray[Any]]
+    attributes: Mapping[str, Attribute], cells: Mapping[str, NDArray[Any]], labels: Mapping[str, Labels]
 ) -> list[dict[str, Any]]:
     """Rules that nearly all rows keep, though rows of independent columns would not.
 
     Args:
         attributes: as drafted, by name.
         cells: raw values of a sample of the rows, shape (N,) for each attribute.
+        labels: the same as categories.
     """
     if not cells or len(next(iter(cells.values()))) < LEAST_ROWS:
         return []
@@ -77,7 +85,7 @@ def suggested_rules(
     numbers = {
         name: found for name, a in attributes.items() if (found := _numbers(a, cells[name])) is not None
     }
-    labels = {name: _labels(cells[name]) for name in attributes if name not in numbers}
+    labels = {name: labels[name] for name in attributes if name not in numbers}
     sums = list(_sums(dict(islice(numbers.items(), _MOST_SUMMED))))
     determined = list(_determined(labels))
     explained = {frozenset(rule["determines"].values()) for rule in determined}
@@ -92,19 +100,15 @@ def suggested_rules(
     ]
 
 
-def equivalent_columns(
-    attributes: Mapping[str, Attribute], cells: Mapping[str, NDArray[Any]]
-) -> list[tuple[str, str]]:
+def equivalent_columns(labels: Mapping[str, Labels]) -> list[tuple[str, str]]:
     """Pairs of columns of which each determines the other, such as a code and its label.
 
     Args:
-        attributes: as drafted, by name.
-        cells: raw values of a sample of the rows, shape (N,) for each attribute.
+        labels: columns of a sample of the rows, as categories.
     """
     first: dict[bytes, str] = {}
     found = []
-    for name in attributes:
-        one = _labels(cells[name])
+    for name, one in labels.items():
         # Of values that seldom repeat, each determines everything.
         if not 2 < len(one.values) <= len(one.codes) / 5 or len(one.codes) < LEAST_ROWS:
             continue
@@ -128,12 +132,6 @@ def _numbers(attribute: Attribute, cells: NDArray[Any]) -> Numbers | None:
         found[np.isnat(times)] = np.nan
         return found
     return None
-
-
-def _labels(cells: NDArray[Any]) -> Labels:
-    texts = [text_of(cell) for cell in np.ma.filled(cells.astype(object), None).tolist()]
-    values, codes = np.unique(np.array(texts, dtype=object), return_inverse=True)
-    return Labels(tuple(values.tolist()), codes)
 
 
 def _determined(labels: Mapping[str, Labels]) -> Iterator[dict[str, Any]]:

@@ -11,6 +11,7 @@ import numpy as np
 from ...common.data.attribute import Attribute
 from ...common.data.dates import bins_of
 from ...common.data.domain import Domain
+from ...common.data.gaps import readable
 from ...common.data.values import RawColumn
 from .distribution import Compared, Distribution
 from .values import Array, Values
@@ -95,7 +96,7 @@ class MainFigures:
     def add(self, values: Mapping[str, RawColumn]) -> None:
         """Counts more rows of the synthetic table."""
         for name, compared in self._compared.items():
-            numbers = self._domain[name].within(values[name])
+            numbers = self._domain[name].within(readable(self._domain, values, name))
             assert numbers is not None
             compared.add(numbers)
 

@@ -241,3 +241,12 @@ def test_refuses_a_grid_that_does_not_fit_the_table(layouts, reason):
     grid = Grid(tuple(SliceLayout(rows, groups) for rows, groups in layouts))
     with pytest.raises(DataError, match=reason):
         partition(table_of(5), grid)
+
+
+def test_refuses_a_grid_that_divides_columns_of_which_one_comes_after_the_other():
+    first = {"type": "date", "min": "2020-01-01", "max": "2020-12-31", "bins": 12}
+    second = {"type": "date", "after": {"first": {"min": 0, "max": 9, "bins": 10}}}
+    domain = Domain.from_json({"sex": ["f", "m"], "first": first, "second": second})
+    with pytest.raises(DataError, match="'second' comes after 'first', which its party of slice 1 does not"):
+        Grid.parse("1x3", domain, 10)
+    assert Grid.parse("2x1", domain, 10).slices[0].groups == (domain.names,)

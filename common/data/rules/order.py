@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError
 from ...later import np
+from ..dates import GapAttribute
 from .plain import extent, numbers, on_lattice
 from .rule import Codes, Mask, Rule, check_columns
 
@@ -134,5 +135,9 @@ class Sum(Rule):
 def check_numbers(domain: Domain, names: tuple[str, ...]) -> None:
     """Raises DataError if a column has no numbers to compare or add."""
     for name in names:
+        if isinstance(domain[name], GapAttribute):
+            raise DataError(
+                f"rules: {name!r} is counted from another column, and is not compared or added; leave it out"
+            )
         if np.isnan(extent(domain[name])).all():
             raise DataError(f"rules: {name!r} has no numbers or dates; declare it as numeric or as a date")

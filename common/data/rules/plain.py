@@ -10,7 +10,7 @@ from ..attribute import ABSENT, Attribute
 from ..boolean import BooleanAttribute
 from ..categorical import CategoricalAttribute
 from ..date_parts import DatePartsAttribute
-from ..dates import DateAttribute, TimeAttribute
+from ..dates import DateAttribute, GapAttribute, TimeAttribute
 from ..moments import Moments, Times
 from ..numeric import NumericAttribute
 from ..values import PLAIN, RawColumn, read_numbers, text_of
@@ -28,9 +28,11 @@ _UNREADABLE = "\uffff"
 def plain(attribute: Attribute, values: RawColumn) -> NDArray[Any]:
     """Raw values as rules compare them, shape (N,).
 
-    Numbers are float64, and so are dates and timestamps, as microseconds in UTC since 1970; NaN is a missing
-    value. Of other attributes it is the text of the category, as an object, empty if the value is missing.
+    Numbers and gaps are float64, and so are dates and timestamps, as microseconds in UTC since 1970; NaN is a
+    missing value. Of other attributes it is the text of the category, as an object, empty if it is missing.
     """
+    if isinstance(attribute, GapAttribute):
+        return attribute.units.numbers(values)
     if isinstance(attribute, NumericAttribute):
         return attribute.numbers(values)
     if isinstance(attribute, TimeAttribute):
@@ -55,8 +57,9 @@ def texts(attribute: Attribute) -> list[str]:
 def extent(attribute: Attribute) -> Array:
     """The least and the largest number of each code, shape (size, 2); NaN for codes without a number."""
     found = np.full((attribute.size, 2), math.nan)
-    if isinstance(attribute, NumericAttribute):
-        found[: len(attribute.cells)] = _reached(attribute)
+    if isinstance(attribute, NumericAttribute | GapAttribute):
+        numbers = attribute if isinstance(attribute, NumericAttribute) else attribute.units
+        found[: len(numbers.cells)] = _reached(numbers)
     elif isinstance(attribute, DateAttribute):
         units = _reached(attribute.units).astype(np.int64)
         times = [_microseconds(attribute.moments, attribute.moments.at(side)) for side in units.T]

@@ -275,6 +275,7 @@ def _groups_by(published: Published, names: Sequence[str], chosen: Mask) -> dict
 
 def _indicator(published: Published, column: str, value: Any) -> tuple[Array, str]:
     """Whether each row has a value, NaN where the column is missing; and a name of the share."""
+    published.domain.position(column)  # A difference of dates is none of its columns.
     found = rows_with(published, column, value).astype(np.float64)
     if value is not None:
         found[published.frame[column].isna().to_numpy()] = np.nan

@@ -15,7 +15,7 @@ from ....common.data.domain import Clique
 from ....common.data.numeric import NumericAttribute
 from ....common.data.values import text_of
 from ....common.errors import DataError
-from ...releasing.raw_frames import raw
+from ...releasing.raw_frames import cells_of
 from ..conditions import Condition, Where
 from ..published import Published
 
@@ -43,8 +43,7 @@ def rows_where(published: Published, where: Where | None) -> Selected:
     condition = Condition.of(published.domain, where)
     chosen = np.ones(published.rows.record_count, dtype=bool)
     for name, allowed in condition.allowed.items():
-        attribute = published.domain[name]
-        numbers = attribute.within(raw(attribute, published.frame[name]))
+        numbers = published.domain[name].within(cells_of(published.domain, published.frame, name))
         if numbers is None:
             chosen &= allowed.codes[published.rows.column(name)]
         else:

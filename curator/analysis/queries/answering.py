@@ -10,6 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ....common.data.dates import GapAttribute
+from ....common.data.gaps import gaps_of
 from ....common.errors import DataError
 from ..intervals import quantile_of
 from ..published import Published
@@ -46,7 +48,8 @@ def answer(
     quantile_of(level)
     if of not in ("table", "population"):
         raise DataError(f'expected "table" or "population", got {of!r}; say what intervals are for')
-    query = parsed(text, published.domain.names)
+    gaps = gaps_of(published.domain)
+    query = parsed(text, published.domain.names, gaps)
     axes = axes_of(published, query)
     joints: dict[frozenset[str], Joint] = {}
     for columns in (query.selecting, *(query.selecting | item.columns for item in query.aggregates)):
@@ -65,10 +68,16 @@ def answer(
         level,
         of,
         "model" if all(joint.from_model for joint in joints.values()) else "rows",
-        query.groups,
-        tuple(item if isinstance(item, str) else item.name for item in query.selected),
+        tuple(_heading(name, gaps) for name in query.groups),
+        tuple(_heading(item, gaps) for item in query.selected),
         tuple(Row(key, estimates) for key, *estimates in zip(groups.keys(axes), *found, strict=True)),
     )
+
+
+def _heading(item: str | Aggregate, gaps: Mapping[str, GapAttribute]) -> str:
+    if isinstance(item, Aggregate):
+        return item.name
+    return gaps[item].difference if item in gaps else item
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,6 @@ from ....common.data.categorical import CategoricalAttribute, CodedAttribute
 from ....common.data.clock import Clock
 from ....common.data.dates import DateAttribute, bins_of
 from ....common.data.inside_bins import Cut, Pieces, divided
-from ....common.data.numeric import NumericAttribute
 from ....common.data.values import text_of
 from ....common.errors import DataError
 from .language import Below, Equal, Literal, Missing
@@ -232,8 +231,8 @@ class NumberAxis(Axis):
             case DateAttribute(moments=moments):
                 first, last = moments.bound_text(int(least)), moments.bound_text(int(most))
                 return first if first == last else f"{first} to {last}"
-            case NumericAttribute(integer=True):
-                return int(least) if least == most else f"{int(least)} to {int(most)}"
+        if self.bins.integer:
+            return int(least) if least == most else f"{int(least)} to {int(most)}"
         return least if least == most else f"{least:.12g} to {most:.12g}"
 
     def _cut(self, value: Literal, also: bool) -> Cut:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlglot import errors, exp, parse
 
+from ....common.data.dates import GapAttribute
 from ....common.errors import DataError
 from ....common.forms.nearest import nearest
 from .language import (
@@ -28,13 +29,16 @@ LONGEST = 10_000
 
 _SHARE = "SHARE"
 
+_NO_GAPS: Mapping[str, GapAttribute] = {}
 
-def parsed(text: str, names: Sequence[str]) -> Query:
+
+def parsed(text: str, names: Sequence[str], gaps: Mapping[str, GapAttribute] = _NO_GAPS) -> Query:
     """The query in a text.
 
     Args:
         text: one SELECT statement.
         names: columns of the release.
+        gaps: those that come after others, by name; `died - admitted` asks for such a gap.
 
     Raises:
         DataError: it is no SQL, it asks for something that is not supported, or it names an unknown column.
@@ -47,7 +51,7 @@ def parsed(text: str, names: Sequence[str]) -> Query:
         statements = parse(text, read="duckdb")
         if len(statements) != 1 or not isinstance(statements[0], exp.Select):
             raise _unsupported("more than one SELECT statement")
-        return _Reader(names).query(statements[0])
+        return _Reader(names, gaps).query(statements[0])
     except errors.SqlglotError as cause:
         raise DataError(f"the query is no SQL: {_place(cause)}; ask {SUPPORTED}") from cause
     except RecursionError:
@@ -55,8 +59,8 @@ def parsed(text: str, names: Sequence[str]) -> Query:
 
 
 class _Reader:
-    def __init__(self, names: Sequence[str]) -> None:
-        self.names = names
+    def __init__(self, names: Sequence[str], gaps: Mapping[str, GapAttribute]) -> None:
+        self.names, self.gaps = names, gaps
 
     def query(self, select: exp.Select) -> Query:
         _only(select, "expressions", "from_", "where", "group")
@@ -106,12 +110,12 @@ class _Reader:
         return tuple(dict.fromkeys(found))
 
     def _item(self, item: exp.Expr) -> str | Aggregate:
-        if isinstance(item, exp.Column):
+        if self._is_column(item):
             return self.column(item)
         alias, call = "", item
         if isinstance(item, exp.Alias):
             alias, call = item.alias, item.this
-        if isinstance(call, exp.Column):
+        if self._is_column(call):
             raise DataError("a column of a group keeps its name; leave out its AS")
         name, where = alias or call.sql(dialect="duckdb"), None
         if isinstance(call, exp.Filter):
@@ -128,7 +132,7 @@ class _Reader:
         match call:
             case exp.Count():
                 _only(call, "this", "big_int")
-                return Kind.COUNT, None if isinstance(call.this, exp.Star) else self.column(call.this), 0.5
+                return Kind.COUNT, None if isinstance(call.this, exp.Star) else self.named(call.this), 0.5
             case exp.CountIf():
                 return Kind.COUNT, self.condition(call.this), 0.5
             case exp.Sum():
@@ -150,7 +154,7 @@ class _Reader:
 
     def _measured(self, measured: exp.Expr) -> str | Condition:
         inner = measured.unnest()
-        return self.column(inner) if isinstance(inner, exp.Column) else self.condition(inner)
+        return self.column(inner) if self._is_column(inner) else self.condition(inner)
 
     def condition(self, asked: exp.Expr) -> Condition:
         match asked:
@@ -183,11 +187,11 @@ class _Reader:
         raise self._refused(asked)
 
     def _is(self, asked: exp.Is) -> Condition:
-        column = self.column(asked.this)
         match asked.expression:
             case exp.Null():
-                return Missing(column)
+                return Missing(self.named(asked.this))
             case exp.Boolean():
+                column = self.column(asked.this)
                 # Where the column is missing, this is false, not unknown.
                 return Both(Not(Missing(column)), Equal(column, bool(asked.expression.this)))
         raise self._refused(asked)
@@ -195,9 +199,9 @@ class _Reader:
     def _comparison(self, asked: exp.Binary) -> Condition:
         left, right = asked.this.unnest(), asked.expression.unnest()
         kind: type[exp.Expr] = type(asked)
-        if not isinstance(left, exp.Column):
+        if not self._is_column(left):
             left, right, kind = right, left, _MIRRORED.get(kind, kind)
-        if not isinstance(left, exp.Column):
+        if not self._is_column(left):
             raise self._refused(asked)
         if isinstance(right, exp.Column):
             quoted = next((each for each in (left, right) if _may_be_text(each, self.names)), None)
@@ -212,8 +216,33 @@ class _Reader:
         below = Below(column, value, kind in (exp.LTE, exp.GT))
         return below if kind in (exp.LT, exp.LTE) else Not(below)
 
-    def column(self, named: exp.Expr) -> str:
+    def _gap(self, asked: exp.Expr) -> GapAttribute | None:
+        """The column that comes after another, if their difference is asked."""
+        if not isinstance(asked, exp.Sub):
+            return None
+        sides = [side.unnest().name.casefold() for side in (asked.this, asked.expression)]
+        found = (gap for gap in self.gaps.values() if sides == [gap.name.casefold(), gap.other.casefold()])
+        return next(found, None)
+
+    def _is_column(self, asked: exp.Expr) -> bool:
+        return isinstance(asked, exp.Column) or self._gap(asked) is not None
+
+    def column(self, asked: exp.Expr) -> str:
+        """A column of which values are asked; of one that comes after another, the gap."""
+        name = self.named(asked)
+        if isinstance(asked.unnest(), exp.Column) and (gap := self.gaps.get(name)):
+            raise DataError(
+                f"the column {name!r} comes after {gap.other!r}, and a release holds how many "
+                f"{gap.unit_name} after: ask for {gap.difference} or COUNT({name}), or draw rows and compute "
+                "with their dates"
+            )
+        return name
+
+    def named(self, named: exp.Expr) -> str:
+        """The name of a column, as the release has it."""
         named = named.unnest()
+        if (gap := self._gap(named)) is not None:
+            return gap.name
         if not isinstance(named, exp.Column) or isinstance(named.this, exp.Star):
             raise self._refused(named)
         if named.args.get("table") is not None and (named.table.lower() != "release" or named.db):

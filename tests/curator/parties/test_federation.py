@@ -168,6 +168,20 @@ def test_refuses_parties_of_a_slice_that_do_not_partition_the_table(second, reas
         connect(DOMAIN, [[holding("p", *DOMAIN)], second])
 
 
+def test_refuses_a_date_without_the_one_that_it_comes_after():
+    first = {"type": "date", "min": "2020-01-01", "max": "2020-12-31", "bins": 12}
+    second = {"type": "date", "after": {"first": {"min": 0, "max": 9, "bins": 10}}}
+    domain = Domain.from_json({"first": first, "second": second, "sex": ["f", "m"]})
+    links = [FakeConnection("p", domain.project([*some])) for some in (("first", "sex"), ("second",))]
+    with pytest.raises(DataError, match="comes after 'first', which party 'p' of slice 1 does not have"):
+        connect(domain, [links])
+    together = [
+        FakeConnection(name, domain.project(some))
+        for name, some in (("p", ["first", "second"]), ("q", ["sex"]))
+    ]
+    assert len(connect(domain, [together]).members) == 2
+
+
 def test_a_party_answers_for_attributes_that_the_plan_does_not_leave_out():
     overlapping = [holding("q", "a", "b"), holding("r", "b", "c")]
     federation = connect(DOMAIN, [overlapping], {"r": ["b"]})

@@ -1,10 +1,12 @@
 import duckdb
 import pytest
 
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import encode_table
 from dpmosaic.party.counting.duck import DuckEngine
 from dpmosaic.party.counting.kinds import Kind
 from dpmosaic.party.sources.query import QuerySource
-from support.counting import CountingContract
+from support.counting import CountingContract, loaded
 
 TYPES = {
     Kind.WHOLE: "BIGINT",
@@ -39,3 +41,13 @@ class TestDuckDB(CountingContract):
 
     def ask_slowly(self, engine):
         return engine._query("SELECT count(*) FROM range(1000000000000) t(i) WHERE hash(i) % 7 = 1")
+
+    @pytest.mark.parametrize("kind", [Kind.DATE, Kind.TEXT])
+    def test_a_date_that_comes_after_another_is_counted_from_it(self, kind):
+        gap = {"type": "date", "after": {"first": {"min": 0, "max": 9, "bins": 10}}, "nullable": True}
+        first = {"type": "date", "min": "2020-01-01", "max": "2020-12-31", "bins": 12}
+        domain = Domain.from_json({"second": gap, "first": first})
+        days = ["2020-01-01", "2020-02-28", "2020-12-31"], ["2020-01-01", "2020-03-01", None]
+        written = {"first": (kind, days[0]), "second": (kind, days[1])}
+        expected = encode_table(domain, dict(zip(("first", "second"), days, strict=True)))
+        assert loaded(self.rows(written, domain)).digest() == expected.digest()

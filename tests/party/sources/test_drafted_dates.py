@@ -148,10 +148,65 @@ def test_dates_in_several_formats_are_left_out_with_a_remark(tmp_path):
     assert any("several formats" in remark for remark in remarks)
 
 
-@pytest.mark.parametrize("form", ["%H:%M", "%H:%M:%S", "%I:%M %p"])
-def test_times_of_day_are_timestamps_of_one_day(tmp_path, form):
+@pytest.mark.parametrize(
+    "form", ["%d/%m/%y", "%m/%d/%y", "%y/%m/%d", "%y-%m-%d", "%d-%m-%y", "%y%m%d", "%d%m%y"]
+)
+def test_two_digits_are_the_year_by_which_years_differ_least(tmp_path, form):
+    # The numbers of days and of years overlap.
+    days = [datetime(2015, 1, 1) + timedelta(days=11 * n) for n in range(200)]
+    entry, remarks = drafted(tmp_path, [f"{day:{form}}" for day in days])
+    assert entry == moments("date", "2015-01-01", "2020-12-31", format=form)
+    assert any("two digits" in remark for remark in remarks)
+
+
+@pytest.mark.parametrize(
+    ("form", "kind"),
+    [("%Y%m%d", "date"), ("%d%m%Y", "date"), ("%Y%m", "date"), ("%Y%m%d%H%M", "timestamp")],
+)
+def test_digits_alone_are_written_as_they_were(tmp_path, form, kind):
     found = draft(tmp_path, *(f"{time:{form}}" for time in TIMES))
-    assert (found["type"], found["format"]) == ("timestamp", form)
+    assert (found["type"], found["format"]) == (kind, form)
+
+
+def test_six_digits_of_few_codes_are_no_dates(tmp_path):
+    assert draft(tmp_path, *(["110101", "120512", "091231"] * 60))["type"] == "categorical"
+
+
+def clock(form, **more):
+    return {"type": "clock", "format": form, "bins": "auto", "nullable": False} | more
+
+
+@pytest.mark.parametrize(
+    ("cells", "entry"),
+    [
+        ([f"{time:%H:%M}" for time in TIMES], clock("HH:MM")),
+        ([f"{time:%H:%M:%S}" for time in TIMES], clock("HH:MM:SS")),
+        ([f"{time.hour}:{time:%M}" for time in TIMES], clock("H:MM")),
+        ([f"{hours}:{hours % 60:02d}:07" for hours in range(101)], clock("H:MM:SS", max="101:00")),
+        ([time.hour * 100 + time.minute for time in TIMES], clock("HHMM")),
+        ([2400, *(time.hour * 100 + time.minute for time in TIMES)], clock("HHMM", max="24:00")),
+    ],
+)
+def test_times_of_day_and_durations_are_a_clock(tmp_path, cells, entry):
+    assert draft(tmp_path, *cells) == entry
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pytest.param(range(0, 2400, 50), id="half hundreds"),
+        pytest.param(range(1900, 1960), id="years"),
+        pytest.param([*(time.hour * 100 + time.minute for time in TIMES), 1275], id="with 75 minutes"),
+        pytest.param(range(-100, 1000, 7), id="negative"),
+    ],
+)
+def test_other_whole_numbers_are_no_clock(tmp_path, cells):
+    assert draft(tmp_path, *cells)["type"] != "clock"
+
+
+def test_times_with_a_half_of_the_day_are_timestamps_of_one_day(tmp_path):
+    found = draft(tmp_path, *(f"{time:%I:%M %p}" for time in TIMES))
+    assert (found["type"], found["format"]) == ("timestamp", "%I:%M %p")
     assert found["min"][:10] == found["max"][:10] == "1900-01-01"
 
 

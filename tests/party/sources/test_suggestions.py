@@ -3,7 +3,7 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.party.sources.inference import draft_file
-from dpmosaic.party.sources.suggestions import suggested_rules
+from dpmosaic.party.sources.suggestions import labels_of, suggested_rules
 
 N = 2000
 RNG = np.random.default_rng(5)
@@ -18,7 +18,8 @@ def suggested(columns):
     """Rules for columns given as (entry, cells)."""
     domain = Domain.from_json({name: entry for name, (entry, _) in columns.items()})
     cells = {name: np.array(cells, dtype=object) for name, (_, cells) in columns.items()}
-    found = suggested_rules({a.name: a for a in domain.attributes}, cells)
+    labels = {name: labels_of(column) for name, column in cells.items()}
+    found = suggested_rules({a.name: a for a in domain.attributes}, cells, labels)
     # Each is a rule of the domain that its rows keep.
     Domain.from_json({"attributes": domain.to_json(), "rules": found})
     return found
