@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .bounded import json_of, read_bytes
 from .crypto.certificates import Certificate, check_name
 from .crypto.identity import Identity, verify
 from .errors import DataError, ProtocolError
@@ -192,7 +193,7 @@ def read_json(path: Path) -> object:
         DataError: it cannot be read, or is not JSON.
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json_of(read_bytes(path))
     except OSError as cause:
         raise DataError(f"cannot read {path}: {cause.strerror}; fix the path") from cause
     except ValueError:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from .bounded import json_of
 from .crypto.certificates import Certificate, check_name, new_tls_key, self_signed, signing_request
 from .crypto.identity import Identity
 from .errors import DataError
@@ -97,7 +98,7 @@ class Keyring:
         """
         path = self.folder / HANDOVERS
         try:
-            known = read_handovers(json.loads(read_private(path))) if path.exists() else ()
+            known = read_handovers(json_of(read_private(path))) if path.exists() else ()
         except (ValueError, DataError) as cause:
             raise DataError(f"{path} is damaged; restore it from a backup") from cause
         return up_to(known, self.identity.public)

@@ -11,13 +11,13 @@ import shutil
 import sqlite3
 import tarfile
 import tempfile
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ..common.bounded import read_bytes, toml_of
 from ..common.errors import DataError
 from ..common.formats import copy_database
 from ..common.history import Mark
@@ -138,7 +138,7 @@ def _plain_files(home: PartyHome) -> Iterator[str]:
         if path.is_file():
             yield str(path.relative_to(home.folder))
     yield from (name for name in ("format", home.policy_name) if (home.folder / name).exists())
-    domain = tomllib.loads((home.folder / home.policy_name).read_text()).get("source", {}).get("domain")
+    domain = toml_of(read_bytes(home.folder / home.policy_name)).get("source", {}).get("domain")
     if isinstance(domain, str) and not Path(domain).is_absolute() and ".." not in Path(domain).parts:
         if (home.folder / domain).is_file():
             yield domain

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..bounded import json_of, read_bytes
 from ..errors import DataError
 from ..forms.nearest import meant
 from .attribute import Attribute
@@ -196,7 +197,7 @@ def read_form(path: str | Path) -> object:
         DataError: the file cannot be read, is not JSON, or names a column twice.
     """
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=_object_once)
+        return json_of(read_bytes(path))
     except OSError as cause:
         raise DataError(f"the domain file {path} cannot be read: {cause.strerror}") from cause
     except ValueError as cause:

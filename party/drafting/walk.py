@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 
+from ...common.bounded import json_of
 from ...common.errors import DataError
 from ...common.printable import printable
 from .draft import Draft
@@ -104,7 +105,7 @@ def _asked(name: str, key: str, entry: Mapping[str, Any]) -> Any:
 
 def _read(name: str, answer: str) -> Any:
     try:
-        return json.loads(answer)
+        return json_of(answer)
     except ValueError:
         raise DataError(
             f"attribute {name!r}: expected a number, or a list as JSON writes it; try again"
