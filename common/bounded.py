@@ -11,6 +11,7 @@ import json
 import math
 import re
 import tomllib
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,9 @@ _MOST_BYTES_OF_TOML = 1 << 20
 
 _LONG_KEY = re.compile(rf"""(?<![\w"'.-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){{{DEEPEST}}}""")
 """A key of so many keys, whose time of reading grows with their square."""
+
+_FRACTION = re.compile(r"[0-9]{1,4000}(/[1-9][0-9]{0,3999})?")
+"""Powers of ten, which Python reads too, take any memory."""
 
 _TOO_DEEP = f"it has more than {DEEPEST} lists or objects inside each other"
 
@@ -81,6 +85,17 @@ def toml_of(text: bytes | str) -> dict[str, Any]:
         raise ValueError(_TOO_DEEP) from None
     _check(value)
     return value
+
+
+def fraction_of(text: str) -> Fraction:
+    """The number of a text such as 3/4, as the text of a `Fraction` is.
+
+    Raises:
+        ValueError: it is another text.
+    """
+    if not _FRACTION.fullmatch(text):
+        raise ValueError("it is no fraction of whole numbers")
+    return Fraction(text)
 
 
 def _decoded(text: bytes | str, most: int) -> str:

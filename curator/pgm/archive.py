@@ -91,7 +91,7 @@ def _check_members(file: IO[bytes]) -> None:
     """Refuses a file whose arrays would take more memory than it has bytes, before any of them is read.
 
     Raises:
-        ValueError: members are compressed, stand in each other's bytes, have one name, or are no plain arrays.
+        ValueError: members are compressed, overlap, have one name, or are no arrays of numbers.
     """
     size = file.seek(0, 2)
     file.seek(max(0, size - _END_BYTES))
