@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from ..common.bounded import read_bytes, toml_of
+from ..common.bounded import MOST_BYTES, json_of, read_bytes, toml_of
 from ..common.errors import DataError
 from ..common.formats import copy_database
 from ..common.history import Mark
