@@ -13,6 +13,7 @@ from .crypto.certificates import Certificate, check_name
 from .crypto.identity import Identity, verify
 from .errors import DataError, ProtocolError
 from .handover import Handover, path, read_handovers
+from .printable import printable_lines
 
 if TYPE_CHECKING:
     from .data.domain import Domain
@@ -201,8 +202,9 @@ def read_json(path: Path) -> object:
 
 
 def as_text(form: dict[str, Any]) -> str:
-    """JSON text of a file."""
-    return json.dumps(form, indent=2, ensure_ascii=False) + "\n"
+    """JSON text of a file, which can be shown too: characters that are not printable are escaped."""
+    text = json.dumps(form, indent=2, ensure_ascii=False) + "\n"
+    return text if text == printable_lines(text) else json.dumps(form, indent=2) + "\n"
 
 
 def _cards(form: object) -> tuple[Card, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Iterator
 
 from ...common.bounded import read_bytes, toml_of
@@ -11,6 +10,7 @@ from ...common.card import CURATOR
 from ...common.errors import ApprovalPending, DataError, PartyUnavailable
 from ...common.forms.tables import Key, Table, check_file
 from ...common.notices import APPROVAL_WAITS, FORM, PARTY_DOWN, Notifier, Notify
+from ...common.printable import tell
 from ..parties.home import CuratorHome
 
 NAME = "notify.toml"
@@ -60,4 +60,4 @@ def notify_of(home: CuratorHome) -> Notify | None:
 
 
 def _undelivered(why: str) -> None:
-    print(f"a notice was not delivered: {why}", file=sys.stderr)
+    tell(f"a notice was not delivered: {why}", err=True)

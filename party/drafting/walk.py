@@ -11,7 +11,7 @@ import typer
 
 from ...common.bounded import json_of
 from ...common.errors import DataError
-from ...common.printable import printable
+from ...common.printable import tell
 from .draft import Draft
 
 _BOUNDED = ("numeric", "date", "timestamp")
@@ -41,7 +41,7 @@ def _review(draft: Draft, name: str) -> bool:
         asked = ", ".join(f"[{key}] {what}" for key, what in ways.items())
         answer: str = typer.prompt(asked, default="", show_default=False).strip().casefold()[:1]
         if answer not in ways:
-            typer.echo(f"expected one of {', '.join(ways)}")
+            tell(f"expected one of {', '.join(ways)}")
             continue
         try:
             match answer:
@@ -54,15 +54,15 @@ def _review(draft: Draft, name: str) -> bool:
                 case "d":
                     draft.drop(name)
         except DataError as fault:
-            typer.echo(str(fault))
+            tell(str(fault))
             continue
         return answer != "q"
 
 
 def _show(draft: Draft, name: str) -> None:
     column = next(one for one in draft.columns if one.name == name)
-    typer.echo()
-    typer.secho(printable(f"{name}: {column.kind}"), bold=True)
+    tell()
+    tell(f"{name}: {column.kind}", bold=True)
     for label, text in (
         ("holds", column.values),
         ("read from the private rows", column.read),
@@ -70,7 +70,7 @@ def _show(draft: Draft, name: str) -> None:
         ("offered", column.offered),
     ):
         if text:
-            typer.echo(printable(f"  {label}: {text}"))
+            tell(f"  {label}: {text}")
 
 
 def _ways(draft: Draft, name: str) -> dict[str, str]:
