@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from ..common.card import as_text
 from ..common.printable import tell, write
 from .options import Header
 from .printing import print_rows
@@ -36,6 +35,7 @@ def infer(
     header: Header = None,
 ) -> None:
     """Draft a domain file from a table. Not private: review it against public knowledge."""
+    from ..common.card import as_text
     from .sources.inference import draft_file
 
     draft = draft_file(data, na or (), database, header=header)

@@ -22,6 +22,8 @@ from .unmodelled import Identifier, Unmodelled
 if TYPE_CHECKING:
     from .rules import Rule
 
+_MOST_COLUMNS, _MOST_BINS = 1 << 16, 1 << 22
+
 Clique = tuple[str, ...]
 """Names of attributes in domain order."""
 
@@ -45,8 +47,8 @@ class Domain:
             raise DataError("a domain needs at least one attribute; name the columns of the table")
         if repeated := _repeated((*self.names, *(column.name for column in self.unmodelled))):
             raise DataError(f"attribute {repeated[0]!r} is declared twice; declare each column once")
-        for rule in self.rules:
-            rule.check(self)
+        if len(self.attributes) + len(self.unmodelled) > _MOST_COLUMNS:
+            raise DataError(f"expected a domain of at most {_MOST_COLUMNS} columns; leave some out")
         if self.rules:
             from .rules.satisfying import check_satisfiable
 
@@ -68,10 +70,15 @@ class Domain:
         Raises:
             DataError: not an object, or an attribute's entry or a rule is invalid.
         """
-        from .domain_file import parts_of, read_entry
+        from .domain_file import bins_held, parts_of, read_entry
 
         entries, stated, _ = parts_of(form)
-        columns = [read_entry(name, entry) for name, entry in entries.items()]
+        columns, bins = [], 0
+        for name, entry in entries.items():
+            columns.append(read_entry(name, entry))
+            bins += bins_held(columns[-1])
+            if bins > _MOST_BINS:
+                raise DataError(f"expected at most {_MOST_BINS} bins of all columns together; declare fewer")
         rules: tuple[Rule, ...] = ()
         if stated is not None:
             from .rules import read_rules

@@ -94,6 +94,8 @@ def _edit(draft: Draft, name: str) -> None:
         draft.set(name, **{key: _asked(name, key, entry) for key in ("min", "max")})
     else:
         listed = json.dumps(entry["categories"], ensure_ascii=False)
+        # As JSON, it can be read again.
+        listed = listed if listed.isprintable() else json.dumps(entry["categories"])
         draft.set(name, categories=_read(name, typer.prompt("categories as a JSON list", default=listed)))
     draft.confirm(name)
 
