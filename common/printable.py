@@ -9,6 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 
+_LONGEST = 4000
+"""Characters of an error: a name in it may be as long as a file."""
+
+
 def printable(text: str) -> str:
     r"""The text with every character escaped that a terminal would obey or hide, such as `\x1b`.
 
@@ -57,7 +61,8 @@ def write(text: str, *, err: bool = False) -> None:
 
 
 class Shown:
-    """An error or a warning whose text is shown as `printable` gives it, wherever it comes up."""
+    """An error or a warning: wherever its text is shown, it is printable, and only so much of it."""
 
     def __str__(self) -> str:
-        return printable_lines(super().__str__())
+        text = printable_lines(super().__str__())
+        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."

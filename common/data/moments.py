@@ -118,7 +118,8 @@ class Moments:
             times = times[self.local(self.instants(times)) == times]
         try:
             again, unreadable = self.read(name, self.written(times))
-        except ValueError:
+        # A part that is named twice is an error of the regular expression that Python makes of a format.
+        except (ValueError, re.error):
             unreadable = np.ones(1, dtype=np.bool_)
         if unreadable.any() or not np.array_equal(again, times):
             raise DataError(
