@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
 _LONGEST = 4000
 """Characters of an error: a name in it may be as long as a file."""
 
