@@ -22,7 +22,7 @@ from .unmodelled import Identifier, Unmodelled
 if TYPE_CHECKING:
     from .rules import Rule
 
-_MOST_COLUMNS, _MOST_BINS = 1 << 16, 1 << 22
+_MOST_COLUMNS, _MOST_BINS = 1 << 16, 1 << 21
 
 Clique = tuple[str, ...]
 """Names of attributes in domain order."""
