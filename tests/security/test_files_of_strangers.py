@@ -4,9 +4,9 @@ Every reader is given every bomb of its kind of file, and valid files of which o
 source is searched for readers that are not among the guarded ones, so that a new one is noticed.
 """
 
-import ast
 import io
 import json
+import re
 import resource
 import struct
 import tarfile
@@ -250,13 +250,13 @@ def test_rules_of_which_no_search_finds_a_row_take_seconds_at_most():
 def test_a_certificate_with_any_other_value_is_read_or_refused_in_one_sentence():
     form, said = certificate_form(), []
     changed = [{**form, key: other} for key in form for other in with_other_values(form[key])]
-    for other in changed[:: len(changed) // 1000]:
+    for other in changed[:: len(changed) // 300]:
         try:
             Certificate.from_json(json_of(json.dumps(other))).digest()
         except DataError as fault:
             said.append(str(fault))
     assert all(map(str.isprintable, said))
-    assert len(said) > 500
+    assert len(said) > 150
 
 
 def member(shape, content=b"", descr="|u1"):
@@ -409,24 +409,15 @@ GUARDED = {
 }
 """What may be called only where it is guarded: readers of files, and what prints."""
 
-
-def called(tree):
-    """The names of the functions that a module calls."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Call(func=ast.Name(name)):
-                yield name
-            case ast.Call(func=ast.Attribute(ast.Name(module), name)):
-                yield f"{module}.{name}"
+CALLS = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, GUARDED))})\(")
 
 
 def test_nothing_reads_files_or_prints_beside_what_is_guarded():
     found = {name: set() for name in GUARDED}
     for folder in ("common", "curator", "party", "simulations"):
         for path in (SOURCE / folder).rglob("*.py"):
-            for name in called(ast.parse(path.read_text(encoding="utf-8"))):
-                if name in found:
-                    found[name].add(path.relative_to(SOURCE).as_posix())
+            for name in CALLS.findall(path.read_text(encoding="utf-8")):
+                found[name].add(path.relative_to(SOURCE).as_posix())
     # What the console renders for a draft is text of its own, escaped before.
     found["Console"] -= {"party/drafting/review_table.py"}
     beyond = {name: places - GUARDED[name] for name, places in found.items() if places - GUARDED[name]}
