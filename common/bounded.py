@@ -63,7 +63,9 @@ def json_of(text: bytes | str) -> Any:
     if whole.count("[") + whole.count("{") > _MOST_PARTS:
         raise ValueError(f"it has more than {_MOST_PARTS} lists and objects")
     try:
-        value = json.loads(whole, object_pairs_hook=_named_once, parse_constant=_no_number)
+        value = json.loads(
+            whole, object_pairs_hook=_named_once, parse_constant=_no_number, parse_float=_finite
+        )
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     _check(value)
@@ -121,6 +123,13 @@ def _no_number(name: str) -> Any:
     raise ValueError(f"it has {name}, which is no number of JSON")
 
 
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError("it has a number that no float holds")
+    return value
+
+
 def _check(value: Any) -> None:
     """Raises ValueError for a value that is deep, or that a float or UTF-8 cannot hold."""
     level: list[Any] = [value]
@@ -147,5 +156,3 @@ def _check_scalars(values: Any) -> None:
         elif isinstance(one, int):
             if one.bit_length() > 1000:
                 raise ValueError("it has a whole number of more than 300 digits")
-        elif isinstance(one, float) and not math.isfinite(one):
-            raise ValueError("it has a number that is not finite")

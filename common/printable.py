@@ -1,6 +1,6 @@
 """What is shown to people: no text of others moves a terminal's cursor, hides or turns what stands there.
 
-Commands print by `tell` and `write`, and by the tables of `terminal`; errors and warnings pass `Shown`; pages
+Commands print by `telling` and by the tables of `terminal`; errors and warnings pass `Shown`; pages
 pass `visible`. Nothing else prints.
 """
 
@@ -31,32 +31,6 @@ def printable_lines(text: str) -> str:
 def visible(value: Any) -> Any:
     """What a page shows of a value: the lines of a text as `printable` gives them; markup as it is."""
     return printable_lines(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
-
-
-def tell(text: str = "", *, err: bool = False, fg: str | None = None, bold: bool | None = None) -> None:
-    """Prints one line.
-
-    Args:
-        text: the line; a line break in it is shown as `printable` does.
-        err: whether to standard error.
-        fg: colour, if the output is a terminal.
-        bold: whether in bold letters, if the output is a terminal.
-    """
-    import typer
-
-    typer.secho(printable(text), err=err, fg=fg, bold=bold)
-
-
-def write(text: str, *, err: bool = False) -> None:
-    """Prints a text of several lines, as it ends.
-
-    Args:
-        text: the lines.
-        err: whether to standard error.
-    """
-    import typer
-
-    typer.echo(printable_lines(text), err=err, nl=False)
 
 
 class Shown:

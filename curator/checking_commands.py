@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from ..common.extras import require_extra
-from ..common.printable import tell
+from ..common.telling import tell
 from .options import Settings, parsed
 
 

@@ -14,7 +14,7 @@ import typer
 
 from ..common.errors import DataError, MosaicError, PartyUnavailable, PolicyError
 from ..common.extras import require_extra
-from ..common.printable import tell, write
+from ..common.telling import tell, write
 from .checking_commands import preflight, verify
 from .console.command import console
 from .options import Settings, SpreadsheetSafe, parsed

@@ -12,7 +12,7 @@ import typer
 from ..common.errors import DataError
 from ..common.forms.form import Form
 from ..common.forms.values import POSITIVE, Choice, Day, Text
-from ..common.printable import tell
+from ..common.telling import tell
 
 if TYPE_CHECKING:
     from ..common.card import Card

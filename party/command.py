@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ..common.printable import tell
+from ..common.telling import tell
 from .console.command import console
 from .printing import print_rows
 from .recovery_commands import backup, doctor, recount, restore

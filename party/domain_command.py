@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..common.printable import tell, write
+from ..common.telling import tell, write
 from .options import Header
 from .printing import print_rows
 

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ..common.printable import printable, tell
+from ..common.printable import printable
+from ..common.telling import tell
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..common.errors import DataError
-from ..common.printable import tell, write
+from ..common.telling import tell, write
 
 if TYPE_CHECKING:
     from ..common.card import Card

@@ -14,9 +14,9 @@ from rich.table import Table as Grid
 
 from ..common.errors import DataError
 from ..common.extras import require_extra
-from ..common.printable import tell
 from ..common.protocols.alignment.alignment import DEFAULT_RHO, Population
 from ..common.protocols.registry import BUILT_IN, MASKED
+from ..common.telling import tell
 from ..common.terminal import Terminal
 from ..curator.options import (
     JsonOutput,

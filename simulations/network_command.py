@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..common.errors import DataError, PartyUnavailable
-from ..common.printable import tell
+from ..common.telling import tell
 
 
 def local_network(

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ..common.extras import require_extra
-from ..common.printable import write
+from ..common.telling import write
 
 
 class WrittenFile(enum.StrEnum):

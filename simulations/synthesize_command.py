@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from ..common.errors import DataError
 from ..common.extras import require_extra
-from ..common.printable import tell
+from ..common.telling import tell
 from ..common.terminal import Terminal
 from ..curator.options import JsonOutput, MechanismName, Rows, Seed, SpreadsheetSafe, TimeLimit
 from ..curator.releasing.table_format import Format, TableFile, TableFormat

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ...common.extras import require_extra
-from ...common.printable import tell
+from ...common.telling import tell
 from ..options import JsonOutput, SpreadsheetSafe
 from ..releasing.table_format import TableFile, TableFormat
 

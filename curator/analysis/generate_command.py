@@ -11,7 +11,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ...common.extras import require_extra
-from ...common.printable import tell
+from ...common.telling import tell
 from ...common.terminal import Terminal
 from ..options import JsonOutput, SpreadsheetSafe
 from ..releasing.table_format import TableFile, TableFormat

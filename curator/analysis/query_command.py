@@ -12,7 +12,8 @@ from rich.table import Table as Grid
 
 from ...common.errors import DataError
 from ...common.extras import require_extra
-from ...common.printable import printable, tell, write
+from ...common.printable import printable
+from ...common.telling import tell, write
 from ...common.terminal import Terminal
 
 if TYPE_CHECKING:

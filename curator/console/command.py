@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ...common.extras import require_extra
-from ...common.printable import tell
+from ...common.telling import tell
 
 
 def console(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...common.extensions import origin
 from ...common.extras import require_extra
-from ...common.printable import tell
+from ...common.telling import tell
 from ..options import JsonOutput
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from ...common.card import CURATOR
 from ...common.errors import ApprovalPending, DataError, PartyUnavailable
 from ...common.forms.tables import Key, Table, check_file
 from ...common.notices import APPROVAL_WAITS, FORM, PARTY_DOWN, Notifier, Notify
-from ...common.printable import tell
+from ...common.telling import tell
 from ..parties.home import CuratorHome
 
 NAME = "notify.toml"

@@ -11,7 +11,7 @@ import typer
 
 from ...common.bounded import json_of
 from ...common.errors import DataError
-from ...common.printable import tell
+from ...common.telling import tell
 from .draft import Draft
 
 _BOUNDED = ("numeric", "date", "timestamp")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.table import Table as Grid
 
-from ...common.printable import tell
+from ...common.telling import tell
 from ...common.terminal import Terminal
 from ...curator.options import JsonOutput
 

@@ -11,7 +11,7 @@ from rich.table import Table as Grid
 
 from ...common.errors import DataError
 from ...common.extras import require_extra
-from ...common.printable import tell
+from ...common.telling import tell
 from ...common.terminal import Terminal
 from ...curator.options import JsonOutput
 

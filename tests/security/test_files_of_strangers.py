@@ -402,8 +402,8 @@ GUARDED = {
     "tarfile.open": {"party/backup.py"},
     "pickle.loads": set(),
     "pickle.load": set(),
-    "typer.echo": {"common/printable.py"},
-    "typer.secho": {"common/printable.py"},
+    "typer.echo": {"common/telling.py"},
+    "typer.secho": {"common/telling.py"},
     "print": set(),
     "Console": set(),
 }
