@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from .common.errors import MosaicError
+from .common.telling import tell
 from .common.version import __version__
 
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
@@ -134,7 +135,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(__version__)
+        tell(__version__)
         raise typer.Exit
 
 
@@ -156,7 +157,7 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     """Prints a warning as one sentence, without the line of code that gave it."""
-    typer.secho(f"warning: {message}", err=True, fg=typer.colors.YELLOW)
+    tell(f"warning: {message}", err=True, fg=typer.colors.YELLOW)
 
 
 def main() -> None:
@@ -169,7 +170,7 @@ def main() -> None:
     try:
         app()
     except MosaicError as error:
-        typer.secho(f"error: {error}", err=True, fg=typer.colors.RED)
+        tell(f"error: {error}", err=True, fg=typer.colors.RED)
         sys.exit(1)
     finally:
         # What is left is to end.

@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .bounded import json_of, read_bytes
 from .crypto.certificates import Certificate, check_name
 from .crypto.identity import Identity, verify
 from .errors import DataError, ProtocolError
 from .handover import Handover, path, read_handovers
+from .printable import printable_lines
 
 if TYPE_CHECKING:
     from .data.domain import Domain
@@ -192,7 +194,7 @@ def read_json(path: Path) -> object:
         DataError: it cannot be read, or is not JSON.
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json_of(read_bytes(path))
     except OSError as cause:
         raise DataError(f"cannot read {path}: {cause.strerror}; fix the path") from cause
     except ValueError:
@@ -200,8 +202,9 @@ def read_json(path: Path) -> object:
 
 
 def as_text(form: dict[str, Any]) -> str:
-    """JSON text of a file."""
-    return json.dumps(form, indent=2, ensure_ascii=False) + "\n"
+    """JSON text of a file, which can be shown too: characters that are not printable are escaped."""
+    text = json.dumps(form, indent=2, ensure_ascii=False) + "\n"
+    return text if text == printable_lines(text) else json.dumps(form, indent=2) + "\n"
 
 
 def _cards(form: object) -> tuple[Card, ...]:

@@ -11,14 +11,16 @@ from typing import Any
 from dask.sizeof import sizeof
 from distributed import Client
 from distributed.scheduler import KilledWorker
+from distributed.security import Security
 
 from .errors import DataError, PartyUnavailable
 from .version import __version__
-from .workers import Pool
+from .workers import Pool, check_link
 
 LOST = (KilledWorker, OSError)
 """What a call raises if its worker ended, or the scheduler cannot be reached."""
 
+_ENCRYPTED = "tls://"
 _CONNECT_S = "30s"
 
 _LARGE_BYTES = 1 << 20
@@ -38,11 +40,14 @@ def connect(address: str) -> Pool:
         address: of the scheduler, checked by `Workers.cluster`.
 
     Raises:
-        DataError: a worker has another version of dpmosaic.
+        DataError: a worker has another version of dpmosaic, or listens without TLS.
         PartyUnavailable: the scheduler does not answer, or has no workers.
     """
+    encrypted = address.startswith(_ENCRYPTED)
+    # Dask then refuses every connection of this process that is not encrypted.
+    security = Security(require_encryption=True) if encrypted else None
     try:
-        client = Client(address, timeout=_CONNECT_S, set_as_default=False, name="dpmosaic")
+        client = Client(address, timeout=_CONNECT_S, set_as_default=False, name="dpmosaic", security=security)
     except (OSError, TimeoutError) as cause:
         raise PartyUnavailable(
             "the scheduler of the cluster does not answer; start it, or fix its address"
@@ -62,11 +67,31 @@ def _check_workers(client: Client) -> None:
         client.wait_for_workers(1, timeout=_CONNECT_S)
     except TimeoutError as cause:
         raise PartyUnavailable("the cluster has no workers; start them, or fix its address") from cause
+    _check_links(client)
     if set(client.run(_prepare).values()) != {__version__}:
         raise DataError(
             f"expected workers of the cluster with dpmosaic {__version__}, found others; install it on all "
             "of them"
         )
+
+
+def _check_links(client: Client) -> None:
+    """Refuses a worker to which what is sent would not be encrypted, and does not stay on this machine.
+
+    Workers send each other what they were sent, and the scheduler sends calls to them.
+
+    Raises:
+        DataError: there is such a worker now.
+    """
+    encrypted = client.scheduler.address.startswith(_ENCRYPTED)
+    for worker, told in client.scheduler_info()["workers"].items():
+        for address in filter(None, (worker, told.get("nanny"))):
+            if encrypted and not address.startswith(_ENCRYPTED):
+                raise DataError(
+                    "expected workers of the cluster that listen with TLS, as its scheduler does, found one "
+                    "without; start every worker with --protocol tls"
+                )
+            check_link(address)
 
 
 class _Direct(Executor):
@@ -78,9 +103,11 @@ class _Direct(Executor):
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         """See `Executor.submit`."""
-        if sizeof(arguments) < _LARGE_BYTES:
-            return self._executor.submit(function, *arguments, **named)
         try:
+            # Another worker may have come since.
+            _check_links(self._client)
+            if sizeof(arguments) < _LARGE_BYTES:
+                return self._executor.submit(function, *arguments, **named)
             [sent] = self._client.scatter([arguments], direct=True, hash=False)
         except LOST as cause:
             failed: Future[Any] = Future()

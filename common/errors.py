@@ -17,9 +17,15 @@ Wrong arguments from our own code stay ValueError or TypeError.
 
 from __future__ import annotations
 
+from .printable import Shown
 
-class MosaicError(Exception):
+
+class MosaicError(Shown, Exception):
     """Base of all errors of this package."""
+
+
+class MosaicWarning(Shown, UserWarning):
+    """Base of all warnings of this package."""
 
 
 class DataError(MosaicError):

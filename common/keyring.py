@@ -6,10 +6,13 @@ import contextlib
 import json
 import os
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import BinaryIO
 
+from .bounded import json_of
 from .crypto.certificates import Certificate, check_name, new_tls_key, self_signed, signing_request
 from .crypto.identity import Identity
 from .errors import DataError
@@ -97,7 +100,7 @@ class Keyring:
         """
         path = self.folder / HANDOVERS
         try:
-            known = read_handovers(json.loads(read_private(path))) if path.exists() else ()
+            known = read_handovers(json_of(read_private(path))) if path.exists() else ()
         except (ValueError, DataError) as cause:
             raise DataError(f"{path} is damaged; restore it from a backup") from cause
         return up_to(known, self.identity.public)
@@ -159,15 +162,39 @@ class Keyring:
         return certificate
 
 
-def write_private(path: Path, content: bytes) -> None:
-    """Writes a file that only its owner can read, atomically."""
+@contextlib.contextmanager
+def private_draft(path: Path) -> Iterator[BinaryIO]:
+    """A new file that only its owner can read, which takes its place at the end: complete or not at all.
+
+    It is created as a file that nobody had before, so no other user of a folder decides whose it is or who
+    reads it.
+
+    Args:
+        path: the place; another file there is replaced.
+
+    Raises:
+        OSError: it cannot be written, or another user's file is in the way.
+    """
     draft = path.with_name(path.name + ".new")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
+    # What a killed process left, or somebody put there.
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(descriptor, 0o600)
+            yield file
+            file.flush()
+            os.fsync(descriptor)
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Writes a file that only its owner can read; see `private_draft`."""
+    with private_draft(path) as file:
         file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
 
 
 def private_file(path: Path) -> Path:
@@ -183,8 +210,9 @@ def read_private(path: Path) -> bytes:
         DataError: it is missing, or other users can read or write it.
     """
     try:
-        check_private(path)
-        return path.read_bytes()
+        with path.open("rb") as file:
+            _check_mode(path, os.fstat(file.fileno()), 0o077, "read or change")
+            return file.read()
     except OSError as cause:
         raise DataError(f"cannot read {path}: {cause.strerror}; run init, or fix the path") from cause
 
@@ -196,7 +224,7 @@ def check_private(path: Path) -> None:
         DataError: they can; names the mode and the command that removes it.
         OSError: it does not exist.
     """
-    _check_mode(path, 0o077, "read or change")
+    _check_mode(path, path.stat(), 0o077, "read or change")
 
 
 def check_protected(path: Path) -> None:
@@ -206,7 +234,7 @@ def check_protected(path: Path) -> None:
         DataError: they can; names the mode and the command that removes it.
         OSError: it does not exist.
     """
-    _check_mode(path, 0o022, "change")
+    _check_mode(path, path.stat(), 0o022, "change")
 
 
 def check_database(path: Path) -> None:
@@ -229,11 +257,9 @@ def _check_format(path: Path) -> None:
         )
 
 
-def _check_mode(path: Path, forbidden: int, verb: str) -> None:
-    mode = path.stat().st_mode
+def _check_mode(path: Path, found: os.stat_result, forbidden: int, verb: str) -> None:
+    mode = stat.S_IMODE(found.st_mode)
     if mode & forbidden:
-        allowed = stat.S_IMODE(mode) & ~forbidden
         raise DataError(
-            f"other users can {verb} {path}: its mode is {stat.S_IMODE(mode):03o}; run chmod {allowed:03o} "
-            f"{path}"
+            f"other users can {verb} {path}: its mode is {mode:03o}; run chmod {mode & ~forbidden:03o} {path}"
         )

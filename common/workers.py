@@ -108,7 +108,7 @@ class Workers:
             DataError: what is sent to it would not be encrypted, and leaves this machine.
             MissingExtraError: Dask is not installed.
         """
-        _check_address(address)
+        check_link(address)
         require_extra("cluster")
         from .cluster import LOST, connect
 
@@ -187,8 +187,8 @@ class Workers:
             return self._pool
 
 
-def _check_address(address: str) -> None:
-    """Returns only if what is sent to a scheduler is encrypted, or stays on this machine.
+def check_link(address: str) -> None:
+    """Returns only if what is sent to a scheduler or worker is encrypted, or stays on this machine.
 
     Raises:
         DataError: it is neither.
@@ -196,7 +196,7 @@ def _check_address(address: str) -> None:
     parts = urlsplit(address)
     if parts.scheme != "tls" and not (parts.scheme == "tcp" and parts.hostname in _HERE):
         raise DataError(
-            "scheduler: expected an address such as tls://host:8786, since keys and rows are sent to it, got "
+            "cluster: expected addresses such as tls://host:8786, since keys and rows are sent there, got "
             "another; start the cluster with TLS (tcp:// is for this machine alone)"
         )
 

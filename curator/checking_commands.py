@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from ..common.extras import require_extra
-from ..common.printable import printable
+from ..common.telling import tell
 from .options import Settings, parsed
 
 
@@ -64,6 +64,6 @@ def _print_lines(checks: Iterable[tuple[bool, str]], *, coloured: bool = True) -
     failed = False
     for passed, line in checks:
         failed = failed or not passed
-        typer.secho(printable(line), fg=typer.colors.RED if coloured and not passed else None)
+        tell(line, fg=typer.colors.RED if coloured and not passed else None)
     if failed:
         raise typer.Exit(1)

@@ -14,6 +14,7 @@ import typer
 
 from ..common.errors import DataError, MosaicError, PartyUnavailable, PolicyError
 from ..common.extras import require_extra
+from ..common.telling import tell, write
 from .checking_commands import preflight, verify
 from .console.command import console
 from .options import Settings, SpreadsheetSafe, parsed
@@ -54,9 +55,9 @@ def init(
     from .parties.home import CuratorHome
 
     home = CuratorHome.create(folder, name, request=csr)
-    typer.echo(f"identity of {name}: {shown(home.keyring.identity.public.hex())}")
+    tell(f"identity of {name}: {shown(home.keyring.identity.public.hex())}")
     if csr:
-        typer.echo(f"have your authority sign {home.keyring.folder / REQUEST} and put tls.crt beside it")
+        tell(f"have your authority sign {home.keyring.folder / REQUEST} and put tls.crt beside it")
 
 
 @curator_commands.command()
@@ -75,8 +76,8 @@ def enroll(
         raise DataError("expected either --address or --attached; give one of them")
     read = Card.from_json(read_json(card))
     CuratorHome.open(folder).enroll(read, address or ATTACHED)
-    typer.echo(f"identity of {read.role} {read.name}: {shown(read.identity.hex())}")
-    typer.echo("compare it with the identity that its owner reads to you")
+    tell(f"identity of {read.role} {read.name}: {shown(read.identity.hex())}")
+    tell("compare it with the identity that its owner reads to you")
 
 
 @curator_commands.command()
@@ -90,7 +91,7 @@ def federation(
 
     text = as_text(CuratorHome.open(folder).federation().to_json())
     if out is None:
-        typer.echo(text, nl=False)
+        write(text)
     else:
         out.write_text(text, encoding="utf-8")
 
@@ -109,16 +110,16 @@ def listen(
 
     def told(party: str, up: bool) -> None:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        typer.echo(json.dumps({"time": now, "event": "attached" if up else "away", "party": party}))
+        tell(json.dumps({"time": now, "event": "attached" if up else "away", "party": party}))
 
     def reloaded(error: Exception | None) -> None:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        typer.echo(json.dumps({"time": now, "event": "reload", "error": "" if error is None else str(error)}))
+        tell(json.dumps({"time": now, "event": "reload", "error": "" if error is None else str(error)}))
 
     stop = Stop().at_signals()
     with contextlib.closing(CuratorHome.open(folder).listener(address, told, reloaded)) as listener:
         listener.start()
-        typer.echo(f"listening for {', '.join(sorted(listener.names))}", err=True)
+        tell(f"listening for {', '.join(sorted(listener.names))}", err=True)
         stop.wait()
 
 
@@ -164,11 +165,11 @@ def align(
     charged = 0.0 if found else float(made.zcdp_rho)
     if json_output:
         summary = {"alignment": made.alignment_id, "made": found is None, "zcdp_rho_charged": charged}
-        typer.echo(json.dumps(summary | {"sizes": made.sizes, "people": made.people, "sigma": made.sigma}))
+        tell(json.dumps(summary | {"sizes": made.sizes, "people": made.people, "sigma": made.sigma}))
     elif found:
-        typer.echo(f"all parties still hold the alignment {made.alignment_id}; nothing was charged")
+        tell(f"all parties still hold the alignment {made.alignment_id}; nothing was charged")
     else:
-        typer.echo(f"aligned; every party charged rho {charged:.6g}; alignment {made.alignment_id}")
+        tell(f"aligned; every party charged rho {charged:.6g}; alignment {made.alignment_id}")
 
 
 @curator_commands.command()
@@ -239,11 +240,11 @@ def abandon(
 
     failed = abandon_folder(folder)
     for name, reason in failed.items():
-        typer.secho(f"{name} did not end the release: {reason}", fg=typer.colors.RED, err=True)
+        tell(f"{name} did not end the release: {reason}", fg=typer.colors.RED, err=True)
     if failed:
-        typer.echo("abandoned here; run this again to reach the others, or let their operators abandon it")
+        tell("abandoned here; run this again to reach the others, or let their operators abandon it")
         raise typer.Exit(1)
-    typer.echo("abandoned here and at every party and dealer")
+    tell("abandoned here and at every party and dealer")
 
 
 curator_commands.command()(verify)
@@ -260,33 +261,31 @@ def _forecast(plan: ReleasePlan, home: CuratorHome, link_mib_s: float, json_outp
             found = AlignmentSession.of(home, plan).find(slices)
             if found is None:
                 _forecast_alignment(plan, slices, json_output)
-                typer.echo("align the rows first: what a release takes depends on their number", err=True)
+                tell("align the rows first: what a release takes depends on their number", err=True)
                 return
             aligned = found.aligned(plan.alignment.population)
         predicted = forecast(plan, slices, link_mib_s, aligned, links)
     if json_output:
-        typer.echo(json.dumps(predicted.to_json()))
+        tell(json.dumps(predicted.to_json()))
     else:
-        from rich.console import Console
+        from ..common.terminal import Terminal
 
-        print_forecast(Console(), predicted)
+        print_forecast(Terminal(), predicted)
 
 
 def _forecast_alignment(plan: ReleasePlan, links: Sequence[Sequence[Connection]], json_output: bool) -> None:
+    from ..common.terminal import Terminal
     from .forecasting.alignment import forecast_alignment, print_alignment
 
     predicted = forecast_alignment(plan, links)
     if json_output:
-        typer.echo(json.dumps(predicted.to_json()))
+        tell(json.dumps(predicted.to_json()))
     else:
-        from rich.console import Console
-
-        print_alignment(Console(), predicted)
+        print_alignment(Terminal(), predicted)
 
 
 def _run(session: Session, json_output: bool) -> None:
-    from rich.console import Console
-
+    from ..common.terminal import Terminal
     from .certificates.json_values import to_json_values
     from .parties.activity import Activity
     from .parties.private_folder import private_folder
@@ -296,9 +295,9 @@ def _run(session: Session, json_output: bool) -> None:
 
     activity = Activity()
     shown = (
-        progress_lines(partial(typer.echo, err=True), activity)
+        progress_lines(partial(tell, err=True), activity)
         if json_output
-        else progress_bar(Console(stderr=True), activity)
+        else progress_bar(Terminal(stderr=True), activity)
     )
     try:
         with told(session.home), shown as report:
@@ -316,14 +315,14 @@ def _run(session: Session, json_output: bool) -> None:
         "warning": formula_warning(released.synthetic.domain, session.table_file),
     }
     if json_output:
-        typer.echo(json.dumps(summary))
+        tell(json.dumps(summary))
     else:
-        typer.echo(
+        tell(
             f"{summary['records']} synthetic rows, {summary['rounds']} rounds; written to {session.folder}; "
             f"do not publish {private_folder(session.folder)}"
         )
         if summary["warning"] is not None:
-            typer.secho(f"warning: {summary['warning']}", fg=typer.colors.YELLOW, err=True)
+            tell(f"warning: {summary['warning']}", fg=typer.colors.YELLOW, err=True)
 
 
 def _resumable(stopped: MosaicError, folder: Path) -> MosaicError:

@@ -12,7 +12,7 @@ import typer
 from ..common.errors import DataError
 from ..common.forms.form import Form
 from ..common.forms.values import POSITIVE, Choice, Day, Text
-from ..common.printable import printable
+from ..common.telling import tell
 
 if TYPE_CHECKING:
     from ..common.card import Card
@@ -55,7 +55,7 @@ def plan(
     text, domain = draft(cards, grouped, domain_file, wishes)
     (folder / domain_file).write_text(as_text(domain.to_json()), encoding="utf-8")
     (folder / out).write_text(text, encoding="utf-8")
-    typer.echo(f"review {folder / out}, above all which parties hold the same records")
+    tell(f"review {folder / out}, above all which parties hold the same records")
 
 
 def _asked(
@@ -82,9 +82,7 @@ def _asked(
 
     if not named:
         for number, names in enumerate(slices, start=1):
-            typer.echo(
-                printable(f"slice {number}, parties with columns of the same people: {', '.join(names)}")
-            )
+            tell(f"slice {number}, parties with columns of the same people: {', '.join(names)}")
         if not typer.confirm("Is this right?", default=True):
             raise DataError("name the parties of each slice with --slice a,b; nothing was written")
     attributes = sorted({name for card in cards if card.domain is not None for name in card.domain.names})
@@ -108,7 +106,7 @@ def _ask(question: str, form: Form, default: str) -> Any:
     while True:
         value = form.read(typer.prompt(question, default=default, show_default=bool(default)))
         for fault in form.faults(value):
-            typer.echo(printable(fault.reason))
+            tell(fault.reason)
             break
         else:
             return value

@@ -11,17 +11,17 @@ import shutil
 import sqlite3
 import tarfile
 import tempfile
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+from ..common.bounded import MOST_BYTES, json_of, read_bytes, toml_of
 from ..common.errors import DataError
 from ..common.formats import copy_database
 from ..common.history import Mark
-from ..common.keyring import FOLDER
+from ..common.keyring import FOLDER, private_draft
 from ..common.version import __version__
 from .home import PartyHome
 from .ledger import Ledger
@@ -138,7 +138,7 @@ def _plain_files(home: PartyHome) -> Iterator[str]:
         if path.is_file():
             yield str(path.relative_to(home.folder))
     yield from (name for name in ("format", home.policy_name) if (home.folder / name).exists())
-    domain = tomllib.loads((home.folder / home.policy_name).read_text()).get("source", {}).get("domain")
+    domain = toml_of(read_bytes(home.folder / home.policy_name)).get("source", {}).get("domain")
     if isinstance(domain, str) and not Path(domain).is_absolute() and ".." not in Path(domain).parts:
         if (home.folder / domain).is_file():
             yield domain
@@ -156,16 +156,11 @@ def _pack(backup: Backup, files: dict[str, Path], target: Path) -> None:
         "files": {name: _digest(path) for name, path in files.items()},
     }
     text = json.dumps(manifest, indent=2).encode()
-    draft = target.with_name(target.name + ".new")
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        with tarfile.open(fileobj=file, mode="w") as archive:
-            archive.addfile(_entry(_MANIFEST, len(text)), io.BytesIO(text))
-            for name, path in files.items():
-                with path.open("rb") as content:
-                    archive.addfile(_entry(name, path.stat().st_size), content)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(target)
+    with private_draft(target) as file, tarfile.open(fileobj=file, mode="w") as archive:
+        archive.addfile(_entry(_MANIFEST, len(text)), io.BytesIO(text))
+        for name, path in files.items():
+            with path.open("rb") as content:
+                archive.addfile(_entry(name, path.stat().st_size), content)
 
 
 def _entry(name: str, size: int) -> tarfile.TarInfo:
@@ -177,14 +172,13 @@ def _entry(name: str, size: int) -> tarfile.TarInfo:
 def _unpack(source: Path, folder: Path) -> Backup:
     """Writes the files of a backup, each with the digest that it states; what it says of itself."""
     try:
-        with tarfile.open(source) as archive:
+        # Compressed ones are not read, nor are files with holes: content takes no more bytes than the backup.
+        with tarfile.open(source, "r:") as archive:
             form = _manifest(archive)
             for name, digest in form["files"].items():
                 path = folder / _inside(name)
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                content = archive.extractfile(name)
-                if content is None:
-                    raise ValueError("no file")
+                content = _content(archive, name)
                 with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                     shutil.copyfileobj(content, file)
                 if _digest(path) != digest:
@@ -192,20 +186,35 @@ def _unpack(source: Path, folder: Path) -> Backup:
         events, head = form["mark"]
         identity, mark = bytes.fromhex(form["identity"]), Mark(events, bytes.fromhex(head))
         return Backup(str(form["name"]), identity, str(form["made"]), mark)
-    except (tarfile.TarError, KeyError, ValueError, TypeError, AttributeError, EOFError) as cause:
+    except (OSError, DataError):
+        raise
+    # Whatever the content of a stranger's file makes tarfile or this code raise.
+    except Exception as cause:
         raise DataError(f"expected a backup, and {source} is none or is damaged; take another one") from cause
 
 
 def _manifest(archive: tarfile.TarFile) -> dict[str, Any]:
-    file = archive.extractfile(_MANIFEST)
-    form = json.loads(b"" if file is None else file.read())
+    form: dict[str, Any] = json_of(_content(archive, _MANIFEST).read(MOST_BYTES + 1))
     if form["format"] != _FORMAT:
         raise DataError(
-            f"expected a backup of the form {_FORMAT!r}, found {form['format']!r}; restore it with the "
-            "version of the software that made it"
+            f"expected a backup of the form {_FORMAT!r}, found {str(form['format'])[:40]!r}; restore it with "
+            "the version of the software that made it"
         )
-    assert isinstance(form, dict)
     return form
+
+
+def _content(archive: tarfile.TarFile, name: str) -> IO[bytes]:
+    """The content of a plain file.
+
+    Raises:
+        ValueError: it is a link or a folder, or has holes.
+        KeyError: there is none.
+    """
+    member = archive.getmember(name)
+    content = archive.extractfile(member) if member.isreg() and not member.issparse() else None
+    if content is None:
+        raise ValueError("no plain file")
+    return content
 
 
 def _inside(name: str) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from ..common.telling import tell
 from .console.command import console
 from .printing import print_rows
 from .recovery_commands import backup, doctor, recount, restore
@@ -58,11 +59,11 @@ def check(folder: Folder, json_output: Json = False) -> None:
 
     findings = list(check_home(PartyHome.open(folder)))
     rows = [(f.where, f.what, f.rows or "", "FIX" if f.refused else "") for f in findings]
-    typer.secho(PRIVATE, err=True, fg=typer.colors.YELLOW)
+    tell(PRIVATE, err=True, fg=typer.colors.YELLOW)
     if rows or json_output:
         print_rows(("where", "finding", "rows", "verdict"), rows, json_output)
     else:
-        typer.echo("files, disk and rows are as the policy and the domain say")
+        tell("files, disk and rows are as the policy and the domain say")
     if any(finding.refused for finding in findings):
         raise typer.Exit(1)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from ..common.bounded import json_of
 from ..common.errors import DataError
 from ..common.messages import PROTOCOL_VERSION
 from ..common.version import __version__
@@ -82,7 +83,7 @@ def _codes(log: Path) -> list[str]:
     found = set()
     for line in lines:
         with contextlib.suppress(ValueError, AttributeError):
-            entry = json.loads(line)
+            entry = json_of(line)
             event, method, code = (str(entry.get(name, "")) for name in ("event", "method", "code"))
             if event in _EVENTS and set(code) <= _CODE_LETTERS:
                 found.add(" ".join(filter(None, (event, method if method in METHODS else "", code))))

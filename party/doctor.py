@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ..common.bounded import json_of
 from ..common.errors import DataError, MosaicError
 from ..common.formats import copies_of
 from ..common.messages import PROTOCOL_VERSION
@@ -209,7 +209,7 @@ def _dials(log: Path) -> bool:
         lines = file.read().decode(errors="replace").splitlines()
     for line in reversed(lines):
         with contextlib.suppress(ValueError):
-            entry = json.loads(line)
+            entry = json_of(line)
             if entry.get("event") == "started":
                 return bool(entry.get("code") == "DIALLING")
     return False

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ..common.telling import tell, write
 from .options import Header
 from .printing import print_rows
 
@@ -35,15 +35,16 @@ def infer(
     header: Header = None,
 ) -> None:
     """Draft a domain file from a table. Not private: review it against public knowledge."""
+    from ..common.card import as_text
     from .sources.inference import draft_file
 
     draft = draft_file(data, na or (), database, header=header)
-    typer.echo(repr(draft), err=True)
+    write(f"{draft!r}\n", err=True)
     if out is None:
-        typer.echo(json.dumps(draft.to_json(), indent=2, ensure_ascii=False))
+        write(as_text(draft.to_json()))
     else:
         draft.save(out)
-        typer.echo(f"review it: dpmosaic domain review {out}", err=True)
+        tell(f"review it: dpmosaic domain review {out}", err=True)
 
 
 @domain_commands.command()
@@ -55,7 +56,7 @@ def review(domain: Annotated[Path, typer.Argument(help="A domain file, drafted o
     draft = Draft.load(domain)
     review_entries(draft, domain)
     left = len(draft.unreviewed)
-    typer.echo(f"entries left to review: {left}" if left else "Every entry is reviewed.")
+    tell(f"entries left to review: {left}" if left else "Every entry is reviewed.")
 
 
 @domain_commands.command()
@@ -75,10 +76,10 @@ def check(
 
     findings = list(check_rows(open_queried(data, database, header=header), Domain.load(domain)))
     rows = [(f.where, f.what, f.rows, "refused" if f.refused else "") for f in findings]
-    typer.secho(PRIVATE, err=True, fg=typer.colors.YELLOW)
+    tell(PRIVATE, err=True, fg=typer.colors.YELLOW)
     if rows or json_output:
         print_rows(("column", "finding", "rows", "encoding"), rows, json_output)
     else:
-        typer.echo("The table is as the domain says: nothing to report.")
+        tell("The table is as the domain says: nothing to report.")
     if any(finding.refused for finding in findings):
         raise typer.Exit(1)

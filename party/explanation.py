@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
+from ..common.bounded import json_of
 from ..common.canonical.terms import encode_terms
 from ..common.errors import BudgetError
 from ..common.messages import ReleaseTerms, alignment_query
@@ -132,8 +132,8 @@ def _parties(terms: ReleaseTerms, home: PartyHome) -> list[dict[str, Any]]:
 def _mechanism(text: str) -> Any:
     """The mechanism's JSON values, or the text itself if it is not JSON."""
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return json_of(text)
+    except ValueError:
         return text
 
 

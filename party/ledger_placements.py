@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..common.bounded import json_of
 from ..common.errors import ProtocolError
 from .ledger_rows import KeptAlignment, Placement
 
@@ -55,7 +56,7 @@ class Placements:
                 "expected a finished alignment of the current rows of this party, got the id of another; "
                 "align the rows first"
             )
-        people = tuple(map(tuple, json.loads(row[1])))
+        people = tuple(map(tuple, json_of(row[1])))
         positions = np.frombuffer(row[2], dtype="<i4").astype(np.int32)
         return KeptAlignment(Placement(row[0], people, positions), row[3], Fraction(row[4]))
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..common.bounded import read_bytes, toml_of
 from ..common.card import PARTY
 from ..common.data.domain import Domain
 from ..common.errors import DataError
@@ -109,7 +109,7 @@ class Settings:
 def keys_set(home: Path) -> list[str]:
     """The known keys that a party's file sets, without their values; none if it cannot be read."""
     try:
-        form: dict[str, Any] = tomllib.loads((home / POLICY).read_text(encoding="utf-8"))
+        form: dict[str, Any] = toml_of(read_bytes(home / POLICY))
     except (OSError, ValueError):
         return []
     known = {name: key.form.keys for name, key in FORM.keys.items() if isinstance(key.form, Table)}

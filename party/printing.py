@@ -6,9 +6,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-import typer
-
 from ..common.printable import printable
+from ..common.telling import tell
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -19,16 +18,17 @@ def print_rows(
 ) -> None:
     """Prints rows as a table, or as a JSON list with one object for each."""
     if as_json:
-        typer.echo(json.dumps([dict(zip(columns, row, strict=True)) for row in rows]))
+        tell(json.dumps([dict(zip(columns, row, strict=True)) for row in rows]))
         return
-    from rich.console import Console
     from rich.table import Column, Table
+
+    from ..common.terminal import Terminal
 
     grid = Table(Column(columns[0], no_wrap=True), *columns[1:])
     for row in rows:
         cells = (f"{value:.6g}" if isinstance(value, float) else str(value) for value in row)
         grid.add_row(*map(_plain, cells))
-    Console().print(grid)
+    Terminal().print(grid)
 
 
 def print_entries(entries: Iterable[tuple[str, str]], *, err: bool = False) -> None:
@@ -38,13 +38,14 @@ def print_entries(entries: Iterable[tuple[str, str]], *, err: bool = False) -> N
         entries: label and sentence.
         err: whether to print on standard error.
     """
-    from rich.console import Console
     from rich.table import Table
+
+    from ..common.terminal import Terminal
 
     grid = Table.grid("", "", padding=(0, 2))
     for label, sentence in entries:
         grid.add_row(_plain(label), _plain(sentence))
-    Console(stderr=err).print(grid)
+    Terminal(stderr=err).print(grid)
 
 
 def _plain(text: str) -> Text:

@@ -10,6 +10,7 @@ import typer
 
 from ..common.errors import DataError
 from ..common.printable import printable
+from ..common.telling import tell
 
 _Folder = Annotated[Path, typer.Argument(help="The party's folder.")]
 _Backup = Annotated[Path, typer.Argument(help="The file of the backup.")]
@@ -27,8 +28,8 @@ def backup(folder: _Folder, file: _Backup) -> None:
 
     with told_if_full(folder):
         made = back_up(PartyHome.open(folder), file)
-    typer.echo(f"{file}: party {made.name} after {made.mark.events} events, without its rows")
-    typer.echo(f"keep it as secret as the folder: {SECRETS}")
+    tell(f"{file}: party {made.name} after {made.mark.events} events, without its rows")
+    tell(f"keep it as secret as the folder: {SECRETS}")
 
 
 def restore(
@@ -40,10 +41,8 @@ def restore(
 
     with told_if_full(folder.parent):
         made = restore_folder(file, folder)
-    typer.echo(
-        f"party {made.name} as of {made.made}; open releases are abandoned, and their grants count as spent"
-    )
-    typer.echo(
+    tell(f"party {made.name} as of {made.made}; open releases are abandoned, and their grants count as spent")
+    tell(
         "copy its rows; then count what it spent since: "
         f"dpmosaic party recount {folder} CERTIFICATE... --reason TEXT"
     )
@@ -77,9 +76,9 @@ def recount(
         if everything:
             counted = max(counted, Settings.load(folder).policy.lifetime_rho - ledger.reserved())
         ledger.recount(counted, printable(reason))
-    typer.echo(f"counted rho {float(counted):.6g} as spent since the backup")
+    tell(f"counted rho {float(counted):.6g} as spent since the backup")
     if found.is_old:
-        typer.echo(f"the backup lacks events that a certificate states; {_IN_PART}")
+        tell(f"the backup lacks events that a certificate states; {_IN_PART}")
 
 
 def doctor(
@@ -104,7 +103,7 @@ def doctor(
     for one in found:
         line = f"ok   {one.about}: {one.finding}" if one.passed else f"FIX  {one.about}: {one.finding}"
         remedy = f"; do: {one.remedy}" if one.remedy else ""
-        typer.secho(printable(line + remedy), fg=None if one.passed else typer.colors.RED)
+        tell(line + remedy, fg=None if one.passed else typer.colors.RED)
     if diagnose is not None:
         write_diagnosis(home, found, diagnose)
     if not all(one.passed for one in found):

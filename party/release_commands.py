@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from ..common.telling import tell
 from .printing import print_entries, print_rows
 
 _Folder = Annotated[Path, typer.Argument(help="The party's folder.")]
@@ -58,7 +59,7 @@ def show(folder: _Folder, release: _Waiting = None, json_output: _Json = False) 
     with Desk.opened(folder) as desk:
         form = desk.explained(release)
     if json_output:
-        typer.echo(json.dumps(form))
+        tell(json.dumps(form))
     else:
         print_entries(in_words(form))
 
@@ -80,7 +81,7 @@ def approve(
         if not yes:
             typer.confirm("Approve this release?", abort=True)
         approved = desk.approve(form["release"], by, reason)
-    typer.echo(f"approved {approved}")
+    tell(f"approved {approved}")
 
 
 def deny(folder: _Folder, release: _Release, by: _By = None, reason: _Reason = "") -> None:
@@ -89,4 +90,4 @@ def deny(folder: _Folder, release: _Release, by: _By = None, reason: _Reason = "
 
     with Desk.opened(folder) as desk:
         denied, stopped = desk.deny(release, by, reason)
-    typer.echo(f"denied {denied}{'; it is stopped, and its keys are erased' if stopped else ''}")
+    tell(f"denied {denied}{'; it is stopped, and its keys are erased' if stopped else ''}")

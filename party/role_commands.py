@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..common.errors import DataError
+from ..common.telling import tell, write
 
 if TYPE_CHECKING:
     from ..common.card import Card
@@ -66,10 +67,10 @@ def _add_setup(commands: typer.Typer, home_type: Callable[[], type[Home]]) -> No
         from ..common.keyring import REQUEST
 
         home = home_type().create(folder, name, request=csr)
-        typer.echo(f"identity of {name}: {shown(home.keyring.identity.public.hex())}")
+        tell(f"identity of {name}: {shown(home.keyring.identity.public.hex())}")
         if csr:
-            typer.echo(f"let your authority sign {home.keyring.folder / REQUEST}, and put tls.crt next to it")
-        typer.echo(f"now set what you allow in {folder / home.policy_name}")
+            tell(f"let your authority sign {home.keyring.folder / REQUEST}, and put tls.crt next to it")
+        tell(f"now set what you allow in {folder / home.policy_name}")
 
     @commands.command()
     def card(
@@ -81,7 +82,7 @@ def _add_setup(commands: typer.Typer, home_type: Callable[[], type[Home]]) -> No
 
         text = as_text(home_type().open(folder).card().to_json())
         if out is None:
-            typer.echo(text, nl=False)
+            write(text)
         else:
             out.write_text(text, encoding="utf-8")
 
@@ -128,8 +129,8 @@ def _add_keys(commands: typer.Typer, home_type: Callable[[], type[Home]]) -> Non
             )
         with ledger_of(home) as opened:
             rotated = home.rotated(opened)
-        typer.echo(f"identity of {rotated.keyring.name}: {shown(rotated.keyring.identity.public.hex())}")
-        typer.echo(
+        tell(f"identity of {rotated.keyring.name}: {shown(rotated.keyring.identity.public.hex())}")
+        tell(
             f"give its card out: dpmosaic {home.role} card; those who pinned the former identity accept "
             "it by curator enroll and by trust"
         )
@@ -139,10 +140,8 @@ def _add_keys(commands: typer.Typer, home_type: Callable[[], type[Home]]) -> Non
         """Replace a self-signed certificate by one that is valid for two more years; also while serving."""
         home = home_type().open(folder)
         certificate = home.keyring.renewed(datetime.now(UTC))
-        typer.echo(f"certificate {certificate.fingerprint}")
-        typer.echo(
-            f"valid until {certificate.not_after:%Y-%m-%d}; give its card out: dpmosaic {home.role} card"
-        )
+        tell(f"certificate {certificate.fingerprint}")
+        tell(f"valid until {certificate.not_after:%Y-%m-%d}; give its card out: dpmosaic {home.role} card")
 
 
 def _add_daemon(commands: typer.Typer, home_type: Callable[[], type[Home]], listing: str) -> None:
@@ -191,9 +190,9 @@ def _add_daemon(commands: typer.Typer, home_type: Callable[[], type[Home]], list
 
         home = home_type().open(folder)
         if not is_serving(home.side(), address or home.serve().listen):
-            typer.echo("NOT_SERVING; the reason is in the daemon's log")
+            tell("NOT_SERVING; the reason is in the daemon's log")
             raise typer.Exit(1)
-        typer.echo("SERVING")
+        tell("SERVING")
 
     @commands.command()
     def abandon(
@@ -215,14 +214,14 @@ def _add_daemon(commands: typer.Typer, home_type: Callable[[], type[Home]], list
                     "the release is certified, and its keys are erased; there is nothing to abandon"
                 )
             opened.abandon(matches[0].release_id)
-        typer.echo(f"abandoned {matches[0].release_id}")
+        tell(f"abandoned {matches[0].release_id}")
 
 
 def _show(member: Card) -> None:
     from ..common.crypto.certificates import shown
 
-    typer.echo(f"{member.role} {member.name}")
-    typer.echo(f"  identity     {shown(member.identity.hex())}")
-    typer.echo(f"  certificate  {shown(member.certificate.fingerprint)}")
+    tell(f"{member.role} {member.name}")
+    tell(f"  identity     {shown(member.identity.hex())}")
+    tell(f"  certificate  {shown(member.certificate.fingerprint)}")
     left = member.certificate.not_after - datetime.now(UTC)
-    typer.echo(f"  expires      {member.certificate.not_after:%Y-%m-%d}, in {left.days} days")
+    tell(f"  expires      {member.certificate.not_after:%Y-%m-%d}, in {left.days} days")

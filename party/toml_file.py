@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..common.bounded import read_bytes, toml_of
 from ..common.errors import DataError
 from ..common.forms.tables import Key, Table, check_file
 from ..common.forms.values import Text
@@ -59,7 +59,7 @@ def read_toml(path: Path, form: Table, role: str) -> dict[str, Any]:
             or out of range; names it.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = toml_of(read_bytes(path))
     except OSError as cause:
         raise DataError(f"cannot read {path}: {cause.strerror}; run dpmosaic {role} init") from cause
     except ValueError as cause:

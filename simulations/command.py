@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
@@ -17,6 +16,8 @@ from ..common.errors import DataError
 from ..common.extras import require_extra
 from ..common.protocols.alignment.alignment import DEFAULT_RHO, Population
 from ..common.protocols.registry import BUILT_IN, MASKED
+from ..common.telling import tell
+from ..common.terminal import Terminal
 from ..curator.options import (
     JsonOutput,
     MechanismName,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from .evaluation.distribution import Distribution
     from .simulate import Simulation
 
-_STDERR = Console(stderr=True)
+_STDERR = Terminal(stderr=True)
 
 
 # Longer than other functions, since Typer reads every option from the signature.
@@ -207,7 +208,7 @@ def simulate(
         said = (files.formula_warning(result.synthetic.domain, table_file), late)
         warning = "; ".join(one for one in said if one is not None) or None
         if json_output:
-            typer.echo(json.dumps(_summary(result, out, warning)))
+            tell(json.dumps(_summary(result, out, warning)))
         else:
             _show(result, out, warning)
 
@@ -229,7 +230,7 @@ def demo(
     if page is not None:
         files.write_text(page, demonstration.page(lines))
     if json_output:
-        typer.echo(json.dumps([line.to_json() for line in lines]))
+        tell(json.dumps([line.to_json() for line in lines]))
         return
     shown = Grid(
         title=f"20,190 people, 2 insurers x 2 clinics, epsilon = {demonstration.EPSILON:g}",
@@ -241,7 +242,7 @@ def demo(
         shown.add_row(
             line.protocol, line.mechanism, f"{line.total_variation:.4f}", f"{line.seconds:.1f}", line.meaning
         )
-    console = Console()
+    console = Terminal()
     console.print(shown)
     console.print("Error of pairs: average total variation distance of the two-way marginals; 0 means equal.")
     if page is not None:
@@ -254,9 +255,9 @@ def _forecast(table: Table, json_output: bool, **arguments: Any) -> None:
 
     predicted = forecast_simulation(table, **arguments)
     if json_output:
-        typer.echo(json.dumps(predicted.to_json()))
+        tell(json.dumps(predicted.to_json()))
     else:
-        print_forecast(Console(), predicted)
+        print_forecast(Terminal(), predicted)
 
 
 def _write(
@@ -330,7 +331,7 @@ def _summary(result: Simulation, out: Path, warning: str | None) -> dict[str, ob
 def _show(result: Simulation, out: Path, warning: str | None) -> None:
     from .evaluation.metrics import PRIVATE
 
-    console = Console()
+    console = Terminal()
     for label in result.certificate.labels:
         console.print(f"[bold red]{label}[/]")
     shown = Grid(

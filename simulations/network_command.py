@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..common.errors import DataError, PartyUnavailable
+from ..common.telling import tell
 
 
 def local_network(
@@ -65,10 +66,10 @@ def local_network(
         network = LocalNetwork.open(folder)
     with network.running() as daemons:
         dealing = f" and {len(network.dealers)} dealers" if network.dealers else ""
-        typer.echo(f"{len(network.all_names)} parties{dealing} serve. In another terminal:")
-        typer.echo(f"  dpmosaic curator preflight {network.plan}")
-        typer.echo(f"  dpmosaic curator release {network.plan} --out {folder / 'release'}")
-        typer.echo("Ctrl-C stops them.")
+        tell(f"{len(network.all_names)} parties{dealing} serve. In another terminal:")
+        tell(f"  dpmosaic curator preflight {network.plan}")
+        tell(f"  dpmosaic curator release {network.plan} --out {folder / 'release'}")
+        tell("Ctrl-C stops them.")
         while not stop.wait(1.0):
             for name, daemon in daemons.items():
                 if daemon.process.poll() is not None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..common.bounded import json_of, read_bytes
 from ..common.data.domain import Clique, Domain
 from ..common.data.gaps import check_together
 from ..common.data.table import Table
@@ -95,7 +94,7 @@ class Grid:
         if match := re.fullmatch(r"(\d+)\s*[xX]\s*(\d+)", text.strip()):
             return cls.even(domain, records, int(match[1]), int(match[2]))
         try:
-            layouts = json.loads(Path(text).read_text(encoding="utf-8"))
+            layouts = json_of(read_bytes(text))
             slices = tuple(
                 SliceLayout(
                     operator.index(layout["rows"]),
@@ -103,7 +102,7 @@ class Grid:
                 )
                 for layout in layouts
             )
-        except (OSError, UnicodeDecodeError, TypeError, KeyError, ValueError, RecursionError):
+        except (OSError, TypeError, KeyError, ValueError):
             raise DataError(
                 f"grid {text!r}: expected KxS such as 2x2, or a JSON file of "
                 '[{"rows": 100, "groups": [["a"], ["b", "c"]]}, ...]'

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ..common.extras import require_extra
+from ..common.telling import write
 
 
 class WrittenFile(enum.StrEnum):
@@ -24,7 +25,7 @@ def schema(
     of: Annotated[WrittenFile, typer.Argument(help="The kind of file.")],
 ) -> None:
     """Print the JSON schema of a file that people write, for editors; reading the file checks the same."""
-    typer.echo(json.dumps(schema_of(of), indent=2))
+    write(json.dumps(schema_of(of), indent=2) + "\n")
 
 
 def schema_of(of: WrittenFile) -> dict[str, Any]:

@@ -18,10 +18,11 @@ from ..common.crypto.randomness import RandomStream
 from ..common.data.domain import Domain
 from ..common.data.rules import Rule, read_rules
 from ..common.data.workload import Workload
-from ..common.errors import DataError
+from ..common.errors import DataError, MosaicWarning
 from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.registry import TRUSTED
+from ..common.terminal import Terminal
 from ..curator.analysis.conditions import Where
 from ..curator.analysis.published import Drawn
 from ..curator.analysis.release import Release
@@ -49,7 +50,7 @@ _ADVICE = (
 )
 
 
-class DomainWarning(UserWarning):
+class DomainWarning(MosaicWarning):
     """What a release without a domain could not know or keep; a reviewed domain gives less error."""
 
 
@@ -194,9 +195,9 @@ def console_for(progress: bool | None) -> Console:
     Args:
         progress: whether to show it; None where there is one of these.
     """
-    console = Console(stderr=True, quiet=progress is False)
+    console = Terminal(stderr=True, quiet=progress is False)
     if progress and not console.is_jupyter:
-        return Console(stderr=True, force_terminal=True)
+        return Terminal(stderr=True, force_terminal=True)
     return console
 
 

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from ..common.errors import DataError
 from ..common.extras import require_extra
+from ..common.telling import tell
+from ..common.terminal import Terminal
 from ..curator.options import JsonOutput, MechanismName, Rows, Seed, SpreadsheetSafe, TimeLimit
 from ..curator.releasing.table_format import Format, TableFile, TableFormat
 from ..party.options import Header
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 COPIES = "copies"
 """Folder of the copies, in that of the release."""
 
-_STDERR = Console(stderr=True)
+_STDERR = Terminal(stderr=True)
 
 
 def synthesize(
@@ -105,13 +106,13 @@ def synthesize(
         formulas = files.formula_warning(release.domain, table_file)
         notes = [*(str(one.message) for one in advice), *([] if formulas is None else [formulas])]
         if json_output:
-            typer.echo(json.dumps(_summary(release, out, notes)))
+            tell(json.dumps(_summary(release, out, notes)))
             return
         for label in release.certificate.labels:
             _STDERR.print(f"[bold red]{escape(label)}[/]")
         for note in notes:
             _STDERR.print(f"[yellow]warning:[/] {escape(note)}")
-        typer.echo(f"{release!r} written to {out}: open {out / 'report.html'}")
+        tell(f"{release!r} written to {out}: open {out / 'report.html'}")
 
 
 def _save(release: Release, out: Path, table_file: TableFile) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..common.errors import DataError
+from ..common.errors import DataError, MosaicWarning
 from ..common.forms.values import POSITIVE
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.mechanisms.mosaic.mosaic import Mosaic
@@ -18,7 +18,7 @@ COUNTED = 0.4
 times what is counted for them, others less (ADR 81)."""
 
 
-class TimeLimitWarning(UserWarning):
+class TimeLimitWarning(MosaicWarning):
     """A release took clearly longer than the time limit that was asked."""
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -17,7 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from ..errors import MosaicError
-from ..printable import printable
+from ..printable import visible
 from ..version import __version__
 from .gate import Gate
 
@@ -47,7 +46,7 @@ class Site:
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
-            finalize=_visible,
+            finalize=visible,
         )
         self._environment.filters.update(
             paragraphs=paragraphs, percent=percent, at_most=at_most, number=number
@@ -130,10 +129,6 @@ def at_most(share: float) -> str:
 def number(value: float) -> str:
     """A number with four digits."""
     return f"{value:.4g}".replace("e-0", "e-")
-
-
-def _visible(value: Any) -> Any:
-    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _file(name: str, request: Request) -> Response:

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
 from ..later import np
-from .values import RawColumn, refuse_rows
+from .values import LONGEST_PATTERN, RawColumn, refuse_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ABSENT = "absent"
 """The category of people whom the party that holds an attribute does not have."""
+
+LONGEST_NAME = 1000
+"""Characters of an attribute's name."""
 
 LARGEST_SIZE = 2**24
 """Largest number of codes of an attribute."""
@@ -170,15 +173,23 @@ class Attribute(ABC):
 
 
 def check_name(name: str) -> None:
-    """Raises DataError if an attribute's name is empty."""
-    if not isinstance(name, str) or not name:
-        raise DataError("an attribute's name is text that is not empty; name the column")
+    """Raises DataError if an attribute's name is empty or too long."""
+    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
+        raise DataError(f"an attribute's name is text of 1 to {LONGEST_NAME} characters; name the column so")
 
 
-def check_size(name: str, size: int, what: str) -> None:
+def check_pattern(pattern: object) -> None:
+    """Raises DataError if a format of values is no text, or so long that it takes the space of values."""
+    if not isinstance(pattern, str) or len(pattern) > LONGEST_PATTERN:
+        raise DataError(
+            f"format, pattern: expected a text of at most {LONGEST_PATTERN} characters; fix the domain"
+        )
+
+
+def check_size(name: str, size: int, what: str, most: int = LARGEST_SIZE) -> None:
     """Raises DataError if an attribute has no codes or too many."""
-    if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= LARGEST_SIZE:
-        raise DataError(f"attribute {name!r}: expected from 1 to {LARGEST_SIZE} {what}; fix the domain")
+    if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= most:
+        raise DataError(f"attribute {name!r}: expected from 1 to {most} {what}; fix the domain")
 
 
 def check_missing(name: str, missing: object) -> None:

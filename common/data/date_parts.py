@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_SAMPLES = 5000
+"""Of so many slots, the format is tried."""
+
+
 class Part(enum.StrEnum):
     """A part of a date or timestamp."""
 
@@ -72,7 +76,9 @@ class DatePartsAttribute(TimeAttribute):
                 f"attribute {self.name!r}: with these parts the granularity is at most one "
                 f"{slot_of(self.parts).value}; fix the domain"
             )
-        self.moments.check_format(self.name, self.moments.counted(self._times_of_slots))
+        slots = self.units.bins or 1
+        samples = self._times_of_slots[np.linspace(0, slots - 1, min(slots, _SAMPLES)).astype(np.int64)]
+        self.moments.check_format(self.name, self.moments.counted(samples))
 
     @property
     def size(self) -> int:
@@ -138,8 +144,11 @@ class DatePartsAttribute(TimeAttribute):
     @cached_property
     def _combination(self) -> NDArray[np.int64]:
         """The code of each slot."""
-        parts = np.stack([part.of(self._times_of_slots) for part in self.parts])
-        return np.unique(parts, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        number = np.zeros(len(self._times_of_slots), dtype=np.int64)
+        for part in self.parts:
+            values = part.of(self._times_of_slots)
+            number = number * (int(np.ptp(values)) + 1) + values - values.min()
+        return np.unique(number, return_inverse=True)[1].astype(np.int64)
 
     @cached_property
     def _starts(self) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..bounded import json_of, read_bytes
 from ..errors import DataError
 from ..forms.nearest import meant
 from .attribute import Attribute
@@ -20,6 +21,8 @@ from .unmodelled import Identifier, Unmodelled
 
 if TYPE_CHECKING:
     from .rules import Rule
+
+_MOST_COLUMNS, _MOST_BINS = 1 << 16, 1 << 21
 
 Clique = tuple[str, ...]
 """Names of attributes in domain order."""
@@ -44,8 +47,8 @@ class Domain:
             raise DataError("a domain needs at least one attribute; name the columns of the table")
         if repeated := _repeated((*self.names, *(column.name for column in self.unmodelled))):
             raise DataError(f"attribute {repeated[0]!r} is declared twice; declare each column once")
-        for rule in self.rules:
-            rule.check(self)
+        if len(self.attributes) + len(self.unmodelled) > _MOST_COLUMNS:
+            raise DataError(f"expected a domain of at most {_MOST_COLUMNS} columns; leave some out")
         if self.rules:
             from .rules.satisfying import check_satisfiable
 
@@ -76,10 +79,15 @@ class Domain:
     @classmethod
     def part_from_json(cls, form: object) -> Domain:
         """As `from_json`, of a part of a table, which may lack a column that another one comes after."""
-        from .domain_file import parts_of, read_entry
+        from .domain_file import bins_held, parts_of, read_entry
 
         entries, stated, _ = parts_of(form)
-        columns = [read_entry(name, entry) for name, entry in entries.items()]
+        columns, bins = [], 0
+        for name, entry in entries.items():
+            columns.append(read_entry(name, entry))
+            bins += bins_held(columns[-1])
+            if bins > _MOST_BINS:
+                raise DataError(f"expected at most {_MOST_BINS} bins of all columns together; declare fewer")
         rules: tuple[Rule, ...] = ()
         if stated is not None:
             from .rules import read_rules
@@ -205,7 +213,7 @@ def read_form(path: str | Path) -> object:
         DataError: the file cannot be read, is not JSON, or names a column twice.
     """
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=_object_once)
+        return json_of(read_bytes(path))
     except OSError as cause:
         raise DataError(f"the domain file {path} cannot be read: {cause.strerror}") from cause
     except ValueError as cause:

@@ -74,6 +74,12 @@ def read_entry(name: str, form: object) -> Attribute | Unmodelled:
     return _READERS[kind](name, form)
 
 
+def bins_held(column: Attribute | Unmodelled) -> int:
+    """Number of bins that a column of numbers or times keeps in memory."""
+    units = getattr(column, "units", column)
+    return units.size if isinstance(units, NumericAttribute) else 0
+
+
 def _codes(name: str, form: Mapping[str, Any]) -> CodedAttribute:
     _check_form(name, form)
     return CodedAttribute(name, form["n"], form.get("reviewed", True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..errors import DataError
 from ..later import np
+from .attribute import check_pattern
 from .values import RawColumn, text_of
 
 if TYPE_CHECKING:
@@ -88,8 +90,13 @@ class Moments:
                 f"attribute {name!r}: the granularity of dates is one of {', '.join(OF_DATES)}; fix the "
                 'domain, or choose the type "timestamp"'
             )
-        if not isinstance(self.format, str) or not isinstance(self.timezone, str):
-            raise DataError(f"attribute {name!r}: format and timezone are text; fix the domain")
+        check_pattern(self.format)
+        if not isinstance(self.timezone, str):
+            raise DataError(f"attribute {name!r}: timezone is text; fix the domain")
+        if re.search(r"%[^%A-Za-z]*[0-9]", self.format):
+            raise DataError(
+                f"attribute {name!r}: expected a format without widths of its parts; fix the domain"
+            )
         if self.timezone:
             try:
                 zoneinfo.ZoneInfo(self.timezone)
@@ -111,7 +118,8 @@ class Moments:
             times = times[self.local(self.instants(times)) == times]
         try:
             again, unreadable = self.read(name, self.written(times))
-        except ValueError:
+        # A part that is named twice is an error of the regular expression that Python makes of a format.
+        except (ValueError, re.error):
             unreadable = np.ones(1, dtype=np.bool_)
         if unreadable.any() or not np.array_equal(again, times):
             raise DataError(

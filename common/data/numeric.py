@@ -28,6 +28,9 @@ FINE = 512
 MOST_SINGLE = 4096
 """Of so many values at equal distances, each has a bin of its own in the fine grid."""
 
+LARGEST_BINS = 1 << 21
+"""Such as seconds of 24 days, hours of 239 years: each takes a hundred bytes."""
+
 OUTSIDE = ("clip", "error", "missing")
 """What becomes of a number outside the bounds."""
 
@@ -104,7 +107,7 @@ class NumericAttribute(Attribute):
         if len(bounds) == 1:
             raise self._error("expected both min and max, or none; fix the domain")
         if self.bins is not None:
-            check_size(self.name, self.bins, "bins")
+            check_size(self.name, self.bins, "bins", LARGEST_BINS)
             if not bounds:
                 raise self._error("bins need min and max; add them, or choose bins auto")
         if not np.all(np.diff(self.edges) > 0) or not np.all(np.diff(self.atoms) > 0):

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
 from ..later import np
-from .attribute import check_name
+from .attribute import check_name, check_pattern
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_COUNTER = re.compile(r"[^{}]*\{:0?[0-9]*d\}[^{}]*")
+_COUNTER = re.compile(r"[^{}]*\{:0?[0-9]{0,2}d\}[^{}]*")
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,8 @@ class Identifier:
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        if not isinstance(self.pattern, str) or not _COUNTER.fullmatch(self.pattern):
+        check_pattern(self.pattern)
+        if not _COUNTER.fullmatch(self.pattern):
             raise DataError(
                 f"attribute {self.name!r}: expected a pattern with one number, such as P-{{:06d}}; fix the "
                 "domain"

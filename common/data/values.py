@@ -24,6 +24,9 @@ LARGEST_WHOLE = 2**53
 _LONGEST_WHOLE = 2000
 """Bits up to which a whole number is written in decimals: Python may refuse to write longer ones so."""
 
+LONGEST_PATTERN = 200
+"""Characters of a format: each value of a column may be written in it."""
+
 _PATTERN = re.compile(r"(?![=+\-@\t\r\n])[^{}]*\{(?:,|:,|(?::,?|,)\.([0-9])f)?\}[^{}]*")
 _CURRENCIES = ("$", "€", "£", "¥")
 """A minus stands before these."""
@@ -84,7 +87,7 @@ class Notation:
     pattern: str = "{}"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.pattern, str) or not _PATTERN.fullmatch(self.pattern):
+        if not isinstance(self.pattern, str) or not _PATTERN.fullmatch(self.pattern[: LONGEST_PATTERN + 1]):
             raise DataError(
                 "format: expected text around {}, or {:,} with commas between thousands, or {,} with a "
                 "decimal comma, perhaps with a number of decimals, such as {}%, ${:,.2f} or {,.1f}, that "

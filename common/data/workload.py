@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..bounded import json_of, read_bytes
 from ..errors import DataError
 from ..forms.nearest import meant
 from .compared import counted_in_both
@@ -175,7 +176,7 @@ class Workload:
             DataError: the file cannot be read, is not JSON or is no workload.
         """
         try:
-            form = json.loads(Path(path).read_text(encoding="utf-8"))
+            form = json_of(read_bytes(path))
         except OSError as cause:
             raise DataError(f"the workload file {path} cannot be read: {cause.strerror}") from cause
         except ValueError as cause:

@@ -14,4 +14,4 @@ def nearest(text: str, known: Iterable[str]) -> str | None:
 def meant(text: str, known: Iterable[str]) -> str:
     """` (did you mean 'NAME'?)` with the nearest name, to follow the text; empty without one."""
     found = nearest(text, known)
-    return "" if found is None else f" (did you mean {found!r}?)"
+    return "" if found is None else f" (did you mean {str(found)!r}?)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from ..bounded import json_of
 from ..data.domain import Domain
 from ..errors import MosaicError, ProtocolError
 from ..history import START, Mark
@@ -36,8 +37,8 @@ def decode_description(data: bytes) -> PartyDescription:
     message = parsed(pb.PartyDescription, data)
     try:
         form = message.domain_json
-        domain = Domain.part_from_json(json.loads(form)) if form else None
-    except (MosaicError, ValueError, OverflowError, RecursionError):
+        domain = Domain.part_from_json(json_of(form)) if form else None
+    except (MosaicError, ValueError, OverflowError):
         raise ProtocolError(
             "expected a party's domain as JSON, got something else; compare versions"
         ) from None

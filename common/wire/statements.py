@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
+from ..bounded import fraction_of
 from ..errors import ProtocolError
 from ..statement import Claim, Entry, Statement
 from . import party_pb2 as pb
@@ -61,6 +62,6 @@ def decode_statement(frames: Iterable[bytes]) -> Statement:
 
 def _rho(text: str) -> Fraction:
     try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
+        return fraction_of(text)
+    except ValueError:
         raise ProtocolError("expected a cost as a fraction, got another text; compare versions") from None

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ...common.extras import require_extra
+from ...common.telling import tell
 from ..options import JsonOutput, SpreadsheetSafe
 from ..releasing.table_format import TableFile, TableFormat
 
@@ -37,8 +38,8 @@ def copies(
     if json_output:
         warnings = [] if formulas is None else [formulas]
         summary = {"out": str(out), "copies": number, "labels": list(labels), "warnings": warnings}
-        typer.echo(json.dumps(summary))
+        tell(json.dumps(summary))
         return
-    typer.echo(f"{number} copies written to {out}; analyse each, and combine with (1 + 1/m) B")
+    tell(f"{number} copies written to {out}; analyse each, and combine with (1 + 1/m) B")
     for text in (*labels, *([] if formulas is None else [formulas])):
-        typer.secho(f"warning: {text}", fg=typer.colors.YELLOW, err=True)
+        tell(f"warning: {text}", fg=typer.colors.YELLOW, err=True)

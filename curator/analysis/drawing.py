@@ -26,7 +26,7 @@ from ...common.data.domain import Domain
 from ...common.data.rules.determines import Determines
 from ...common.data.rules.rule import Rule
 from ...common.data.table import Table
-from ...common.errors import DataError, ModelError
+from ...common.errors import DataError, ModelError, MosaicWarning
 from ..mechanisms.parts.fitted import FittedModel
 from ..mechanisms.parts.records import SelectedRecords
 from ..mechanisms.parts.released import ReleasedModel
@@ -158,7 +158,7 @@ class Drawing:
             warnings.warn(
                 f"more than {ADJUSTED} rows of this model: {ADJUSTED} are adjusted to its pairs, and all "
                 "rows repeat their codes; numbers within bins are drawn anew",
-                UserWarning,
+                MosaicWarning,
                 stacklevel=3,
             )
             pool = source.generate(ADJUSTED, stream.child("pool").generator())

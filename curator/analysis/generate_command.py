@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ...common.extras import require_extra
+from ...common.telling import tell
+from ...common.terminal import Terminal
 from ..options import JsonOutput, SpreadsheetSafe
 from ..releasing.table_format import TableFile, TableFormat
 
@@ -56,18 +57,18 @@ def generate(
         write_rows(drawing, path, table_file, labels, lambda done: bar.update(task, completed=done))
     if json_output:
         summary = {"out": str(path), "rows": rows, "where": where, "labels": list(labels), "warnings": told}
-        typer.echo(json.dumps(summary))
+        tell(json.dumps(summary))
         return
-    typer.echo(f"{rows} rows; written to {path}")
+    tell(f"{rows} rows; written to {path}")
     for text in told:
-        typer.secho(f"warning: {text}", fg=typer.colors.YELLOW, err=True)
+        tell(f"warning: {text}", fg=typer.colors.YELLOW, err=True)
     if labels:
-        typer.secho("not for release; see the file beside it", fg=typer.colors.YELLOW, err=True)
+        tell("not for release; see the file beside it", fg=typer.colors.YELLOW, err=True)
 
 
 def _bar(rows: int) -> Progress:
     """Progress on the error stream; nothing if that is no terminal."""
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),

@@ -28,6 +28,9 @@ from ..releasing.spreadsheets import without_apostrophes
 from ..releasing.storage import Storage, load_storage, shown
 from ..releasing.table_format import TableFormat
 
+_FEW_CELLS, _CELLS_IN_A_BYTE = 1 << 24, 100
+"""Cells of a Parquet file that are read in any case, and most cells in one of its bytes."""
+
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
@@ -145,11 +148,7 @@ class Published:
             return self.drawn.columns
         if self.table is None:
             return self.domain.columns
-        if self.table.suffix == f".{TableFormat.PARQUET}":
-            names = tuple(pq.read_schema(self.table).names)
-        else:
-            first_line = pd.read_csv(self.table, dtype=object, nrows=0, encoding="utf-8")
-            names = tuple(without_apostrophes(first_line, self.domain).columns)
+        names = tuple(_table_in(self.table, self.domain, names_only=True).columns)
         return names if set(names) == set(self.domain.columns) else self.domain.columns
 
     @property
@@ -173,20 +172,41 @@ class Published:
     def _held(self) -> pd.DataFrame:
         """The table as its file holds it: a CSV as text, without the apostrophes for spreadsheets."""
         path = self._path
-        try:
-            if path.suffix == f".{TableFormat.PARQUET}":
-                rows = pd.read_parquet(path, engine="pyarrow")
-            else:
-                texts = pd.read_csv(path, dtype=object, keep_default_na=False, encoding="utf-8")
-                rows = without_apostrophes(texts, self.domain)
-        except (OSError, ValueError) as cause:
-            raise DataError(f"{path}: expected a synthetic table, found another file; restore it") from cause
+        rows = _table_in(path, self.domain)
         if set(rows.columns) != set(self.domain.columns):
             raise DataError(
                 f"{path}: expected the columns of the model, found others, such as of a release of binary "
                 "digits; draw rows from the model instead"
             )
         return rows
+
+
+def _table_in(path: Path, domain: Domain, *, names_only: bool = False) -> pd.DataFrame:
+    """A synthetic table as its file holds it.
+
+    Args:
+        path: CSV or Parquet.
+        domain: of its columns.
+        names_only: whether to read no rows.
+
+    Raises:
+        DataError: it is another file, or its rows would take far more memory than the file has bytes.
+    """
+    try:
+        if path.suffix == f".{TableFormat.PARQUET}":
+            with pq.ParquetFile(path) as file:
+                about = file.metadata
+                cells = about.num_rows * about.num_columns
+                if cells > max(_FEW_CELLS, _CELLS_IN_A_BYTE * path.stat().st_size):
+                    raise ValueError("more rows than a file of this size holds")
+                names = pd.DataFrame(columns=file.schema_arrow.names, dtype=object)
+            return names if names_only else pd.read_parquet(path, engine="pyarrow")
+        some = {"nrows": 0} if names_only else {}
+        texts = pd.read_csv(path, dtype=object, keep_default_na=False, encoding="utf-8", **some)
+        return without_apostrophes(texts, domain)
+    # Whatever the content of a stranger's file makes pandas or pyarrow raise.
+    except Exception as cause:
+        raise DataError(f"{path}: expected a synthetic table, found another file; restore it") from cause
 
 
 def evidence_of(published: Published) -> Evidence:

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
 from ...common.errors import DataError
 from ...common.extras import require_extra
 from ...common.printable import printable
+from ...common.telling import tell, write
+from ...common.terminal import Terminal
 
 if TYPE_CHECKING:
     from .queries.answer import Answer
@@ -44,19 +45,19 @@ def query(
 
     answered = answer(Published.load(release), question, level, "population" if population else "table")
     if json_output:
-        typer.echo(json.dumps(answered.to_json()))
+        tell(json.dumps(answered.to_json()))
     elif csv_output:
-        typer.echo(answered.frame.to_csv(index=False), nl=False)
+        write(answered.frame.to_csv(index=False))
     else:
         _print(answered)
 
 
 def _print(answered: Answer) -> None:
-    console, grid = Console(), Grid()
+    console, grid = Terminal(), Grid()
     for name in answered.columns:
         grid.add_column(escape(printable(name)), justify="left" if name in answered.groups else "right")
     for cells in answered.texts():
         grid.add_row(*(escape(printable(cell)) for cell in cells))
     console.print(grid)
     for line in (answered.caption, *answered.notes):
-        typer.echo(line)
+        tell(line)

@@ -14,6 +14,7 @@ import pandas as pd
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
+from ...common.printable import printable
 from ..certificates.certificate import Certificate
 from ..certificates.verify import BINS, CERTIFICATE, sha256_of
 from ..mechanisms.parts.released import ReleasedModel
@@ -236,7 +237,8 @@ class Release:
         labelled = "; not for release" if labels else ""
         size = f"{self._size} rows x {len(self.published.columns)} columns"
         name = self.certificate.plan.mechanism["name"]
-        return f"Release({size}, epsilon={promise.epsilon:g}, delta={promise.delta:g}, {name}{labelled})"
+        promised = f"epsilon={promise.epsilon:g}, delta={promise.delta:g}"
+        return printable(f"Release({size}, {promised}, {name}{labelled})")
 
     def _repr_html_(self) -> str:
         return release_summary(self.certificate, self._size, len(self.published.columns))

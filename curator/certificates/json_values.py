@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import types
 import typing
 from collections.abc import Mapping
@@ -10,13 +9,13 @@ from dataclasses import Field, fields, is_dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
 
+from ...common.bounded import fraction_of
 from ...common.errors import DataError, MosaicError
 
 _T = TypeVar("_T")
 OPTIONAL: Mapping[str, bool] = {"optional": True}
 """Metadata of a field whose key is left out of the JSON if the value is the default."""
 
-_FRACTION = re.compile(r"\d{1,4000}(/[1-9]\d{0,3999})?")
 _WORDS: Mapping[Any, str] = {
     bool: "true or false",
     int: "a whole number",
@@ -86,8 +85,11 @@ def _read_scalar(kind: Any, form: object, where: str) -> Any:
             return bytes.fromhex(form)
         except ValueError:
             raise _damaged(where, _WORDS[kind], form) from None
-    if kind is Fraction and isinstance(form, str) and _FRACTION.fullmatch(form):
-        return Fraction(form)
+    if kind is Fraction and isinstance(form, str):
+        try:
+            return fraction_of(form)
+        except ValueError:
+            raise _damaged(where, _WORDS[kind], form) from None
     if kind in (int, float):
         accepted = isinstance(form, (int, kind)) and not isinstance(form, bool)
     else:

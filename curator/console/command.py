@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from ...common.extras import require_extra
+from ...common.telling import tell
 
 
 def console(
@@ -34,5 +35,5 @@ def console(
     stop, operations = Stop().at_signals(), Operations()
     pages = partial(curator_pages, place, operations)
     with contextlib.closing(operations), served(pages, stop, port) as address:
-        typer.echo(f"open this address in a browser of this machine; it opens once: {address}")
+        tell(f"open this address in a browser of this machine; it opens once: {address}")
         stop.wait()

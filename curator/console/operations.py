@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import IO, Any
 
+from ...common.bounded import json_of
 from ...common.errors import DataError
 
 _COMMAND = (sys.executable, "-c", "from dpmosaic.command import main; main()")
@@ -192,7 +192,7 @@ class Operations:
         with lines:
             for line in lines:
                 try:
-                    record = json.loads(line)
+                    record = json_of(line)
                 except ValueError:
                     record = None
                 if isinstance(record, dict):

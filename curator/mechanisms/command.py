@@ -6,10 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import typer
-
 from ...common.extensions import origin
 from ...common.extras import require_extra
+from ...common.telling import tell
 from ..options import JsonOutput
 
 if TYPE_CHECKING:
@@ -27,11 +26,11 @@ def mechanisms(
 
     if json_output:
         form = {name: _form(name, entry_named(name), parameters(name)) for name in mechanism_names()}
-        typer.echo(json.dumps(form))
+        tell(json.dumps(form))
         return
-    from rich.console import Console
+    from ...common.terminal import Terminal
 
-    console = Console()
+    console = Terminal()
     for name in mechanism_names():
         console.print(_shown(name, entry_named(name), parameters(name)))
 

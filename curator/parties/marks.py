@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from ...common.bounded import json_of
 from ...common.errors import DataError
 from ...common.history import START, Mark
 from ...common.keyring import read_private, write_private
@@ -61,7 +62,7 @@ class Marks:
         if self._path is None or not self._path.exists():
             return self._known
         try:
-            form = json.loads(read_private(self._path))
+            form = json_of(read_private(self._path))
             return {identity: Mark(events, bytes.fromhex(head)) for identity, (events, head) in form.items()}
         except (ValueError, TypeError, AttributeError):
             raise DataError(f"{self._path} is damaged; restore it from a backup") from None

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import json
+import math
+import struct
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.errors import DataError, MosaicError
+from ...common.bounded import json_of
+from ...common.errors import DataError
 
 GENERATOR = "dpmosaic generator 1"
 """Format of a trained network, which is written for the record and not read back."""
+
+_END, _END_BYTES = "<4s4H2LH", 22
+"""The last bytes of a zip file without a comment."""
+
+_MOST_DIRECTORY_BYTES = 1 << 22
+"""Of a zip file's list of members: some forty thousand arrays."""
+
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+_PLAIN = "biuf"
+"""Kinds of arrays that models have: truths and numbers."""
 
 Arrays = Mapping[str, NDArray[Any]]
 Model = TypeVar("Model")
@@ -61,14 +74,51 @@ def read(path: str | Path, model_of: Callable[[dict[str, Any], Arrays], Model], 
         DataError: the file cannot be read, or holds no such model.
     """
     try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return model_of(json.loads(arrays["form"].tobytes()), arrays)
+        with open(path, "rb") as file:
+            _check_members(file)
+            with np.load(file, allow_pickle=False) as arrays:
+                return model_of(json_of(arrays["form"].tobytes()), arrays)
     except OSError as cause:
         raise DataError(f"the model file {path} cannot be read: {cause.strerror}") from cause
-    except (ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile, MosaicError) as cause:
+    # Whatever the content of a stranger's file makes numpy, zipfile or a model raise.
+    except Exception as cause:
         raise DataError(
             f"{path} holds no {kind} of this program ({type(cause).__name__}); give a file written by save"
         ) from cause
+
+
+def _check_members(file: IO[bytes]) -> None:
+    """Refuses a file whose arrays would take more memory than it has bytes, before any of them is read.
+
+    Raises:
+        ValueError: members are compressed, overlap, have one name, or are no arrays of numbers.
+    """
+    size = file.seek(0, 2)
+    file.seek(max(0, size - _END_BYTES))
+    mark, *_, directory_bytes, _, _ = struct.unpack(_END, file.read(_END_BYTES))
+    if mark != b"PK\5\6" or directory_bytes > _MOST_DIRECTORY_BYTES:
+        raise ValueError("no zip file, or one of too many members")
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        if len({member.filename for member in members}) < len(members):
+            raise ValueError("two members of one name")
+        if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+            raise ValueError("a member that is compressed")
+        if sum(member.file_size for member in members) > size:
+            raise ValueError("members of more bytes than the file")
+        for member in members:
+            with archive.open(member) as content:
+                _check_header(content, member.file_size)
+    file.seek(0)
+
+
+def _check_header(content: IO[bytes], size: int) -> None:
+    """Refuses an array of another kind than numbers, or of another size than its member's."""
+    shape, _, dtype = _HEADERS[np.lib.format.read_magic(content)](content)
+    if dtype.kind not in _PLAIN or min(shape, default=0) < 0:
+        raise ValueError("an array of no numbers")
+    if content.tell() + math.prod(shape) * dtype.itemsize != size:
+        raise ValueError("an array of another size than its header states")
 
 
 def counts(array: NDArray[Any]) -> NDArray[np.float64]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
+from ...common.bounded import toml_of
 from ...common.canonical.terms import decode_terms
 from ...common.errors import DataError, MosaicError
 from ...common.protocols.masked.dealers import CURATOR_DEALS
@@ -68,7 +68,7 @@ def _abandoned(path: Path) -> dict[str, str]:
         named = () if terms is None else decode_terms(terms).plan.participants
         names = [entry.name for entry in named if entry.name != CURATOR_DEALS]
         home = CuratorHome.open(Path((journal.note("home") or b"").decode()))
-        listen = tomllib.loads(journal.plan).get("network", {}).get("listen")
+        listen = toml_of(journal.plan).get("network", {}).get("listen")
         with home.links(names, listen, _RETRIES) as links:
             return abandon(journal, {name: PartyClient(links[name]) for name in names})
 

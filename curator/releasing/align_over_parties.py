@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.bounded import json_of
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
@@ -92,7 +93,7 @@ def align_over_parties(
         matchings = asking.persist(lambda: matched(agreement, keys), nothing_delivered)
         made = _certificate(agreement, matchings)
         noted = journal.note_once("certificate", json.dumps(made.to_json()).encode())
-    certificate = AlignmentCertificate.from_json(json.loads(noted))
+    certificate = AlignmentCertificate.from_json(json_of(noted))
     claim = Claim(certificate.alignment_id, certificate.digest(), float(certificate.zcdp_rho))
     return certificate.with_signatures(signatures_of(claim, agreement, asking, marks))
 

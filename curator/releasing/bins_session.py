@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...common.bounded import json_of
 from ...common.data.coding import Coding
 from ...common.errors import DataError, MosaicError
 from ...common.measurement import Measurement
@@ -56,7 +57,7 @@ class BinsSession:
         noted = self.journal.note(_CHOSEN)
         if noted is None:
             return None
-        form = json.loads(noted)
+        form = json_of(noted)
         runs = {name: tuple(firsts) for name, firsts in form["runs"].items()}
         labels = {name: tuple(texts) for name, texts in form["labels"].items()}
         coding = Coding(runs, labels)

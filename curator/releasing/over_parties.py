@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
+from ...common.bounded import json_of
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
 from ...common.data.workload import Workload
@@ -102,7 +103,7 @@ def release_over_parties(
     made = replace(made, certificate=replace(made.certificate, created=created))
     issued = made.certificate.with_outputs(publish(made))
     noted = journal.note_once("certificate", json.dumps(issued.to_json()).encode())
-    certificate = Certificate.from_json(json.loads(noted))
+    certificate = Certificate.from_json(json_of(noted))
     if certificate.outputs != issued.outputs:
         raise DataError(
             "the files of the resumed release differ from those that its certificate names; resume it with "

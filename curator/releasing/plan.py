@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...common.about import About
+from ...common.bounded import read_bytes, toml_of
 from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...common.forms.tables import check_file
@@ -94,8 +94,8 @@ class ReleasePlan:
             BudgetError: the budget is out of range.
         """
         try:
-            text = path.read_text(encoding="utf-8")
-            form = tomllib.loads(text)
+            text = read_bytes(path).decode("utf-8")
+            form = toml_of(text)
         except OSError as cause:
             raise DataError(f"cannot read the plan {path}: {cause.strerror}; fix the path") from cause
         except ValueError as cause:

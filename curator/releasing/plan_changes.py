@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any
+
+from ...common.bounded import toml_of
 
 _ABSENT = "absent"
 _SHOWN = 80
@@ -23,7 +24,7 @@ def plan_changes(before: str, now: str) -> list[str]:
     Returns:
         For each key `KEY in [SECTION]: BEFORE before, NOW now`.
     """
-    return differences(tomllib.loads(before), tomllib.loads(now))
+    return differences(toml_of(before), toml_of(now))
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

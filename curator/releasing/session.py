@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ...common.bounded import json_of
 from ...common.crypto.randomness import RandomStream
 from ...common.errors import DataError
 from ..certificates.verify import BINS
@@ -199,7 +200,7 @@ def _begun_with(kept: Journal) -> tuple[CuratorHome, ReleasePlan]:
     plan = ReleasePlan.load(plan_file)
     changes = plan_changes(kept.plan, plan.text)
     if plan.domain.digest().encode() != kept.note(_DOMAIN):
-        noted = json.loads(kept.note(_DOMAIN_FILE) or b"{}")
+        noted = json_of(kept.note(_DOMAIN_FILE) or b"{}")
         found = differences({"domain": noted}, {"domain": plan.domain.to_json()}) if noted else []
         changes += found or ["the domain file has other entries"]
     if kept.note(_WORKLOAD) not in (None, _digest(plan)):
@@ -209,7 +210,7 @@ def _begun_with(kept: Journal) -> tuple[CuratorHome, ReleasePlan]:
             f"{plan_file} or a file that it names changed since the release began: {listed(changes)}. "
             "Restore it and resume, or abandon the release and start a new one; nothing was charged now"
         )
-    return CuratorHome.open(home), plan.with_settings(json.loads(kept.note(_SETTINGS) or b"{}"))
+    return CuratorHome.open(home), plan.with_settings(json_of(kept.note(_SETTINGS) or b"{}"))
 
 
 def _digest(plan: ReleasePlan) -> bytes:

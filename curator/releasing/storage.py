@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from ...common.bounded import json_of, read_bytes
 from ...common.data.attribute import Attribute
 from ...common.data.boolean import BooleanAttribute
 from ...common.data.categorical import CategoricalAttribute
@@ -88,7 +89,7 @@ def load_storage(path: Path) -> dict[str, Storage]:
     if not path.is_file():
         return {}
     try:
-        form = json.loads(path.read_text(encoding="utf-8"))
+        form = json_of(read_bytes(path))
         return {name: Storage(one) for name, one in form.items()}
     except (ValueError, AttributeError) as cause:
         raise DataError(f"{path}: expected how columns are stored, found another file; restore it") from cause

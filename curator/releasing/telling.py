@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import sys
-import tomllib
 from collections.abc import Iterator
 
+from ...common.bounded import read_bytes, toml_of
 from ...common.card import CURATOR
 from ...common.errors import ApprovalPending, DataError, PartyUnavailable
 from ...common.forms.tables import Key, Table, check_file
 from ...common.notices import APPROVAL_WAITS, FORM, PARTY_DOWN, Notifier, Notify
+from ...common.telling import tell
 from ..parties.home import CuratorHome
 
 NAME = "notify.toml"
@@ -52,7 +52,7 @@ def notify_of(home: CuratorHome) -> Notify | None:
     if not path.exists():
         return None
     try:
-        form = tomllib.loads(path.read_text(encoding="utf-8"))
+        form = toml_of(read_bytes(path))
     except ValueError as cause:
         raise DataError(f"{path} is not TOML: {cause}; fix the line") from cause
     check_file(NAME, Table({"notify": Key(FORM, required=True)}), form)
@@ -60,4 +60,4 @@ def notify_of(home: CuratorHome) -> Notify | None:
 
 
 def _undelivered(why: str) -> None:
-    print(f"a notice was not delivered: {why}", file=sys.stderr)
+    tell(f"a notice was not delivered: {why}", err=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ...common.data.table import Table
+from ...common.printable import visible
 from ...common.version import __version__
 from ..certificates.certificate import Certificate
 from .advice import advice_of
@@ -70,6 +71,7 @@ def environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=visible,
     )
     made.filters.update(percent=_percent, number=_number, cost=_cost)
     return made

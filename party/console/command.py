@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ...common.extras import require_extra
+from ...common.telling import tell
 
 
 def console(
@@ -26,5 +27,5 @@ def console(
 
     stop = Stop().at_signals()
     with served(partial(party_pages, folder, address), stop, port) as entrance:
-        typer.echo(f"open this address in a browser of this machine; it opens once: {entrance}")
+        tell(f"open this address in a browser of this machine; it opens once: {entrance}")
         stop.wait()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from ...common.bounded import json_of
 from ...common.formulas import as_text
 from ...common.printable import printable
 from ..approvals import Request
@@ -198,7 +198,7 @@ def _logged(log: Path) -> Iterator[dict[str, Any]]:
         return
     for line in lines:
         try:
-            event = json.loads(line)
+            event = json_of(line)
         except ValueError:
             continue
         if isinstance(event, dict):

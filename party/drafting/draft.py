@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from ...common.bounded import json_of
 from ...common.data.domain import Domain, read_form
 from ...common.data.domain_file import parts_of, read_entry
 from ...common.errors import DataError
@@ -228,7 +229,7 @@ def _checked(name: str, entry: Any) -> Any:
         DataError: it is none.
     """
     try:
-        form = json.loads(json.dumps(entry, default=dict))
+        form = json_of(json.dumps(entry, default=dict))
     except (TypeError, ValueError):
         raise DataError(
             f"attribute {name!r}: expected an entry of a domain file, of texts, numbers, true, false and "

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from ...common.printable import printable
+from ...common.printable import printable_lines, visible
 from .known import Offer
 
 _LISTED = 8
@@ -107,12 +107,13 @@ def as_text(
         remarks: column and sentence.
         notes: sentences below.
     """
-    from rich.console import Console
     from rich.table import Column, Table
     from rich.text import Text
 
+    from ...common.terminal import Terminal
+
     def plain(text: str) -> Text:
-        return Text("\n".join(map(printable, text.split("\n"))), overflow="fold")
+        return Text(printable_lines(text), overflow="fold")
 
     grid = Table(*(Column(heading, overflow="fold") for heading in _HEADINGS), show_lines=True)
     for column in columns:
@@ -121,7 +122,7 @@ def as_text(
     for name, sentence in remarks:
         lines.add_row(plain(name), plain(sentence))
     shown = io.StringIO()
-    console = Console(file=shown, width=max(60, shutil.get_terminal_size((110, 24)).columns))
+    console = Terminal(file=shown, width=max(60, shutil.get_terminal_size((110, 24)).columns))
     console.print(grid)
     if remarks:
         console.print(lines)
@@ -149,7 +150,7 @@ def _row(tag: str, cells: Sequence[str]) -> str:
 
 
 def _text(text: str) -> str:
-    return "<br>".join(escape(printable(line)) for line in text.split("\n"))
+    return "<br>".join(escape(visible(text)).split("\n"))
 
 
 def _listed_entry(categories: Sequence[Any]) -> dict[str, Any]:

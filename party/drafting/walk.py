@@ -10,8 +10,9 @@ from typing import Any
 
 import typer
 
+from ...common.bounded import json_of
 from ...common.errors import DataError
-from ...common.printable import printable
+from ...common.telling import tell
 from .draft import Draft
 
 _BOUNDED = ("numeric", "date", "timestamp")
@@ -42,7 +43,7 @@ def _review(draft: Draft, name: str) -> bool:
         asked = ", ".join(f"[{key}] {what}" for key, what in ways.items())
         answer: str = typer.prompt(asked, default="", show_default=False).strip().casefold()[:1]
         if answer not in ways:
-            typer.echo(f"expected one of {', '.join(ways)}")
+            tell(f"expected one of {', '.join(ways)}")
             continue
         try:
             match answer:
@@ -55,15 +56,15 @@ def _review(draft: Draft, name: str) -> bool:
                 case "d":
                     draft.drop(name)
         except DataError as fault:
-            typer.echo(str(fault))
+            tell(str(fault))
             continue
         return answer != "q"
 
 
 def _show(draft: Draft, name: str) -> None:
     column = next(one for one in draft.columns if one.name == name)
-    typer.echo()
-    typer.secho(printable(f"{name}: {column.kind}"), bold=True)
+    tell()
+    tell(f"{name}: {column.kind}", bold=True)
     for label, text in (
         ("holds", column.values),
         ("read from the private rows", column.read),
@@ -71,7 +72,7 @@ def _show(draft: Draft, name: str) -> None:
         ("offered", column.offered),
     ):
         if text:
-            typer.echo(printable(f"  {label}: {text}"))
+            tell(f"  {label}: {text}")
 
 
 def _ways(draft: Draft, name: str) -> dict[str, str]:
@@ -100,6 +101,8 @@ def _edit(draft: Draft, name: str) -> None:
         draft.set(name, **{key: read(_asked(key, entry)) for key in _BOUNDS})
     else:
         listed = json.dumps(entry["categories"], ensure_ascii=False)
+        # As JSON, it can be read again.
+        listed = listed if listed.isprintable() else json.dumps(entry["categories"])
         draft.set(name, categories=_read(name, typer.prompt("categories as a JSON list", default=listed)))
     draft.confirm(name)
 
@@ -111,7 +114,7 @@ def _asked(key: str, bounds: Mapping[str, Any]) -> str:
 
 def _read(name: str, answer: str) -> Any:
     try:
-        return json.loads(answer)
+        return json_of(answer)
     except ValueError:
         raise DataError(
             f"attribute {name!r}: expected a number, or a list as JSON writes it; try again"

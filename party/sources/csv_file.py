@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from ...common.errors import DataError
+from ...common.errors import DataError, MosaicWarning
 from .dialect import Dialect, find_dialect
 from .encodings import UTF_8, is_utf8, write_as_utf8
 from .headers import names_of
@@ -41,7 +41,7 @@ class CsvFile:
         if len(names) < len(self._names):
             warnings.warn(
                 f"{self.path.name}: column 1 has no name; it is taken for row numbers and left out",
-                UserWarning,
+                MosaicWarning,
                 stacklevel=2,
             )
         return names

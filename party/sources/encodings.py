@@ -9,6 +9,7 @@ import codecs
 import gzip
 import io
 import re
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO, BinaryIO, cast
@@ -24,6 +25,9 @@ _CELL = re.compile(rb'[^,;\t|"\r\n]+')
 
 _FIRST_LINES = 200
 """A header is looked for in so many lines: a name in quotes may have several."""
+
+_LONGEST_LINE = 2**21
+"""Bytes that a line stays below, as DuckDB asks."""
 
 _BLOCK_BYTES = 2**20
 
@@ -54,7 +58,14 @@ def first_lines(path: Path) -> list[str]:
         DataError: the first line is in another encoding.
     """
     with _texts(path) as file:
-        lines = list(islice(file, _FIRST_LINES))
+        # All of them together may be as long as one.
+        block = file.read(_LONGEST_LINE)
+    lines = list(islice(io.StringIO(block, newline=""), _FIRST_LINES))
+    if len(block) == _LONGEST_LINE and len(lines) < 2:
+        raise DataError(
+            f"{path.name}: expected a first line of less than {_LONGEST_LINE >> 20} MiB, found a longer one; "
+            "give a CSV file"
+        )
     if encoding_of(path) == UTF_8:
         lines = [_as_utf8(line.encode("latin-1")).decode("utf-8-sig") for line in lines]
     if lines and "\0" in lines[0]:
@@ -69,10 +80,12 @@ def write_as_utf8(path: Path, out: IO[bytes]) -> None:
     """Writes the lines of a file as UTF-8: a cell that is not valid UTF-8 is read as Windows-1252."""
     if encoding_of(path) == UTF_16:
         with _texts(path) as texts:
-            out.writelines(text.encode("utf-8") for text in texts)
+            pieces = iter(partial(texts.readline, _LONGEST_LINE), "")
+            out.writelines(text.encode("utf-8") for text in pieces)
         return
     with opened(path) as file:
-        out.writelines(map(_as_utf8, file))
+        # DuckDB refuses a line that is longer.
+        out.writelines(map(_as_utf8, iter(partial(file.readline, _LONGEST_LINE), b"")))
 
 
 def opened(path: Path) -> BinaryIO:

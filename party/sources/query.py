@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any
 import duckdb
 from numpy.typing import NDArray
 
+from ...common.bounded import read_bytes
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.data.values import RawColumn
@@ -19,6 +21,17 @@ from ...common.errors import DataError
 from .extensions import SQLITE, is_sqlite, load_extension, missing_extension
 from .source import CONFIG, FileSource, Queried, encoded_columns, raw_columns, selected, texts_of
 from .sql import quoted
+
+_MOST_BYTES = 1 << 20
+"""Longest text of a query."""
+
+_READS = "SELECT_NODE|SET_OPERATION_NODE|RECURSIVE_CTE_NODE|CTE_NODE"
+_FUNCTIONS = (
+    "(enable|disable)_(logging|profiling)|truncate_duckdb_logs|(force_)?checkpoint|query|query_table|"
+    "json_execute_serialized_sql|[a-z]+_(grammar_extension|external_resource|external_resource_type)"
+)
+_OTHER = re.compile(rf'"type":"(?!({_READS})")[A-Z_]+_NODE"|"function_name":"({_FUNCTIONS})"', re.IGNORECASE)
+"""Parts of a parsed SELECT that write, or whose SQL is a text: DuckDB's WITH takes COPY and INSERT too."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +49,7 @@ class QuerySource:
     database: Path | None = None
 
     def __post_init__(self) -> None:
-        if not re.search(r"\border\s+by\b", self.sql, flags=re.IGNORECASE):
-            raise DataError(
-                "source query: expected an ORDER BY, so that the rows come in one order every time; order by "
-                "the record's id"
-            )
+        _check_select(self.sql)
         if self.database is not None and not self.database.is_file():
             raise DataError(f"expected a database at {self.database}, found none; fix the path")
 
@@ -100,7 +109,8 @@ class QuerySource:
 
     @property
     def _select(self) -> str:
-        return f"SELECT * FROM ({self.sql.rstrip().rstrip(';')})"
+        # A comment at its end does not hide the bracket.
+        return f"SELECT * FROM ({self.sql.rstrip().rstrip(';')}\n)"
 
     def _connected(self) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect(config=CONFIG | {"file_search_path": str(self.folder)})
@@ -149,6 +159,28 @@ class QuerySource:
         )
 
 
+def _check_select(sql: str) -> None:
+    """Refuses what is not one SELECT to DuckDB's own parser, or has no ORDER BY of its own.
+
+    Raises:
+        DataError: it is not.
+    """
+    with duckdb.connect(config=CONFIG) as connection:
+        try:
+            [answer] = connection.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchall()
+            form = json.loads(answer[0])
+        except (duckdb.Error, ValueError, RecursionError):
+            form = {"error": True}
+    statements = [] if form["error"] else form["statements"]
+    if len(statements) != 1 or _OTHER.search(answer[0]):
+        raise DataError("source query: expected one SELECT that DuckDB can read, got other SQL; fix it")
+    if not any(part["type"] == "ORDER_MODIFIER" for part in statements[0]["node"]["modifiers"]):
+        raise DataError(
+            "source query: expected an ORDER BY at its end, so that the rows come in one order every time; "
+            "order by the record's id"
+        )
+
+
 def open_queried(path: Path, database: Path | None = None, *, header: bool | None = None) -> Queried:
     """The rows in a CSV or Parquet file, or those of the query in a file that ends in .sql.
 
@@ -163,6 +195,6 @@ def open_queried(path: Path, database: Path | None = None, *, header: bool | Non
     if path.suffix.lower() != ".sql":
         return FileSource(path, header)
     try:
-        return QuerySource(path.read_text(encoding="utf-8"), path.parent, database)
-    except (OSError, UnicodeDecodeError):
+        return QuerySource(read_bytes(path, _MOST_BYTES).decode(), path.parent, database)
+    except (OSError, ValueError):
         raise DataError(f"expected a query in UTF-8 at {path}, found none; fix the path") from None

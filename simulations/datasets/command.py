@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table as Grid
 
+from ...common.telling import tell
+from ...common.terminal import Terminal
 from ...curator.options import JsonOutput
 
 datasets_commands = typer.Typer(help="Public tables for trying out releases.", invoke_without_command=True)
@@ -31,9 +32,9 @@ def show(
             for name, d in DATASETS.items()
         }
         elsewhere = {name: {"what": e.what, "ask": e.ask} for name, e in ELSEWHERE.items()}
-        typer.echo(json.dumps({"built_in": built_in, "elsewhere": elsewhere}))
+        tell(json.dumps({"built_in": built_in, "elsewhere": elsewhere}))
         return
-    console = Console()
+    console = Terminal()
     shown = Grid(title="dpmosaic datasets get NAME FOLDER", title_justify="left")
     for heading in ("name", "what", "records", "origin", "terms"):
         shown.add_column(heading, justify="right" if heading == "records" else "left")
@@ -62,7 +63,7 @@ def fetch(
     from .parts import write_parts
 
     table, domain = get(name, folder)
-    typer.echo(f"{DATASETS[name].records:,} records ({DATASETS[name].terms}) in {table}, domain in {domain}")
+    tell(f"{DATASETS[name].records:,} records ({DATASETS[name].terms}) in {table}, domain in {domain}")
     if grid is not None:
         for party in write_parts(table, domain, grid, folder):
-            typer.echo(f"rows.parquet and domain.json of a party in {party}")
+            tell(f"rows.parquet and domain.json of a party in {party}")

@@ -14,6 +14,8 @@ from rich.table import Table as Grid
 
 from ...common.errors import DataError
 from ...common.extras import require_extra
+from ...common.telling import tell
+from ...common.terminal import Terminal
 from ...curator.options import JsonOutput
 from ...party.options import Header
 
@@ -97,9 +99,9 @@ def evaluate(
         page = evaluation_report(made_up.table, comparison(found, rows.table), issued)
         files.write_not_for_release(report, page, PRIVATE)
     if json_output:
-        typer.echo(json.dumps(found.to_json()))
+        tell(json.dumps(found.to_json()))
     else:
-        _show(Console(), found)
+        _show(Terminal(), found)
 
 
 def _show(console: Console, found: Evaluation) -> None:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table as Grid
 
 from ...common.errors import DataError
 from ...common.extras import require_extra
+from ...common.telling import tell
+from ...common.terminal import Terminal
 from ...curator.options import JsonOutput
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 experiment_commands = typer.Typer(help="The experiments of the papers.", no_args_is_help=True)
 
-_STDERR = Console(stderr=True)
+_STDERR = Terminal(stderr=True)
 
 
 @experiment_commands.command("list")
@@ -41,7 +42,7 @@ def list_experiments(
             }
             for e in EXPERIMENTS.values()
         ]
-        typer.echo(json.dumps(found))
+        tell(json.dumps(found))
         return
     shown = Grid(title="dpmosaic experiment run NAME --data DIR --out DIR", title_justify="left")
     for heading in ("name", "shows", "tables", "releases"):
@@ -50,7 +51,7 @@ def list_experiments(
         counts = _counts(e)
         releases = f"{counts['all']}, quick {counts['quick']}"
         shown.add_row(e.name, e.title, ", ".join(_tables(e)), releases)
-    Console().print(shown)
+    Terminal().print(shown)
 
 
 def _tables(experiment: Experiment) -> list[str]:
@@ -102,6 +103,6 @@ def run_experiment(
             report=report,
         )
     if json_output:
-        typer.echo(json.dumps(outcome.to_json()))
+        tell(json.dumps(outcome.to_json()))
     else:
-        outcome.show(Console())
+        outcome.show(Terminal())

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from ...common.printable import visible
 from ...curator.report.page import TEMPLATES as OF_REPORTS
 from ..baselines.catalogue import BASELINES
 from .figure import BOTTOM, HEIGHT, LEFT, MARKS, RIGHT, TOP, WIDTH, charts, curve_key
@@ -46,6 +47,7 @@ def _render(template: str, results: Results, **values: object) -> str:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=visible,
     )
     return environment.get_template(template).render(
         experiment=results.experiment,

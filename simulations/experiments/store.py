@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...common.bounded import json_of, read_bytes
 from ...common.errors import DataError
 from .cell import Cell
 
@@ -59,7 +60,7 @@ class Store:
         """The result of a cell; None if there is none of this software and this table."""
         path = self._path(cell, table_digest)
         try:
-            form = json.loads(path.read_text(encoding="utf-8"))
+            form = json_of(read_bytes(path))
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as cause:

@@ -89,6 +89,53 @@ def test_a_scheduler_without_workers_is_not_available(monkeypatch):
             list(made.map(abs, [(1,)], MANY_RECORDS))
 
 
+TLS = "tls://10.0.0.1:"
+
+
+class FakeClient:
+    """What a cluster says of its links."""
+
+    def __init__(self, scheduler, workers):
+        self.scheduler = type("Scheduler", (), {"address": scheduler})
+        self.workers = workers
+
+    def scheduler_info(self):
+        return {"workers": self.workers}
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "workers"),
+    [
+        (f"{TLS}1", {"tcp://10.0.0.1:2": {}}),
+        (f"{TLS}1", {f"{TLS}2": {}, "tcp://127.0.0.1:3": {}}),
+        (f"{TLS}1", {f"{TLS}2": {"nanny": "tcp://10.0.0.1:3"}}),
+        (f"{TLS}1", {f"{TLS}2": {}, "ws://10.0.0.1:3": {}}),
+        ("tcp://127.0.0.1:1", {"tcp://10.0.0.1:2": {}}),
+        ("tcp://127.0.0.1:1", {"tcp://0.0.0.0:2": {}}),
+    ],
+)
+def test_a_link_that_is_not_encrypted_and_leaves_the_machine_is_refused(scheduler, workers):
+    with pytest.raises(DataError, match="expected"):
+        cluster_module._check_links(FakeClient(scheduler, workers))
+
+
+def test_links_that_are_encrypted_or_stay_on_the_machine_are_taken():
+    cluster_module._check_links(FakeClient(f"{TLS}1", {f"{TLS}2": {"nanny": f"{TLS}3"}, f"{TLS}4": {}}))
+    cluster_module._check_links(FakeClient("tcp://127.0.0.1:1", {"tcp://127.0.0.1:2": {"nanny": None}}))
+
+
+def test_a_worker_without_tls_that_comes_later_is_sent_nothing(workers, monkeypatch):
+    sent = workers.map(os.getpid, [()] * 9, MANY_RECORDS)
+    next(sent)
+
+    def came(client):
+        raise DataError("expected workers that listen with TLS")
+
+    monkeypatch.setattr(cluster_module, "_check_links", came)
+    with pytest.raises(DataError, match="listen with TLS"):
+        list(sent)
+
+
 def test_without_the_extra_a_sentence_names_it(monkeypatch):
     def missing(extra):
         raise LookupError(extra)

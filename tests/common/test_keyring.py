@@ -1,3 +1,4 @@
+import os
 import stat
 from datetime import UTC, datetime
 
@@ -5,7 +6,7 @@ import pytest
 
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.errors import DataError
-from dpmosaic.common.keyring import FOLDER, Keyring, private_file, write_private
+from dpmosaic.common.keyring import FOLDER, Keyring, private_draft, private_file, write_private
 
 
 def test_new_keys_are_loaded_again_and_only_their_owner_can_read_them(tmp_path):
@@ -84,3 +85,35 @@ def test_a_folder_that_states_no_format_is_opened_and_one_of_another_format_is_r
         DataError, match=r"expected a folder of format 1, found format .2. in .*format; install"
     ):
         Keyring.load(tmp_path / "home")
+
+
+@pytest.mark.parametrize("planted", ["file", "link", "link to nothing"])
+def test_what_lies_in_the_way_of_a_private_file_is_not_written_into(tmp_path, planted):
+    in_the_way, other = tmp_path / "key.new", tmp_path / "other"
+    if planted == "file":
+        in_the_way.touch(mode=0o666)
+        in_the_way.chmod(0o666)
+    else:
+        in_the_way.symlink_to(other)
+        if planted == "link":
+            other.write_bytes(b"")
+    write_private(tmp_path / "key", b"secret")
+    assert (tmp_path / "key").read_bytes() == b"secret"
+    assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
+    assert not (tmp_path / "key").is_symlink()
+    assert not other.exists() or other.read_bytes() == b""
+
+
+def test_a_private_file_that_is_not_finished_leaves_nothing(tmp_path):
+    with pytest.raises(KeyError), private_draft(tmp_path / "key"):
+        raise KeyError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_private_file_has_its_mode_whatever_the_mask_of_the_process(tmp_path):
+    mask = os.umask(0o777)
+    try:
+        write_private(tmp_path / "key", b"secret")
+    finally:
+        os.umask(mask)
+    assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600

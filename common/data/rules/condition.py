@@ -82,12 +82,11 @@ class Condition:
             DataError: an unknown category, or a bound inside a bin.
         """
         reached = extent(attribute)
-        for value in self.listed:
-            if not _listed_codes(attribute, (value,)).any():
-                raise DataError(
-                    f"rules: {self.column!r} has no category, atom or missing value that a rule lists; add "
-                    "it to the domain or fix the rule"
-                )
+        if not _are_listed(attribute, self.listed):
+            raise DataError(
+                f"rules: {self.column!r} has no category, atom or missing value that a rule lists; add it to "
+                "the domain or fix the rule"
+            )
         for key, text in self.compared:
             bound = _bound(text)
             if np.isnan(reached).all() or isinstance(attribute, DateAttribute) is not isinstance(text, str):
@@ -141,6 +140,17 @@ def _listed_codes(attribute: Attribute, listed: tuple[Category | None, ...]) -> 
     single = reached[:, 0] == reached[:, 1]
     found: Mask = single & np.isin(reached[:, 0], [_parsed(text) for text in wanted if text])
     return found | np.isnan(reached[:, 0]) if "" in wanted else found
+
+
+def _are_listed(attribute: Attribute, listed: tuple[Category | None, ...]) -> bool:
+    """Whether each of the values has a code of its own."""
+    wanted = {text_of(value) for value in listed}
+    if isinstance(attribute, (CategoricalAttribute, BooleanAttribute)):
+        return wanted <= set(texts(attribute))
+    reached = extent(attribute)
+    known = set(reached[reached[:, 0] == reached[:, 1], 0].tolist())
+    without = np.isnan(reached[:, 0]).any()
+    return all(_parsed(text) in known if text else without for text in wanted)
 
 
 def _bound(bound: float | str) -> float:

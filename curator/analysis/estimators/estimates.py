@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ....common.errors import DataError
+from ....common.printable import printable, printable_lines
 from ..totals import Totals
 
 Array = NDArray[np.float64]
@@ -150,10 +151,10 @@ class Estimates:
             + (f"; {self.notes[i]}" if self.notes[i] else "")
             for i, name in enumerate(self.names)
         ]
-        return "\n".join([f"Estimates of the {self.of}, {self.level:.0%} intervals", *lines])
+        return "\n".join([f"Estimates of the {self.of}, {self.level:.0%} intervals", *map(printable, lines)])
 
     def _repr_html_(self) -> str:
         shown = self.frame[["estimate", "low", "high", "std_error", "released", "reach", "note"]]
         caption = escape(f"Estimates of the {self.of}, {self.level:.0%} intervals")
         table = shown.to_html(escape=True, na_rep="", float_format="{:.6g}".format)
-        return f"<p>{caption}</p>{table}"
+        return printable_lines(f"<p>{caption}</p>{table}")

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from ....common.printable import printable, visible
 from .estimates import Estimate
 
 
@@ -119,15 +120,18 @@ class Answer:
         return {"query": self.query, "level": self.level, "of": self.of, "source": self.source, "rows": rows}
 
     def __repr__(self) -> str:
-        table = pd.DataFrame(self.texts(), columns=list(self.columns)).to_string(index=False)
-        return "\n".join([table, self.caption, *self.notes])
+        texts = [tuple(map(printable, cells)) for cells in (self.columns, *self.texts())]
+        table = pd.DataFrame(texts[1:], columns=texts[0]).to_string(index=False)
+        return "\n".join([table, self.caption, *map(printable, self.notes)])
 
     def _repr_html_(self) -> str:
         def line(tag: str, cells: tuple[str, ...]) -> str:
-            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+            return (
+                "<tr>" + "".join(f"<{tag}>{html.escape(visible(cell))}</{tag}>" for cell in cells) + "</tr>"
+            )
 
         body = "".join(line("td", cells) for cells in self.texts())
-        below = "".join(f"<p>{html.escape(text)}</p>" for text in (self.caption, *self.notes))
+        below = "".join(f"<p>{html.escape(visible(text))}</p>" for text in (self.caption, *self.notes))
         return f"<table><thead>{line('th', self.columns)}</thead><tbody>{body}</tbody></table>{below}"
 
 

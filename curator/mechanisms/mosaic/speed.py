@@ -20,6 +20,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
+from ....common.bounded import json_of, read_bytes
 from ....common.data.domain import Domain
 from ...pgm.belief_propagation import pass_messages
 from ...pgm.blas import one_thread
@@ -125,7 +126,7 @@ def _machine() -> str:
 def _kept(path: Path) -> float | None:
     """The speed in a file; None if there is none, it is damaged, or it is of another machine."""
     try:
-        said = json.loads(path.read_text())
+        said = json_of(read_bytes(path))
         found = float(said["speed"]) if said["machine"] == _machine() else 0.0
     except (OSError, ValueError, TypeError, KeyError):
         return None

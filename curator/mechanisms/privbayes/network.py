@@ -73,6 +73,9 @@ class BayesianNetwork:
         drawn: dict[str, int] = {}
         for step in self.steps:
             name, level = step.child
+            for node in (step.child, *step.parents):
+                if node.level not in range(self.levels.coarsest(node.name) + 1):
+                    raise ValueError(f"{node.name}: expected a level of its hierarchy")
             if drawn.get(name, level + 1) <= level:
                 raise ValueError(f"{name}: expected each further step at a finer level")
             for parent in step.parents:

@@ -138,7 +138,8 @@ def test_print_shows_collapsed_details(browser, pages):
     with opened(browser, pages["usual", "release"]) as (page, _):
         assert not page.evaluate(folded)
         page.emulate_media(media="print")
-        page.wait_for_function(folded)
+        # By default it looks once for each frame, and a busy machine draws none for as long as it likes.
+        page.wait_for_function(folded, polling=50)
         assert page.pdf().startswith(b"%PDF")
 
 

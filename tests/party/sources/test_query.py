@@ -39,12 +39,27 @@ def test_a_query_opens_a_database_read_only(folder):
         ("SELECT * FROM 'missing.csv' ORDER BY id", "cannot run it"),
         ("SELECT kind FROM 'a.csv' ORDER BY id", "no column 'code'"),
         ("SELECT kind, 1 AS code FROM 'a.csv' WHERE id > 9 ORDER BY id", "no rows"),
-        ("DROP TABLE people ORDER BY id", "cannot run it"),
+        ("DROP TABLE people ORDER BY id", "expected one SELECT"),
+        ("SELECT 1 AS a ORDER BY 1); COPY (SELECT 1) TO 'w.csv'; SELECT * FROM (SELECT 1", "one SELECT"),
+        ("SELECT 1 ORDER BY 1; SELECT 2 ORDER BY 1", "expected one SELECT"),
+        ("WITH w AS (COPY (SELECT 1) TO 'w.csv') SELECT * FROM w ORDER BY 1", "expected one SELECT"),
+        ("WITH w AS (INSERT INTO t VALUES (1)) SELECT 1 ORDER BY 1", "expected one SELECT"),
+        ("SELECT * FROM enable_logging('a', storage='file') ORDER BY 1", "expected one SELECT"),
+        ("SELECT * FROM query('SELECT * FROM checkpoint()') ORDER BY 1", "expected one SELECT"),
+        ("", "expected one SELECT"),
+        ("SELECT 1 -- ORDER BY id", "expected an ORDER BY"),
+        ("SELECT * FROM (SELECT 1 ORDER BY 1)", "expected an ORDER BY"),
     ],
 )
 def test_a_query_that_does_not_fit_is_refused_without_a_value(folder, sql, reason):
     with pytest.raises(DataError, match=reason):
         QuerySource(sql, folder).read(DOMAIN)
+    assert not (folder / "w.csv").exists()
+
+
+def test_a_comment_at_the_end_of_a_query_hides_nothing(folder):
+    source = QuerySource("SELECT kind, 1 AS code FROM 'a.csv' ORDER BY id -- by id", folder)
+    assert source.read(DOMAIN).record_count == 3
 
 
 def test_an_error_in_a_query_shows_no_value_of_the_rows(folder):
