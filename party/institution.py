@@ -288,6 +288,23 @@ class Institution:
                 f"{terms.adjacency.value}; plan both with one adjacency"
             )
 
+    def check_reviewed(self, terms: ReleaseTerms) -> None:
+        """Refuses terms that hide which of this party's attributes nobody has reviewed.
+
+        Raises:
+            ProtocolError: they leave one out.
+        """
+        (own,) = (entry.attributes for entry in terms.plan.roster if entry.name == self.name)
+        if terms.aligning is not None:
+            # It asks for no attribute.
+            return
+        hidden = set(self.table.domain.unreviewed).intersection(own) - set(terms.purpose.unreviewed)
+        if hidden:
+            raise ProtocolError(
+                "the domain file of this party has entries that nobody has reviewed, and the terms do not "
+                f"say so: {', '.join(sorted(hidden))}; plan the release with the same domain file"
+            )
+
     def check_keys(self, terms: ReleaseTerms) -> None:
         """Refuses a release whose rows of one person this party cannot bound or, with `masked`, cannot align.
 

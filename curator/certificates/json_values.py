@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import re
 import types
 import typing
@@ -88,6 +89,10 @@ def _read_scalar(kind: Any, form: object, where: str) -> Any:
             raise _damaged(where, _WORDS[kind], form) from None
     if kind is Fraction and isinstance(form, str) and _FRACTION.fullmatch(form):
         return Fraction(form)
+    if isinstance(kind, type) and issubclass(kind, enum.StrEnum):
+        if form not in tuple(kind):
+            raise _damaged(where, f"one of {', '.join(kind)}", form)
+        return kind(form)
     if kind in (int, float):
         accepted = isinstance(form, (int, kind)) and not isinstance(form, bool)
     else:

@@ -77,12 +77,12 @@ def verify_certificate(
             yield _check_party(card, statements[card.name], signed.terms, certificate)
     yield from _check_dealers(certificate, terms, federation)
     try:
-        costs = costs_of(terms.plan, {name: said.entries for name, said in statements.items()})
+        ledgers = costs_of(terms.plan, {name: said.entries for name, said in statements.items()})
     except ProtocolError as error:
         yield Check("charges", False, str(error))
         return
-    yield from check_terms(certificate, terms, spent(costs))
-    yield from check_charges(certificate, terms, costs)
+    yield from check_terms(certificate, terms, spent(ledgers, terms))
+    yield from check_charges(certificate, terms, ledgers)
     yield Check(
         "not verified",
         True,

@@ -148,6 +148,7 @@ class ReleaseOrder:
             self.rows_per_person,
             self.labels,
             self.about,
+            unreviewed=self.domain.unreviewed,
         )
         return Proposal(
             release_id,
