@@ -88,9 +88,7 @@ def check_charges(
     """
     charges = _charged(certificate.charges, terms, ledgers)
     if charges is None:
-        yield Check(
-            "charges", False, "differ from the ledgers, or from the cost of their noise"
-        )
+        yield Check("charges", False, "differ from the ledgers, or from the cost of their noise")
         return
     yield Check("charges", True, f"all {len(charges)} are in every ledger, at the cost of their noise")
     total = spent(ledgers, terms)

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterator
 
+from ...common.canonical.terms import decode_terms
 from ...common.data.workload import Workload
 from ...common.errors import BudgetError, MosaicError
 from ...common.messages import ReleaseTerms
@@ -75,6 +76,8 @@ def _check_table(certificate: Certificate, signed: Partition) -> Check:
         and plan.record_counts == tuple(each[0].record_count for each in entries)
         and plan.parties == tuple(tuple(entry.attributes for entry in each) for each in entries)
         and plan.names == tuple(tuple(entry.name for entry in each) for each in entries)
+        # Numbers that a step before counted with noise, which no party signs.
+        and not (plan.records_sigma or plan.unseen)
     )
     if not same:
         return Check(
@@ -147,3 +150,19 @@ def _check_trust(certificate: Certificate, terms: ReleaseTerms) -> Check:
     roles = "" if masked is None else f", at most {masked.tolerated} of the parties may collude"
     who = f". {plan.collusion}" if plan.collusion else ""
     return Check("trust", True, f"{terms.protocol}, {terms.adjacency.value}{roles}, as signed{who}")
+
+
+def fault_of_choice(chose: Certificate, terms: ReleaseTerms) -> str:
+    """What is wrong with the certificate of the release that chose codes; empty if nothing is.
+
+    Args:
+        chose: that certificate.
+        terms: signed terms of the release that uses the codes.
+    """
+    chosen, signed = terms.plan.chosen, chose.signed
+    if chosen is None or signed is None or chose.digest().hex() != chosen.certificate:
+        return "not the certificate that the plan names"
+    made = decode_terms(signed.terms)
+    if (made.release_id, made.granted) != (chosen.release_id, terms.before):
+        return "charged for another unit, or at another cost, than the plan states"
+    return ""
