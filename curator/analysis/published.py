@@ -93,15 +93,14 @@ class Published:
         check_files(folder, certificate)
         if others := foreign(certificate, folder):
             warnings.warn(
-                f"{folder}: the certificate does not name {', '.join(others)}, which lie in its folder and are "
-                "not read",
+                f"{folder}: not named by the certificate, and not read: {', '.join(others)}",
                 stacklevel=3,
             )
         named = {name: folder / name for name in certificate.outputs if (folder / name).is_file()}
         if MODEL not in named:
             raise DataError(
-                f"{folder}: expected {MODEL}, which the certificate names, found none; restore it from whoever "
-                "published the release"
+                f"{folder}: expected {MODEL} and a certificate that names it, found none; restore them from "
+                "whoever published the release"
             )
         return cls(
             folder,

@@ -256,7 +256,7 @@ def load(folder: str | Path) -> Release:
 
 
 def _copy(published: Published, folder: Path) -> None:
-    """Copies the files of a release: its certificate, those that it names, and those of the choice of bins."""
+    """Copies the certificate of a release, the files that it names, and those of the choice of bins."""
     if published.folder is None:
         raise ValueError("a release in memory has no files")
     names = [*published.certificate.outputs, *named_choice(published.folder, published.certificate)]

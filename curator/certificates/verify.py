@@ -31,7 +31,7 @@ UNVERIFIED: Mapping[str, str] = {
     "versions": "the versions of software",
     "plan.steps": "titles and planned shares of steps",
 }
-"""What of a certificate neither follows from signed terms and ledgers nor is compared with files, in words."""
+"""What of a certificate does not follow from signed terms, ledgers and files, in words."""
 
 
 CERTIFICATE = "certificate.json"
@@ -207,7 +207,7 @@ def _check_party(card: Card, statement: Statement, terms: bytes, certificate: Ce
 
 
 def _check_choice(terms: ReleaseTerms, folder: Path) -> Iterator[Check]:
-    """The certificate of the release that chose codes, if it is in this folder, and the files that it names."""
+    """The certificate of the release that chose codes, if this folder has it, and the files that it names."""
     what = f"{BINS}/{CERTIFICATE}"
     if terms.plan.chosen is None:
         return

@@ -11,6 +11,7 @@ import pytest
 
 import dpmosaic
 from dpmosaic.common.errors import DataError
+from dpmosaic.curator.certificates.verify import sha256_of
 from dpmosaic.curator.releasing.table_format import TableFile, TableFormat
 
 DOMAIN = {
@@ -169,9 +170,9 @@ def test_refuses_what_is_no_release(tmp_path):
 def test_refuses_a_table_of_other_columns(release, tmp_path):
     release.save(tmp_path)
     form = json.loads((tmp_path / "certificate.json").read_text())
-    del form["outputs"]["synthetic.csv"]
-    (tmp_path / "certificate.json").write_text(json.dumps(form))
     (tmp_path / "synthetic.csv").write_text("a,b\n1,2\n")
+    form["outputs"]["synthetic.csv"] = sha256_of(tmp_path / "synthetic.csv")
+    (tmp_path / "certificate.json").write_text(json.dumps(form))
     with pytest.raises(DataError, match="expected the columns of the model"):
         dpmosaic.load(tmp_path).table  # noqa: B018
 
