@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from fractions import Fraction
 
+from .canonical.queries import encode_asked
 from .errors import ProtocolError
-from .messages import AlignmentQuery, AnswerForm, Asked, ReleaseTerms, ScoreQuery
+from .messages import AlignmentQuery, AnswerForm, Asked, MarginalQuery, ReleaseTerms, ScoreQuery
 from .privacy.budget import AnswerKind
 from .privacy.cost import counting_cost, gaussian_cost, score_cost
 from .privacy.spending import Cost
+from .statement import Entry
 
 
 def kind_of(query: Asked) -> AnswerKind:
@@ -20,6 +23,20 @@ def kind_of(query: Asked) -> AnswerKind:
     if query.form is AnswerForm.LABELS:
         return AnswerKind.LABELS
     return AnswerKind.INTERACTION if query.interaction else AnswerKind.MARGINAL
+
+
+def entry_of(query: Asked, zcdp_rho: Fraction, delta: Fraction) -> Entry:
+    """The ledger entry of a query, which is not signed yet.
+
+    Args:
+        query: the query.
+        zcdp_rho: its cost.
+        delta: of labels, what they take of delta.
+    """
+    digest = hashlib.sha256(encode_asked(query)).digest()
+    clique, groups = (query.clique, query.groups) if isinstance(query, MarginalQuery) else ((), ())
+    counts = tuple(max(codes, default=-1) + 1 for codes in groups)
+    return Entry(query.query_id, digest, kind_of(query), clique, counts, zcdp_rho, delta, b"")
 
 
 def cost_of(query: Asked, terms: ReleaseTerms) -> Cost:

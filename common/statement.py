@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from .crypto.identity import Identity, verify
+from .data.domain import Clique
 from .errors import ProtocolError
 from .history import Mark
 from .privacy.budget import AnswerKind
@@ -32,6 +33,8 @@ class Entry:
         query_id: unique within the release.
         query: SHA-256 of the query.
         kind: what the noise was added to, as follows from the query.
+        clique: attributes of the marginal that was asked for; empty for scores and alignments.
+        groups: number of groups of codes of each of them, 0 for single codes; empty for single codes of all.
         zcdp_rho: cost for the unit of the release's terms, as the party computed it.
         delta: probability with which a label that one person alone has is stated; 0 of other kinds.
         signature: the party's signature over the link of the entry.
@@ -40,6 +43,8 @@ class Entry:
     query_id: str
     query: bytes
     kind: AnswerKind
+    clique: Clique
+    groups: tuple[int, ...]
     zcdp_rho: Fraction
     delta: Fraction
     signature: bytes
@@ -92,7 +97,8 @@ def first_link(terms: bytes) -> bytes:
 
 def next_link(link: bytes, entry: Entry) -> bytes:
     """The link of an entry, which need not be signed yet, after the given link."""
-    words = (entry.kind.value, str(entry.zcdp_rho), str(entry.delta))
+    asked = (str(len(entry.clique)), *entry.clique, *map(str, entry.groups))
+    words = (entry.kind.value, str(entry.zcdp_rho), str(entry.delta), *asked)
     fields = (link, entry.query_id.encode(), entry.query, *(word.encode() for word in words))
     return hashlib.sha256(b"".join(len(field).to_bytes(4, "big") + field for field in fields)).digest()
 

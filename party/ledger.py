@@ -10,12 +10,11 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-from ..common.canonical.queries import encode_asked
 from ..common.canonical.terms import encode_terms
 from ..common.errors import BudgetError, DataError, PartyUnavailable, PolicyError, ProtocolError
 from ..common.history import Mark
 from ..common.messages import Asked, ReleaseTerms
-from ..common.pricing import kind_of
+from ..common.pricing import entry_of
 from ..common.privacy.spending import Cost
 from ..common.statement import Claim, Entry, next_link
 from .ledger_format import create_database
@@ -173,9 +172,8 @@ class Ledger(ReadLedger):
                     "marginals, or the party's owner raises the limit"
                 )
             self._releases.spend(query.release_id, Fraction(spent) + rho)
-            digest = hashlib.sha256(encode_asked(query)).digest()
             last = self._answers.last_link(query.release_id, terms)
-            entry = Entry(query.query_id, digest, kind_of(query), rho, delta, b"")
+            entry = entry_of(query, rho, delta)
             link = next_link(last, entry)
             self._event("charged", query.release_id, link, query.query_id)
             signed = replace(entry, signature=sign(link))

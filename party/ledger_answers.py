@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sqlite3
 from collections.abc import Mapping
 from fractions import Fraction
@@ -64,8 +65,15 @@ class AnswerRows:
             ),
         )
         self._database.execute(
-            "INSERT INTO charged VALUES (?, ?, ?, ?)",
-            (query.release_id, query.query_id, entry.kind.value, str(entry.delta)),
+            "INSERT INTO charged VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                query.release_id,
+                query.query_id,
+                entry.kind.value,
+                json.dumps(entry.clique),
+                json.dumps(entry.groups),
+                str(entry.delta),
+            ),
         )
         self._charged[query.release_id] = charged + 1
 
@@ -126,20 +134,21 @@ class AnswerRows:
         self._database.execute("DELETE FROM bound WHERE release_id = ?", (release_id,))
 
 
-_ENTRY = "query_id, query, kind, rho, delta, signature"
+_ENTRY = "query_id, query, rho, signature, kind, delta, clique, groups"
 _CHARGED = "answer LEFT JOIN charged USING (release_id, query_id)"
 
 
 def _entry(
-    query_id: str, query: bytes, kind: str | None, rho: str, delta: str | None, signature: bytes
+    query_id: str, query: bytes, rho: str, signature: bytes, kind: str | None, delta: str, *asked: str
 ) -> Entry:
-    if kind is None or delta is None:
+    if kind is None:
         raise ProtocolError(
             "the query was charged by an earlier version of the software, whose entries do not state what "
             "they are for; abandon the release, or install the earlier version to finish it"
         )
-    digest = hashlib.sha256(query).digest()
-    return Entry(query_id, digest, AnswerKind(kind), Fraction(rho), Fraction(delta), signature)
+    digest, (clique, groups) = hashlib.sha256(query).digest(), (tuple(json.loads(one)) for one in asked)
+    costs = (Fraction(rho), Fraction(delta))
+    return Entry(query_id, digest, AnswerKind(kind), clique, groups, *costs, signature)
 
 
 def _check_sampler(version: int) -> None:

@@ -81,6 +81,6 @@ class Costs:
     def _count(self, release_id: str, query_id: str, delta: Fraction) -> None:
         if delta > 0:
             self._database.execute(
-                "INSERT INTO charged VALUES (?, ?, ?, ?)",
+                "INSERT INTO charged VALUES (?, ?, ?, '[]', '[]', ?)",
                 (release_id, query_id, AnswerKind.LABELS.value, str(delta)),
             )

@@ -39,6 +39,8 @@ CREATE TABLE IF NOT EXISTS charged (
     release_id TEXT NOT NULL,
     query_id TEXT NOT NULL,
     kind TEXT NOT NULL,
+    clique TEXT NOT NULL,
+    groups TEXT NOT NULL,
     delta TEXT NOT NULL,
     PRIMARY KEY (release_id, query_id)
 ) STRICT;

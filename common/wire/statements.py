@@ -65,13 +65,17 @@ def _encode_entry(entry: Entry) -> pb.Entry:
         signature=entry.signature,
         kind=entry.kind.value,
         delta=str(entry.delta),
+        clique=entry.clique,
+        groups=entry.groups,
     )
 
 
 def _decode_entry(entry: pb.Entry) -> Entry:
     rho, delta = _fraction(entry.rho), _fraction(entry.delta)
+    clique, groups = tuple(entry.clique), tuple(entry.groups)
     try:
-        return Entry(entry.query_id, entry.query, AnswerKind(entry.kind), rho, delta, entry.signature)
+        kind = AnswerKind(entry.kind)
+        return Entry(entry.query_id, entry.query, kind, clique, groups, rho, delta, entry.signature)
     except ValueError as cause:
         raise ProtocolError(f"expected a consistent entry of a ledger: {cause}; compare versions") from None
 

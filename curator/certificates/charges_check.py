@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from ...common.errors import ProtocolError
+from ...common.data.domain import Clique, Domain
+from ...common.errors import MosaicError, ProtocolError
 from ...common.messages import ReleaseTerms
 from ...common.privacy.budget import Accountant, AnswerKind, Charge
 from ...common.privacy.cost import gaussian_cost, score_cost
@@ -36,13 +37,23 @@ class Charged:
 
     Attributes:
         kind: what its noise was added to.
+        clique: attributes that were asked for; empty for scores.
+        groups: number of groups of each, 0 for single codes; empty if no slice counted groups.
         costs: what it cost the records of each slice, zCDP.
         delta: of labels, what it took of delta.
     """
 
     kind: AnswerKind
+    clique: Clique
+    groups: tuple[int, ...]
     costs: Costs
     delta: Fraction
+
+    def is_for(self, stated: StatedCharge, domain: Domain) -> bool:
+        """Whether a certificate states this query as it was asked."""
+        sizes = domain.shape(self.clique)
+        counts = tuple(n or size for n, size in zip(self.groups, sizes, strict=True)) if self.groups else ()
+        return (stated.kind, stated.clique, stated.groups) == (self.kind, self.clique, counts)
 
 
 def costs_of(plan: Partition, ledgers: Mapping[str, Sequence[Entry]]) -> list[Charged]:
@@ -63,11 +74,20 @@ def costs_of(plan: Partition, ledgers: Mapping[str, Sequence[Entry]]) -> list[Ch
         if len(charged) > 1:
             raise ProtocolError(f"the parties of slice {number} charged the same records differently")
         slices.append(charged.pop())
-    kinds = {tuple((entry.kind, entry.delta) for entry in each) for each in slices}
-    if len(kinds) > 1:
+    asked = {tuple((entry.kind, entry.clique, entry.delta) for entry in each) for each in slices}
+    if len(asked) > 1:
         raise ProtocolError("the ledgers of different slices have different numbers or kinds of entries")
-    costs = zip(*([entry.zcdp_rho for entry in each] for each in slices), strict=True)
-    return [Charged(kind, each, delta) for (kind, delta), each in zip(kinds.pop(), costs, strict=True)]
+    return [
+        Charged(
+            each[0].kind,
+            each[0].clique,
+            # A slice in which several parties hold a part counts single codes.
+            next((entry.groups for entry in each if entry.groups), ()),
+            tuple(entry.zcdp_rho for entry in each),
+            each[0].delta,
+        )
+        for each in zip(*slices, strict=True)
+    ]
 
 
 def spent(charged: Iterable[Charged], terms: ReleaseTerms) -> Cost:
@@ -96,7 +116,11 @@ def check_charges(
     within = total.within(terms.granted)
     yield Check("budget", within, "spent within the grant" if within else "spent more than the grant")
     observers = () if terms.masked is None else observers_of(terms.masked)
-    recomputed = promised(certificate.plan, accountant, observers=observers)
+    try:
+        recomputed = promised(certificate.plan, accountant, observers=observers)
+    except MosaicError:
+        yield Check("recomputed", False, "a plan like the stated one has no costs")
+        return
     same = _alike(to_json_values(certificate.promise), to_json_values(recomputed))
     same = same and dict(certificate.steps) == costs_of_steps(accountant)
     yield Check(
@@ -119,7 +143,7 @@ def _charged(
         booked = (Fraction(0),) * len(priced)
         while any(paid < price for paid, price in zip(booked, priced, strict=True)):
             entry = next(left, None)
-            if entry is None or entry.kind != one.kind:
+            if entry is None or not entry.is_for(one, terms.plan.domain):
                 return None
             booked = tuple(paid + more for paid, more in zip(booked, entry.costs, strict=True))
         charge = Charge(

@@ -13,6 +13,7 @@ from dpmosaic.common.wire import statements
 IDENTITY = Identity.from_seed(bytes(32))
 TERMS, DIGEST = b"the terms", bytes(range(32))
 CLAIM = Claim("r", DIGEST, 0.5)
+ZERO = Fraction(0)
 MARK = Mark(7, b"h" * 32)
 
 
@@ -22,7 +23,8 @@ def chained(count, identity=IDENTITY, terms=TERMS):
     for number in range(count):
         query, kind = bytes([number]) * 32, AnswerKind.LABELS if number else AnswerKind.MARGINAL
         delta = Fraction(number, 1000)
-        entry = Entry(f"{number:06d}", query, kind, Fraction(1, 2 + number), delta, b"")
+        asked = (("a", "b"), (2, 0)) if number else (("a",), ())
+        entry = Entry(f"{number:06d}", query, kind, *asked, Fraction(1, 2 + number), delta, b"")
         link = next_link(link, entry)
         entries.append(replace(entry, signature=identity.sign(ENTRY, link)))
     return entries, link
@@ -53,6 +55,10 @@ def altered():
     yield "labels as a marginal", replace(whole, entries=(first, marginal, third))
     scores = replace(first, kind=AnswerKind.SCORES)
     yield "a marginal as scores", replace(whole, entries=(scores, second, third))
+    yield "another marginal", replace(whole, entries=(first, replace(second, clique=("a", "c")), third))
+    yield "other groups", replace(whole, entries=(first, replace(second, groups=(0, 2)), third))
+    moved = replace(second, clique=("a",), groups=())
+    yield "an attribute less", replace(whole, entries=(first, moved, third))
     yield "another query", replace(whole, entries=(first, replace(second, query=bytes(32)), third))
     yield "another id", replace(whole, entries=(first, replace(second, query_id="9"), third))
     yield "no signature", replace(whole, signature=b"")
@@ -73,7 +79,10 @@ def test_a_statement_with_anything_altered_is_refused(what, wrong):
 def test_a_statement_crosses_in_frames(count):
     kinds = (AnswerKind.MARGINAL, AnswerKind.SCORES, AnswerKind.ALIGNMENT)
     entries = tuple(
-        Entry(str(n), bytes(32), kinds[n % 3], Fraction(n, 3), Fraction(0), b"s") for n in range(count)
+        Entry(
+            str(n), bytes(32), kinds[n % 3], ("a", "b")[: n % 2], (0, 7)[: n % 3], Fraction(n, 3), ZERO, b"s"
+        )
+        for n in range(count)
     )
     whole = replace(statement(), entries=entries)
     frames = list(statements.encode_statement(whole))

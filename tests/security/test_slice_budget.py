@@ -261,7 +261,7 @@ def test_what_the_parties_sign_adds_up_to_what_the_accountant_charged():
 
 def entries(*costs, query=bytes(32)):
     kind, delta = AnswerKind.MARGINAL, Fraction(0)
-    return [Entry(str(n), query, kind, Fraction(rho), delta, b"") for n, rho in enumerate(costs)]
+    return [Entry(str(n), query, kind, ("a",), (), Fraction(rho), delta, b"") for n, rho in enumerate(costs)]
 
 
 OTHER_LEDGERS = {

@@ -115,7 +115,8 @@ def test_refuses_a_cost_that_is_not_a_fraction(form, cost):
 
 def signed_with(**changes):
     """What a party signed, with one entry of its ledger."""
-    entry = {"query_id": "1", "query": "00", "kind": "labels", "zcdp_rho": "1", "delta": "1/9"}
+    entry = {"query_id": "1", "query": "00", "kind": "labels", "clique": ["a"], "groups": []}
+    entry |= {"zcdp_rho": "1", "delta": "1/9"}
     party = {"name": "p", "entries": [{**entry, "signature": "", **changes}], "signature": ""}
     party["mark"] = {"events": 1, "head": "00" * 32}
     return {"terms": "", "curator_signature": "", "parties": [party]}
