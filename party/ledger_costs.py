@@ -70,7 +70,9 @@ class Costs:
         """What each release may cost while it is open, and has cost once it is closed."""
         releases = self._database.execute("SELECT release_id, spent, closed_at IS NULL FROM release")
         costs = [
-            granted if is_open else Cost(granted.unit, Fraction(spent), self.delta_spent(release_id))
+            granted
+            if is_open
+            else Cost(granted.unit, Fraction(spent), granted.delta and self.delta_spent(release_id))
             for release_id, spent, is_open in releases.fetchall()
             for granted in (self.granted(release_id),)
         ]

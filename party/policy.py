@@ -103,7 +103,6 @@ class Policy:
             rows of different parties agree in which of them, and nothing hides that.
         max_labels_delta: largest delta with which one release may state labels of open categories that only
             one person has; zero states none.
-        lifetime_labels_delta: the same of all releases together; None for that of one release.
         require_check: with `masked`, whether a release must check openings, so that no other party of a slice
             learns more about this one's records by opening wrong rows.
         max_memory_mb: memory that one release may reserve, MiB.
@@ -112,6 +111,7 @@ class Policy:
         max_queries: number of queries that are charged in one release.
         max_active_releases: number of releases whose deliveries are kept at the same time; so many times the
             memory and the disk of one may be used in total.
+        lifetime_labels_delta: largest delta of the labels of all releases together; None for that of one.
     """
 
     protocols: frozenset[str] = frozenset()
@@ -131,13 +131,13 @@ class Policy:
     max_alignment_rho: Fraction = Fraction(0)
     max_match_keys: int = 1
     max_labels_delta: float = 0.0
-    lifetime_labels_delta: float | None = None
     require_check: bool = False
     max_memory_mb: int = 2048
     max_disk_mb: int = 16_384
     max_cpu_seconds: int = 36_000
     max_queries: int = 10_000
     max_active_releases: int = 8
+    lifetime_labels_delta: float | None = None
 
     def refusals(
         self, terms: ReleaseTerms, record_count: int, reserved: Iterable[Cost]

@@ -42,7 +42,7 @@ from ..certificates.statements import (
 )
 from ..certificates.unseen import Unseen
 from ..measurers.measurer import Measurer
-from ..mechanisms.mechanism import Mechanism
+from ..mechanisms.mechanism import GaussianMechanism, Mechanism
 from ..mechanisms.parts.fitted import FittedModel, Report, ignore
 from ..mechanisms.parts.steps import Step
 from ..pgm.blas import one_thread
@@ -139,6 +139,9 @@ class ReleaseOrder:
 
     def proposal(self, release_id: str) -> Proposal:
         """The release as it is proposed to parties."""
+        most = None
+        if isinstance(self.mechanism, GaussianMechanism):
+            most = self.mechanism.most_attributes(self.workload)
         purpose = Purpose(
             self.budget,
             self.domain.digest(),
@@ -148,6 +151,7 @@ class ReleaseOrder:
             self.rows_per_person,
             self.labels,
             self.about,
+            max_attributes=most,
             unreviewed=self.domain.unreviewed,
         )
         return Proposal(

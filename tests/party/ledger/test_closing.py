@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 from dpmosaic.common.errors import PartyUnavailable, ProtocolError
+from dpmosaic.common.privacy.budget import AnswerKind
 from dpmosaic.common.statement import Claim, Entry
 from dpmosaic.party.ledger import Ledger
 from support.ledgers import DATA, HALF, KEY, OTHER, QUERY, SECOND_KEY, SECRET, TERMS, anything
