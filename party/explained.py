@@ -56,11 +56,11 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for party in form["parties"]:
         yield f"slice {party['slice']}", _party(party, counted=aligning is None)
     if aligning is None:
-        yield "workload", f"{form['workload']['words']}, which the release is to keep"
+        yield "workload", form["workload"]["words"]
         limits = (("max_attributes", "attributes"), ("max_cells", "cells"))
         for key, what in limits:
             if form[key] is not None:
-                yield "largest", f"no marginal of more than {form[key]:,} {what} is measured or scored"
+                yield "largest", f"no marginal of more than {form[key]:,} {what} is measured"
         yield "mechanism", _mechanism_in_words(form["mechanism"])
         if form["bins"] is not None:
             yield "bins", _bins_in_words(form["bins"])

@@ -15,7 +15,7 @@ from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ..certificates.certificate import Certificate
-from ..certificates.verify import BINS, CERTIFICATE, sha256_of
+from ..certificates.verify import BINS, CERTIFICATE, WARNING, sha256_of
 from ..mechanisms.parts.released import ReleasedModel
 from ..releasing import outputs
 from ..releasing.storage import storage_json
@@ -261,7 +261,7 @@ def _copy(published: Published, folder: Path) -> None:
         raise ValueError("a release in memory has no files")
     names = [*published.certificate.outputs, *named_choice(published.folder, published.certificate)]
     if published.certificate.labels:
-        outputs.write_text(folder / outputs.WARNING, outputs.warning_of(published.certificate))
+        outputs.write_text(folder / WARNING, outputs.warning_of(published.certificate))
     for name in (*names, CERTIFICATE):
         if (published.folder / name).is_file():
             (folder / name).parent.mkdir(exist_ok=True)

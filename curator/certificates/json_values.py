@@ -90,7 +90,7 @@ def _read_scalar(kind: Any, form: object, where: str) -> Any:
     if kind is Fraction and isinstance(form, str) and _FRACTION.fullmatch(form):
         return Fraction(form)
     if isinstance(kind, type) and issubclass(kind, enum.StrEnum):
-        if form not in tuple(kind):
+        if not isinstance(form, str) or form not in tuple(kind):
             raise _damaged(where, f"one of {', '.join(kind)}", form)
         return kind(form)
     if kind in (int, float):
