@@ -227,6 +227,11 @@ class Institution:
                     "the plan names this party as a dealer, and its policy does not allow that; its owner "
                     "can set may_deal, or name another dealer"
                 )
+            if curator and dealer.identity == curator and dealer.name != CURATOR_DEALS:
+                raise PolicyError(
+                    f"the plan names the curator as the dealer {dealer.name!r}; name another institution, or "
+                    f"{CURATOR_DEALS!r} for trials"
+                )
             if dealer.name in parties:
                 continue
             pinned = (curator or dealer.identity) if dealer.name == CURATOR_DEALS else None

@@ -171,6 +171,11 @@ def _check_dealers(
     others = [entry.name for entry in masked.participants[len(masked.roster) :]]
     signing = [name for name in others if name != CURATOR_DEALS]
     odd = {dealer.name for dealer in masked.dealers if known.get(dealer.name) != dealer.identity}
+    odd |= {
+        dealer.name
+        for dealer in masked.dealers
+        if dealer.identity == federation.curator.identity and dealer.name != CURATOR_DEALS
+    }
     odd |= set(signing) ^ {said.name for said in signed.dealers}
     if odd:
         what = f"not all signed, or identities differ from the cards: {', '.join(sorted(odd))}"
