@@ -38,8 +38,8 @@ def check_choice(terms: ReleaseTerms, chosen: Chosen, kept: CertifiedRelease | N
         != [(e.slice, e.identity) for e in terms.plan.roster]
     ):
         raise ProtocolError(
-            "the plan names a release that chose its codes, and this party's ledger has no certified choice "
-            "with this certificate and these parties; choose the codes again with these parties"
+            "the plan names a release that chose its codes, and this party's ledger does not have it as a "
+            "certified choice with this certificate; choose the codes again with these parties"
         )
     if made.unit != terms.unit:
         raise PolicyError(
@@ -49,8 +49,8 @@ def check_choice(terms: ReleaseTerms, chosen: Chosen, kept: CertifiedRelease | N
     stated = Cost(terms.unit, Fraction(chosen.zcdp_rho), Fraction(chosen.labels_delta))
     if made.granted != stated:
         raise ProtocolError(
-            "the plan states another cost of the release that chose its codes than this party accepted; plan "
-            "it again with the choice as it was made"
+            "the plan names a release that chose its codes, and this party's ledger does not have it at that "
+            "cost; choose the codes again with these parties"
         )
 
 

@@ -134,14 +134,14 @@ def test_a_release_that_was_abandoned_or_chose_nothing_is_no_choice():
         terms = terms_for(party, protocol="trusted", granted_rho=0.01, release_id=second)
         domain = Domain.coded({name: coded[name].size for name in coded})
         plan = replace(terms.plan, domain=domain, chosen=Chosen(first, "f" * 64, 1e-9, coding))
-        with pytest.raises(ProtocolError, match="no certified choice"):
+        with pytest.raises(ProtocolError, match="does not have it as a certified choice"):
             accepted(party, replace(terms, plan=plan))
 
 
 def test_a_choice_of_another_mechanism_is_refused():
     links = parties(AGES)
     choice = Choosing(links, mechanism=mechanism_named("independent"), workload=Workload.parse(AGES, "1way"))
-    with pytest.raises(ProtocolError, match="no certified choice"):
+    with pytest.raises(ProtocolError, match="does not have it as a certified choice"):
         choice.used()
 
 
