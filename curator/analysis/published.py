@@ -17,6 +17,7 @@ from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ..certificates.certificate import Certificate
+from ..certificates.issuing import some_of
 from ..certificates.verify import BINS, CERTIFICATE, foreign, named_file, sha256_of
 from ..mechanisms.parts.released import ReleasedModel
 from ..releasing.evidence import EVIDENCE, Evidence
@@ -93,7 +94,7 @@ class Published:
         check_files(folder, certificate)
         if others := foreign(certificate, folder):
             warnings.warn(
-                f"{folder}: not named by the certificate, and not read: {', '.join(others)}",
+                f"{folder}: not named by the certificate, and not read: {some_of(others)}",
                 stacklevel=3,
             )
         named = {name: folder / name for name in certificate.outputs if (folder / name).is_file()}

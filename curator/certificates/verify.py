@@ -17,7 +17,7 @@ from ...common.statement import TERMS, Statement, check_statement
 from .certificate import Certificate
 from .charges_check import check_charges, costs_of, spent
 from .check import Check
-from .issuing import unreviewed_label
+from .issuing import some_of, unreviewed_label
 from .statements import PartyStatement
 from .terms_check import check_terms, fault_of_choice
 
@@ -67,14 +67,15 @@ def named_file(folder: Path, name: str) -> Path | None:
 
 
 def foreign(certificate: Certificate, folder: Path) -> list[str]:
-    """Names of the files in the folder of a release that its certificate does not name, sorted.
+    """Names of the files in the folder of a release that its certificate does not name.
 
-    Private results with a warning beside them are left out, and the release that chose bins.
+    Those that commands read come first. Private results with a warning beside them are left out.
     """
     held = {path.name for path in folder.iterdir() if path.is_file()}
     warned = {name for name in held if f"{name}.{WARNING}" in held}
     warnings = {WARNING, *(f"{name}.{WARNING}" for name in warned)}
-    return sorted(held - set(certificate.outputs) - ((warned | warnings) - READ) - {CERTIFICATE})
+    others = held - set(certificate.outputs) - ((warned | warnings) - READ) - {CERTIFICATE}
+    return sorted(others, key=lambda name: (name not in READ, name))
 
 
 def verify_certificate(
@@ -243,7 +244,7 @@ def _check_files(certificate: Certificate, folder: Path) -> Iterator[Check]:
     others = foreign(certificate, folder)
     if others:
         taken = READ.isdisjoint(others)
-        yield Check("other files", taken, f"in the folder, and not certified: {', '.join(others)}")
+        yield Check("other files", taken, f"in the folder, and not certified: {some_of(others)}")
 
 
 def _checked(what: str, check: Callable[[], object], finding: str) -> Check:
