@@ -78,10 +78,6 @@ class AIM(GaussianMechanism):
     def __post_init__(self) -> None:
         check_parameters(self)
 
-    def most_attributes(self, workload: Workload) -> int | None:
-        """See `GaussianMechanism.most_attributes`."""
-        return max(map(len, workload.cliques))
-
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
         """See `Mechanism.steps`; the shares assume that no round is annealed.
 

@@ -33,10 +33,6 @@ class Bins(GaussianMechanism):
 
     name: ClassVar[str] = CHOICE
 
-    def most_attributes(self, workload: Workload) -> int | None:
-        """See `GaussianMechanism.most_attributes`."""
-        return 1
-
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
         """See `Mechanism.steps`."""
         if any(len(clique) != 1 for clique in workload.cliques):

@@ -24,10 +24,6 @@ class Independent(GaussianMechanism):
 
     name: ClassVar[str] = "independent"
 
-    def most_attributes(self, workload: Workload) -> int | None:
-        """See `GaussianMechanism.most_attributes`."""
-        return 1
-
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
         """See `Mechanism.steps`."""
         return (one_way_step(facts.domain, Fraction(1)),)

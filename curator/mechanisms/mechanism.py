@@ -68,10 +68,6 @@ class GaussianMechanism:
 
     name: ClassVar[str]
 
-    def most_attributes(self, workload: Workload) -> int | None:
-        """Most attributes of a marginal that a run measures or scores; None if that follows from the data."""
-        return None
-
     def granted(self, budget: Budget) -> Fraction:
         """The exact calibration for Gaussian noise and post-processing."""
         return budget.granted(gaussian_only=True)

@@ -56,10 +56,6 @@ class MST(GaussianMechanism):
         if self.one_way + self.scores >= 1:
             raise DataError("expected one_way + scores < 1, so that pairs get a share; lower them")
 
-    def most_attributes(self, workload: Workload) -> int | None:
-        """See `GaussianMechanism.most_attributes`."""
-        return 2
-
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
         """See `Mechanism.steps`; without pairs, one-way marginals get the whole budget.
 

@@ -42,7 +42,8 @@ from ..certificates.statements import (
 )
 from ..certificates.unseen import Unseen
 from ..measurers.measurer import Measurer
-from ..mechanisms.mechanism import GaussianMechanism, Mechanism
+from ..mechanisms.largest import most_attributes
+from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.parts.fitted import FittedModel, Report, ignore
 from ..mechanisms.parts.steps import Step
 from ..pgm.blas import one_thread
@@ -139,9 +140,6 @@ class ReleaseOrder:
 
     def proposal(self, release_id: str) -> Proposal:
         """The release as it is proposed to parties."""
-        most = None
-        if isinstance(self.mechanism, GaussianMechanism):
-            most = self.mechanism.most_attributes(self.workload)
         purpose = Purpose(
             self.budget,
             self.domain.digest(),
@@ -151,7 +149,7 @@ class ReleaseOrder:
             self.rows_per_person,
             self.labels,
             self.about,
-            max_attributes=most,
+            max_attributes=most_attributes(self.mechanism, self.workload),
             unreviewed=self.domain.unreviewed,
         )
         return Proposal(
