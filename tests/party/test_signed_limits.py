@@ -9,6 +9,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import BudgetError, MosaicError, PolicyError, ProtocolError
 from dpmosaic.common.labels import LabelSearch
 from dpmosaic.common.messages import AnswerForm, MarginalQuery, Purpose, ScoreQuery
+from dpmosaic.common.pricing import cost_of
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
 from support.parties import party_of, policy_for, random_table
@@ -111,8 +112,6 @@ def test_what_the_terms_do_not_grant_is_refused(purpose, asked, refusal):
 
 
 def test_costs_are_for_as_many_rows_of_a_person_and_the_adjacency_that_the_terms_state():
-    from dpmosaic.common.pricing import cost_of
-
     party = accepted()
     terms = terms_for(party, protocol="trusted")
     more = replace(terms, purpose=replace(terms.purpose, rows_per_person=3))
@@ -126,8 +125,6 @@ def test_costs_are_for_as_many_rows_of_a_person_and_the_adjacency_that_the_terms
 
 
 def test_labels_take_the_share_of_delta_of_their_attribute():
-    from dpmosaic.common.pricing import cost_of
-
     party = accepted()
     terms = terms_for(party, protocol="trusted")
     search = LabelSearch(("sex", "hiv"), 1e-6)

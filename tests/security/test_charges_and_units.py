@@ -24,6 +24,7 @@ from dpmosaic.curator.measurers.planning import observers_of
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.curator.releasing.bins_order import bins_order
 from dpmosaic.curator.releasing.choosing import choice_of
+from dpmosaic.curator.releasing.outputs import write_certificate
 from dpmosaic.curator.releasing.release import ReleaseOrder
 from support.parties import party_of, started
 from support.terms import id_of, terms_for
@@ -149,8 +150,6 @@ def test_verify_compares_the_certificate_of_the_choice_with_what_uses_it(tmp_pat
     links = parties(AGES)
     choice = Choosing(links)
     _, certificate = choice.used()
-    from dpmosaic.curator.releasing.outputs import write_certificate
-
     write_certificate(tmp_path / "bins", choice.certificate)
     assert failed(certificate, listed(links, AGES), tmp_path) == set()
     other = replace(choice.certificate, selected_by="something else")
@@ -160,26 +159,31 @@ def test_verify_compares_the_certificate_of_the_choice_with_what_uses_it(tmp_pat
     assert failed(certificate, listed(links, AGES), tmp_path) == {"bins/certificate.json"}
 
 
-@pytest.mark.parametrize("order", [(Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE)] * 1 + [
-    (Adjacency.REPLACE_ONE, Adjacency.ZERO_OUT), (Adjacency.ADD_REMOVE, Adjacency.REPLACE_ONE)
-])  # fmt: skip
-def test_releases_under_different_adjacencies_share_a_lifetime_under_the_strictest(order):
-    """Under replace-one, what a release under zero-out cost counts four times, whichever came first."""
-    policy = replace(LIMITS, lifetime_rho=Fraction(1, 2))
-    party = party_of("north", table(AGES), policy)
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE),
+        (Adjacency.REPLACE_ONE, Adjacency.ZERO_OUT),
+        (Adjacency.ADD_REMOVE, Adjacency.REPLACE_ONE),
+    ],
+)
+def test_releases_under_different_adjacencies_share_a_lifetime_under_the_strictest(first, second):
+    """Beside one under replace-one, a release under another adjacency counts four times, whichever is first."""
+    party = party_of("north", table(AGES), replace(LIMITS, lifetime_rho=Fraction(1, 2)))
+    # Add-remove needs a number of rows that was released with noise.
+    party._institution = replace(party._institution, stated=ROWS)
+    half = {one: 0.25 if one is Adjacency.REPLACE_ONE else 0.0625 for one in Adjacency}
 
-    def release(number, adjacency, rho):
+    def release(number, adjacency, more=0.0):
+        rho = half[adjacency] + more
         terms = terms_for(party, protocol="trusted", adjacency=adjacency, granted_rho=rho)
         return replace(terms, release_id=id_of(number))
 
-    if Adjacency.ADD_REMOVE in order:
-        party._institution = replace(party._institution, stated=ROWS)
-    costs = {Adjacency.REPLACE_ONE: 0.25}
-    accepted(party, release(1, order[0], costs.get(order[0], 0.0625)))
-    assert party._ledger.reserved() == Fraction(costs.get(order[0], 0.0625))
+    accepted(party, release(1, first))
+    assert party._ledger.reserved() == Fraction(half[first])
     with pytest.raises(PolicyError, match="under the strictest of their adjacencies"):
-        accepted(party, release(2, order[1], costs.get(order[1], 0.0625) + 2.0**-20))
-    accepted(party, release(3, order[1], costs.get(order[1], 0.0625)))
+        accepted(party, release(2, second, more=2.0**-20))
+    accepted(party, release(3, second))
     assert party._ledger.reserved() == Fraction(1, 2)
 
 
