@@ -168,7 +168,7 @@ def test_verify_compares_the_certificate_of_the_choice_with_what_uses_it(tmp_pat
     ],
 )
 def test_releases_under_different_adjacencies_share_a_lifetime_under_the_strictest(first, second):
-    """Beside one under replace-one, a release under another adjacency counts four times, whichever is first."""
+    """Beside one under replace-one, a release under another adjacency counts four times, in any order."""
     party = party_of("north", table(AGES), replace(LIMITS, lifetime_rho=Fraction(1, 2)))
     # Add-remove needs a number of rows that was released with noise.
     party._institution = replace(party._institution, stated=ROWS)
