@@ -19,12 +19,13 @@ from .history import Mark
 from .labels import LabelSearch
 from .privacy.budget import Budget
 from .privacy.cost import Adjacency, PrivacyUnit, counting_sigma
+from .privacy.spending import Cost
 from .protocols.alignment.plan import ALIGNMENT, AlignmentPlan
 from .protocols.masked.plan import Chain, MaskedPlan
 from .protocols.partition import Partition
 from .protocols.registry import MASKED
 
-PROTOCOL_VERSION = 11
+PROTOCOL_VERSION = 12
 """Incremented with every change that an older party or curator would misread."""
 
 MAX_QUERY_ID = 256
@@ -93,6 +94,9 @@ class Purpose:
         labels: open categories whose labels the release looks for; None for none.
         about: the reason of the release, in words.
         max_cells: the release measures no marginal with more cells; None if it does not say.
+        max_attributes: it measures no marginal of more attributes; None if it does not say.
+        unreviewed: attributes whose bounds or categories were read from private rows, and that nobody has
+            reviewed; such a release is not private as stated.
     """
 
     budget: Budget
@@ -104,16 +108,21 @@ class Purpose:
     labels: LabelSearch | None = None
     about: About = field(default_factory=About)
     max_cells: int | None = None
+    max_attributes: int | None = None
+    unreviewed: Clique = ()
 
     def __post_init__(self) -> None:
         if self.rows_per_person < 1:
             raise ValueError("a promise must cover at least one row of each person")
         if self.max_cells is not None and self.max_cells < 0:
             raise ValueError("a marginal cannot have fewer than no cells")
+        if self.max_attributes is not None and self.max_attributes < 1:
+            raise ValueError("a marginal cannot have fewer than one attribute")
 
-    def measures(self, cells: int) -> bool:
+    def measures(self, clique: Clique, cells: int) -> bool:
         """Whether the release may measure a marginal of so many cells."""
-        return self.max_cells is None or cells <= self.max_cells
+        small = self.max_cells is None or cells <= self.max_cells
+        return small and (self.max_attributes is None or len(clique) <= self.max_attributes)
 
 
 @dataclass(frozen=True)
@@ -151,8 +160,27 @@ class ReleaseTerms:
             raise ValueError("a release needs a masked plan with the protocol 'masked', and none with others")
         if (self.aligning is not None) != (self.protocol == ALIGNMENT):
             raise ValueError("a release needs match keys to align rows, and none with another protocol")
+        self.plan.check_identities()
+        unreviewed = self.purpose.unreviewed
+        if unreviewed != tuple(name for name in self.plan.domain if name in unreviewed):
+            raise ValueError("a release names its unreviewed attributes once, in the order of its plan")
         if self.aligning is not None and self.purpose.labels is not None:
             raise ValueError("a release that aligns rows looks for no labels")
+
+    @property
+    def granted(self) -> Cost:
+        """Upper limit of the cost of the release, with the delta of the labels that it looks for."""
+        search = self.purpose.labels
+        delta = Fraction(0) if search is None else Fraction(search.delta)
+        return Cost(self.unit, Fraction(self.granted_rho), delta)
+
+    @property
+    def before(self) -> Cost:
+        """What the release that chose the codes cost; the promise covers it too."""
+        chosen = self.plan.chosen
+        if chosen is None:
+            return Cost(self.unit)
+        return Cost(self.unit, Fraction(chosen.zcdp_rho), Fraction(chosen.labels_delta))
 
     @property
     def noise_budget(self) -> Budget:

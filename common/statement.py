@@ -1,8 +1,8 @@
 """A party's signed statement of a release: its ledger entries, chained by hashes, and the certificate.
 
 A link of the chain is the digest of the previous link and of the entry. The first link is that of the terms,
-so no entry can be removed, inserted or moved to another release. The statement can be verified without the
-parties, from their identities.
+so no entry can be removed, inserted or moved to another release, and the terms state the unit of every cost.
+The statement can be verified without the parties, from their identities.
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from .crypto.identity import Identity, verify
+from .data.domain import Clique
 from .errors import ProtocolError
 from .history import Mark
+from .privacy.budget import AnswerKind
 
 TERMS, ENTRY, CERTIFICATE = "terms of a release", "ledger entry", "certificate of a release"
 """Purposes of signatures."""
 
 DIGEST_BYTES = 32
-_PREFIX = b"dpmosaic ledger 1"
+_PREFIX = b"dpmosaic ledger 2"
 
 
 @dataclass(frozen=True)
@@ -30,14 +32,28 @@ class Entry:
     Attributes:
         query_id: unique within the release.
         query: SHA-256 of the query.
-        zcdp_rho: cost, as the party computed it.
+        kind: what the noise was added to, as follows from the query.
+        clique: attributes of the marginal that was asked for; empty for scores and alignments.
+        groups: number of groups of codes of each of them, 0 for single codes; empty for single codes of all.
+        zcdp_rho: cost for the unit of the release's terms, as the party computed it.
+        delta: probability with which a label that one person alone has is stated; 0 of other kinds.
         signature: the party's signature over the link of the entry.
     """
 
     query_id: str
     query: bytes
+    kind: AnswerKind
+    clique: Clique
+    groups: tuple[int, ...]
     zcdp_rho: Fraction
+    delta: Fraction
     signature: bytes
+
+    def __post_init__(self) -> None:
+        if self.kind is AnswerKind.OTHER or not 0 <= self.delta < 1:
+            raise ValueError("parties charge queries of known kinds, with a delta from 0 to 1")
+        if (self.delta > 0) != (self.kind is AnswerKind.LABELS):
+            raise ValueError("labels have a delta above 0, and nothing else has one")
 
 
 @dataclass(frozen=True)
@@ -79,9 +95,11 @@ def first_link(terms: bytes) -> bytes:
     return hashlib.sha256(_PREFIX + hashlib.sha256(terms).digest()).digest()
 
 
-def next_link(link: bytes, query_id: str, query: bytes, zcdp_rho: Fraction) -> bytes:
-    """The link of an entry after the given link."""
-    fields = (link, query_id.encode(), query, str(zcdp_rho).encode())
+def next_link(link: bytes, entry: Entry) -> bytes:
+    """The link of an entry, which need not be signed yet, after the given link."""
+    asked = (str(len(entry.clique)), *entry.clique, *map(str, entry.groups))
+    words = (entry.kind.value, str(entry.zcdp_rho), str(entry.delta), *asked)
+    fields = (link, entry.query_id.encode(), entry.query, *(word.encode() for word in words))
     return hashlib.sha256(b"".join(len(field).to_bytes(4, "big") + field for field in fields)).digest()
 
 
@@ -121,7 +139,7 @@ def check_statement(statement: Statement, identity: bytes, terms: bytes, certifi
         if entry.query_id in seen or entry.zcdp_rho < 0:
             raise ProtocolError("expected a ledger that charges each query once; ask the party's operator")
         seen.add(entry.query_id)
-        link = next_link(link, entry.query_id, entry.query, entry.zcdp_rho)
+        link = next_link(link, entry)
         verify(identity, ENTRY, link, entry.signature)
     verify(identity, CERTIFICATE, link + statement.mark.signed() + certificate, statement.signature)
     return sum((entry.zcdp_rho for entry in statement.entries), Fraction(0))

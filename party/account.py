@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +11,8 @@ from numpy.typing import NDArray
 from ..common.crypto.identity import Identity, verify
 from ..common.crypto.randomness import FreshKeys, RandomStream
 from ..common.errors import ProtocolError
-from ..common.messages import AlignmentQuery, Asked, MarginalQuery, ReleaseTerms, ScoreQuery
-from ..common.privacy.cost import counting_cost, gaussian_cost, score_cost
+from ..common.messages import Asked, MarginalQuery, ReleaseTerms
+from ..common.pricing import cost_of
 from ..common.statement import ENTRY
 from .accepted import AcceptedRelease
 from .allowance import Allowance
@@ -48,7 +47,7 @@ class Account(AcceptedRelease):
         self.allowance = allowance
         """What the release may use of the machine."""
 
-    def charge(self, query: Asked, interaction: Sequence[int] = ()) -> RandomStream:
+    def charge(self, query: Asked) -> RandomStream:
         """Charges a query and returns the stream of its noise, after the charge is on disk.
 
         The party computes the cost from the noise that it adds itself. A repeated query costs nothing and has
@@ -56,21 +55,19 @@ class Account(AcceptedRelease):
 
         Args:
             query: query to charge.
-            interaction: shape of the marginal if only its differences are answered; else empty.
 
         Raises:
             ProtocolError: the id was used for another query or other data, the release is closed, or the
                 query was charged under another version of the sampler.
             BudgetError: the query exceeds the grant of the release; nothing is charged.
         """
-        return RandomStream(self._charged(query, interaction, answered=True).noise_key)
+        return RandomStream(self._charged(query, answered=True).noise_key)
 
-    def charge_jointly(self, query: MarginalQuery, interaction: Sequence[int], *, answered: bool) -> bytes:
+    def charge_jointly(self, query: MarginalQuery, *, answered: bool) -> bytes:
         """Charges a query for the noise of all parties of the slice, before any of them answers.
 
         Args:
             query: query to charge; a repeated query costs nothing.
-            interaction: see `charge`.
             answered: whether this party is one of those that answer.
 
         Returns:
@@ -80,7 +77,7 @@ class Account(AcceptedRelease):
             ProtocolError: see `charge`.
             BudgetError: see `charge`.
         """
-        return self._charged(query, interaction, answered).signature
+        return self._charged(query, answered).signature
 
     def charged_jointly(
         self, query: MarginalQuery, parties: Sequence[bytes], charges: Sequence[bytes]
@@ -175,19 +172,13 @@ class Account(AcceptedRelease):
         """
         return self._ledger.alignment(alignment_id, self._data_digest).placement
 
-    def _charged(self, query: Asked, interaction: Sequence[int], answered: bool) -> LedgerEntry:
-        unit = self.terms.unit
-        if isinstance(query, ScoreQuery):
-            cost = score_cost(query.sigma, unit, len(query.cliques))
-        elif isinstance(query, AlignmentQuery):
-            cost = counting_cost(query.sigma, unit)
-        else:
-            # Several parties with noise of their own answer for the same records.
-            costs = (gaussian_cost(sigma, unit, tuple(interaction)) for sigma in query.sigmas)
-            cost = sum(costs, Fraction(0))
+    def _charged(self, query: Asked, answered: bool) -> LedgerEntry:
+        cost = cost_of(query, self.terms)
         fresh = self.keys() if answered else b""
         most = self.allowance.max_queries
-        return self._ledger.charge(query, cost, self._data_digest, fresh, self._sign, most)
+        return self._ledger.charge(
+            query, cost.zcdp_rho, self._data_digest, fresh, self._sign, most, cost.delta
+        )
 
     def _sign(self, link: bytes) -> bytes:
         return self._identity.sign(ENTRY, link)

@@ -57,8 +57,10 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield f"slice {party['slice']}", _party(party, counted=aligning is None)
     if aligning is None:
         yield "workload", form["workload"]["words"]
-        if form["max_cells"] is not None:
-            yield "largest", f"no marginal of more than {form['max_cells']:,} cells is measured"
+        limits = (("max_attributes", "attributes"), ("max_cells", "cells"))
+        for key, what in limits:
+            if form[key] is not None:
+                yield "largest", f"no marginal of more than {form[key]:,} {what} is measured"
         yield "mechanism", _mechanism_in_words(form["mechanism"])
         if form["bins"] is not None:
             yield "bins", _bins_in_words(form["bins"])
@@ -73,7 +75,7 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
         f"delta {charge['delta']:.3g}",
     )
     if form["labels"] is not None:
-        yield "labels", _labels_in_words(form["labels"])
+        yield "labels", _labels_in_words(form["labels"], form["lifetime"])
     if masked is not None:
         yield (
             "collusions",
@@ -117,11 +119,13 @@ def _bins_in_words(bins: dict[str, Any]) -> str:
     )
 
 
-def _labels_in_words(labels: dict[str, Any]) -> str:
+def _labels_in_words(labels: dict[str, Any], lifetime: dict[str, float]) -> str:
     own = ", ".join(labels["of_this_party"]) or "none"
     return (
         f"states the frequent texts of {', '.join(labels['attributes'])} (of this party: {own}); a text that "
-        f"one person alone has is stated with probability at most {labels['delta']:.3g}, a part of delta"
+        f"one person alone has is stated with probability at most {labels['delta']:.3g}, a part of delta; "
+        f"{max(0.0, lifetime['left_labels_delta']):.3g} of lifetime_labels_delta "
+        f"{lifetime['labels_delta']:.3g} is left after this release"
     )
 
 

@@ -12,6 +12,7 @@ from ..common.canonical.terms import encode_terms
 from ..common.errors import BudgetError
 from ..common.messages import ReleaseTerms, alignment_query
 from ..common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
+from ..common.privacy.spending import Cost
 from ..common.protocols.alignment.plan import ALIGNMENT
 from ..common.protocols.registry import find_protocol
 from .approvals import Request
@@ -58,7 +59,10 @@ def explain(request: Request, home: PartyHome, policy: Policy, ledger: Ledger) -
         "charge": _charge(terms),
         "attributes": {name: terms.plan.domain[name].size for name in terms.plan.domain},
         "domain_digest": terms.purpose.domain_digest,
-        "unreviewed": [name for name in terms.plan.domain if name in unreviewed],
+        "max_attributes": terms.purpose.max_attributes,
+        "unreviewed": [
+            name for name in terms.plan.domain if name in {*unreviewed, *terms.purpose.unreviewed}
+        ],
         "records": terms.plan.record_count,
         "parties": _parties(terms, home),
         "workload": {"words": terms.purpose.workload, "digest": terms.purpose.workload_digest},
@@ -67,8 +71,8 @@ def explain(request: Request, home: PartyHome, policy: Policy, ledger: Ledger) -
         "alignment": _alignment(terms, home.keyring.name),
         "labels": _labels(terms, home.keyring.name),
         "bins": _bins(terms),
-        "lifetime": _lifetime(terms, policy, ledger.reserved(), new=entry is None),
-        "refused_by_policy": _refused(terms, policy, home, ledger.reserved()) if entry is None else None,
+        "lifetime": _lifetime(terms, policy, ledger.costs(), new=entry is None),
+        "refused_by_policy": _refused(terms, policy, home, ledger.costs()) if entry is None else None,
         "ledger": None
         if entry is None
         else {"spent_rho": float(entry.spent), "queries": entry.queries, "state": entry.state},
@@ -193,12 +197,17 @@ def _labels(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
     }
 
 
-def _lifetime(terms: ReleaseTerms, policy: Policy, reserved: Fraction, *, new: bool) -> dict[str, float]:
-    left = policy.lifetime_rho - reserved - (Fraction(terms.granted_rho) if new else 0)
-    return {"rho": float(policy.lifetime_rho), "left_rho": float(left)}
+def _lifetime(terms: ReleaseTerms, policy: Policy, reserved: list[Cost], *, new: bool) -> dict[str, float]:
+    total = policy.total([*reserved, terms.granted] if new else reserved)
+    return {
+        "rho": float(policy.lifetime_rho),
+        "left_rho": float(policy.lifetime_rho - total.zcdp_rho),
+        "labels_delta": policy.most_labels_delta,
+        "left_labels_delta": float(Fraction(policy.most_labels_delta) - total.delta),
+    }
 
 
-def _refused(terms: ReleaseTerms, policy: Policy, home: PartyHome, reserved: Fraction) -> str | None:
+def _refused(terms: ReleaseTerms, policy: Policy, home: PartyHome, reserved: list[Cost]) -> str | None:
     own = next((entry for entry in terms.plan.roster if entry.name == home.keyring.name), None)
     if own is None:
         return "the plan does not name this party"

@@ -227,6 +227,11 @@ class Institution:
                     "the plan names this party as a dealer, and its policy does not allow that; its owner "
                     "can set may_deal, or name another dealer"
                 )
+            if curator and dealer.identity == curator and dealer.name != CURATOR_DEALS:
+                raise PolicyError(
+                    f"the plan names the curator as the dealer {dealer.name!r}; name another institution, or "
+                    f"{CURATOR_DEALS!r} for trials"
+                )
             if dealer.name in parties:
                 continue
             pinned = (curator or dealer.identity) if dealer.name == CURATOR_DEALS else None
@@ -286,6 +291,23 @@ class Institution:
             raise PolicyError(
                 f"the alignment was charged under {made.adjacency.value}, and would cost otherwise under "
                 f"{terms.adjacency.value}; plan both with one adjacency"
+            )
+
+    def check_reviewed(self, terms: ReleaseTerms) -> None:
+        """Refuses terms that hide which of this party's attributes nobody has reviewed.
+
+        Raises:
+            ProtocolError: they leave one out.
+        """
+        (own,) = (entry.attributes for entry in terms.plan.roster if entry.name == self.name)
+        if terms.aligning is not None:
+            # It asks for no attribute.
+            return
+        hidden = set(self.table.domain.unreviewed).intersection(own) - set(terms.purpose.unreviewed)
+        if hidden:
+            raise ProtocolError(
+                "the domain file of this party has entries that nobody has reviewed, and the terms do not "
+                f"say so: {', '.join(sorted(hidden))}; plan the release with the same domain file"
             )
 
     def check_keys(self, terms: ReleaseTerms) -> None:

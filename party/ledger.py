@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-from ..common.canonical.queries import encode_asked
 from ..common.canonical.terms import encode_terms
 from ..common.errors import BudgetError, DataError, PartyUnavailable, PolicyError, ProtocolError
 from ..common.history import Mark
 from ..common.messages import Asked, ReleaseTerms
+from ..common.pricing import entry_of
+from ..common.privacy.spending import Cost
 from ..common.statement import Claim, Entry, next_link
 from .ledger_format import create_database
 from .ledger_reading import ReadLedger
@@ -61,7 +63,7 @@ class Ledger(ReadLedger):
         terms: ReleaseTerms,
         data_digest: str,
         secret: bytes,
-        admit: Callable[[Fraction], None],
+        admit: Callable[[Sequence[Cost]], None],
         curator_signature: bytes = b"",
         curator: bytes = b"",
     ) -> LedgerRelease:
@@ -71,8 +73,8 @@ class Ledger(ReadLedger):
             terms: terms of the release.
             data_digest: digest of the party's rows.
             secret: 32 fresh bytes; stored if the release is new.
-            admit: raises to refuse a new release, given the budget reserved by all earlier ones; called in
-                the transaction, so that no other release can be accepted in between.
+            admit: raises to refuse a new release, given what all earlier ones reserve or spent; called in the
+                transaction, so that no other release can be accepted in between.
             curator_signature: the curator's signature of the terms; stored with them.
             curator: identity of the curator that signed them; empty if the party accepts any.
 
@@ -85,7 +87,7 @@ class Ledger(ReadLedger):
             row = self._releases.find(terms.release_id, "terms, data_digest")
             if row is None:
                 self._releases.check_not_held()
-                admit(self._releases.reserved())
+                admit(self._costs.reserved())
                 accepted = self._event("accepted", terms.release_id, hashlib.sha256(encoded).digest())
                 self._releases.add(
                     terms.release_id,
@@ -135,16 +137,18 @@ class Ledger(ReadLedger):
         noise_key: bytes,
         sign: Callable[[bytes], bytes] = _unsigned,
         max_queries: int = sys.maxsize,
+        delta: Fraction = Fraction(0),
     ) -> LedgerEntry:
         """Charges a query before its noise is drawn; a repeated query gets the first entry and costs nothing.
 
         Args:
             query: query to charge.
-            rho: cost, as the party computed it.
+            rho: cost for the unit of the release's terms, as the party computed it.
             data_digest: digest of the rows that it will be answered from.
             noise_key: 32 fresh bytes, or none if this party does not answer; stored if the query is new.
             sign: signs a link as the party.
             max_queries: largest number of queries of the release.
+            delta: of labels, probability with which one is stated that one person alone has.
 
         Raises:
             ProtocolError: the release is unknown or closed, the id was used for another query or other data,
@@ -160,7 +164,7 @@ class Ledger(ReadLedger):
             known = self._answers.find(query)
             if known is not None:
                 return known
-            if Fraction(spent) + rho > Fraction(granted):
+            if Fraction(spent) + rho > Fraction(granted) or delta > self._costs.delta_left(query.release_id):
                 raise BudgetError("the query costs more than is left of the release's budget at this party")
             if self._answers.charged(query.release_id) >= max_queries:
                 raise PolicyError(
@@ -168,11 +172,12 @@ class Ledger(ReadLedger):
                     "marginals, or the party's owner raises the limit"
                 )
             self._releases.spend(query.release_id, Fraction(spent) + rho)
-            digest = hashlib.sha256(encode_asked(query)).digest()
             last = self._answers.last_link(query.release_id, terms)
-            link = next_link(last, query.query_id, digest, rho)
+            entry = entry_of(query, rho, delta)
+            link = next_link(last, entry)
             self._event("charged", query.release_id, link, query.query_id)
-            entry = LedgerEntry(query.query_id, rho, noise_key, link, sign(link))
+            signed = replace(entry, signature=sign(link))
+            entry = LedgerEntry(**vars(signed), noise_key=noise_key, link=link)
             self._answers.add(query, entry)
         return entry
 
@@ -277,15 +282,17 @@ class Ledger(ReadLedger):
             for release_id in sorted(self._releases.all_open()):
                 (granted,) = self._releases.open(release_id, "granted")
                 self._releases.spend(release_id, Fraction(granted))
+                self._costs.count_in_full(release_id)
                 self._close(release_id, ABANDONED, None)
             self._releases.restored(self._event("restored", "", b""))
 
-    def recount(self, counted: Fraction, reason: str) -> None:
+    def recount(self, counted: Fraction, reason: str, delta: Fraction = Fraction(0)) -> None:
         """Counts a budget as spent by releases that the backup did not contain, and ends the hold.
 
         Args:
             counted: what they spent, or were granted, zCDP.
             reason: how the operator knows.
+            delta: the same of labels.
 
         Raises:
             DataError: the ledger is not held.
@@ -293,9 +300,9 @@ class Ledger(ReadLedger):
         with self._transaction():
             if not self._releases.is_held():
                 raise DataError("expected a ledger that was restored and not counted yet, got another one")
-            digest = hashlib.sha256(f"{counted} {reason}".encode()).digest()
+            digest = hashlib.sha256(f"{counted} {delta} {reason}".encode()).digest()
             self._event("recounted", "", digest)
-            self._releases.recount(counted, reason)
+            self._costs.recount(self._releases.recount(counted, reason), delta)
 
     def handed_over(self) -> None:
         """Notes that a hand-over of the identity states whether the ledger was recounted."""

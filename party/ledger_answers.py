@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sqlite3
 from collections.abc import Mapping
 from fractions import Fraction
@@ -11,12 +12,13 @@ from ..common.canonical.queries import encode_asked
 from ..common.errors import ProtocolError
 from ..common.messages import Asked
 from ..common.privacy import noise
+from ..common.privacy.budget import AnswerKind
 from ..common.statement import Entry, first_link
 from .ledger_rows import LedgerEntry
 
 
 class AnswerRows:
-    """Rows of the tables `answer` and `bound`; the ledger holds its lock and the transaction.
+    """Rows of the tables `answer`, `charged` and `bound`; the ledger holds its lock and the transaction.
 
     Args:
         database: database of the ledger.
@@ -30,20 +32,21 @@ class AnswerRows:
         """The entry of a query; None if it was not charged.
 
         Raises:
-            ProtocolError: the id was used for another query, or the query was charged when noise was drawn by
-                another version of the sampler.
+            ProtocolError: the id was used for another query, or an earlier version charged it, or noise was
+                drawn by another version of the sampler.
         """
         row = self._database.execute(
-            "SELECT query, rho, noise_key, link, signature, sampler FROM answer "
+            f"SELECT {_ENTRY}, noise_key, link, sampler FROM {_CHARGED} "
             "WHERE release_id = ? AND query_id = ?",
             (query.release_id, query.query_id),
         ).fetchone()
         if row is None:
             return None
-        if row[0] != encode_asked(query):
+        *fields, noise_key, link, sampler = row
+        if fields[1] != encode_asked(query):
             raise ProtocolError("this query id was used for another query; use a new id")
-        _check_sampler(row[5])
-        return LedgerEntry(query.query_id, Fraction(row[1]), *row[2:5])
+        _check_sampler(sampler)
+        return LedgerEntry(**vars(_entry(*fields)), noise_key=noise_key, link=link)
 
     def add(self, query: Asked, entry: LedgerEntry) -> None:
         """Adds the entry of a new query."""
@@ -59,6 +62,17 @@ class AnswerRows:
                 entry.noise_key,
                 entry.link,
                 entry.signature,
+            ),
+        )
+        self._database.execute(
+            "INSERT INTO charged VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                query.release_id,
+                query.query_id,
+                entry.kind.value,
+                json.dumps(entry.clique),
+                json.dumps(entry.groups),
+                str(entry.delta),
             ),
         )
         self._charged[query.release_id] = charged + 1
@@ -79,12 +93,15 @@ class AnswerRows:
         return first_link(terms) if row is None else bytes(row[0])
 
     def entries(self, release_id: str) -> list[Entry]:
-        """All entries of a release in their order, as a statement lists them."""
+        """All entries of a release in their order, as a statement lists them.
+
+        Raises:
+            ProtocolError: an earlier version charged them.
+        """
         rows = self._database.execute(
-            "SELECT query_id, query, rho, signature FROM answer WHERE release_id = ? ORDER BY rowid",
-            (release_id,),
+            f"SELECT {_ENTRY} FROM {_CHARGED} WHERE release_id = ? ORDER BY answer.rowid", (release_id,)
         ).fetchall()
-        return [Entry(i, hashlib.sha256(query).digest(), Fraction(rho), s) for i, query, rho, s in rows]
+        return [_entry(*row) for row in rows]
 
     def bind(self, query: Asked, values: Mapping[str, str]) -> None:
         """Binds a query to values; see `Ledger.bind`.
@@ -115,6 +132,23 @@ class AnswerRows:
         """Erases the keys of the noise of a release, and what its answers were bound to."""
         self._database.execute("UPDATE answer SET noise_key = NULL WHERE release_id = ?", (release_id,))
         self._database.execute("DELETE FROM bound WHERE release_id = ?", (release_id,))
+
+
+_ENTRY = "query_id, query, rho, signature, kind, delta, clique, groups"
+_CHARGED = "answer LEFT JOIN charged USING (release_id, query_id)"
+
+
+def _entry(
+    query_id: str, query: bytes, rho: str, signature: bytes, kind: str | None, delta: str, *asked: str
+) -> Entry:
+    if kind is None:
+        raise ProtocolError(
+            "the query was charged by an earlier version of the software, whose entries do not state what "
+            "they are for; abandon the release, or install the earlier version to finish it"
+        )
+    digest, (clique, groups) = hashlib.sha256(query).digest(), (tuple(json.loads(one)) for one in asked)
+    costs = (Fraction(rho), Fraction(delta))
+    return Entry(query_id, digest, AnswerKind(kind), clique, groups, *costs, signature)
 
 
 def _check_sampler(version: int) -> None:

@@ -34,6 +34,17 @@ CREATE TABLE IF NOT EXISTS moment (
     query_id TEXT
 ) STRICT;
 """
+_CHARGED = """
+CREATE TABLE IF NOT EXISTS charged (
+    release_id TEXT NOT NULL,
+    query_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    clique TEXT NOT NULL,
+    groups TEXT NOT NULL,
+    delta TEXT NOT NULL,
+    PRIMARY KEY (release_id, query_id)
+) STRICT;
+"""
 _SCHEMA = f"""
 CREATE TABLE history (number INTEGER PRIMARY KEY, head BLOB NOT NULL) STRICT;
 CREATE TABLE release (
@@ -81,11 +92,12 @@ CREATE TABLE peer (
 ) STRICT;
 {_RESTORATION}
 {_MOMENT}
+{_CHARGED}
 """
 FORMAT = Format(
     kind="ledger",
-    number=8,
-    steps={5: (_PLACEMENT,), 6: (_RESTORATION,), 7: (_MOMENT,)},
+    number=9,
+    steps={5: (_PLACEMENT,), 6: (_RESTORATION,), 7: (_MOMENT,), 8: (_CHARGED,)},
     else_do="keep the file, and start a new party with the remaining lifetime_rho",
 )
 """Earlier formats have no history of events, by which a restored copy is noticed.

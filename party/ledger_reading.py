@@ -12,12 +12,21 @@ from pathlib import Path
 from ..common.formats import copies_of
 from ..common.history import Mark
 from ..common.messages import Asked
+from ..common.privacy.spending import Cost, together
 from .ledger_answers import AnswerRows
+from .ledger_costs import Costs
 from .ledger_format import open_database
 from .ledger_history import History
 from .ledger_placements import Placements
 from .ledger_releases import ReleaseRows
-from .ledger_rows import KeptAlignment, LedgerCharge, LedgerEvents, LedgerRelease, LedgerSummary
+from .ledger_rows import (
+    CertifiedRelease,
+    KeptAlignment,
+    LedgerCharge,
+    LedgerEvents,
+    LedgerRelease,
+    LedgerSummary,
+)
 from .ledger_times import Times
 
 
@@ -39,6 +48,7 @@ class ReadLedger:
         self._history = History(self._database)
         self._releases = ReleaseRows(self._database)
         self._answers = AnswerRows(self._database)
+        self._costs = Costs(self._database)
         self._placements = Placements(self._database)
         self._times = Times(self._database, clock)
         weakref.finalize(self, self._database.close)
@@ -61,10 +71,14 @@ class ReadLedger:
         with self._lock:
             self._history.check_contains(mark)
 
-    def reserved(self) -> Fraction:
-        """Total budget that is reserved or spent, zCDP: grants of open releases, costs of closed ones."""
+    def costs(self) -> list[Cost]:
+        """What is reserved or spent, each for its unit: grants of open releases, costs of closed ones."""
         with self._lock:
-            return self._releases.reserved()
+            return self._costs.reserved()
+
+    def reserved(self, rows_per_person: int = 1) -> Fraction:
+        """Total budget that is reserved or spent, zCDP, for a person with so many rows; see `together`."""
+        return together(self.costs(), rows_per_person).zcdp_rho
 
     def release(self, release_id: str) -> LedgerRelease:
         """The entry of an open release.
@@ -80,6 +94,12 @@ class ReadLedger:
         with self._lock:
             row = self._releases.find(release_id, "terms")
         return None if row is None else bytes(row[0])
+
+    def certified(self, release_id: str) -> CertifiedRelease | None:
+        """A release whose certificate this party signed; None if it was not accepted, or has none."""
+        with self._lock:
+            row = self._releases.find(release_id, "terms, certificate")
+        return None if row is None or row[1] is None else CertifiedRelease(*row)
 
     def open_releases(self) -> frozenset[str]:
         """Ids of all accepted releases that are not closed."""

@@ -122,14 +122,6 @@ class ReleaseRows:
         assert row is not None, "a closed release has an event"
         return Mark(*row)
 
-    def reserved(self) -> Fraction:
-        """Total budget that is reserved, spent, or counted after restorations, zCDP."""
-        rows = self._database.execute(
-            "SELECT iif(closed_at IS NULL, granted, spent) FROM release "
-            "UNION ALL SELECT counted FROM restoration WHERE counted IS NOT NULL"
-        ).fetchall()
-        return sum((Fraction(reserved) for (reserved,) in rows), Fraction(0))
-
     def summaries(self) -> list[LedgerSummary]:
         """Summaries of all accepted releases, in the order of acceptance."""
         rows = self._database.execute(
@@ -161,8 +153,8 @@ class ReleaseRows:
                 "counted what was spent since, by `dpmosaic party recount`"
             )
 
-    def recount(self, counted: Fraction, reason: str) -> None:
-        """Counts a budget as spent after restorations, zCDP, and ends the hold."""
+    def recount(self, counted: Fraction, reason: str) -> int:
+        """Counts a budget as spent after restorations, zCDP, and ends the hold; the latest one's number."""
         numbers = self._database.execute(
             "SELECT number FROM restoration WHERE counted IS NULL ORDER BY number DESC"
         ).fetchall()
@@ -171,6 +163,7 @@ class ReleaseRows:
                 "UPDATE restoration SET counted = ?, reason = ? WHERE number = ?",
                 (str(Fraction(0) if place else counted), reason, number),
             )
+        return int(numbers[0][0])
 
     def was_recounted(self) -> bool:
         """Whether what was counted after a restoration is not stated in a hand-over yet."""

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from ..common.statement import Entry
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -66,6 +68,19 @@ class KeptAlignment:
     placement: Placement
     terms: bytes
     zcdp_rho: Fraction
+
+
+@dataclass(frozen=True)
+class CertifiedRelease:
+    """A release that this party certified.
+
+    Attributes:
+        terms: encoded terms.
+        certificate: SHA-256 of the certificate that it signed.
+    """
+
+    terms: bytes
+    certificate: bytes
 
 
 @dataclass(frozen=True)
@@ -133,19 +148,13 @@ class LedgerCharge:
 
 
 @dataclass(frozen=True)
-class LedgerEntry:
-    """One charged query.
+class LedgerEntry(Entry):
+    """One charged query, with what the ledger alone keeps.
 
     Attributes:
-        query_id: unique within the release.
-        zcdp_rho: cost, as the party computed it.
         noise_key: key of the noise; empty if the party is charged for it but does not answer.
         link: link of the entry in the chain of the release.
-        signature: the party's signature over the link.
     """
 
-    query_id: str
-    zcdp_rho: Fraction
     noise_key: bytes
     link: bytes
-    signature: bytes

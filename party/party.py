@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from fractions import Fraction
+from collections.abc import Iterable, Iterator, Sequence
 
-from ..common.canonical.terms import decode_terms
 from ..common.crypto.randomness import FreshKeys
 from ..common.data.boxes import box_labels
 from ..common.data.domain import Clique
 from ..common.data.grouping import Groups, check_groups, grouped_shape
-from ..common.errors import MosaicError, ProtocolError
+from ..common.errors import MosaicError, PolicyError, ProtocolError
 from ..common.messages import (
     PROTOCOL_VERSION,
     AnswerForm,
@@ -25,7 +23,7 @@ from ..common.messages import (
     ReleaseTerms,
     ScoreQuery,
 )
-from ..common.protocols.chosen import Chosen
+from ..common.privacy.spending import Cost
 from ..common.version import __version__
 from ..common.workers import NONE, Workers
 from .account import Account
@@ -33,10 +31,11 @@ from .allowance import Allowance
 from .answerers.answerer import Answerer
 from .answerers.catalogue import answerer_of
 from .answerers.labels import LabelAnswers, check_search
+from .choice import check_choice
 from .held import check_ready
 from .institution import Institution, caught
 from .ledger import Ledger
-from .role import Role
+from .role import Refusals, Role
 
 
 class Party(Role[Answerer]):
@@ -174,16 +173,16 @@ class Party(Role[Answerer]):
         """The frames of noisy scores, or of a masked share of them, after all deliveries."""
         return self._releases.of(query.release_id).scores.answer(query)
 
-    def _admission(self, terms: ReleaseTerms, curator: bytes) -> Callable[[Fraction], Iterator[MosaicError]]:
+    def _admission(self, terms: ReleaseTerms, curator: bytes) -> Refusals:
         institution = self._institution.recoded(terms.plan)
         answerer, stated = answerer_of(terms.protocol), terms.plan.alignment
         chosen = terms.plan.chosen
-        choice = None if chosen is None else self._ledger.terms(chosen.release_id)
+        choice = None if chosen is None else self._ledger.certified(chosen.release_id)
         aligned = None if stated is None else self._ledger.alignment(stated.alignment_id, self._digest)
         # Not within the ledger's transaction: an engine may take its time.
         unready = tuple(caught(lambda: check_ready(institution.table)))
 
-        def check(reserved: Fraction) -> Iterator[MosaicError]:
+        def check(reserved: Sequence[Cost]) -> Iterator[MosaicError]:
             yield from institution.rules.policy.refusals(terms, institution.record_count, reserved)
             if terms.aligning is None:
                 for refusal in caught(lambda: institution.check_alignment(terms, aligned)):
@@ -195,11 +194,12 @@ class Party(Role[Answerer]):
                 # What follows is about this party's place in the plan.
                 return
             if chosen is not None:
-                yield from caught(lambda: _check_choice(chosen, choice))
+                yield from caught(lambda: check_choice(terms, chosen, choice))
             if terms.masked is not None:
                 masked = terms.masked
                 yield from caught(lambda: institution.check_dealers(masked, curator))
             yield from caught(lambda: institution.check_keys(terms))
+            yield from caught(lambda: institution.check_reviewed(terms))
             yield from caught(lambda: check_search(terms, institution))
             yield from caught(lambda: answerer.check_terms(terms, institution))
             yield from unready
@@ -248,17 +248,11 @@ class Party(Role[Answerer]):
             raise ProtocolError("expected attributes that can be queried, in domain order; compare the plan")
         shape = domain.shape(clique)
         check_groups(shape, groups)
-        self._institution.rules.policy.check_cells(math.prod(grouped_shape(shape, groups)))
+        cells = math.prod(grouped_shape(shape, groups))
+        self._institution.rules.policy.check_cells(cells)
+        if not answerer.account.terms.purpose.measures(clique, cells):
+            raise PolicyError(
+                "the query is for a larger marginal than the terms of its release allow; query a smaller "
+                "one, or begin a release whose terms allow it"
+            )
         return shape
-
-
-def _check_choice(chosen: Chosen, accepted: bytes | None) -> None:
-    """Refuses chosen codes whose cost is stated otherwise than in the terms that this party accepted."""
-    made = None if accepted is None else decode_terms(accepted)
-    search = None if made is None else made.purpose.labels
-    delta = 0.0 if search is None else search.delta
-    if made is None or made.granted_rho > chosen.zcdp_rho or delta > chosen.labels_delta:
-        raise ProtocolError(
-            "the plan names a release that chose its codes, and this party's ledger does not have it at that "
-            "cost; choose the codes again with these parties"
-        )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ..common.errors import BudgetError, PolicyError
 from ..common.messages import PROTOCOL_VERSION, ReleaseTerms
 from ..common.privacy.cost import Adjacency
+from ..common.privacy.spending import Cost, together
 from ..common.protocols.masked.dealers import CURATOR_DEALS
 from ..common.protocols.masked.plan import MaskedPlan
 from ..common.protocols.partition import Partition, RosterEntry
@@ -110,6 +111,7 @@ class Policy:
         max_queries: number of queries that are charged in one release.
         max_active_releases: number of releases whose deliveries are kept at the same time; so many times the
             memory and the disk of one may be used in total.
+        lifetime_labels_delta: largest delta of the labels of all releases together; None for that of one.
     """
 
     protocols: frozenset[str] = frozenset()
@@ -135,16 +137,19 @@ class Policy:
     max_cpu_seconds: int = 36_000
     max_queries: int = 10_000
     max_active_releases: int = 8
+    lifetime_labels_delta: float | None = None
 
-    def refusals(self, terms: ReleaseTerms, record_count: int, reserved: Fraction) -> Iterator[PolicyError]:
+    def refusals(
+        self, terms: ReleaseTerms, record_count: int, reserved: Iterable[Cost]
+    ) -> Iterator[PolicyError]:
         """Every reason for which the policy does not allow a release; none if it does.
 
         Args:
             terms: terms of the release.
             record_count: number of rows of the party.
-            reserved: total budget of the releases accepted so far.
+            reserved: what the releases accepted so far reserve or spent.
         """
-        granted = Fraction(terms.granted_rho)
+        granted, total = Fraction(terms.granted_rho), self.total((*reserved, terms.granted))
         if terms.protocol_version != PROTOCOL_VERSION:
             yield PolicyError(
                 f"this party uses protocol version {PROTOCOL_VERSION}, the curator version "
@@ -167,22 +172,29 @@ class Policy:
         yield from self._of_people(terms)
         if terms.masked is not None:
             yield from self._of_masked(terms.masked)
-        yield from self._of_labels(terms)
+        yield from self._of_labels(terms, total.delta)
         if terms.purpose.max_cells is not None and terms.purpose.max_cells > self.max_cells:
             yield PolicyError(
                 "the release may measure marginals with more cells than max_cells of the policy; start a new "
                 "one, which asks for the limit"
             )
-        if not _keeps_promise(terms, granted):
+        if not _keeps_promise(terms):
             yield PolicyError(
                 "the release states a smaller epsilon, delta or rho than it requests; correct its promise"
             )
         if terms.aligning is None and granted > self.max_release_rho:
             yield PolicyError("the release requests more than max_release_rho; lower its epsilon")
-        if reserved + granted > self.lifetime_rho:
-            yield PolicyError("the release requests more than is left of lifetime_rho; lower its epsilon")
+        if total.zcdp_rho > self.lifetime_rho:
+            yield PolicyError(
+                "the release requests more than is left of lifetime_rho, which counts all releases under the "
+                "strictest of their adjacencies; lower its epsilon"
+            )
 
-    def _of_labels(self, terms: ReleaseTerms) -> Iterator[PolicyError]:
+    def total(self, costs: Iterable[Cost]) -> Cost:
+        """What releases cost a person of this party together."""
+        return together(costs, self.max_rows_per_person)
+
+    def _of_labels(self, terms: ReleaseTerms, total: Fraction) -> Iterator[PolicyError]:
         search = terms.purpose.labels
         if search is None:
             return
@@ -196,6 +208,16 @@ class Policy:
                 "the release looks for labels with more than max_labels_delta of the policy; plan it with a "
                 "smaller delta"
             )
+        elif total > self.most_labels_delta:
+            yield PolicyError(
+                "the release looks for labels with more than is left of lifetime_labels_delta; plan it with "
+                "a smaller delta, or list all categories"
+            )
+
+    @property
+    def most_labels_delta(self) -> float:
+        """Largest delta of the labels of all releases together."""
+        return self.max_labels_delta if self.lifetime_labels_delta is None else self.lifetime_labels_delta
 
     def _of_alignment(self, terms: ReleaseTerms) -> Iterator[PolicyError]:
         if not self.max_alignment_rho:
@@ -261,11 +283,9 @@ class Policy:
             )
 
 
-def _keeps_promise(terms: ReleaseTerms, granted: Fraction) -> bool:
+def _keeps_promise(terms: ReleaseTerms) -> bool:
     """Whether the promise covers the grant, what chose the release's codes, and the delta of labels."""
-    chosen = terms.plan.chosen
-    before = Fraction(0) if chosen is None else Fraction(chosen.zcdp_rho)
     try:
-        return terms.noise_budget.allows(before + granted)
+        return terms.noise_budget.allows((terms.before + terms.granted).zcdp_rho)
     except BudgetError:
         return False

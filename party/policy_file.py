@@ -155,6 +155,7 @@ def _policy(entries: Mapping[str, Any], records: Records) -> Policy:
         max_alignment_rho=Fraction(entries.get("max_alignment_rho", 0)),
         max_match_keys=entries.get("max_match_keys", 1),
         max_labels_delta=float(entries.get("max_labels_delta", 0)),
+        lifetime_labels_delta=entries.get("lifetime_labels_delta"),
         min_records=entries.get("min_records", 1),
         max_cells=entries.get("max_cells", 0),
         min_tolerated=entries.get("min_tolerated", 1),

@@ -59,6 +59,7 @@ _POLICY = Table(
         "max_alignment_rho": Key(_LIMIT, "Upper limit of one alignment of rows, zCDP."),
         "max_match_keys": Key(whole(1), "Match keys of an alignment."),
         "max_labels_delta": Key(_LIMIT, "Of one release: chance to state a text that one person alone has."),
+        "lifetime_labels_delta": Key(_LIMIT, "Of all releases: the same; without it as of one release."),
         "max_cells": Key(whole(0), "Upper limit of the cells of one marginal."),
         "min_records": Key(whole(0), "With fewer rows the party takes part in nothing."),
         "min_tolerated": Key(whole(0), "masked: so many other parties may collude."),

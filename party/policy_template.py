@@ -73,6 +73,7 @@ max_alignment_rho = 0.0          # upper limit of one alignment of rows, zCDP; a
 max_match_keys = 1               # of an alignment; with several the curator sees which rows agree in which
 max_labels_delta = 0.0           # of one release: chance to state a text that one person alone has, where the
                                  # domain leaves categories open; such as 1e-9
+# lifetime_labels_delta = 1e-8   # the same of all releases together; without it as of one release
 max_cells = 0                    # upper limit of the cells of one marginal, such as 1000000
 min_records = 100                # with fewer rows the party takes part in nothing
 max_rows_per_person = 1          # needs a key; a release has to cover, and charge, at least so many

@@ -12,6 +12,7 @@ from ..common.canonical.terms import decode_terms
 from ..common.card import read_json
 from ..common.errors import DataError, MosaicError, ProtocolError
 from ..common.history import Mark
+from ..common.privacy.spending import Cost, together
 from .ledger import Ledger
 
 
@@ -20,11 +21,11 @@ class Recount:
     """What certificates say of a restored ledger.
 
     Attributes:
-        zcdp_rho: what the party charged in releases that the ledger does not know.
+        spent: what the party charged in releases that the ledger does not know.
         is_old: whether a certificate states a mark that the ledger lacks, so that it has forgotten events.
     """
 
-    zcdp_rho: Fraction
+    spent: Cost
     is_old: bool
 
 
@@ -41,7 +42,7 @@ def recount(certificates: Sequence[Path], name: str, ledger: Ledger) -> Recount:
     Raises:
         DataError: a file is no certificate that this party signed.
     """
-    unknown: dict[str, Fraction] = {}
+    unknown: dict[str, Cost] = {}
     is_old = False
     for path in certificates:
         release_id, charged, mark = _of(path, name)
@@ -51,16 +52,18 @@ def recount(certificates: Sequence[Path], name: str, ledger: Ledger) -> Recount:
             ledger.check_contains(mark)
         except ProtocolError:
             is_old = True
-    return Recount(sum(unknown.values(), Fraction(0)), is_old)
+    return Recount(together(unknown.values()), is_old)
 
 
-def _of(path: Path, name: str) -> tuple[str, Fraction, Mark]:
+def _of(path: Path, name: str) -> tuple[str, Cost, Mark]:
     """The release of a certificate, what the party charged in it, and the mark that it signed."""
     form = read_json(path)
     try:
         own = next(_signed_by(form, name))
         terms = decode_terms(bytes.fromhex(form["signed"]["terms"]))  # type: ignore[index]
-        charged = sum((Fraction(entry["zcdp_rho"]) for entry in own["entries"]), Fraction(0))
+        rho = sum((Fraction(entry["zcdp_rho"]) for entry in own["entries"]), Fraction(0))
+        # Whatever labels it was charged for, it was granted no more delta than this.
+        charged = Cost(terms.unit, rho, terms.granted.delta)
         mark = Mark(own["mark"]["events"], bytes.fromhex(own["mark"]["head"]))
     except (StopIteration, KeyError, ValueError, TypeError, AttributeError, MosaicError) as cause:
         raise DataError(

@@ -72,10 +72,10 @@ def recount(
         raise DataError("expected a reason, got none; say how you know what was spent since the backup")
     with ledger_of(home) as ledger:
         found = count(certificates or [], home.keyring.name, ledger)
-        counted = found.zcdp_rho + Fraction(rho)
+        counted = found.spent.zcdp_rho + Fraction(rho)
         if everything:
             counted = max(counted, Settings.load(folder).policy.lifetime_rho - ledger.reserved())
-        ledger.recount(counted, printable(reason))
+        ledger.recount(counted, printable(reason), found.spent.delta)
     tell(f"counted rho {float(counted):.6g} as spent since the backup")
     if found.is_old:
         tell(f"the backup lacks events that a certificate states; {_IN_PART}")

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 from ..common.canonical.terms import decode_terms
-from ..common.messages import Introduction, ReleaseTerms
+from ..common.errors import ProtocolError
+from ..common.messages import PROTOCOL_VERSION, Introduction, ReleaseTerms
 from .ledger import Ledger
 
 
@@ -65,7 +66,13 @@ class Releases(Generic[Active]):
         with self._lock:
             known = self._active.get(release_id)
             if known is None:
-                return self._kept(decode_terms(self._ledger.release(release_id).terms))
+                terms = decode_terms(self._ledger.release(release_id).terms)
+                if terms.protocol_version != PROTOCOL_VERSION:
+                    raise ProtocolError(
+                        f"the release began with protocol version {terms.protocol_version}, and this is "
+                        f"version {PROTOCOL_VERSION}; abandon it, or install the earlier version to finish it"
+                    )
+                return self._kept(terms)
             self._active.move_to_end(release_id)
             return known
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from fractions import Fraction
 from typing import Any, Generic
 
 from ..common.acceptance import accept
@@ -28,6 +27,7 @@ from ..common.messages import (
     ScoreQuery,
     Verdict,
 )
+from ..common.privacy.spending import Cost
 from ..common.statement import Claim, Statement, state
 from ..common.workers import NONE, Workers
 from .allowance import Processors
@@ -37,6 +37,10 @@ from .releases import Active, Releases
 
 MAX_TERMS_BYTES = 1 << 20
 """Largest terms; more than 100 slices of 200 attributes."""
+
+
+Refusals = Callable[[Sequence[Cost]], Iterator[MosaicError]]
+"""Yields every reason to refuse terms, given what all earlier releases reserve or spend."""
 
 
 class Role(ABC, Generic[Active]):
@@ -75,7 +79,7 @@ class Role(ABC, Generic[Active]):
         """What answers in an accepted release."""
 
     @abstractmethod
-    def _admission(self, terms: ReleaseTerms, curator: bytes) -> Callable[[Fraction], Iterator[MosaicError]]:
+    def _admission(self, terms: ReleaseTerms, curator: bytes) -> Refusals:
         """Looks up what a decision on new terms needs.
 
         Args:
@@ -83,7 +87,7 @@ class Role(ABC, Generic[Active]):
             curator: identity of the curator that signed them; empty if any is accepted.
 
         Returns:
-            Yields every reason to refuse the terms, given the budget reserved by all earlier releases; called
+            Yields every reason to refuse the terms, given what all earlier releases reserve or spend; called
             within a transaction of the ledger.
         """
 
@@ -111,7 +115,7 @@ class Role(ABC, Generic[Active]):
         terms, curator = self._signed_terms(encoded, signature, caller, seen)
         check = self._admission(terms, curator)
 
-        def admit(reserved: Fraction) -> None:
+        def admit(reserved: Sequence[Cost]) -> None:
             for refusal in check(reserved):
                 raise refusal
             self._rules.check_date(terms)
@@ -144,7 +148,7 @@ class Role(ABC, Generic[Active]):
         if self._ledger.curator(terms.release_id) is None:
             check = self._admission(terms, curator)
             refusals = (
-                *check(self._ledger.reserved()),
+                *check(self._ledger.costs()),
                 *caught(lambda: self._rules.check_date(terms)),
                 *caught(self._ledger.check_not_held),
             )

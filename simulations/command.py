@@ -281,7 +281,6 @@ def _write(
         numbers: the distributions of the real numbers; None without a comparison.
     """
     from ..common.crypto.randomness import RandomStream
-    from ..curator.certificates.verify import BINS
     from ..curator.releasing import outputs as files
     from .evaluation.metrics import PRIVATE
     from .evaluation.number_distances import MainFigures
@@ -299,9 +298,9 @@ def _write(
         table_file,
         figures.add,
     )
-    files.write_certificate(out, result.certificate.with_outputs(written))
     if result.bins is not None:
-        files.write_choice(out / BINS, result.bins, synthetic.domain)
+        written |= files.write_choice(out, result.bins, synthetic.domain)
+    files.write_certificate(out, result.certificate.with_outputs(written))
     metrics = result.metrics
     if numbers is not None:
         metrics = {**metrics, "values": figures.to_json()}

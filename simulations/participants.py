@@ -15,11 +15,15 @@ from ..common.errors import DataError
 from ..common.protocols.alignment.alignment import Population
 from ..common.protocols.chosen import Chosen
 from ..common.protocols.registry import INDICATOR, INDICATOR_MLE, MASKED, THEOREM, TRUSTED
+from ..common.statement import Claim
+from ..curator.certificates.certificate import Certificate
 from ..curator.measurers.measurer import Measurer
 from ..curator.parties.alignments import Aligned
+from ..curator.parties.asking import Asking
 from ..curator.parties.client import Connection
-from ..curator.releasing.agreement import Proposal, agree
+from ..curator.releasing.agreement import Agreement, Proposal, agree
 from ..curator.releasing.alignment_order import AlignmentOrder
+from ..curator.releasing.journalled import signatures_of
 from ..curator.releasing.release import Layout, ReleaseOrder
 from .alignment import align
 from .measurers import CentralMeasurer
@@ -37,11 +41,20 @@ class Started:
         measurer: measurer of the release.
         layout: which party holds what.
         cost_factor: what the parties are charged, as a multiple of the measurer's charges.
+        agreement: the parties; None with the protocol `theorem`, which has none.
     """
 
     measurer: Measurer
     layout: Layout
     cost_factor: int = 1
+    agreement: Agreement | None = None
+
+    def certify(self, certificate: Certificate) -> None:
+        """Has the parties sign the certificate of the release, so that a later one can use what it chose."""
+        if self.agreement is not None:
+            release_id = self.agreement.terms.release_id
+            claim = Claim(release_id, certificate.digest(), certificate.promise.zcdp_rho_spent)
+            signatures_of(claim, self.agreement, Asking())
 
 
 @dataclass(frozen=True)
@@ -200,7 +213,9 @@ class Participants:
         )
         federation, terms = agreement.federation, agreement.terms
         if self.aligned is not None:
-            return Started(agreement.measurer(), replace(Layout.of(terms.plan), names=()))
+            return Started(
+                agreement.measurer(), replace(Layout.of(terms.plan), names=()), agreement=agreement
+            )
         measurer: Measurer
         if proposal.copies > 1:
             measurer = IndicatorMleMeasurer(federation, terms, order.granted, proposal.copies)
@@ -208,7 +223,7 @@ class Participants:
             measurer = CentralMeasurer(federation, terms, order.granted, table, order.budget)
         else:
             measurer = agreement.measurer(record_wise=self.record_wise)
-        return Started(measurer, replace(layout, masked=terms.masked), proposal.copies)
+        return Started(measurer, replace(layout, masked=terms.masked), proposal.copies, agreement)
 
 
 def _proposed(order: ReleaseOrder, release_id: str, grid: Grid) -> Proposal:

@@ -94,6 +94,7 @@ def _after_choice(
         report=report,
         checks=checks,
     )
+    started.certify(made.certificate)
     choice = choice_of(made, release_id, choosing, order, among.domain)
     domain = among.coded(choice.chosen)
     return replace(order, domain=domain, chosen=choice.chosen, before=choice.before), made.certificate

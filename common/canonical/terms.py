@@ -26,9 +26,9 @@ from ..protocols.masked.ring import Ring
 from ..protocols.partition import Partition, RosterEntry
 from .form import Reader, integer, items, octets, real, record, text
 
-KIND, VERSION, REASONED_VERSION, SAMPLED_VERSION = "dpmosaic release terms", 6, 7, 8
-"""Terms that state neither a reason nor a largest marginal, and those without a sample, keep the bytes of the
-older versions."""
+KIND, VERSION, REASONED_VERSION, SAMPLED_VERSION, LIMITED_VERSION = "dpmosaic release terms", 6, 7, 8, 9
+"""Terms that state neither a reason nor a largest marginal, those without a sample, and those without a
+largest number of attributes and unreviewed attributes keep the bytes of the older versions."""
 
 _T = TypeVar("_T")
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
@@ -48,9 +48,12 @@ def encode_terms(terms: ReleaseTerms) -> bytes:
         items([_encoded_matching(terms.aligning)] if terms.aligning is not None else []),
         _encoded_purpose(terms.purpose),
     )
-    if terms.masked is not None and terms.masked.sample:
-        sample = integer(terms.masked.sample)
-        return record(KIND, SAMPLED_VERSION, (*fields, _encoded_reason(terms.purpose), sample))
+    sample = 0 if terms.masked is None else terms.masked.sample
+    sampled = (*fields, _encoded_reason(terms.purpose), integer(sample))
+    if _is_limited(terms.purpose):
+        return record(KIND, LIMITED_VERSION, (*sampled, _encoded_limits(terms.purpose)))
+    if sample:
+        return record(KIND, SAMPLED_VERSION, sampled)
     if _is_reasoned(terms.purpose):
         return record(KIND, REASONED_VERSION, (*fields, _encoded_reason(terms.purpose)))
     return record(KIND, VERSION, fields)
@@ -62,7 +65,7 @@ def decode_terms(data: bytes) -> ReleaseTerms:
     Raises:
         ProtocolError: they are not the canonical bytes of terms, or the terms are inconsistent.
     """
-    reader = Reader(data, KIND, VERSION, REASONED_VERSION, SAMPLED_VERSION)
+    reader = Reader(data, KIND, VERSION, REASONED_VERSION, SAMPLED_VERSION, LIMITED_VERSION)
     release_id, version, protocol = reader.text(), reader.integer(), reader.text()
     adjacency, granted = reader.text(), reader.real()
     try:
@@ -72,8 +75,10 @@ def decode_terms(data: bytes) -> ReleaseTerms:
         purpose = _decoded_purpose(reader)
         if reader.version >= REASONED_VERSION:
             purpose = _with_decoded_reason(purpose, reader)
-        if reader.version == SAMPLED_VERSION:
+        if reader.version >= SAMPLED_VERSION:
             masked = _with_decoded_sample(masked, reader)
+        if reader.version == LIMITED_VERSION:
+            purpose = _with_decoded_limits(purpose, reader)
         reader.end()
         plans = (*masked, *aligning)
         if len(plans) > 1:
@@ -268,9 +273,28 @@ def _with_decoded_reason(purpose: Purpose, reader: Reader) -> Purpose:
 
 def _with_decoded_sample(plans: Sequence[MaskedPlan], reader: Reader) -> tuple[MaskedPlan, ...]:
     sample = reader.integer()
+    if sample == 0 and reader.version > SAMPLED_VERSION:
+        return tuple(plans)
     if not plans or not sample:
         raise ProtocolError("expected a masked plan and a number of sampled rows")
     return tuple(replace(plan, sample=sample) for plan in plans)
+
+
+def _is_limited(purpose: Purpose) -> bool:
+    return purpose.max_attributes is not None or bool(purpose.unreviewed)
+
+
+def _encoded_limits(purpose: Purpose) -> bytes:
+    most = purpose.max_attributes
+    return items([] if most is None else [integer(most)]) + items(map(text, purpose.unreviewed))
+
+
+def _with_decoded_limits(purpose: Purpose, reader: Reader) -> Purpose:
+    most, unreviewed = reader.items(reader.integer), reader.items(reader.text)
+    limited = replace(purpose, max_attributes=most[0] if most else None, unreviewed=unreviewed)
+    if len(most) > 1 or not _is_limited(limited):
+        raise ProtocolError("expected at most one number of attributes, or unreviewed attributes")
+    return limited
 
 
 def _encoded_labels(search: LabelSearch) -> bytes:

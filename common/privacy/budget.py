@@ -124,6 +124,8 @@ class AnswerKind(enum.StrEnum):
     """L1 distances between marginals and references."""
     LABELS = "labels"
     """Numbers of rows of each label of an open category, of which a threshold states the frequent ones."""
+    ALIGNMENT = "alignment"
+    """Numbers of people in sets of parties, hidden by dummies."""
     OTHER = "other"
     """No Gaussian noise on a query: samples of records, or choices by an exponential mechanism."""
 

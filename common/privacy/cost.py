@@ -137,6 +137,21 @@ class PrivacyUnit:
         return self.rows_per_person**2 * self.adjacency.squared_interaction_sensitivity(shape)
 
     @property
+    def named(self) -> str:
+        """The unit in a few words, for messages."""
+        return f"{self.adjacency.value} with rows_per_person = {self.rows_per_person}"
+
+    def factor_in(self, other: PrivacyUnit) -> Fraction:
+        """By how much a rho for this unit is multiplied to bound the same noise's rho for another unit.
+
+        Replacing a record is blanking it and filling it again: mu at most doubles (group privacy). Blanking,
+        adding or removing a record changes no query by more than replacing it does.
+        """
+        twice = other.adjacency is Adjacency.REPLACE_ONE is not self.adjacency
+        rows = max(Fraction(1), Fraction(other.rows_per_person, self.rows_per_person))
+        return (4 if twice else 1) * rows**2
+
+    @property
     def in_words(self) -> str:
         """What one record is, and who is protected, for readers."""
         if self.rows_per_person == 1:

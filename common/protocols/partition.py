@@ -89,6 +89,21 @@ class Partition:
         """All that take part, by their places in the plan: the parties, in the roster's order."""
         return self.roster
 
+    def check_identities(self) -> None:
+        """Refuses participants of which two have one identity: they would count as two who do not collude.
+
+        Raises:
+            DataError: two names have the same identity; names both.
+        """
+        names: dict[bytes, str] = {}
+        for one in self.participants:
+            other = names.setdefault(one.identity, one.name)
+            if other != one.name:
+                raise DataError(
+                    f"expected participants with identities of their own, and {other!r} and {one.name!r} "
+                    "have the same; name different institutions in the plan"
+                )
+
     @property
     def slice_count(self) -> int:
         """Number of slices, K."""

@@ -342,16 +342,24 @@ class Claim(_message.Message):
     def __init__(self, release_id: _Optional[str] = ..., certificate: _Optional[bytes] = ..., spent_rho: _Optional[float] = ...) -> None: ...
 
 class Entry(_message.Message):
-    __slots__ = ("query_id", "query", "rho", "signature")
+    __slots__ = ("query_id", "query", "rho", "signature", "kind", "delta", "clique", "groups")
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
     RHO_FIELD_NUMBER: _ClassVar[int]
     SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    DELTA_FIELD_NUMBER: _ClassVar[int]
+    CLIQUE_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
     query_id: str
     query: bytes
     rho: str
     signature: bytes
-    def __init__(self, query_id: _Optional[str] = ..., query: _Optional[bytes] = ..., rho: _Optional[str] = ..., signature: _Optional[bytes] = ...) -> None: ...
+    kind: str
+    delta: str
+    clique: _containers.RepeatedScalarFieldContainer[str]
+    groups: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, query_id: _Optional[str] = ..., query: _Optional[bytes] = ..., rho: _Optional[str] = ..., signature: _Optional[bytes] = ..., kind: _Optional[str] = ..., delta: _Optional[str] = ..., clique: _Optional[_Iterable[str]] = ..., groups: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class StatementFrame(_message.Message):
     __slots__ = ("entries", "signature", "mark")

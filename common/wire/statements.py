@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from ..bounded import fraction_of
 from ..errors import ProtocolError
+from ..privacy.budget import AnswerKind
 from ..statement import Claim, Entry, Statement
 from . import party_pb2 as pb
 from .codec import decode_mark, encode_mark
@@ -35,10 +36,7 @@ def decode_claim(data: bytes) -> Claim:
 def encode_statement(statement: Statement) -> Iterator[bytes]:
     """Frames of a Statement; the last one contains the signature."""
     for start in range(0, len(statement.entries), _ENTRIES_IN_A_FRAME):
-        entries = [
-            pb.Entry(query_id=e.query_id, query=e.query, rho=str(e.zcdp_rho), signature=e.signature)
-            for e in statement.entries[start : start + _ENTRIES_IN_A_FRAME]
-        ]
+        entries = map(_encode_entry, statement.entries[start : start + _ENTRIES_IN_A_FRAME])
         yield pb.StatementFrame(entries=entries).SerializeToString()
     last = pb.StatementFrame(signature=statement.signature, mark=encode_mark(statement.mark))
     yield last.SerializeToString()
@@ -52,7 +50,7 @@ def decode_statement(frames: Iterable[bytes]) -> Statement:
         if last is not None:
             raise ProtocolError("a party's statement continues after its signature; compare versions")
         frame = parsed(pb.StatementFrame, data)
-        entries += [Entry(e.query_id, e.query, _rho(e.rho), e.signature) for e in frame.entries]
+        entries += map(_decode_entry, frame.entries)
         if frame.signature:
             last = frame
     if last is None:
@@ -60,7 +58,30 @@ def decode_statement(frames: Iterable[bytes]) -> Statement:
     return Statement(tuple(entries), last.signature, decode_mark(last.mark))
 
 
-def _rho(text: str) -> Fraction:
+def _encode_entry(entry: Entry) -> pb.Entry:
+    return pb.Entry(
+        query_id=entry.query_id,
+        query=entry.query,
+        rho=str(entry.zcdp_rho),
+        signature=entry.signature,
+        kind=entry.kind.value,
+        delta=str(entry.delta),
+        clique=entry.clique,
+        groups=entry.groups,
+    )
+
+
+def _decode_entry(entry: pb.Entry) -> Entry:
+    rho, delta = _fraction(entry.rho), _fraction(entry.delta)
+    clique, groups = tuple(entry.clique), tuple(entry.groups)
+    try:
+        kind = AnswerKind(entry.kind)
+        return Entry(entry.query_id, entry.query, kind, clique, groups, rho, delta, entry.signature)
+    except ValueError as cause:
+        raise ProtocolError(f"expected a consistent entry of a ledger: {cause}; compare versions") from None
+
+
+def _fraction(text: str) -> Fraction:
     try:
         return fraction_of(text)
     except ValueError:

@@ -33,11 +33,12 @@ from ...common.data.domain import Clique, Domain
 from ...common.data.interactions import interaction
 from ...common.data.table import Table
 from ...common.errors import DataError
+from ..certificates.verify import WARNING
 from ..pgm.refinement import MAX_CELLS, refined
 from ..pgm.zeros import zeros_of
 from ..releasing.evidence import Evidence, Known
 from ..releasing.frames import typed
-from ..releasing.outputs import WARNING, write_table, write_text
+from ..releasing.outputs import warning_of, write_table, write_text
 from ..releasing.table_format import TableFile
 from .published import Published, evidence_of
 from .totals import kappa_of
@@ -88,7 +89,7 @@ def write_copies(
             whole = Path(made) / folder.name
             whole.mkdir()
             if published.certificate.labels:
-                write_text(whole / WARNING, "\n".join(published.certificate.labels) + "\n")
+                write_text(whole / WARNING, warning_of(published.certificate))
             for number, table in enumerate(tables, 1):
                 path = whole / f"{number}.{table_file.table_format.value}"
                 write_table(path, table, values, columns, table_file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,7 +17,8 @@ from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ..certificates.certificate import Certificate
-from ..certificates.verify import CERTIFICATE, sha256_of
+from ..certificates.issuing import some_of
+from ..certificates.verify import BINS, CERTIFICATE, foreign, named_file, sha256_of
 from ..mechanisms.parts.released import ReleasedModel
 from ..releasing.evidence import EVIDENCE, Evidence
 from ..releasing.frames import typed, typed_values
@@ -80,7 +82,10 @@ class Published:
 
     @classmethod
     def load(cls, folder: str | Path) -> Published:
-        """Reads the folder of a release.
+        """Reads the folder of a release: the files that its certificate names, each after it was compared.
+
+        Warns:
+            UserWarning: other files lie in the folder; they are not read.
 
         Raises:
             DataError: a file is missing, damaged, changed since the release, or of another release.
@@ -90,15 +95,24 @@ class Published:
             raise DataError(f"{folder}: expected the folder of a finished release, got none; fix the path")
         certificate = Certificate.load(folder / CERTIFICATE)
         check_files(folder, certificate)
-        tables = [folder / kind.file for kind in TableFormat]
-        evidence = folder / EVIDENCE
+        if others := foreign(certificate, folder):
+            warnings.warn(
+                f"{folder}: not named by the certificate, and not read: {some_of(others)}",
+                stacklevel=3,
+            )
+        named = {name: folder / name for name in certificate.outputs if (folder / name).is_file()}
+        if MODEL not in named:
+            raise DataError(
+                f"{folder}: expected {MODEL} and a certificate that names it, found none; restore them from "
+                "whoever published the release"
+            )
         return cls(
             folder,
-            load_model(folder / MODEL),
+            load_model(named[MODEL]),
             certificate,
-            Evidence.load(evidence) if evidence.is_file() else None,
-            next((path for path in tables if path.is_file()), None),
-            storage=load_storage(folder / STORAGE),
+            Evidence.load(named[EVIDENCE]) if EVIDENCE in named else None,
+            next((named[kind.file] for kind in TableFormat if kind.file in named), None),
+            storage=load_storage(named[STORAGE]) if STORAGE in named else {},
         )
 
     @classmethod
@@ -223,6 +237,23 @@ def evidence_of(published: Published) -> Evidence:
     return published.evidence
 
 
+def named_choice(folder: Path, certificate: Certificate) -> list[str]:
+    """Names of the files of the release that chose bins, if they are the ones that a certificate names.
+
+    Args:
+        folder: folder of the release that uses the bins.
+        certificate: its certificate.
+    """
+    path = folder / BINS / CERTIFICATE
+    if certificate.plan.bins is None or not path.is_file():
+        return []
+    chose = Certificate.load(path)
+    if chose.digest().hex() != certificate.plan.bins.certificate:
+        return []
+    check_files(folder / BINS, chose)
+    return [f"{BINS}/{name}" for name in (*chose.outputs, CERTIFICATE)]
+
+
 def check_files(folder: Path, certificate: Certificate) -> None:
     """Refuses a folder in which a published file is not the one of the certificate; missing files may be.
 
@@ -230,8 +261,8 @@ def check_files(folder: Path, certificate: Certificate) -> None:
         DataError: a file has changed since the release.
     """
     for name, stated in certificate.outputs.items():
-        path = folder / name
-        if Path(name).name != name:
+        path = named_file(folder, name)
+        if path is None:
             raise DataError(f"{folder / CERTIFICATE}: names a file outside of its folder; restore it")
         if path.is_file() and sha256_of(path) != stated:
             raise DataError(

@@ -16,7 +16,7 @@ from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.printable import printable
 from ..certificates.certificate import Certificate
-from ..certificates.verify import BINS, CERTIFICATE, sha256_of
+from ..certificates.verify import BINS, CERTIFICATE, WARNING, sha256_of
 from ..mechanisms.parts.released import ReleasedModel
 from ..releasing import outputs
 from ..releasing.storage import storage_json
@@ -25,7 +25,7 @@ from ..report.page import release_report
 from ..report.promise import promise_of
 from ..report.summary import release_summary
 from .conditions import Where
-from .published import Drawn, Published
+from .published import Drawn, Published, named_choice
 
 if TYPE_CHECKING:
     from .estimators.estimates import Estimates
@@ -228,9 +228,9 @@ class Release:
         if drawn.storage:
             outputs.write_text(folder / outputs.STORAGE, storage_json(drawn.storage))
             written[outputs.STORAGE] = sha256_of(folder / outputs.STORAGE)
-        outputs.write_certificate(folder, made.certificate.with_outputs(written))
         if drawn.bins is not None:
-            outputs.write_choice(folder / BINS, drawn.bins, made.synthetic.domain)
+            written |= outputs.write_choice(folder, drawn.bins, made.synthetic.domain)
+        outputs.write_certificate(folder, made.certificate.with_outputs(written))
 
     def __repr__(self) -> str:
         promise, labels = promise_of(self.certificate), self.certificate.labels
@@ -258,15 +258,12 @@ def load(folder: str | Path) -> Release:
 
 
 def _copy(published: Published, folder: Path) -> None:
-    """Copies the files of a release; only those that the certificate names, and what stands beside them."""
+    """Copies the certificate of a release, the files that it names, and those of the choice of bins."""
     if published.folder is None:
         raise ValueError("a release in memory has no files")
-    names = [
-        *published.certificate.outputs,
-        outputs.WARNING,
-        f"{BINS}/{CERTIFICATE}",
-        f"{BINS}/{outputs.DOMAIN}",
-    ]
+    names = [*published.certificate.outputs, *named_choice(published.folder, published.certificate)]
+    if published.certificate.labels:
+        outputs.write_text(folder / WARNING, outputs.warning_of(published.certificate))
     for name in (*names, CERTIFICATE):
         if (published.folder / name).is_file():
             (folder / name).parent.mkdir(exist_ok=True)

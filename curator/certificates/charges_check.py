@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from ...common.errors import ProtocolError
+from ...common.data.domain import Clique, Domain
+from ...common.errors import MosaicError, ProtocolError
 from ...common.messages import ReleaseTerms
 from ...common.privacy.budget import Accountant, AnswerKind, Charge
 from ...common.privacy.cost import gaussian_cost, score_cost
+from ...common.privacy.spending import Cost
 from ...common.protocols.partition import Partition
 from ...common.statement import Entry
 from ..measurers.planning import observers_of
@@ -28,53 +31,96 @@ Costs = tuple[Fraction, ...]
 """What one query cost the records of each slice, zCDP."""
 
 
-def costs_of(plan: Partition, ledgers: Mapping[str, Sequence[Entry]]) -> list[Costs]:
-    """What each query cost the records of each slice.
+@dataclass(frozen=True)
+class Charged:
+    """One query in the signed ledgers of all parties.
+
+    Attributes:
+        kind: what its noise was added to.
+        clique: attributes that were asked for; empty for scores.
+        groups: number of groups of each, 0 for single codes; empty if no slice counted groups.
+        costs: what it cost the records of each slice, zCDP.
+        delta: of labels, what it took of delta.
+    """
+
+    kind: AnswerKind
+    clique: Clique
+    groups: tuple[int, ...]
+    costs: Costs
+    delta: Fraction
+
+    def is_for(self, stated: StatedCharge, domain: Domain) -> bool:
+        """Whether a certificate states this query as it was asked."""
+        sizes = domain.shape(self.clique)
+        counts = tuple(n or size for n, size in zip(self.groups, sizes, strict=True)) if self.groups else ()
+        return (stated.kind, stated.clique, stated.groups) == (self.kind, self.clique, counts)
+
+
+def costs_of(plan: Partition, ledgers: Mapping[str, Sequence[Entry]]) -> list[Charged]:
+    """The queries of a release, as the signed ledgers of all parties have them.
 
     Args:
         plan: the signed partition.
         ledgers: entries of each party, by name.
 
     Raises:
-        ProtocolError: a party's entries are missing, or two parties of a slice charged differently.
+        ProtocolError: a party's entries are missing, or two parties charged differently.
     """
     slices = []
     for number, parties in enumerate(plan.slices, start=1):
         charged = {
-            tuple((entry.query_id, entry.query, entry.zcdp_rho) for entry in ledgers.get(party.name, ()))
-            for party in parties
+            tuple(replace(entry, signature=b"") for entry in ledgers.get(party.name, ())) for party in parties
         }
         if len(charged) > 1:
             raise ProtocolError(f"the parties of slice {number} charged the same records differently")
-        slices.append([rho for _, _, rho in charged.pop()])
-    if len(set(map(len, slices))) > 1:
-        raise ProtocolError("the ledgers of different slices have different numbers of entries")
-    return list(zip(*slices, strict=True))
+        slices.append(charged.pop())
+    asked = {tuple((entry.kind, entry.clique, entry.delta) for entry in each) for each in slices}
+    if len(asked) > 1:
+        raise ProtocolError("the ledgers of different slices have different numbers or kinds of entries")
+    return [
+        Charged(
+            each[0].kind,
+            each[0].clique,
+            # A slice in which several parties hold a part counts single codes.
+            next((entry.groups for entry in each if entry.groups), ()),
+            tuple(entry.zcdp_rho for entry in each),
+            each[0].delta,
+        )
+        for each in zip(*slices, strict=True)
+    ]
 
 
-def spent(costs: Iterable[Costs]) -> Fraction:
-    """The cost of a release for any record, zCDP: a record lies in one slice."""
-    return sum((max(each) for each in costs), Fraction(0))
+def spent(charged: Iterable[Charged], terms: ReleaseTerms) -> Cost:
+    """The cost of a release for any record: a record lies in one slice."""
+    each = (Cost(terms.unit, max(one.costs), one.delta) for one in charged)
+    return sum(each, Cost(terms.unit))
 
 
-def check_charges(certificate: Certificate, terms: ReleaseTerms, costs: Sequence[Costs]) -> Iterator[Check]:
+def check_charges(
+    certificate: Certificate, terms: ReleaseTerms, ledgers: Sequence[Charged]
+) -> Iterator[Check]:
     """Recomputes every number of the promise from the ledgers and the noise that the charges state.
 
     Args:
         certificate: certificate of the release.
         terms: signed terms of the release.
-        costs: see `costs_of`.
+        ledgers: see `costs_of`.
     """
-    charges = _charged(certificate.charges, terms, costs)
+    charges = _charged(certificate.charges, terms, ledgers)
     if charges is None:
         yield Check("charges", False, "differ from the ledgers, or from the cost of their noise")
         return
     yield Check("charges", True, f"all {len(charges)} are in every ledger, at the cost of their noise")
-    accountant = Accountant(Fraction(terms.granted_rho), charges, spent(costs))
-    within = accountant.spent <= accountant.granted
+    total = spent(ledgers, terms)
+    accountant = Accountant(Fraction(terms.granted_rho), charges, total.zcdp_rho)
+    within = total.within(terms.granted)
     yield Check("budget", within, "spent within the grant" if within else "spent more than the grant")
     observers = () if terms.masked is None else observers_of(terms.masked)
-    recomputed = promised(certificate.plan, accountant, observers=observers)
+    try:
+        recomputed = promised(certificate.plan, accountant, observers=observers)
+    except MosaicError:
+        yield Check("recomputed", False, "a plan like the stated one has no costs")
+        return
     same = _alike(to_json_values(certificate.promise), to_json_values(recomputed))
     same = same and dict(certificate.steps) == costs_of_steps(accountant)
     yield Check(
@@ -87,19 +133,19 @@ def check_charges(certificate: Certificate, terms: ReleaseTerms, costs: Sequence
 
 
 def _charged(
-    stated: Sequence[StatedCharge], terms: ReleaseTerms, costs: Sequence[Costs]
+    stated: Sequence[StatedCharge], terms: ReleaseTerms, ledgers: Sequence[Charged]
 ) -> tuple[Charge, ...] | None:
     """The stated charges with exact costs; None if one differs from the ledgers or from its noise."""
-    left, found = iter(costs), []
+    left, found = iter(ledgers), []
     for one in stated:
         priced = _priced(one, terms)
         # Scores of many marginals are asked in several queries.
         booked = (Fraction(0),) * len(priced)
         while any(paid < price for paid, price in zip(booked, priced, strict=True)):
             entry = next(left, None)
-            if entry is None:
+            if entry is None or not entry.is_for(one, terms.plan.domain):
                 return None
-            booked = tuple(paid + more for paid, more in zip(booked, entry, strict=True))
+            booked = tuple(paid + more for paid, more in zip(booked, entry.costs, strict=True))
         charge = Charge(
             one.step,
             one.clique,

@@ -33,7 +33,7 @@ SEEDED = (
     "leave the seed out for a release"
 )
 _NAMED = 5
-"""At most so many attributes are named in a label."""
+"""At most so many attributes or files are named."""
 
 _DEPENDENCIES = ("numpy", "cryptography", "dp-accounting")
 
@@ -99,12 +99,16 @@ def unreviewed_label(unreviewed: Sequence[str]) -> str:
     Args:
         unreviewed: attributes whose entries nobody has reviewed.
     """
-    more = len(unreviewed) - _NAMED
-    named = ", ".join(unreviewed[:_NAMED]) + (f" and {more} more" if more > 0 else "")
     return (
-        f"{NOT_PRIVATE}bounds or categories of {named} were read from private rows, and nobody has reviewed "
-        "them; review the domain file"
+        f"{NOT_PRIVATE}bounds or categories of {some_of(unreviewed)} were read from private rows, and nobody "
+        "has reviewed them; review the domain file"
     )
+
+
+def some_of(names: Sequence[str]) -> str:
+    """The first names of a list, and how many follow."""
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _versions() -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import types
 import typing
 from collections.abc import Mapping
@@ -90,6 +91,10 @@ def _read_scalar(kind: Any, form: object, where: str) -> Any:
             return fraction_of(form)
         except ValueError:
             raise _damaged(where, _WORDS[kind], form) from None
+    if isinstance(kind, type) and issubclass(kind, enum.StrEnum):
+        if not isinstance(form, str) or form not in tuple(kind):
+            raise _damaged(where, f"one of {', '.join(kind)}", form)
+        return kind(form)
     if kind in (int, float):
         accepted = isinstance(form, (int, kind)) and not isinstance(form, bool)
     else:

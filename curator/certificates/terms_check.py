@@ -5,25 +5,26 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from fractions import Fraction
 
+from ...common.canonical.terms import decode_terms
 from ...common.data.workload import Workload
 from ...common.errors import BudgetError, MosaicError
 from ...common.messages import ReleaseTerms
 from ...common.privacy.conversion import gaussian_epsilon
+from ...common.privacy.spending import Cost
 from ...common.protocols.partition import Partition
 from .certificate import Certificate
 from .check import Check
 from .statements import stated_about, stated_alignment, stated_bins, stated_roles
 
 
-def check_terms(certificate: Certificate, terms: ReleaseTerms, spent: Fraction) -> Iterator[Check]:
+def check_terms(certificate: Certificate, terms: ReleaseTerms, spent: Cost) -> Iterator[Check]:
     """Compares promise, record, table, purpose and trust with the signed terms.
 
     Args:
         certificate: certificate of the release.
         terms: terms that its signatures are for.
-        spent: cost of the release according to the parties' signed ledgers, zCDP.
+        spent: cost of the release according to the parties' signed ledgers.
     """
     yield _check_promise(certificate, terms, spent)
     yield _check_record(certificate, terms)
@@ -36,29 +37,27 @@ def check_terms(certificate: Certificate, terms: ReleaseTerms, spent: Fraction) 
     yield _check_trust(certificate, terms)
 
 
-def _check_promise(certificate: Certificate, terms: ReleaseTerms, spent: Fraction) -> Check:
+def _check_promise(certificate: Certificate, terms: ReleaseTerms, charged: Cost) -> Check:
     promise, signed = certificate.promise, terms.purpose.budget
     stated = (certificate.plan.budget, promise.epsilon, promise.delta, promise.zcdp_rho_granted)
     if stated != (signed, signed.epsilon, signed.delta, terms.granted_rho):
         return Check("promise", False, "another epsilon, delta or rho than in the signed terms")
-    chosen = terms.plan.chosen
-    before = Fraction(0) if chosen is None else Fraction(chosen.zcdp_rho)
+    granted, spent = (terms.before + terms.granted).zcdp_rho, (terms.before + charged).zcdp_rho
     try:
         noise = terms.noise_budget
     except BudgetError:
         return Check("promise", False, "labels of open categories need more than the stated delta")
-    if not noise.allows(before + Fraction(terms.granted_rho)) or not noise.allows(before + spent):
+    if not noise.allows(granted) or not noise.allows(spent):
         return Check("promise", False, "the rho of the ledgers does not keep the stated epsilon and delta")
-    spent += before
     if signed.delta is None or noise.delta is None:
         return Check("promise", True, f"rho {signed.zcdp_rho:.6g}; spent {float(spent):.6g}")
     reached = gaussian_epsilon(math.sqrt(2 * spent), noise.delta) if spent else 0.0
-    granted = f"rho {signed.zcdp_rho:.6g}" if signed.epsilon is None else f"epsilon {signed.epsilon:.6g}"
+    promised = f"rho {signed.zcdp_rho:.6g}" if signed.epsilon is None else f"epsilon {signed.epsilon:.6g}"
     labels = "" if noise == signed else f", of which labels take {signed.delta - noise.delta:.3g}"
     return Check(
         "promise",
         True,
-        f"{granted}; the ledgers give epsilon {reached:.6g} at delta {signed.delta:.3g}{labels}",
+        f"{promised}; the ledgers give epsilon {reached:.6g} at delta {signed.delta:.3g}{labels}",
     )
 
 
@@ -77,6 +76,8 @@ def _check_table(certificate: Certificate, signed: Partition) -> Check:
         and plan.record_counts == tuple(each[0].record_count for each in entries)
         and plan.parties == tuple(tuple(entry.attributes for entry in each) for each in entries)
         and plan.names == tuple(tuple(entry.name for entry in each) for each in entries)
+        # Numbers that a step before counted with noise, which no party signs.
+        and not (plan.records_sigma or plan.unseen)
     )
     if not same:
         return Check(
@@ -126,9 +127,14 @@ def _check_purpose(certificate: Certificate, terms: ReleaseTerms) -> Check:
         and (workload.in_words, workload.digest()) == (signed.workload, signed.workload_digest)
         and plan.labels == signed.labels
         and plan.about == stated_about(signed.about)
+        and plan.unreviewed == signed.unreviewed
     )
     if not same:
-        return Check("purpose", False, "another domain, mechanism, workload, labels or reason than signed")
+        return Check(
+            "purpose",
+            False,
+            "another domain, mechanism, workload, labels, reason or unreviewed attributes than signed",
+        )
     return Check("purpose", True, f"{plan.mechanism['name']} for {signed.workload}, as signed")
 
 
@@ -144,3 +150,19 @@ def _check_trust(certificate: Certificate, terms: ReleaseTerms) -> Check:
     roles = "" if masked is None else f", at most {masked.tolerated} of the parties may collude"
     who = f". {plan.collusion}" if plan.collusion else ""
     return Check("trust", True, f"{terms.protocol}, {terms.adjacency.value}{roles}, as signed{who}")
+
+
+def fault_of_choice(chose: Certificate, terms: ReleaseTerms) -> str:
+    """What is wrong with the certificate of the release that chose codes; empty if nothing is.
+
+    Args:
+        chose: that certificate.
+        terms: signed terms of the release that uses the codes.
+    """
+    chosen, signed = terms.plan.chosen, chose.signed
+    if chosen is None or signed is None or chose.digest().hex() != chosen.certificate:
+        return "not the certificate that the plan names"
+    made = decode_terms(signed.terms)
+    if (made.release_id, made.granted) != (chosen.release_id, terms.before):
+        return "charged for another unit, or at another cost, than the plan states"
+    return ""

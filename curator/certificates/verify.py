@@ -17,14 +17,36 @@ from ...common.statement import TERMS, Statement, check_statement
 from .certificate import Certificate
 from .charges_check import check_charges, costs_of, spent
 from .check import Check
+from .issuing import some_of, unreviewed_label
 from .statements import PartyStatement
-from .terms_check import check_terms
+from .terms_check import check_terms, fault_of_choice
+
+UNVERIFIED: Mapping[str, str] = {
+    "error_bounds": "error bounds",
+    "rounds": "rounds",
+    "selected_by": "how marginals were selected",
+    "measurements": "the noise of measurements",
+    "model": "the model",
+    "created": "its time",
+    "versions": "the versions of software",
+    "plan.steps": "titles and planned shares of steps",
+}
+"""What of a certificate does not follow from signed terms, ledgers and files, in words."""
+
 
 CERTIFICATE = "certificate.json"
 """File of the certificate of a release."""
 
 BINS = "bins"
 """The folder of the release that chooses bins, in that of the release that uses them."""
+
+WARNING = "NOT-FOR-RELEASE.txt"
+"""Says why the results of a labelled run, or one file, must not be released, since a table cannot say it."""
+
+READ = frozenset(
+    {"synthetic.csv", "synthetic.parquet", "model.npz", "evidence.npz", "report.html", "storage.json"}
+)
+"""Files of a release that commands read or people open; one that no certificate names is foreign."""
 
 
 def sign_terms(identity: Identity, terms: ReleaseTerms) -> bytes:
@@ -36,6 +58,24 @@ def sha256_of(path: Path) -> str:
     """SHA-256 of a file, as hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def named_file(folder: Path, name: str) -> Path | None:
+    """The path of a published file; None if the name is not that of a file in the folder or its `BINS`."""
+    plain = Path(name).name == name or Path(name) == Path(BINS, Path(name).name)
+    return folder / name if plain and name not in ("", "..", ".") else None
+
+
+def foreign(certificate: Certificate, folder: Path) -> list[str]:
+    """Names of the files in the folder of a release that its certificate does not name.
+
+    Those that commands read come first. Private results with a warning beside them are left out.
+    """
+    held = {path.name for path in folder.iterdir() if path.is_file()}
+    warned = {name for name in held if f"{name}.{WARNING}" in held}
+    warnings = {WARNING, *(f"{name}.{WARNING}" for name in warned)}
+    others = held - set(certificate.outputs) - ((warned | warnings) - READ) - {CERTIFICATE}
+    return sorted(others, key=lambda name: (name not in READ, name))
 
 
 def verify_certificate(
@@ -57,11 +97,7 @@ def verify_certificate(
     except ProtocolError:
         yield Check("form", False, "the signed terms are damaged")
         return
-    reviewed = not certificate.plan.unreviewed
-    private = certificate.differentially_private and not certificate.labels and reviewed
-    yield Check(
-        "label", private, "differentially private" if private else "labelled as not a private release"
-    )
+    yield _check_label(certificate, terms)
     curator = federation.curator
     yield _checked(
         f"curator {curator.name}",
@@ -77,20 +113,31 @@ def verify_certificate(
             yield _check_party(card, statements[card.name], signed.terms, certificate)
     yield from _check_dealers(certificate, terms, federation)
     try:
-        costs = costs_of(terms.plan, {name: said.entries for name, said in statements.items()})
+        ledgers = costs_of(terms.plan, {name: said.entries for name, said in statements.items()})
     except ProtocolError as error:
         yield Check("charges", False, str(error))
         return
-    yield from check_terms(certificate, terms, spent(costs))
-    yield from check_charges(certificate, terms, costs)
+    yield from check_terms(certificate, terms, spent(ledgers, terms))
+    yield from check_charges(certificate, terms, ledgers)
     yield Check(
         "not verified",
         True,
-        "error bounds, rounds, the noise of measurements and the model are the curator's own statements",
+        f"{', '.join(UNVERIFIED.values())} are the curator's own statements",
     )
     if folder is not None:
         yield from _check_files(certificate, folder)
-        yield from _check_choice(certificate, folder / BINS / CERTIFICATE)
+        yield from _check_choice(terms, folder / BINS)
+
+
+def _check_label(certificate: Certificate, terms: ReleaseTerms) -> Check:
+    """Whether the release is private as stated, by what the parties signed of its domain."""
+    unreviewed = terms.purpose.unreviewed or certificate.plan.unreviewed
+    if unreviewed:
+        return Check("label", False, unreviewed_label(unreviewed))
+    private = certificate.differentially_private and not certificate.labels
+    return Check(
+        "label", private, "differentially private" if private else "labelled as not a private release"
+    )
 
 
 def _check_parties(
@@ -125,6 +172,11 @@ def _check_dealers(
     others = [entry.name for entry in masked.participants[len(masked.roster) :]]
     signing = [name for name in others if name != CURATOR_DEALS]
     odd = {dealer.name for dealer in masked.dealers if known.get(dealer.name) != dealer.identity}
+    odd |= {
+        dealer.name
+        for dealer in masked.dealers
+        if dealer.identity == federation.curator.identity and dealer.name != CURATOR_DEALS
+    }
     odd |= set(signing) ^ {said.name for said in signed.dealers}
     if odd:
         what = f"not all signed, or identities differ from the cards: {', '.join(sorted(odd))}"
@@ -160,32 +212,39 @@ def _check_party(card: Card, statement: Statement, terms: bytes, certificate: Ce
     )
 
 
+def _check_choice(terms: ReleaseTerms, folder: Path) -> Iterator[Check]:
+    """The certificate of the release that chose codes, if this folder has it, and the files that it names."""
+    what = f"{BINS}/{CERTIFICATE}"
+    if terms.plan.chosen is None:
+        return
+    if not (folder / CERTIFICATE).is_file():
+        yield Check(what, True, "not in this folder, so not checked")
+        return
+    try:
+        chose = Certificate.load(folder / CERTIFICATE)
+    except MosaicError:
+        yield Check(what, False, "not a certificate of this version")
+        return
+    fault = fault_of_choice(chose, terms)
+    yield Check(what, not fault, fault or "as the plan names it, at the cost that it states; verify it too")
+    yield from _check_files(chose, folder)
+
+
 def _check_files(certificate: Certificate, folder: Path) -> Iterator[Check]:
+    """Compares every published file that is there with the certificate, and names those that it does not."""
     for name, stated in certificate.outputs.items():
-        path = folder / name
-        if Path(name).name != name:
+        path = named_file(folder, name)
+        if path is None:
             yield Check(f"file {name}", False, "not the name of a file")
         elif not path.is_file():
             yield Check(f"file {name}", True, "not in this folder, so not checked")
         else:
             same = sha256_of(path) == stated
             yield Check(f"file {name}", same, "as certified" if same else "not the file that was certified")
-
-
-def _check_choice(certificate: Certificate, path: Path) -> Iterator[Check]:
-    """Whether the certificate of the release that chose bins is that of the plan, if it is there."""
-    if certificate.plan.bins is None:
-        return
-    what = f"{path.parent.name}/{path.name}"
-    if not path.is_file():
-        yield Check(what, True, "not in this folder, so not checked")
-        return
-    try:
-        same = Certificate.load(path).digest().hex() == certificate.plan.bins.certificate
-    except MosaicError:
-        same = False
-    finding = "as the plan names it; verify it too" if same else "not the certificate that the plan names"
-    yield Check(what, same, finding)
+    others = foreign(certificate, folder)
+    if others:
+        taken = READ.isdisjoint(others)
+        yield Check("other files", taken, f"in the folder, and not certified: {some_of(others)}")
 
 
 def _checked(what: str, check: Callable[[], object], finding: str) -> Check:

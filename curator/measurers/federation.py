@@ -132,7 +132,9 @@ class FederationMeasurer(ScoringMeasurer):
         ]
         sigmas = tuple(tuple(share.sigma for share in shares) for shares in slices)
         # One record lies in one slice: slices compose in parallel, and the most expensive one counts.
-        counted = group_counts(self.domain.shape(query.clique), query.groups)
+        counted: tuple[int, ...] = ()
+        if any(map(self._sums_first, slices)):
+            counted = group_counts(self.domain.shape(query.clique), query.groups)
         return Charge(query.step, query.clique, max(costs), sigmas, interaction=shape, groups=counted)
 
     def _answer(self, query: Query, charge: Charge) -> Measurement:

@@ -18,4 +18,4 @@ def is_too_large(terms: ReleaseTerms, domain: Domain, clique: Clique, groups: Gr
         clique: attributes of the marginal.
         groups: groups of codes that are counted; empty for single codes.
     """
-    return not terms.purpose.measures(math.prod(grouped_shape(domain.shape(clique), groups)))
+    return not terms.purpose.measures(clique, math.prod(grouped_shape(domain.shape(clique), groups)))

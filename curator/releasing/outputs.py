@@ -16,7 +16,7 @@ from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.formulas import as_text
 from ..certificates.certificate import Certificate
-from ..certificates.verify import CERTIFICATE, sha256_of
+from ..certificates.verify import BINS, CERTIFICATE, WARNING, sha256_of
 from ..mechanisms.parts.fitted import FittedModel
 from ..report.page import release_report
 from .csv_writing import write_csv
@@ -24,9 +24,6 @@ from .evidence import EVIDENCE, Evidence
 from .row_values import Values, decodings, spelled_values
 from .spreadsheets import attributes_like_formulas, with_apostrophes
 from .table_format import TableFile, TableFormat
-
-WARNING = "NOT-FOR-RELEASE.txt"
-"""Says why the results of a labelled run, or one file, must not be released, since a table cannot say it."""
 
 DOMAIN = "domain.json"
 """The domain with chosen bins."""
@@ -88,7 +85,7 @@ def write(
         The SHA-256 of each file, by name, for the certificate.
     """
     if certificate.labels:
-        write_text(folder / WARNING, "\n".join(certificate.labels) + "\n")
+        write_text(folder / WARNING, warning_of(certificate))
     table, others = folder / table_file.table_format.file, (MODEL, EVIDENCE, _REPORT)
     write_table(table, synthetic, rng, columns, table_file, watch)
     with ThreadPoolExecutor(1) as beside:
@@ -100,6 +97,11 @@ def write(
         write_text(folder / _REPORT, release_report(certificate, synthetic))
         digests = {name: sha256_of(folder / name) for name in others}
         return {table.name: digest.result(), **digests}
+
+
+def warning_of(certificate: Certificate) -> str:
+    """Why the results of a labelled run must not be released."""
+    return "\n".join(certificate.labels) + "\n"
 
 
 def write_table(
@@ -137,16 +139,20 @@ def write_certificate(folder: Path, certificate: Certificate) -> None:
     write_text(folder / CERTIFICATE, json_text(certificate.to_json()))
 
 
-def write_choice(folder: Path, certificate: Certificate, domain: Domain) -> None:
+def write_choice(folder: Path, certificate: Certificate, domain: Domain) -> dict[str, str]:
     """Writes the certificate of a release that chose bins, and the domain with them.
 
     Args:
-        folder: folder of that release.
-        certificate: its certificate.
+        folder: folder of the release that uses them.
+        certificate: certificate of the one that chose them.
         domain: domain with the chosen bins.
+
+    Returns:
+        The SHA-256 of the domain's file, by name, for the certificate of the release that uses it.
     """
-    write_text(folder / DOMAIN, json_text(domain.to_json()))
-    write_certificate(folder, certificate)
+    write_text(folder / BINS / DOMAIN, json_text(domain.to_json()))
+    write_certificate(folder / BINS, certificate)
+    return {f"{BINS}/{DOMAIN}": sha256_of(folder / BINS / DOMAIN)}
 
 
 def formula_warning(domain: Domain, table_file: TableFile) -> str | None:

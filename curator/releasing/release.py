@@ -42,6 +42,7 @@ from ..certificates.statements import (
 )
 from ..certificates.unseen import Unseen
 from ..measurers.measurer import Measurer
+from ..mechanisms.largest import most_attributes
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.parts.fitted import FittedModel, Report, ignore
 from ..mechanisms.parts.steps import Step
@@ -148,6 +149,8 @@ class ReleaseOrder:
             self.rows_per_person,
             self.labels,
             self.about,
+            max_attributes=most_attributes(self.mechanism, self.workload),
+            unreviewed=self.domain.unreviewed,
         )
         return Proposal(
             release_id,

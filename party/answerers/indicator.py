@@ -44,7 +44,7 @@ class IndicatorAnswerer(Answerer):
     def charge(self, query: MarginalQuery) -> bytes:
         """Charges the answers of all parties of the slice; see `Answerer.charge`."""
         answered = self._own_part(query) is not None
-        return self.account.charge_jointly(query, self.interaction_shape(query), answered=answered)
+        return self.account.charge_jointly(query, answered=answered)
 
     def answer(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> Iterator[bytes]:
         """The frames of a histogram or of indicator vectors, with noise; see `Answerer.answer`.
@@ -68,7 +68,7 @@ class IndicatorAnswerer(Answerer):
     def _noise(self, query: MarginalQuery, charges: Sequence[bytes]) -> RandomStream:
         """The noise of a query, after this party and all others of the slice charged it."""
         if len(self._slice) == 1:
-            return self.account.charge(query, self.interaction_shape(query))
+            return self.account.charge(query)
         identities = [entry.identity for entry in self._slice]
         return self.account.charged_jointly(query, identities, charges)
 

@@ -74,7 +74,7 @@ class LabelAnswers:
             BudgetError: it exceeds the grant of the release.
         """
         self._check(query)
-        return self._account.charge_jointly(query, (), answered=query.clique[0] in self._own.attributes)
+        return self._account.charge_jointly(query, answered=query.clique[0] in self._own.attributes)
 
     def answer(self, query: MarginalQuery, charges: Sequence[bytes]) -> Iterator[bytes]:
         """The frames of the labels, after they are charged; a repeated query gets the same labels.

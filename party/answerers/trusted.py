@@ -28,7 +28,7 @@ class TrustedAnswerer(Answerer):
 
     def answer(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> Iterator[bytes]:
         """The frames of the histogram with noise; see `Answerer.answer`."""
-        stream = self.account.charge(query, self.interaction_shape(query))
+        stream = self.account.charge(query)
         return histogram(self.account, self.institution.table, query, stream)
 
     def score_run(self, query: ScoreQuery) -> ScoreRun:

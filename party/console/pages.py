@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlencode
@@ -211,11 +211,11 @@ def _questions(desk: Desk, wanted: Callable[[Asked], bool] = lambda request: Tru
 
 
 def _standing(desk: Desk) -> Standing:
-    lifetime = Settings.load(desk.home.folder).policy.lifetime_rho
-    ledger = desk.ledger
-    return standing_of(
-        lifetime, ledger.summaries(), desk.approvals.requests(), ledger.events(), ledger.charges()
+    policy, ledger = Settings.load(desk.home.folder).policy, desk.ledger
+    standing = standing_of(
+        policy.lifetime_rho, ledger.summaries(), desk.approvals.requests(), ledger.events(), ledger.charges()
     )
+    return replace(standing, counted=float(policy.total(ledger.costs()).zcdp_rho))
 
 
 def _whole_id(desk: Desk, request: Request) -> str:

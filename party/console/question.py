@@ -169,7 +169,9 @@ def _tables(form: dict[str, Any]) -> list[str]:
     if form["alignment"] is not None:
         keys = "; else ".join(" and ".join(key) for key in form["alignment"]["match"])
         return [f"No table is released. Rows are taken to be of one person if they agree in {keys}."]
-    found = [f"Counts of how often values occur together: {form['workload']['words']}."]
+    found = [f"Counts of how often values occur together, to keep {form['workload']['words']}."]
+    if form.get("max_attributes") is not None:
+        found.append(f"No table of counts is of more than {form['max_attributes']} columns together.")
     if form["max_cells"] is not None:
         found.append(f"No table of counts has more than {form['max_cells']:,} cells.")
     if form["masked"] is not None and form["masked"]["sample"]:

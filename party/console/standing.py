@@ -62,11 +62,14 @@ class Standing:
         lifetime: limit of all releases together, zCDP.
         parts: the accepted releases, in the order of acceptance.
         changes: how it came to that.
+        counted: what the ledger counts of the limit, zCDP: all parts under the strictest adjacency, and what
+            was lost with a backup; None for the sum of the parts.
     """
 
     lifetime: float
     parts: tuple[Part, ...]
     changes: tuple[Change, ...] = ()
+    counted: float | None = None
 
     @property
     def spent(self) -> float:
@@ -81,7 +84,7 @@ class Standing:
     @property
     def left(self) -> float:
         """What nothing has spent or reserved, zCDP; negative if the limit was lowered below that."""
-        return self.lifetime - self.spent - self.reserved
+        return self.lifetime - (self.spent + self.reserved if self.counted is None else self.counted)
 
     @property
     def guess(self) -> float:

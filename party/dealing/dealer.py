@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from fractions import Fraction
+from collections.abc import Iterable, Iterator, Sequence
 
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import FreshKeys
@@ -17,6 +16,7 @@ from ...common.messages import (
     ReleaseTerms,
     ScoreQuery,
 )
+from ...common.privacy.spending import Cost
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.registry import MASKED
@@ -25,7 +25,7 @@ from ...common.workers import NONE, Workers
 from ..accepted import AcceptedRelease
 from ..institution import Rules, caught
 from ..ledger import Ledger
-from ..role import Role
+from ..role import Refusals, Role
 from .policy import DealerPolicy
 from .release import DealtRelease
 
@@ -87,10 +87,10 @@ class Dealer(Role[DealtRelease]):
         """Stores what an evaluator of scores receives."""
         self._releases.of(delivery.release_id).deliver(delivery, chunks)
 
-    def _admission(self, terms: ReleaseTerms, curator: bytes) -> Callable[[Fraction], Iterator[MosaicError]]:
+    def _admission(self, terms: ReleaseTerms, curator: bytes) -> Refusals:
         active = len(self._ledger.open_releases())
 
-        def check(reserved: Fraction) -> Iterator[MosaicError]:
+        def check(reserved: Sequence[Cost]) -> Iterator[MosaicError]:
             yield from self._rules.policy.refusals(terms, active)
             if terms.masked is not None:
                 plan = terms.masked

@@ -6,12 +6,14 @@ import pytest
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.history import Mark
+from dpmosaic.common.privacy.budget import AnswerKind
 from dpmosaic.common.statement import ENTRY, Claim, Entry, check_statement, first_link, next_link, state
 from dpmosaic.common.wire import statements
 
 IDENTITY = Identity.from_seed(bytes(32))
 TERMS, DIGEST = b"the terms", bytes(range(32))
 CLAIM = Claim("r", DIGEST, 0.5)
+ZERO = Fraction(0)
 MARK = Mark(7, b"h" * 32)
 
 
@@ -19,9 +21,12 @@ def chained(count, identity=IDENTITY, terms=TERMS):
     """So many entries, and the last link."""
     link, entries = first_link(terms), []
     for number in range(count):
-        query, rho = bytes([number]) * 32, Fraction(1, 2 + number)
-        link = next_link(link, f"{number:06d}", query, rho)
-        entries.append(Entry(f"{number:06d}", query, rho, identity.sign(ENTRY, link)))
+        query, kind = bytes([number]) * 32, AnswerKind.LABELS if number else AnswerKind.MARGINAL
+        delta = Fraction(number, 1000)
+        asked = (("a", "b"), (2, 0)) if number else (("a",), ())
+        entry = Entry(f"{number:06d}", query, kind, *asked, Fraction(1, 2 + number), delta, b"")
+        link = next_link(link, entry)
+        entries.append(replace(entry, signature=identity.sign(ENTRY, link)))
     return entries, link
 
 
@@ -45,6 +50,15 @@ def altered():
     yield "an entry twice", replace(whole, entries=(first, first, second, third))
     yield "another cost", replace(whole, entries=(first, replace(second, zcdp_rho=Fraction(0)), third))
     yield "a negative cost", replace(whole, entries=(replace(first, zcdp_rho=Fraction(-1)), second, third))
+    yield "another delta", replace(whole, entries=(first, replace(second, delta=Fraction(1, 10)), third))
+    marginal = replace(second, kind=AnswerKind.MARGINAL, delta=Fraction(0))
+    yield "labels as a marginal", replace(whole, entries=(first, marginal, third))
+    scores = replace(first, kind=AnswerKind.SCORES)
+    yield "a marginal as scores", replace(whole, entries=(scores, second, third))
+    yield "another marginal", replace(whole, entries=(first, replace(second, clique=("a", "c")), third))
+    yield "other groups", replace(whole, entries=(first, replace(second, groups=(0, 2)), third))
+    moved = replace(second, clique=("a",), groups=())
+    yield "an attribute less", replace(whole, entries=(first, moved, third))
     yield "another query", replace(whole, entries=(first, replace(second, query=bytes(32)), third))
     yield "another id", replace(whole, entries=(first, replace(second, query_id="9"), third))
     yield "no signature", replace(whole, signature=b"")
@@ -63,7 +77,13 @@ def test_a_statement_with_anything_altered_is_refused(what, wrong):
 
 @pytest.mark.parametrize("count", [0, 3, 2001])
 def test_a_statement_crosses_in_frames(count):
-    entries = tuple(Entry(str(n), bytes(32), Fraction(n, 3), b"s") for n in range(count))
+    kinds = (AnswerKind.MARGINAL, AnswerKind.SCORES, AnswerKind.ALIGNMENT)
+    entries = tuple(
+        Entry(
+            str(n), bytes(32), kinds[n % 3], ("a", "b")[: n % 2], (0, 7)[: n % 3], Fraction(n, 3), ZERO, b"s"
+        )
+        for n in range(count)
+    )
     whole = replace(statement(), entries=entries)
     frames = list(statements.encode_statement(whole))
     assert statements.decode_statement(frames) == whole
@@ -82,6 +102,16 @@ def test_a_cost_that_is_no_fraction_is_refused():
         frame = statements.pb.StatementFrame(entries=[statements.pb.Entry(rho=text)], signature=b"s")
         with pytest.raises(ProtocolError, match="cost as a fraction"):
             statements.decode_statement([frame.SerializeToString()])
+
+
+@pytest.mark.parametrize(
+    "odd", [{"kind": "other"}, {"kind": "x"}, {"delta": "1"}, {"delta": "1/9"}, {"kind": "labels"}]
+)
+def test_an_entry_of_no_kind_or_with_a_delta_that_its_kind_does_not_have_is_refused(odd):
+    entry = statements.pb.Entry(**{"rho": "1", "kind": "marginal", "delta": "0"} | odd)
+    frame = statements.pb.StatementFrame(entries=[entry], signature=b"s")
+    with pytest.raises(ProtocolError, match="consistent entry"):
+        statements.decode_statement([frame.SerializeToString()])
 
 
 def test_a_claim_survives_the_trip_and_a_wrong_one_is_refused():

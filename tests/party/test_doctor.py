@@ -103,7 +103,11 @@ def touch_in_the_future(home):
         (lambda home: home.revoke("ministry"), "pins", "dpmosaic party trust"),
         (rotate, "pins", "former identity of this party; enroll the new card"),
         (lambda home: (home.folder / LEDGER).unlink(), "ledger format", "without granting its budgets again"),
-        (statement("PRAGMA user_version = 9"), "ledger format", "format 9 is later than 8 of this software"),
+        (
+            statement("PRAGMA user_version = 10"),
+            "ledger format",
+            "format 10 is later than 9 of this software",
+        ),
         (statement("DELETE FROM history WHERE number = 1"), "high-water mark", "events are missing"),
         (restore, "high-water mark", "run dpmosaic party recount"),
         (lambda home: (home.folder / "persons.csv").unlink(), "source", "persons.csv"),

@@ -8,6 +8,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import PolicyError
 from dpmosaic.common.messages import PROTOCOL_VERSION
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.privacy.spending import Cost
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import RosterEntry
@@ -27,7 +28,7 @@ POLICY = Policy(
 
 def check(policy, terms, records, reserved):
     """Raises the first reason to refuse the terms."""
-    for refusal in policy.refusals(terms, records, reserved):
+    for refusal in policy.refusals(terms, records, [Cost(terms.unit, reserved)]):
         raise refusal
 
 

@@ -57,6 +57,7 @@ min_tolerated = 2
 max_alignment_rho = 0.25
 max_match_keys = 3
 max_labels_delta = 1e-10
+lifetime_labels_delta = 1e-9
 min_parties = 4
 veto_evaluators = ["lab"]
 dealers = ["curator", "dealer"]
@@ -79,7 +80,7 @@ listen = "0.0.0.0:1"
     assert made.policy == Policy(
         frozenset({"masked"}), frozenset({Adjacency.REPLACE_ONE}), Fraction(1, 2), Fraction(2), 8, 7, 2,
         Records(frozenset({"clinic"}), together=True), 1, 4, frozenset({"lab"}),
-        frozenset({"curator", "dealer"}), 3, True, Fraction(1, 4), 3, 1e-10, True, 5, 6, 9, 10, 11,
+        frozenset({"curator", "dealer"}), 3, True, Fraction(1, 4), 3, 1e-10, True, 5, 6, 9, 10, 11, 1e-9,
     )  # fmt: skip
     assert (made.key, made.identifiers) == ("id", {"key": "id"})
     assert (made.approval, made.serve.listen) == (False, "0.0.0.0:1")

@@ -7,7 +7,7 @@ import pytest
 from dpmosaic.common.canonical.terms import decode_terms, encode_terms
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.errors import DeliveriesLost, PolicyError, ProtocolError
-from dpmosaic.common.messages import AnswerForm, MarginalQuery
+from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, MarginalQuery
 from dpmosaic.common.statement import TERMS as PURPOSE
 from dpmosaic.party.ledger import Ledger
 from support.lone_party import IDENTITY, POLICY, QUERY, TERMS, started
@@ -106,3 +106,17 @@ def test_signed_bytes_that_are_not_terms_are_refused(table):
             party.accept(came, CURATOR.sign(PURPOSE, came), CURATOR.public)
     assert ledger.reserved() == 0
     ledger.close()
+
+
+def test_a_release_that_began_with_an_earlier_protocol_is_answered_nothing_and_can_be_abandoned(
+    table, ledger
+):
+    party = started(table, ledger, POLICY)
+    party.accept(encode_terms(terms_for(party)))
+    old = encode_terms(replace(terms_for(party), protocol_version=PROTOCOL_VERSION - 1))
+    ledger._database.execute("UPDATE release SET terms = ?", (old,))
+    restarted = started(table, ledger, POLICY)
+    with pytest.raises(ProtocolError, match="abandon it, or install the earlier version"):
+        restarted.answer(QUERY)
+    restarted.abandon(RELEASE_ID)
+    assert ledger.reserved() == 0

@@ -10,7 +10,7 @@ from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
-from dpmosaic.common.errors import BudgetError, PolicyError
+from dpmosaic.common.errors import BudgetError, DataError, PolicyError
 from dpmosaic.common.messages import AnswerForm, MarginalQuery, ScoreQuery
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit, gaussian_cost, score_cost
 from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS, DealerEntry
@@ -18,6 +18,7 @@ from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
 from dpmosaic.common.protocols.scores.query import references_digest
+from dpmosaic.common.statement import TERMS
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.dealer import CuratorDealer
@@ -107,13 +108,34 @@ def test_together_refuses_a_release_without_one_of_the_parties_that_hold_the_sam
     accepted(policy_of(records=replace(records, same_as=frozenset({"lab"}))), partition(clinic=0, lab=0))
 
 
-def test_one_institution_under_two_names_is_one_of_min_parties():
-    policy = policy_of(records=Records(frozenset()), min_parties=3)
+def test_one_institution_under_two_names_is_refused_whatever_min_parties_says():
+    """Of three evaluators, it would be the two that together see cells; its noise would count twice."""
+    policy = policy_of(records=Records(frozenset()))
     plan = partition(clinic=0, lab=1, other=2)
     accepted(policy, plan)
+    accepted(replace(policy, min_parties=3), plan)
     twice = replace(plan.roster[2], identity=plan.roster[1].identity)
-    with pytest.raises(PolicyError, match="min_parties"):
+    with pytest.raises(DataError, match="'lab' and 'other' have the same"):
         accepted(policy, replace(plan, roster=(*plan.roster[:2], twice)))
+
+
+def test_the_curator_is_not_accepted_as_a_dealer_under_another_name():
+    policy = policy_of("masked", records=Records(frozenset()), dealers=frozenset({"third", CURATOR_DEALS}))
+    plan, curator = partition(clinic=0, lab=1), identity(CURATOR_DEALS)
+    party = party_of(policy)
+    rules = replace(party._institution.rules, curators=[curator.public])
+    rules = replace(rules, known={**rules.known, "third": curator.public})
+    party = Party(replace(party._institution, rules=rules), Ledger(), RandomStream.from_seed(1).key)
+
+    def dealt_by(name):
+        dealers = (DealerEntry(name, curator.public),)
+        masked = MaskedPlan(plan.domain, plan.roster, 1, Ring(64), (2, 0, 1), dealers)
+        encoded = encode_terms(terms_of(protocol="masked", plan=masked))
+        party.accept(encoded, curator.sign(TERMS, encoded), curator.public)
+
+    with pytest.raises(PolicyError, match="names the curator as the dealer 'third'"):
+        dealt_by("third")
+    dealt_by(CURATOR_DEALS)
 
 
 def test_vetoed_evaluators_and_other_dealers_are_refused():

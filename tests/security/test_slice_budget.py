@@ -12,6 +12,7 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import BudgetError, MosaicError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, MarginalQuery
+from dpmosaic.common.privacy.budget import AnswerKind
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma
 from dpmosaic.common.statement import ENTRY, Claim, Entry, check_statement
 from dpmosaic.curator.certificates.charges_check import costs_of
@@ -255,11 +256,12 @@ def test_what_the_parties_sign_adds_up_to_what_the_accountant_charged():
         check_statement(statement, identity, encode_terms(curator.terms), bytes(32))
         ledgers[member.description.name] = statement.entries
     costs = costs_of(curator.terms.plan, ledgers)
-    assert [max(each) for each in costs] == [charge.zcdp_rho for charge in measurer.accountant.charges]
+    assert [max(each.costs) for each in costs] == [charge.zcdp_rho for charge in measurer.accountant.charges]
 
 
 def entries(*costs, query=bytes(32)):
-    return [Entry(str(number), query, Fraction(rho), b"") for number, rho in enumerate(costs)]
+    kind, delta = AnswerKind.MARGINAL, Fraction(0)
+    return [Entry(str(n), query, kind, ("a",), (), Fraction(rho), delta, b"") for n, rho in enumerate(costs)]
 
 
 OTHER_LEDGERS = {
@@ -276,16 +278,19 @@ def test_a_verifier_refuses_ledgers_that_differ_within_a_slice(other):
     plan = Curator("2x2").terms.plan
     ledgers = {"party-1-1": entries(2, 3), "party-1-2": entries(2, 3)}
     ledgers |= {"party-2-1": entries(4, 1), "party-2-2": entries(4, 1)}
-    assert costs_of(plan, ledgers) == [(2, 4), (3, 1)]
+    assert [each.costs for each in costs_of(plan, ledgers)] == [(2, 4), (3, 1)]
     for place in ("party-1-1", "party-1-2"):
         with pytest.raises(ProtocolError, match="slice 1 charged the same records differently"):
             costs_of(plan, ledgers | {place: other})
 
 
-def test_a_verifier_refuses_slices_that_charged_other_numbers_of_queries():
+@pytest.mark.parametrize(
+    "other", [entries(2), [replace(one, kind=AnswerKind.SCORES) for one in entries(2, 3)]]
+)
+def test_a_verifier_refuses_slices_that_charged_other_numbers_or_kinds_of_queries(other):
     plan = Curator("2x1").terms.plan
-    with pytest.raises(ProtocolError, match="different numbers of entries"):
-        costs_of(plan, {"party-1-1": entries(2, 3), "party-2-1": entries(2)})
+    with pytest.raises(ProtocolError, match="different numbers or kinds of entries"):
+        costs_of(plan, {"party-1-1": entries(2, 3), "party-2-1": other})
 
 
 def test_a_party_that_is_alone_in_its_slice_charges_as_it_answers(ledgers):

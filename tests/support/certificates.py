@@ -115,7 +115,7 @@ def signed_by(identities, certificate):
     for party in (*signed.parties, *signed.dealers):
         link = first_link(signed.terms)
         for entry in party.entries:
-            link = next_link(link, entry.query_id, entry.query, entry.zcdp_rho)
+            link = next_link(link, entry)
         statements[party.name] = state(identities[party.name], party.entries, link, claim, party.mark)
     parties = {party.name: statements.pop(party.name) for party in signed.parties}
     return certificate.with_signatures(

@@ -101,6 +101,11 @@ def domains(draw):
     return Domain(tuple(draw(kinds[place % 4](name)) for place, name in enumerate(names)))
 
 
+def identities(name):
+    """Identities that no participant with another name has."""
+    return st.binary(max_size=33).map(lambda key: key + name.encode())
+
+
 @st.composite
 def plans(draw):
     """Plans of one to three slices, each partitioned across its own number of parties."""
@@ -114,7 +119,7 @@ def plans(draw):
         for place in range(parties):
             held = tuple(name for name in domain if holder[name] == place)
             name = f"{len(roster)} {draw(TEXTS)}"
-            roster.append(RosterEntry(name, number, held, records, draw(st.binary(max_size=33))))
+            roster.append(RosterEntry(name, number, held, records, draw(identities(name))))
     tolerated, bits = draw(st.integers(0, len(roster) - 1)), draw(st.sampled_from([32, 64]))
     dealers = draw(dealers_of(roster))
     places = draw(st.permutations(range(len(roster))))
@@ -139,7 +144,9 @@ def plans(draw):
 def dealers_of(draw, roster):
     """Enough dealers of these parties; with three that are no party, also a party."""
     count = draw(st.sampled_from([1, 3]))
-    entries = [DealerEntry(f"dealer {i} {draw(TEXTS)}", draw(st.binary(max_size=33))) for i in range(count)]
+    entries = [
+        DealerEntry(f"dealer {i} {draw(TEXTS)}", draw(identities(f"dealer {i}"))) for i in range(count)
+    ]
     if count > 1 and draw(st.booleans()):
         party = draw(st.sampled_from(roster))
         entries.insert(draw(st.integers(0, count)), DealerEntry(party.name, party.identity))
@@ -182,7 +189,16 @@ PURPOSES = st.builds(
     labels=st.none() | SEARCHES,
     about=st.just(About()) | st.builds(About, TEXTS, TEXTS, DAYS, DAYS),
     max_cells=st.none() | st.integers(0, 2**64 - 1),
+    max_attributes=st.none() | st.integers(1, 2**64 - 1),
 )
+
+
+def reviewed_or_not(terms):
+    """Terms that say of their first attribute that nobody has reviewed it, or of none."""
+    purpose = replace(terms.purpose, unreviewed=terms.plan.domain.names[:1])
+    return st.sampled_from([terms, replace(terms, purpose=purpose)])
+
+
 UNMASKED_TERMS = st.builds(
     ReleaseTerms,
     RELEASE_IDS,
@@ -223,7 +239,7 @@ MATCHING_TERMS = st.builds(
     ),
     purpose=PURPOSES.map(lambda purpose: replace(purpose, labels=None)),
 )
-TERMS = UNMASKED_TERMS | MASKED_TERMS | MATCHING_TERMS
+TERMS = (UNMASKED_TERMS | MASKED_TERMS | MATCHING_TERMS).flatmap(reviewed_or_not)
 BOXES = st.lists(st.lists(st.tuples(WORDS, WORDS), max_size=3).map(tuple), max_size=3).map(tuple)
 COUNTED = [AnswerForm.HISTOGRAM, AnswerForm.RECORD_WISE, AnswerForm.SHARE]
 GROUPS = st.lists(st.lists(WORDS, max_size=3).map(tuple), max_size=3).map(tuple)

@@ -78,7 +78,7 @@ class Operator:
 
     def terms(
         self, release_id=RELEASE_ID, rho=0.02, budget=None, mechanism='{"name": "mst"}', words="1 pair",
-        labels=None,
+        labels=None, unreviewed=(),
     ):  # fmt: skip
         """Terms of a masked release over both parties; the curator deals and is an evaluator of scores."""
         own = self.home.keyring.identity.public
@@ -88,7 +88,7 @@ class Operator:
         )
         plan = MaskedPlan(Domain.coded({"a": 3, self.rest: 2}), roster, 1, Ring(32), (2, 0, 1), DEALERS)
         promise = budget or Budget(zcdp_rho=rho)
-        purpose = Purpose(promise, "d" * 64, mechanism, words, "w" * 64, labels=labels)
+        purpose = Purpose(promise, "d" * 64, mechanism, words, "w" * 64, labels=labels, unreviewed=unreviewed)
         return ReleaseTerms(release_id, PROTOCOL_VERSION, "masked", Adjacency.ZERO_OUT, rho, plan, purpose)
 
     def alone(self, release_id=RELEASE_ID, rho=0.5):

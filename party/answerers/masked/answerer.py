@@ -160,7 +160,7 @@ class MaskedAnswerer(Answerer):
         share = session.share(query.clique, query.groups)
         if query.boxes:
             share = box_sums(share, plan.domain.shape(query.clique), query.boxes)
-        stream = self.account.charge(query, interaction)
+        stream = self.account.charge(query)
         answer = session.answer(query_digest(query), query.sigma, share, stream, interaction)
         return encode_answer([self.account.answered(query, answer)], ring.word_bytes)
 

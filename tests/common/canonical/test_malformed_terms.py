@@ -8,7 +8,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpmosaic.common.canonical.form import integer, items, octets, real, record, text
-from dpmosaic.common.canonical.terms import KIND, REASONED_VERSION, SAMPLED_VERSION, VERSION, decode_terms
+from dpmosaic.common.canonical.terms import (
+    KIND,
+    LIMITED_VERSION,
+    REASONED_VERSION,
+    SAMPLED_VERSION,
+    VERSION,
+    decode_terms,
+)
 from dpmosaic.common.errors import ProtocolError
 from support.terms import RELEASE_ID
 
@@ -25,7 +32,7 @@ def entry(name="p", slice=0, attributes=("a", "b"), record_count=7, identity=b"i
 WHOLE = (entry(),)
 THREE = tuple(entry(name, slice=number) for number, name in enumerate("pqr"))
 
-TWO = (entry("p", attributes=["a"]), entry("q", attributes=["b"]))
+TWO = (entry("p", attributes=["a"]), entry("q", attributes=["b"], identity=b"j" * 32))
 D, E = ("d", b"d" * 32), ("e", b"")
 
 
@@ -136,7 +143,7 @@ def test_a_float_without_a_canonical_form_is_refused(value):
         {"kind": "dpmosaic introduction"},
         {"kind": KIND + " "},
         {"version": VERSION - 1},
-        {"version": SAMPLED_VERSION + 1},
+        {"version": LIMITED_VERSION + 1},
         {"version": 0},
     ],
 )
@@ -405,3 +412,55 @@ def test_a_sample_goes_with_a_masked_plan_of_more_rows_and_is_not_empty():
     for kept, rows in ((plans, 0), (plans, 7), ([], 6)):
         with pytest.raises(ProtocolError):
             decode_terms(terms(kept, version=SAMPLED_VERSION, plan=two, why=reason() + integer(rows)))
+
+
+def limited(attributes=(2,), unreviewed=("b",), sample=0):
+    return reason() + integer(sample) + items(map(integer, attributes)) + items(map(text, unreviewed))
+
+
+def test_limits_go_with_their_version_only_and_are_not_empty():
+    read = decode_terms(terms(protocol="p", version=LIMITED_VERSION, why=limited())).purpose
+    assert (read.max_attributes, read.unreviewed, read.max_cells) == (2, ("b",), None)
+    plans, two = [masked(dealers=[D])], partition(roster=TWO)
+    read = decode_terms(terms(plans, version=LIMITED_VERSION, plan=two, why=limited(sample=6)))
+    assert read.masked.sample == 6
+    wrong = [
+        limited((), ()),
+        limited((1, 2)),
+        limited((0,)),
+        limited(unreviewed=("b", "a")),
+        limited(unreviewed=("b", "b")),
+        limited(unreviewed=("c",)),
+        limited(sample=6),
+        limited()[:-1],
+        reason(),
+    ]
+    for why in wrong:
+        with pytest.raises(ProtocolError):
+            decode_terms(terms(protocol="p", version=LIMITED_VERSION, why=why))
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        {"roster": (entry("p", attributes=["a"]), entry("q", attributes=["b"]))},
+        {"roster": (entry("p"), entry("q", slice=1))},
+    ],
+)
+def test_one_identity_under_two_names_is_refused(plan):
+    with pytest.raises(ProtocolError, match="'p' and 'q' have the same"):
+        decode_terms(terms(protocol="p", plan=partition(**plan)))
+
+
+@pytest.mark.parametrize(
+    ("dealers", "named"),
+    [
+        ([D, ("e", b"d" * 32), ("f", b"f" * 32)], "'d' and 'e'"),
+        ([("p-deals", b"i" * 32), ("e", b"e" * 32), ("f", b"f" * 32)], "'p' and 'p-deals'"),
+    ],
+    ids=["two dealers", "a party of the slice as a dealer"],
+)
+def test_one_identity_in_two_roles_under_two_names_is_refused(dealers, named):
+    decode_terms(terms([masked(dealers=[D, ("e", b"e" * 32), ("f", b"f" * 32)])], plan=partition(roster=TWO)))
+    with pytest.raises(ProtocolError, match=f"{named} have the same"):
+        decode_terms(terms([masked(dealers=dealers)], plan=partition(roster=TWO)))

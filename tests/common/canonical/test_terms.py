@@ -42,6 +42,7 @@ from support.terms import PURPOSE, id_of
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "canonical.json").read_text())["terms"]
 
 THREE_DEALERS = (*DEALERS, DealerEntry("e", b"e" * 32), DealerEntry("p", ROSTER[0].identity))
+OTHER_SLICE = replace(ROSTER[0], name="q", slice=1, identity=b"q" * 32)
 EXAMPLES = [RELEASE, MASKED, ALIGNED, ALIGNING, CHOSEN]
 
 
@@ -106,9 +107,11 @@ def stated(terms):
 
 def stated_reason(purpose):
     """What only terms of the later version state."""
+    limits = {"max_attributes": purpose.max_attributes, "unreviewed": list(purpose.unreviewed)}
+    limits = limits if any(limits.values()) else {}
     if purpose == replace(purpose, about=About(), max_cells=None):
-        return {}
-    return {"about": asdict(purpose.about), "max_cells": purpose.max_cells}
+        return limits
+    return {"about": asdict(purpose.about), "max_cells": purpose.max_cells} | limits
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["name"])
@@ -184,6 +187,9 @@ def test_only_equal_terms_have_equal_bytes(one, other):
         {"purpose": replace(PURPOSE, mechanism='{"name": "aim"}')},
         {"purpose": replace(PURPOSE, workload="2 marginals")},
         {"purpose": replace(PURPOSE, max_cells=0)},
+        {"purpose": replace(PURPOSE, max_attributes=1)},
+        {"purpose": replace(PURPOSE, unreviewed=("a",))},
+        {"purpose": replace(PURPOSE, unreviewed=("a", "b"))},
         {"purpose": replace(PURPOSE, about=About(purpose="research"))},
         {"purpose": replace(PURPOSE, about=About(contact="research"))},
         {"purpose": replace(PURPOSE, about=About(asked="2026-01-01"))},
@@ -199,11 +205,7 @@ def test_only_equal_terms_have_equal_bytes(one, other):
         {"plan": replace(PLAN, dealers=(replace(DEALERS[0], name="e"),))},
         {"plan": replace(PLAN, dealers=(replace(DEALERS[0], identity=b"e" * 32),))},
         {"plan": replace(PLAN, dealers=THREE_DEALERS)},
-        {
-            "plan": replace(
-                PLAN, roster=(ROSTER[0], replace(ROSTER[0], name="q", slice=1)), evaluators=(), dealers=()
-            )
-        },
+        {"plan": replace(PLAN, roster=(ROSTER[0], OTHER_SLICE), evaluators=(), dealers=())},
         {"plan": replace(PLAN, roster=(ROSTER[0], ROSTER[2], ROSTER[1]))},
         {"plan": replace(PLAN, domain=Domain.coded({"a": 2, "b": 4}))},
         {
@@ -315,7 +317,7 @@ def test_the_slice_of_a_party_without_attributes_changes_the_signed_bytes():
     whole, nothing = ROSTER[0], RosterEntry("n", 0, (), 7, b"n" * 32)
     encoded = {
         encode_terms(replace(MASKED, plan=replace(PLAN, roster=(whole, middle, last))))
-        for last in [replace(whole, name="q", slice=1)]
+        for last in [OTHER_SLICE]
         for middle in [nothing, replace(nothing, slice=1)]
     }
     assert len(encoded) == 2

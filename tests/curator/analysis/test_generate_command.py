@@ -17,7 +17,7 @@ from dpmosaic.curator.analysis import drawing
 from dpmosaic.curator.analysis.conditions import Condition
 from dpmosaic.curator.analysis.published import Published
 from dpmosaic.curator.analysis.row_files import write_rows
-from dpmosaic.curator.certificates.verify import CERTIFICATE
+from dpmosaic.curator.certificates.verify import CERTIFICATE, sha256_of
 from dpmosaic.curator.pgm.model import MarkovRandomField
 from dpmosaic.curator.releasing.outputs import MODEL
 from dpmosaic.curator.releasing.row_values import spelled_column
@@ -54,7 +54,7 @@ def release(tmp_path):
     folder = tmp_path / "release"
     folder.mkdir()
     MarkovRandomField.uniform(DOMAIN, 1000.0).save(folder / MODEL)
-    form = certificate_form(DOMAIN)
+    form = certificate_form(DOMAIN) | {"outputs": {MODEL: sha256_of(folder / MODEL)}}
     (folder / CERTIFICATE).write_text(json.dumps(form))
     return folder
 
@@ -137,7 +137,7 @@ def test_json_prints_one_object(release, tmp_path):
 
 
 def test_a_labelled_release_labels_its_rows(release, tmp_path):
-    form = certificate_form(DOMAIN)
+    form = json.loads((release / CERTIFICATE).read_text())
     form |= {"labels": ["made with a known seed"], "differentially_private": False}
     (release / CERTIFICATE).write_text(json.dumps(form))
     run(release, "--rows", 20, "--out", tmp_path / "rows.csv")

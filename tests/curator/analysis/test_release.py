@@ -11,6 +11,7 @@ import pytest
 
 import dpmosaic
 from dpmosaic.common.errors import DataError
+from dpmosaic.curator.certificates.verify import sha256_of
 from dpmosaic.curator.releasing.table_format import TableFile, TableFormat
 
 DOMAIN = {
@@ -169,9 +170,9 @@ def test_refuses_what_is_no_release(tmp_path):
 def test_refuses_a_table_of_other_columns(release, tmp_path):
     release.save(tmp_path)
     form = json.loads((tmp_path / "certificate.json").read_text())
-    del form["outputs"]["synthetic.csv"]
-    (tmp_path / "certificate.json").write_text(json.dumps(form))
     (tmp_path / "synthetic.csv").write_text("a,b\n1,2\n")
+    form["outputs"]["synthetic.csv"] = sha256_of(tmp_path / "synthetic.csv")
+    (tmp_path / "certificate.json").write_text(json.dumps(form))
     with pytest.raises(DataError, match="expected the columns of the model"):
         dpmosaic.load(tmp_path).table  # noqa: B018
 
@@ -231,3 +232,66 @@ def test_refuses_a_folder_that_says_nothing_of_how_columns_are_stored(tmp_path):
         file.write("x")
     with pytest.raises(DataError, match=r"storage\.json: expected the file that the certificate names"):
         dpmosaic.load(tmp_path)
+
+
+FOREIGN = ("synthetic.csv", "synthetic.parquet", "evidence.npz", "storage.json")
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_reads_no_file_that_the_certificate_does_not_name_and_says_that_it_is_there(release, tmp_path, name):
+    """As of whoever passes the folder on, and adds a table of its own or takes the names away."""
+    release.save(tmp_path / "made", "parquet" if name == "synthetic.csv" else "csv")
+    path = tmp_path / "made" / "certificate.json"
+    form = json.loads(path.read_text())
+    form["outputs"].pop(name, None)
+    path.write_text(json.dumps(form))
+    (tmp_path / "made" / name).write_text("size,age\nM,3\n")
+    with pytest.warns(UserWarning, match=f"not named by the certificate, and not read: {name}"):
+        loaded = dpmosaic.load(tmp_path / "made")
+    published = loaded.published
+    assert name not in (
+        published.table and published.table.name,
+        "evidence.npz" if published.evidence else "",
+    )
+    assert not (name == "storage.json" and published.storage)
+    loaded.save(tmp_path / "copy")
+    assert not (tmp_path / "copy" / name).exists()
+
+
+def test_a_folder_whose_certificate_names_no_model_is_refused(release, tmp_path):
+    release.save(tmp_path)
+    path = tmp_path / "certificate.json"
+    form = json.loads(path.read_text())
+    del form["outputs"]["model.npz"]
+    path.write_text(json.dumps(form))
+    with (
+        pytest.warns(UserWarning, match=r"not read: model\.npz"),
+        pytest.raises(DataError, match=r"model\.npz and a certificate that names it"),
+    ):
+        dpmosaic.load(tmp_path)
+
+
+def test_foreign_notes_are_named_after_foreign_tables_and_not_all_of_them(release, tmp_path):
+    release.save(tmp_path)
+    for number in range(9):
+        (tmp_path / f"a{number}.txt").touch()
+    (tmp_path / "synthetic.parquet").touch()
+    with pytest.warns(UserWarning, match=r"not read: synthetic\.parquet, a0\.txt, .* and 5 more"):
+        dpmosaic.load(tmp_path)
+
+
+def test_the_domain_and_certificate_of_a_choice_of_bins_are_compared_before_they_are_copied(tmp_path):
+    rows = pd.DataFrame({"x": RNG.normal(0, 1, 500), "y": RNG.choice(["a", "b"], 500)})
+    with pytest.warns(dpmosaic.DomainWarning):
+        made = dpmosaic.synthesize(rows, mechanism="independent", epsilon=20.0)
+    made.save(tmp_path / "one")
+    loaded = dpmosaic.load(tmp_path / "one")
+    form = json.loads((tmp_path / "one" / "bins" / "certificate.json").read_text())
+    form["selected_by"] = "somebody else"
+    (tmp_path / "one" / "bins" / "certificate.json").write_text(json.dumps(form))
+    loaded.save(tmp_path / "two")
+    assert not (tmp_path / "two" / "bins" / "certificate.json").exists()
+    with (tmp_path / "one" / "bins" / "domain.json").open("a") as file:
+        file.write(" ")
+    with pytest.raises(DataError, match=r"domain\.json: expected the file that the certificate names"):
+        dpmosaic.load(tmp_path / "one")

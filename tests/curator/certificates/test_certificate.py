@@ -109,12 +109,32 @@ def test_refuses_a_damaged_certificate_and_names_the_place(form, path, value, me
 
 @pytest.mark.parametrize("cost", ["1/0", "0.5", "-1", "1" * 5000, 1])
 def test_refuses_a_cost_that_is_not_a_fraction(form, cost):
-    entry = {"query_id": "1", "query": "00", "zcdp_rho": cost, "signature": ""}
-    mark = {"events": 1, "head": "00" * 32}
-    party = {"name": "p", "entries": [entry], "signature": "", "mark": mark}
-    form["signed"] = {"terms": "", "curator_signature": "", "parties": [party]}
     with pytest.raises(DataError, match=r"entries\[0\]\.zcdp_rho: expected a fraction"):
-        Certificate.from_json(form)
+        Certificate.from_json(form | {"signed": signed_with(zcdp_rho=cost)})
+
+
+def signed_with(**changes):
+    """What a party signed, with one entry of its ledger."""
+    entry = {"query_id": "1", "query": "00", "kind": "labels", "clique": ["a"], "groups": []}
+    entry |= {"zcdp_rho": "1", "delta": "1/9"}
+    party = {"name": "p", "entries": [{**entry, "signature": "", **changes}], "signature": ""}
+    party["mark"] = {"events": 1, "head": "00" * 32}
+    return {"terms": "", "curator_signature": "", "parties": [party]}
+
+
+def test_an_entry_states_its_kind_and_a_delta_that_fits_it(form):
+    read = Certificate.from_json(form | {"signed": signed_with()})
+    assert Certificate.from_json(read.to_json()) == read
+    for changes in ({"kind": "other"}, {"kind": "x"}, {"kind": "marginal"}, {"delta": "0"}, {"delta": "2"}):
+        with pytest.raises(DataError, match=r"entries\[0\].*get a new copy"):
+            Certificate.from_json(form | {"signed": signed_with(**changes)})
+
+
+def test_a_certificate_that_parties_of_an_earlier_version_signed_is_refused_with_what_to_do(form):
+    signed = signed_with()
+    del signed["parties"][0]["entries"][0]["kind"]
+    with pytest.raises(DataError, match="one of an earlier version; read it with the version that made it"):
+        Certificate.from_json(form | {"signed": signed})
 
 
 def test_refuses_a_file_without_json(tmp_path):

@@ -165,7 +165,7 @@ def test_refuses_a_charge_of_an_unknown_kind():
     form = issued(gaussian())
     form["charges"][0]["kind"] = "scoring"
     with pytest.raises(
-        DataError, match="expected a kind of answer: marginal, interaction, scores, labels, other"
+        DataError, match="expected a kind of answer: marginal, interaction, scores, labels, alignment, other"
     ):
         Certificate.from_json(form)
 

@@ -243,7 +243,9 @@ FALSE_STATEMENTS = [
     (("charges", 0, "step"), "another", {"recomputed"}),
     (("labels",), ["NOT PRIVATE"], {"label"}),
     (("differentially_private",), False, {"label"}),
-    (("plan", "unreviewed"), ["a"], {"label"}),
+    (("plan", "unreviewed"), ["a"], {"label", "purpose"}),
+    (("plan", "records_sigma"), 2.0, {"table"}),
+    (("plan", "unseen"), [{"name": "a", "usual": 0, "moved": 1.0, "below": 0.0, "above": 0.0}], {"table"}),
 ]
 
 
@@ -280,11 +282,9 @@ def test_a_party_that_charged_more_than_the_others_is_detected(signed):
     link = first_link(signed.signed.terms)
     entries = []
     for entry in party.entries:
-        rho = entry.zcdp_rho * 2
-        link = next_link(link, entry.query_id, entry.query, rho)
-        entries.append(
-            replace(entry, zcdp_rho=rho, signature=IDENTITIES[party.name].sign("ledger entry", link))
-        )
+        dearer = replace(entry, zcdp_rho=entry.zcdp_rho * 2)
+        link = next_link(link, dearer)
+        entries.append(replace(dearer, signature=IDENTITIES[party.name].sign("ledger entry", link)))
     claim = Claim("ab" * 16, signed.digest(), 1.0)
     said = state(IDENTITIES[party.name], entries, link, claim, party.mark)
     statements = {p.name: Statement(p.entries, p.signature, p.mark) for p in signed.signed.parties}
@@ -313,7 +313,8 @@ def test_published_files_are_compared_with_the_certificate(signed, tmp_path):
     (tmp_path / "synthetic.csv").write_text("a,b,c\n0,0,1\n")
     (tmp_path / "model.npz").write_bytes(b"another model")
     assert failed(certificate, folder=tmp_path) == {"file synthetic.csv", "file model.npz"}
-    assert failed(signed_again(signed.with_outputs({"../x": "0" * 64})), folder=tmp_path) == {"file ../x"}
+    odd = signed_again(signed.with_outputs({"../x": "0" * 64}))
+    assert failed(odd, folder=tmp_path) == {"file ../x", "other files"}
 
 
 def test_detects_a_certificate_that_is_not_of_daemons(signed):

@@ -1,5 +1,6 @@
 """The lifetime budget on the page: spent, reserved, left, and the chart of it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 
@@ -117,3 +118,8 @@ def test_a_denial_is_no_step():
         *[getattr(REQUESTS[0], name) for name in ("terms", "curator", "signature", "at")], (denied,)
     )
     assert standing(1, SUMMARIES[:1], [late], EVENTS[:1]).parts[0].day == ""
+
+
+def test_what_is_left_is_what_the_ledger_counts_not_the_sum_of_the_releases():
+    """Releases under several adjacencies count under the strictest one, and a restored ledger counts more."""
+    assert replace(standing(), counted=9.5).left == 0.5

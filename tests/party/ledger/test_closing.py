@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 from dpmosaic.common.errors import PartyUnavailable, ProtocolError
+from dpmosaic.common.privacy.budget import AnswerKind
 from dpmosaic.common.statement import Claim, Entry
 from dpmosaic.party.ledger import Ledger
 from support.ledgers import DATA, HALF, KEY, OTHER, QUERY, SECOND_KEY, SECRET, TERMS, anything
@@ -134,7 +135,8 @@ def test_what_a_release_did_not_spend_is_reserved_no_longer(ledger, end):
 def test_entries_links_and_signatures_stay_verifiable(ledger):
     ledger.charge(QUERY, HALF, DATA, KEY, lambda link: b"signed " + link)
     first, link, mark = ledger.certify(CLAIM)
-    assert first == [Entry("q1", first[0].query, HALF, b"signed " + link)]
+    kind, delta = AnswerKind.MARGINAL, Fraction(0)
+    assert first == [Entry("q1", first[0].query, kind, ("a",), (), HALF, delta, b"signed " + link)]
     assert ledger.certify(CLAIM) == (first, link, mark)
 
 

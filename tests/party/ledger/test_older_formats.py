@@ -4,16 +4,20 @@ import contextlib
 import shutil
 import sqlite3
 import stat
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from dpmosaic.common.errors import DataError
+from dpmosaic.common.errors import DataError, ProtocolError
 from dpmosaic.common.formats import Format, copies_of, copy_of
+from dpmosaic.common.labels import LabelSearch
+from dpmosaic.common.statement import Claim
 from dpmosaic.party import ledger_format
 from dpmosaic.party.ledger import Ledger
 from support.ledgers import DATA, HALF, KEY, OTHER, QUERY, SECOND_KEY, SECOND_SECRET, SECRET, TERMS, anything
+from support.terms import id_of
 
 OLDER = Path(__file__).parent / "older"
 
@@ -48,7 +52,7 @@ def older_ledger(path, number):
     return path
 
 
-@pytest.fixture(params=[5, 6, 7])
+@pytest.fixture(params=[5, 6, 7, 8])
 def older(request, path):
     return older_ledger(path, request.param), request.param
 
@@ -59,8 +63,33 @@ def test_a_ledger_of_an_earlier_format_goes_on_as_it_was(older):
     with contextlib.closing(Ledger(path)) as ledger:
         assert content(path) == before
         assert ledger.reserve(TERMS, DATA, SECOND_SECRET, anything).secret == SECRET
-        assert ledger.charge(QUERY, HALF, DATA, SECOND_KEY).noise_key == KEY
         assert (ledger.reserved(), ledger.mark().events) == (1, 2)
+        ledger.abandon(TERMS.release_id)
+        assert ledger.reserved() == HALF
+
+
+def test_a_query_that_an_earlier_version_charged_is_not_answered_again_nor_signed(older):
+    """Its entry does not state what it was for, and its link is another one."""
+    path, _ = older
+    with contextlib.closing(Ledger(path)) as ledger:
+        with pytest.raises(ProtocolError, match=r"charged by an earlier version .* abandon the release"):
+            ledger.charge(QUERY, HALF, DATA, SECOND_KEY)
+        with pytest.raises(ProtocolError, match="charged by an earlier version"):
+            ledger.certify(Claim(TERMS.release_id, b"c" * 32, 1.0))
+        assert ledger.spent(TERMS.release_id) == HALF
+
+
+def test_labels_that_an_earlier_version_may_have_charged_count_with_the_whole_delta_of_their_release(older):
+    path, _ = older
+    search = LabelSearch(("a",), 1e-6)
+    labelled = replace(TERMS, release_id=id_of("labels"), purpose=replace(TERMS.purpose, labels=search))
+    with contextlib.closing(Ledger(path)) as ledger:
+        ledger.reserve(labelled, DATA, SECRET, anything)
+        ledger.charge(replace(QUERY, release_id=labelled.release_id), HALF, DATA, KEY)
+        ledger.abandon(labelled.release_id)
+        assert sum(cost.delta for cost in ledger.costs()) == 0
+        ledger._database.execute("DELETE FROM charged")
+        assert sum(cost.delta for cost in ledger.costs()) == Fraction(1e-6)
 
 
 def test_a_ledger_that_was_brought_forward_has_the_tables_of_a_new_one(older):
@@ -106,7 +135,7 @@ def test_a_party_killed_at_any_statement_of_it_finds_the_ledger_as_it_was_or_com
         found.add(ledger_format.FORMAT.found_in(left))
         assert content(left) == before
         with contextlib.closing(Ledger(left)) as ledger:
-            assert ledger.charge(QUERY, HALF, DATA, SECOND_KEY).noise_key == KEY
+            assert ledger.spent(TERMS.release_id) == HALF
     assert found <= {number, ledger_format.FORMAT.number}
     assert number in found
 
@@ -120,15 +149,16 @@ def test_a_daemon_of_an_earlier_version_that_sets_its_number_again_does_no_harm(
     with contextlib.closing(Ledger(path)) as ledger:
         assert ledger.is_held()
         with contextlib.closing(sqlite3.connect(path)) as database:
-            database.execute("PRAGMA user_version = 9")
+            database.execute("PRAGMA user_version = 10")
         ledger.check_writable()
-    assert ledger_format.FORMAT.found_in(path) == 9
+    assert ledger_format.FORMAT.found_in(path) == 10
 
 
 def test_a_step_that_fails_leaves_the_ledger_as_it_was(older):
     path, number = older
     before = tables(path), content(path)
-    broken = Format("ledger", 8, {5: ("CREATE TABLE a (b)",), 6: ("CREATE TABLE c (d)",), 7: ("no SQL",)}, "")
+    first = {5: ("CREATE TABLE a (b)",), 6: ("CREATE TABLE c (d)",), 7: ()}
+    broken = Format("ledger", 9, {**first, 8: ("no SQL",)}, "")
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
         with pytest.raises(sqlite3.OperationalError, match="syntax error"):
             broken.bring_forward(database, path)
@@ -138,10 +168,10 @@ def test_a_step_that_fails_leaves_the_ledger_as_it_was(older):
 @pytest.mark.parametrize(
     ("number", "said"),
     [
-        (4, "expected a ledger of format 5 to 8, found format 4; keep the file"),
+        (4, "expected a ledger of format 5 to 9, found format 4; keep the file"),
         (
-            9,
-            "expected a ledger of format 8 or earlier, found format 9, which a later version",
+            10,
+            "expected a ledger of format 9 or earlier, found format 10, which a later version",
         ),
     ],
 )

@@ -64,7 +64,7 @@ def test_exact_counts_of_small_whole_numbers_give_the_cells_that_hold_them(priva
 
 
 def test_a_tail_that_no_box_shows_is_held_if_its_boxes_together_hold_many(private_counts):
-    # Beyond the bulk, 20 records lie in each of 30 cells; counts of a cell and of a box have a deviation of 39.
+    # Beyond the bulk, 20 records lie in each of 30 cells; counts of cells and boxes have a deviation of 39.
     missed = 0
     for seed in range(20):
         ruler = Ruler.between(0, 255, 1.0)
