@@ -80,11 +80,25 @@ def load(data: Source, domain: DomainLike, *, header: bool | None = None) -> Loa
     """
     known = read_domain(domain)
     if not isinstance(data, ArrowTable):
-        source = FileSource(Path(data), header)
+        source = FileSource(_path(data), header)
         return Loaded(source.read(known), written(known, source.columns()), {})
     rows = _without_index(data)
     held = rows[[name for name in known.columns if name in rows.columns]]
     return Loaded(encoded(known, rows), written(known, tuple(rows.columns)), storage_of(held))
+
+
+def _path(data: object) -> Path:
+    """The path of a file.
+
+    Raises:
+        DataError: it is something else.
+    """
+    if not isinstance(data, str | Path):
+        raise DataError(
+            "expected a data frame of pandas, Polars or PyArrow, or the path of a file, got "
+            f"{type(data).__name__}; make a data frame of it"
+        )
+    return Path(data)
 
 
 def _without_index(data: ArrowTable) -> pd.DataFrame:
@@ -159,7 +173,7 @@ def raw_table(data: Source, *, header: bool | None = None) -> RawTable:
         DataError: a name is no text, stands twice or reads as a record, or there is no such file.
     """
     if not isinstance(data, ArrowTable):
-        source = FileSource(Path(data), header)
+        source = FileSource(_path(data), header)
         return RawTable(source, {}, {}, source.read)
     rows = _without_index(data)
     zones = {name: _zone(rows[name].dtype) for name in _checked_names(rows)}
@@ -208,7 +222,7 @@ def draft(data: Source, blanks: Collection[str] = (), *, header: bool | None = N
         DataError: the rows cannot be read, there are none, or none of their columns can be released.
     """
     if not isinstance(data, ArrowTable):
-        return inference.draft_file(data, blanks, header=header)
+        return inference.draft_file(_path(data), blanks, header=header)
     rows = data_frame(data)
     ordered = {
         name: [one if isinstance(one, (str, int, float)) else text_of(one) for one in kind.categories]

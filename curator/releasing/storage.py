@@ -44,6 +44,33 @@ class Storage(enum.StrEnum):
     ARROW = "arrow"
 
 
+class Library(enum.StrEnum):
+    """Whose data frames rows come in, and leave in."""
+
+    PANDAS = "pandas"
+    POLARS = "polars"
+    PYARROW = "pyarrow"
+
+    @classmethod
+    def of(cls, rows: object) -> Library:
+        """The library of a table; pandas if it is of none of these."""
+        module = type(rows).__module__.partition(".")[0]
+        return cls(module) if module in tuple(cls) else cls.PANDAS
+
+    def frame(self, rows: pd.DataFrame) -> Any:
+        """The rows as a data frame of this library; of PyArrow as a Table."""
+        if self is Library.PANDAS:
+            return rows
+        table = pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata()
+        if self is Library.PYARROW:
+            return table
+        import polars
+
+        kinds = {name: kind for name, kind in rows.dtypes.items() if isinstance(kind, pd.CategoricalDtype)}
+        ordered = {name: polars.Enum(list(kind.categories)) for name, kind in kinds.items() if kind.ordered}
+        return polars.DataFrame(table, schema_overrides=ordered)
+
+
 def storage_of(rows: pd.DataFrame) -> dict[str, Storage]:
     """The columns of a data frame that are a Categorical, of pandas' nullable types or of Arrow's.
 
