@@ -34,7 +34,9 @@ def data_frame(rows: ArrowTable) -> pd.DataFrame:
             "expected a table whose types Arrow knows, got one with a column of another, such as of integers "
             "of 128 bits; cast or drop it"
         ) from None
-    return table.to_pandas(types_mapper=lambda kind: None if pa.types.is_dictionary(kind) else pd.ArrowDtype(kind))
+    return table.to_pandas(
+        types_mapper=lambda kind: None if pa.types.is_dictionary(kind) else pd.ArrowDtype(kind)
+    )
 
 
 def _usual(kind: pa.DataType) -> pa.DataType:

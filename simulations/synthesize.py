@@ -156,10 +156,12 @@ def synthesize(
     among = Participants.in_order(begun.table, order, grid, stream, dealers=0, record_wise=False)
     with progress_bar(console_for(progress)) as report:
         made = release_among(among, order, DEFAULT_SHARE, stream, seed is not None, report, target, checks)
-    drawn = Drawn(made.released, columns, stream.child("values"), begun.certificate, storage, Library.of(data))
+    drawn = Drawn(
+        made.released, columns, stream.child("values"), begun.certificate, storage, Library.of(data)
+    )
     release = Release.of(drawn)
     if domain is None:
-        for remark in remarks(made.released.synthetic, begun.lost, order.unseen):
+        for remark in remarks(made.released.synthetic, begun.lost, begun.others, order.unseen):
             warnings.warn(remark, DomainWarning, stacklevel=2)
     late = lateness(time_limit, time.perf_counter() - started)
     if late is not None:

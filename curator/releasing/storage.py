@@ -134,6 +134,8 @@ def _shown(domain: Domain, name: str, column: pd.Series, storage: Mapping[str, S
     if attribute is not None and _is_spelled(attribute):
         cells = attribute.spelled(values_in(domain, column.to_frame(name))[name])
         column = pd.Series(cells, index=column.index, dtype=_type_of_words(attribute))
+        if isinstance(attribute, TimeAttribute) and attribute.moments.of_digits:
+            column = column.astype("Int64" if attribute.nullable else "int64")
     elif isinstance(attribute, TimeAttribute) and not attribute.moments.timed:
         column = column.astype(_TIMES)
     elif column.dtype == object:

@@ -19,6 +19,7 @@ from ...common.data.scale import Scale
 from ...common.data.values import LARGEST_WHOLE, Notation, text_of
 from ...party.sources.profile import NOT_AVAILABLE
 from ...party.sources.texts import TRUE_FALSE, natural
+from .date_forms import short
 from .kinds import Numbers, Times
 from .ranges import Range
 
@@ -108,9 +109,8 @@ def times(
         timezone: of instants; empty if they are local times.
         declared: whether the column has a type of times, so that they are no texts.
     """
-    timezone = timezone or ("UTC" if kind.format.endswith("%z") else "")
     iso = declared or kind.format in ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S") or kind.format.endswith("%z")
-    moments = Moments(kind.timed, granularity, "" if iso else kind.format, timezone)
+    moments = Moments(kind.timed, granularity, "" if iso else short(kind.format, kind.detail), timezone)
     units = NumericAttribute(name, found.low, found.high, None, True, True, unreadable="missing")
     return DateAttribute(name, units, moments)
 
