@@ -197,7 +197,7 @@ def _arrow(attribute: Attribute | None, kind: Any) -> Any:
     """Arrow's type of the same values; a Categorical stays."""
     if isinstance(kind, pd.CategoricalDtype):
         return kind
-    if isinstance(attribute, TimeAttribute) and kind != _TEXT:
+    if isinstance(attribute, TimeAttribute) and pd.api.types.is_datetime64_any_dtype(kind):
         moments = attribute.moments
         return pd.ArrowDtype(pa.timestamp("us", moments.timezone or None) if moments.timed else pa.date32())
     plain = {"int64": pa.int64(), "float64": pa.float64(), "bool": pa.bool_(), "boolean": pa.bool_()}

@@ -47,8 +47,7 @@ _TRIED = 100
 
 def formats_of(texts: Sequence[str]) -> list[str]:
     """Formats that read nine in ten of some texts."""
-    tried = [text for text in texts if LOOKS_LIKE_A_DATE.fullmatch(text)]
-    tried = _some(tried)
+    tried = _some([text for text in texts if LOOKS_LIKE_A_DATE.fullmatch(text)])
     clocks = dict.fromkeys(_clock_of(text) for text in tried[:3])
     dated = (*MONTHS, *(_OF_DIGITS if len(texts) > 2 else ()), *_WITH_WEEKDAYS)
     forms = (*(day + clock for clock in clocks for day in _DAYS), *dated, ISO_8601)

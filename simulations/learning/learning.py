@@ -68,10 +68,10 @@ def learn(cells: Cells, counts: PrivateCounts, records: float, zcdp_rho: float, 
     asking = Asking(cells, counts, records, (1 - _VOTES) * zcdp_rho / max(1, len(costly)))
     texts = {name: kind for name, kind in kinds.items() if isinstance(kind, Texts) and name not in sentences}
     different = different_texts(asking, texts)
-    for name, one in votes.items():
-        if one.instead is not None and name in texts and is_many(different[name]):
-            votes[name], kinds[name] = one.instead, one.instead.kind
-            del texts[name]
+    many = {name: vote.instead for name, vote in votes.items() if name in texts and is_many(different[name])}
+    votes |= {name: vote for name, vote in many.items() if vote is not None}
+    kinds = {name: vote.kind for name, vote in votes.items()}
+    texts = {name: kind for name, kind in texts.items() if many.get(name) is None}
     numbers = {name: kind for name, kind in kinds.items() if isinstance(kind, Numbers)}
     times = {name: kind for name, kind in kinds.items() if isinstance(kind, Times)}
     found: dict[str, Column | Unmodelled | None] = {name: Dropped(name) for name in sentences}

@@ -58,17 +58,12 @@ def learned_times(
     granularities = {name: _granularity(kind, finest.get(name)) for name, kind in kinds.items()}
     moments = {name: Moments(kinds[name].timed, unit) for name, unit in granularities.items()}
     units = {name: partial(_units, moments[name], read[name]) for name in kinds}
-    ends = {
-        name: tuple(
-            moments[name].bound(name, end) for end in (_SHORT_YEARS if "%y" in kind.format else _YEARS)
-        )
-        for name, kind in kinds.items()
-    }
-    rulers = {name: Ruler.between(*ends[name], 1.0) for name in kinds}
-    found = asking.ranges("range", units, rulers, COARSE, CLOSER)
+    ends = {name: _ends(name, kind, moments[name]) for name, kind in kinds.items()}
+    rulers = {name: Ruler.between(low, high, 1.0) for name, (low, high) in ends.items()}
+    ranges = asking.ranges("range", units, rulers, COARSE, CLOSER)
     found = {
         name: replace(one, low=max(one.low, ends[name][0]), high=min(one.high, ends[name][1]))
-        for name, one in found.items()
+        for name, one in ranges.items()
     }
     return {
         name: Column(
@@ -79,6 +74,12 @@ def learned_times(
         else None
         for name, kind in kinds.items()
     }
+
+
+def _ends(name: str, kind: Times, moments: Moments) -> tuple[int, int]:
+    """The units between which times are looked for."""
+    first, last = _SHORT_YEARS if "%y" in kind.format else _YEARS
+    return moments.bound(name, first), moments.bound(name, last)
 
 
 def _ordered(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, Times]:
