@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -313,8 +314,11 @@ def _arrow(column: pd.Series) -> pa.Array | pa.ChunkedArray:
 
 
 def _texts(cells: pd.Series | pd.Index) -> pa.Array:
-    """Cells as texts; what UTF-8 cannot hold is replaced."""
-    texts = [text_of(cell) or None for cell in cells]
+    """Cells as texts, timestamps as in ISO 8601; what UTF-8 cannot hold is replaced."""
+    texts = [
+        (cell.isoformat() if isinstance(cell, datetime) and not pd.isna(cell) else text_of(cell)) or None
+        for cell in cells
+    ]
     try:
         return pa.array(texts, pa.string())
     except UnicodeEncodeError:

@@ -79,6 +79,13 @@ def numbers(name: str, kind: Numbers, unit: float | None, found: Range, atoms: S
     if unit is not None and max(abs(low), abs(high)) > LARGEST_WHOLE * unit:
         unit = None
     whole = unit is not None and float(unit).is_integer()
+    notation = Notation(kind.notation)
+    if (
+        kind.padded
+        and unit is not None
+        and Lattice(10.0 ** -(kind.decimals or 0)).holds(np.array(atoms)).all()
+    ):
+        notation = notation.with_decimals(kind.decimals or 0)
     if low >= high and not whole:
         high = low + (unit or max(abs(low), 1.0) * 2.0**-20)
     return NumericAttribute(
@@ -92,7 +99,7 @@ def numbers(name: str, kind: Numbers, unit: float | None, found: Range, atoms: S
         scale=Scale.SYMLOG if found.skewed else Scale.LINEAR,
         multiple_of=unit,
         unreadable="missing",
-        format=Notation(kind.notation),
+        format=notation,
     )
 
 
