@@ -36,6 +36,9 @@ the nearest."""
 _OFFSETS = np.arange(-12 * 60, 14 * 60 + 1, 15)
 """Distances from UTC, in minutes."""
 
+_SINGLE = 0.9
+"""Times are in a zone of one distance from UTC if more than so many have it."""
+
 
 def learned_times(
     asking: Asking, kinds: Mapping[str, Times], votes: Mapping[str, Vote]
@@ -99,7 +102,7 @@ def _ordered(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, Times]:
 
 
 def _zones(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, str]:
-    """The time zones of columns, empty if they have none: the declared one, or of a single seen offset."""
+    """The time zones of columns: the declared one, or of the usual distance from UTC; empty for none."""
     written = {
         name: partial(_by_offset, asking, name)
         for name, kind in kinds.items()
@@ -108,8 +111,10 @@ def _zones(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, str]:
     noisy = asking.counts.histograms("distance from UTC", written, OFFSET * asking.share)
     zones = {name: asking.cells.timezones.get(name, "") for name in kinds}
     for name, one in noisy.items():
-        seen = np.flatnonzero(one.values[:-1] > _SEEN * one.sigma)
-        zones[name] = zone_of(timedelta(minutes=int(_OFFSETS[seen[0]]))) if len(seen) == 1 else "UTC"
+        seen = one.kept(_SEEN)[:-1]
+        best = int(np.argmax(seen))
+        single = seen[best] > _SINGLE * seen.sum()
+        zones[name] = zone_of(timedelta(minutes=int(_OFFSETS[best]))) if single else "UTC"
     return zones
 
 

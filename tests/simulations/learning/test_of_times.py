@@ -117,7 +117,7 @@ def test_the_distance_of_one_time_changes_no_zone(private_counts):
     rows.loc[0, "t"] = "2020-01-01T00:00:00+07:00"
     raw = raw_table(rows)
     with closing(Cells.of(raw.source, raw.timezones)) as cells:
-        # The noise of each distance has a deviation of 3.5 records, and 8 in 10^6 exceed the threshold.
+        # The noise of each distance has a deviation of 3.5 records beside 1,500.
         found = learn(cells, private_counts(50.0), ROWS, 50.0, 1e-9)
     assert found.columns["t"].reading.moments.timezone == "Etc/GMT-2"
 
