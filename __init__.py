@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .party.sources.source import read_table
     from .simulations.datasets.catalogue import load_dataset
     from .simulations.evaluation.evaluation import Evaluation
-    from .simulations.frame_evaluation import evaluate
+    from .simulations.frame_evaluation import compare, evaluate
     from .simulations.frames import decode, draft, encode
     from .simulations.partition import Grid
     from .simulations.simulate import Simulation, simulate
@@ -72,6 +72,7 @@ __all__ = [
     "TimeLimitWarning",
     "Workload",
     "combine",
+    "compare",
     "decode",
     "draft",
     "encode",
@@ -115,6 +116,7 @@ _HOMES = {
     "TimeLimitWarning": "simulations.time_limit",
     "Workload": "common.data.workload",
     "combine": "curator.analysis.copies",
+    "compare": "simulations.frame_evaluation",
     "decode": "simulations.frames",
     "draft": "simulations.frames",
     "encode": "simulations.frames",

@@ -8,11 +8,13 @@ from ..common.data.domain import Domain
 from ..common.data.table import Table
 from ..common.data.workload import Workload
 from ..common.errors import DataError
-from ..curator.analysis.release import Release
+from ..curator.analysis.release import Page, Release
 from ..curator.releasing.raw_frames import encoded
+from ..curator.report.page import evaluation_report
 from .arrow_tables import ArrowTable, data_frame
 from .evaluation.evaluation import Evaluation
 from .evaluation.evaluation import evaluate as evaluate_tables
+from .evaluation.tables import comparison
 from .frames import DomainLike, read_domain
 
 
@@ -53,6 +55,22 @@ def evaluate(
         workload=Workload.wanted(rows.domain, workload, None),
         **more,
     )
+
+
+def compare(real: ArrowTable, release: Release, **more: Any) -> Page:
+    """A page that shows the real table and a release beside each other: not for publication.
+
+    Args:
+        real: the table that was released.
+        release: a release of it.
+        more: see `evaluate`.
+
+    Raises:
+        DataError: the real table does not fit the release's domain.
+    """
+    rows = _coded(real, release.domain)
+    found = evaluate(rows, release, **more)
+    return Page(evaluation_report(release.rows, comparison(found, rows), release.certificate))
 
 
 def _coded(rows: Table | ArrowTable, domain: Domain | None) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -24,6 +25,7 @@ from ..curator.releasing.raw_frames import cells_of, encoded
 from ..curator.releasing.storage import Storage, storage_of
 from ..party.drafting.draft import Draft
 from ..party.sources import inference
+from ..party.sources.date_formats import zone_of
 from ..party.sources.headers import reads_as_record
 from ..party.sources.source import CONFIG, FileSource, Queried
 from .arrow_tables import ArrowTable, data_frame
@@ -80,11 +82,25 @@ def load(data: Source, domain: DomainLike, *, header: bool | None = None) -> Loa
     """
     known = read_domain(domain)
     if not isinstance(data, ArrowTable):
-        source = FileSource(Path(data), header)
+        source = FileSource(_path(data), header)
         return Loaded(source.read(known), written(known, source.columns()), {})
     rows = _without_index(data)
     held = rows[[name for name in known.columns if name in rows.columns]]
     return Loaded(encoded(known, rows), written(known, tuple(rows.columns)), storage_of(held))
+
+
+def _path(data: object) -> Path:
+    """The path of a file.
+
+    Raises:
+        DataError: it is something else.
+    """
+    if not isinstance(data, str | Path):
+        raise DataError(
+            "expected a data frame of pandas, Polars or PyArrow, or the path of a file, got "
+            f"{type(data).__name__}; make a data frame of it"
+        )
+    return Path(data)
 
 
 def _without_index(data: ArrowTable) -> pd.DataFrame:
@@ -123,12 +139,18 @@ def _checked_names(rows: pd.DataFrame) -> tuple[str, ...]:
 
 
 def _zone(kind: Any) -> str:
-    """The IANA name of the time zone of timestamps; that of UTC for a fixed distance from it."""
+    """The IANA name of the time zone of timestamps; for a fixed distance from UTC, of a zone that has it."""
     zone = getattr(kind.pyarrow_dtype if isinstance(kind, pd.ArrowDtype) else kind, "tz", None)
     if zone is None:
         return ""
     named = str(zone)
-    return named if "/" in named else "UTC"
+    if "/" in named:
+        return named
+    try:
+        offset = datetime.strptime(named.removeprefix("UTC"), "%z").utcoffset()
+    except ValueError:
+        return "UTC"
+    return zone_of(offset or timedelta())
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,11 +181,10 @@ def raw_table(data: Source, *, header: bool | None = None) -> RawTable:
         DataError: a name is no text, stands twice or reads as a record, or there is no such file.
     """
     if not isinstance(data, ArrowTable):
-        source = FileSource(Path(data), header)
+        source = FileSource(_path(data), header)
         return RawTable(source, {}, {}, source.read)
     rows = _without_index(data)
-    zones = {name: _zone(rows[name].dtype) for name in _checked_names(rows)}
-    zones = {name: zone for name, zone in zones.items() if zone}
+    zones = {name: zone for name in _checked_names(rows) if (zone := _zone(rows[name].dtype))}
     return RawTable(_FrameRows(rows), zones, storage_of(rows), lambda domain: encoded(domain, rows))
 
 
@@ -208,14 +229,18 @@ def draft(data: Source, blanks: Collection[str] = (), *, header: bool | None = N
         DataError: the rows cannot be read, there are none, or none of their columns can be released.
     """
     if not isinstance(data, ArrowTable):
-        return inference.draft_file(data, blanks, header=header)
+        return inference.draft_file(_path(data), blanks, header=header)
     rows = data_frame(data)
+    zones = {name: zone for name in _checked_names(rows) if (zone := _zone(rows[name].dtype))}
+    rows = rows.assign(
+        **{name: rows[name].dt.tz_convert(zone).dt.tz_localize(None) for name, zone in zones.items()}
+    )
     ordered = {
         name: [one if isinstance(one, (str, int, float)) else text_of(one) for one in kind.categories]
         for name, kind in zip(_checked_names(rows), rows.dtypes, strict=True)
         if isinstance(kind, pd.CategoricalDtype) and kind.ordered
     }
-    return inference.draft_rows(_FrameRows(rows, nested=True), blanks, ordered)
+    return inference.draft_rows(_FrameRows(rows, nested=True), blanks, ordered, zones)
 
 
 infer_domain = draft
@@ -299,8 +324,11 @@ def _arrow(column: pd.Series) -> pa.Array | pa.ChunkedArray:
 
 
 def _texts(cells: pd.Series | pd.Index) -> pa.Array:
-    """Cells as texts; what UTF-8 cannot hold is replaced."""
-    texts = [text_of(cell) or None for cell in cells]
+    """Cells as texts, timestamps as in ISO 8601; what UTF-8 cannot hold is replaced."""
+    texts = [
+        (cell.isoformat() if isinstance(cell, datetime) and not pd.isna(cell) else text_of(cell)) or None
+        for cell in cells
+    ]
     try:
         return pa.array(texts, pa.string())
     except UnicodeEncodeError:

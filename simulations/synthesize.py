@@ -32,6 +32,7 @@ from ..curator.pgm.counting import keep_pairs
 from ..curator.releasing.bins_share import DEFAULT_SHARE
 from ..curator.releasing.progress import progress_bar
 from ..curator.releasing.release import ReleaseOrder
+from ..curator.releasing.storage import Library
 from .frames import DomainLike, Loaded, Source, load, raw_table, written
 from .learning.cells import Cells
 from .learning.first_step import begun_with, begun_without
@@ -156,10 +157,12 @@ def synthesize(
     among = Participants.in_order(begun.table, order, grid, stream, dealers=0, record_wise=False)
     with progress_bar(console_for(progress)) as report:
         made = release_among(among, order, DEFAULT_SHARE, stream, seed is not None, report, target, checks)
-    drawn = Drawn(made.released, columns, stream.child("values"), begun.certificate, storage)
+    drawn = Drawn(
+        made.released, columns, stream.child("values"), begun.certificate, storage, Library.of(data)
+    )
     release = Release.of(drawn)
     if domain is None:
-        for remark in remarks(made.released.synthetic, begun.lost, order.unseen):
+        for remark in remarks(made.released.synthetic, begun.lost, begun.others, order.unseen):
             warnings.warn(remark, DomainWarning, stacklevel=2)
     late = lateness(time_limit, time.perf_counter() - started)
     if late is not None:

@@ -67,7 +67,8 @@ class Moments:
     Attributes:
         timed: whether it holds timestamps; otherwise dates.
         granularity: see `Granularity`.
-        format: how text is read and written, as of `datetime.strptime`; empty for ISO 8601.
+        format: how text is read and written, as of `datetime.strptime`; empty for ISO 8601. `%-d` and `%-m`
+            write days and months, and `%-H` and `%-I` hours, without a leading zero.
         timezone: IANA name of the time zone of timestamps; empty if they have none.
     """
 
@@ -225,6 +226,11 @@ class Moments:
         return str(np.datetime_as_string(self.at(np.array([unit], dtype=np.int64)), unit=self._shown)[0])
 
     @property
+    def of_digits(self) -> bool:
+        """Whether the format writes whole numbers, such as 20201231."""
+        return bool(self.format) and not re.sub("%[YmdHMS]", "", self.format) and self.format[:2] == "%Y"
+
+    @property
     def _shown(self) -> Literal["us", "ms", "s", "D"]:
         if not self.timed:
             return "D"
@@ -240,7 +246,8 @@ class Moments:
         try:
             match cell:
                 case str() if self.format:
-                    time = datetime.strptime(cell, self.format)
+                    text = cell.removesuffix(".0") if self.of_digits else cell
+                    time = datetime.strptime(text, self.format.replace("%-", "%"))
                 case datetime():
                     time = cell
                 case date():

@@ -27,7 +27,7 @@ from ..releasing.outputs import MODEL, STORAGE
 from ..releasing.raw_frames import encoded, values_in
 from ..releasing.release import Released
 from ..releasing.spreadsheets import without_apostrophes
-from ..releasing.storage import Storage, load_storage, shown
+from ..releasing.storage import Library, Storage, load_storage, shown
 from ..releasing.table_format import TableFormat
 
 _FEW_CELLS, _CELLS_IN_A_BYTE = 1 << 24, 100
@@ -44,6 +44,7 @@ class Drawn:
         values: randomness of the values inside bins, the same whenever they are drawn.
         bins: certificate of the release that chose bins; None if there was none.
         storage: how the columns of the real table were stored; see `Storage`.
+        library: whose data frame the real table was.
     """
 
     released: Released
@@ -51,6 +52,7 @@ class Drawn:
     values: RandomStream
     bins: Certificate | None = None
     storage: Mapping[str, Storage] = field(default_factory=dict)
+    library: Library = Library.PANDAS
 
     @property
     def rng(self) -> np.random.Generator:
@@ -145,8 +147,12 @@ class Published:
         return typed_values(self.domain, values_in(self.domain, self._held), self.columns)
 
     def shown(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Rows with the types of `frame`, as their users get them; see `storage.shown`."""
-        return shown(self.domain, rows, self.storage)
+        """Rows with the types of `frame`, as their users get them; see `storage.shown`.
+
+        A release that was made in this process gives the kind of data frame that it was given.
+        """
+        library = Library.PANDAS if self.drawn is None else self.drawn.library
+        return library.frame(shown(self.domain, rows, self.storage))
 
     @cached_property
     def columns(self) -> tuple[str, ...]:

@@ -45,6 +45,33 @@ class Storage(enum.StrEnum):
     ARROW = "arrow"
 
 
+class Library(enum.StrEnum):
+    """Whose data frames rows come in, and leave in."""
+
+    PANDAS = "pandas"
+    POLARS = "polars"
+    PYARROW = "pyarrow"
+
+    @classmethod
+    def of(cls, rows: object) -> Library:
+        """The library of a table; pandas if it is of none of these."""
+        module = type(rows).__module__.partition(".")[0]
+        return cls(module) if module in tuple(cls) else cls.PANDAS
+
+    def frame(self, rows: pd.DataFrame) -> Any:
+        """The rows as a data frame of this library; of PyArrow as a Table."""
+        if self is Library.PANDAS:
+            return rows
+        table = pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata()
+        if self is Library.PYARROW:
+            return table
+        import polars
+
+        kinds = {name: kind for name, kind in rows.dtypes.items() if isinstance(kind, pd.CategoricalDtype)}
+        ordered = {name: polars.Enum(list(kind.categories)) for name, kind in kinds.items() if kind.ordered}
+        return polars.DataFrame(table, schema_overrides=ordered)
+
+
 def storage_of(rows: pd.DataFrame) -> dict[str, Storage]:
     """The columns of a data frame that are a Categorical, of pandas' nullable types or of Arrow's.
 
@@ -108,6 +135,8 @@ def _shown(domain: Domain, name: str, column: pd.Series, storage: Mapping[str, S
     if attribute is not None and _is_spelled(attribute):
         cells = attribute.spelled(values_in(domain, column.to_frame(name))[name])
         column = pd.Series(cells, index=column.index, dtype=_type_of_words(attribute))
+        if isinstance(attribute, TimeAttribute) and attribute.moments.of_digits:
+            column = column.astype("Int64" if attribute.nullable else "int64")
     elif isinstance(attribute, TimeAttribute) and not attribute.moments.timed:
         column = column.astype(_TIMES)
     elif column.dtype == object:
@@ -169,7 +198,7 @@ def _arrow(attribute: Attribute | None, kind: Any) -> Any:
     """Arrow's type of the same values; a Categorical stays."""
     if isinstance(kind, pd.CategoricalDtype):
         return kind
-    if isinstance(attribute, TimeAttribute) and kind != _TEXT:
+    if isinstance(attribute, TimeAttribute) and pd.api.types.is_datetime64_any_dtype(kind):
         moments = attribute.moments
         return pd.ArrowDtype(pa.timestamp("us", moments.timezone or None) if moments.timed else pa.date32())
     plain = {"int64": pa.int64(), "float64": pa.float64(), "bool": pa.bool_(), "boolean": pa.bool_()}

@@ -23,6 +23,9 @@ WIDTH, HEIGHT = 320.0, 96.0
 
 MOST_ROWS = 9
 _MOST_COLUMNS = 64
+_LISTED = 4
+"""Numbers of so few values, such as 0 and 1, have a row for each."""
+
 _ROWED_CODES = 12
 
 Shares = NDArray[np.float64]
@@ -98,8 +101,11 @@ def distribution(name: str, synthetic: Table, real: Table | None) -> Distributio
             lacking = [float(share[-1]) for share in shares]
             missing = lacking[0], (lacking[1] if real else None)
             shares = [share[:-1] for share in shares]
-        lone = numbers.alone
-        shown = _shown(attribute)
+        lone, shown = numbers.alone, _shown(attribute)
+        lowest, highest = numbers.reach.T
+        if len(lone) <= _LISTED and np.array_equal(lowest, highest):
+            rows = _rows(list(map(shown, numbers.written(lowest))), shares)
+            return Distribution(name, _counted("value", len(rows)), rows, None, missing)
         atoms = _rows(list(map(shown, numbers.atoms)), [share[lone] for share in shares])
         bins = extent(numbers)[: len(lone)][~lone]
         columns = None
@@ -108,7 +114,7 @@ def distribution(name: str, synthetic: Table, real: Table | None) -> Distributio
             columns = _columns([share[~lone] for share in shares], *ends)
         return Distribution(name, _kind(attribute, numbers, len(bins)), atoms, columns, missing)
     if isinstance(attribute, CategoricalAttribute) or attribute.size <= _ROWED_CODES:
-        kind = f"{attribute.size} values"
+        kind = _counted("value", attribute.size)
         return Distribution(name, kind, _rows(_labels(attribute), shares), None, None)
     columns = _columns(shares, "0", str(attribute.size - 1))
     return Distribution(name, f"codes 0 to {attribute.size - 1}", (), columns, None)
@@ -136,7 +142,11 @@ def _kind(attribute: Attribute, numbers: NumericAttribute, bins: int) -> str:
         Scale.SYMLOG: " on a symmetric log scale",
     }
     atoms = f", {len(numbers.atoms)} by themselves" if numbers.atoms else ""
-    return f"{what} in {bins} bins{scale[numbers.scale]}{atoms}"
+    return f"{what} in {_counted('bin', bins)}{scale[numbers.scale]}{atoms}"
+
+
+def _counted(what: str, number: int) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _shares(table: Table, name: str) -> Shares:

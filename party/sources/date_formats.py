@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 _DAYS = (
     *("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d"),
@@ -42,14 +42,19 @@ _TIME_OF_DAY = re.compile(
 )
 """A date and a time of day behind it."""
 
+_BETWEEN_HOURS = {
+    **{4.5: "Asia/Kabul", 5.5: "Asia/Kolkata", 5.75: "Asia/Kathmandu", 6.5: "Asia/Yangon"},
+    **{9.5: "Australia/Darwin"},
+}
+"""Distance from UTC in hours -> a time zone that has it all year."""
+
 _TRIED = 100
 """Number of texts on which every format is tried; those that read nine in ten are tried on all."""
 
 
 def formats_of(texts: Sequence[str]) -> list[str]:
     """Formats that read nine in ten of some texts."""
-    tried = [text for text in texts if LOOKS_LIKE_A_DATE.fullmatch(text)]
-    tried = tried[:: max(1, len(tried) // _TRIED)]
+    tried = _some([text for text in texts if LOOKS_LIKE_A_DATE.fullmatch(text)])
     clocks = dict.fromkeys(_clock_of(text) for text in tried[:3])
     digits = [form for form, least in ((_OF_DIGITS, 2), (_OF_SIX_DIGITS, _MANY)) if len(texts) > least]
     dated = (*MONTHS, *(form for forms in digits for form in forms), *_WITH_WEEKDAYS)
@@ -58,6 +63,10 @@ def formats_of(texts: Sequence[str]) -> list[str]:
     return [
         form for form in first if sum(time_in(text, form) is not None for text in tried) >= 0.9 * len(tried)
     ]
+
+
+def _some(texts: Sequence[str]) -> Sequence[str]:
+    return texts[:: max(1, len(texts) // _TRIED)]
 
 
 def _clock_of(text: str) -> str:
@@ -72,9 +81,32 @@ def _clock_of(text: str) -> str:
     return f"{match['between']}{clock}{named}"
 
 
+def as_written(form: str, texts: Sequence[str]) -> str:
+    """The format that reads as `form` does, and writes most of some texts as they stand.
+
+    Days and months, or hours, may have no leading zeros.
+    """
+    days = form.replace("%d", "%-d").replace("%m", "%-m")
+    hours = form.replace("%H", "%-H").replace("%I", "%-I")
+    both = days.replace("%H", "%-H").replace("%I", "%-I")
+    times = {text: time for text in _some(texts) if (time := time_in(text, form)) is not None}
+    return max(
+        dict.fromkeys((form, days, hours, both)),
+        key=lambda one: sum(time.strftime(one) == text for text, time in times.items()),
+    )
+
+
+def zone_of(offset: timedelta) -> str:
+    """A time zone of this distance from UTC, today; UTC for a distance that no zone has."""
+    hours = offset / timedelta(hours=1)
+    if hours.is_integer() and hours and -12 <= hours <= 14:
+        return f"Etc/GMT{-int(hours):+d}"
+    return _BETWEEN_HOURS.get(hours, "UTC")
+
+
 def in_several_formats(texts: Sequence[str]) -> bool:
     """Whether every text, or nearly, is a date in one of several formats."""
-    tried = texts[:: max(1, len(texts) // _TRIED)]
+    tried = _some(texts)
     read = [any(time_in(text, day + _clock_of(text)) is not None for day in _DAYS) for text in tried]
     return len(tried) > 2 and sum(read) >= 0.99 * len(tried)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,12 @@ from .date_formats import (
     LOOKS_LIKE_A_DATE,
     MONTHS,
     SHORT,
+    as_written,
     formats_of,
     in_several_formats,
     is_usual,
     time_in,
+    zone_of,
 )
 from .numbers import FAR, find_atoms, likely_range
 from .profile import Profile
@@ -110,6 +112,8 @@ def draft_date(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
         remarks.append('its times are read in UTC; name their "timezone", such as Europe/Berlin')
     entry, far = _moments(profile, best)
     remarks += far
+    if "format" in entry:
+        entry["format"] = as_written(best.format, texts)
     if odd := sum(best.unread.values()):
         often = odd > (1 - _READ) * sum(rows)
         entry |= {"nullable": True} | (
@@ -229,7 +233,9 @@ def _read(texts: Sequence[str], rows: Sequence[int], form: str) -> _Reading | No
     if _too_many(unread, sum(rows)) or usual < _LEAST_USUAL * sum(rows):
         return None
     offsets = {time.utcoffset() for time, _ in read}
-    zone = "UTC" if form.endswith(("Z", " UTC")) else "" if offsets == {None} else _zone_of(offsets)
+    zone = "UTC" if form.endswith(("Z", " UTC")) or len(offsets) > 1 else ""
+    if len(offsets) == 1 and (offset := next(iter(offsets))) is not None:
+        zone = zone_of(offset)
     if len(offsets) > 1:
         if None in offsets:
             return None
@@ -237,15 +243,6 @@ def _read(texts: Sequence[str], rows: Sequence[int], form: str) -> _Reading | No
     times = [time.replace(tzinfo=None) for time, _ in read]
     timed = "%M" in form if form else any(len(text) > 10 for text in texts)
     return _Reading(form, times, [n for _, n in read], unread, zone, len(offsets), timed)
-
-
-def _zone_of(offsets: set[timedelta | None]) -> str:
-    """The zone of times that all have one offset of whole hours; otherwise UTC."""
-    (offset, *others) = offsets
-    hours = (offset or timedelta()) / timedelta(hours=1)
-    if others or not hours.is_integer() or not -12 <= hours <= 14 or hours == 0:
-        return "UTC"
-    return f"Etc/GMT{-int(hours):+d}"
 
 
 def _typed(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:

@@ -79,7 +79,10 @@ def draft_file(
 
 
 def draft_rows(
-    source: Queried, blanks: Collection[str] = (), ordered: Mapping[str, Sequence[Category]] | None = None
+    source: Queried,
+    blanks: Collection[str] = (),
+    ordered: Mapping[str, Sequence[Category]] | None = None,
+    timezones: Mapping[str, str] | None = None,
 ) -> Draft:
     """Drafts an entry for every column of rows that DuckDB can query; see `draft_file`.
 
@@ -87,6 +90,7 @@ def draft_rows(
         source: the rows.
         blanks: texts that stand for a missing value in every column.
         ordered: name -> categories of columns whose type lists them in an order that has a meaning.
+        timezones: name -> time zone of columns of local times whose type declared one.
 
     Raises:
         DataError: the rows cannot be read, there are none, or none of their columns can be released.
@@ -100,6 +104,9 @@ def draft_rows(
             for profile in rows.profiles(blanks)
         }
         entries = {name: entry for name, (entry, _) in drafted.items()}
+        for name, zone in (timezones or {}).items():
+            if entries[name]["type"] == "timestamp":
+                entries[name]["timezone"] = zone
         remarks = [(name, remark) for name, (_, found) in drafted.items() for remark in found]
         read = {name: read_entry(name, entry) for name, entry in entries.items()}
         attributes = {name: one for name, one in read.items() if isinstance(one, Attribute)}

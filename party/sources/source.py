@@ -131,7 +131,8 @@ class FileSource:
             raise DataError(f"expected a file at {self.path}, found none; fix the path")
         if not self._suffix:
             raise DataError(
-                f"expected {self.path.name} to end in one of {', '.join(SUFFIXES)}; convert the file"
+                f"expected {self.path.name} to end in one of {', '.join(SUFFIXES)}; convert the file, or "
+                "read it with pandas and give the data frame to dpmosaic.synthesize"
             )
 
     @property

@@ -15,6 +15,7 @@ from ...common.errors import DataError
 from ...party.sources.cells import ZONED, in_utc
 from ...party.sources.source import Queried
 from ...party.sources.sql import quoted
+from .date_forms import OF_DIGITS
 from .forms import FORMS, place_of, shape_sql
 from .kinds import Numbers, Times
 
@@ -23,6 +24,10 @@ _HELD = re.compile(
     f"|{ZONED}"
 )
 """DuckDB's types whose cells are read; which types a file declares is public."""
+
+
+_NO_OFFSET = 24 * 60
+"""In place of the distance from UTC of a cell that has none, in minutes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +117,18 @@ class Cells:
         a, b, n = (int(found[key][0]) for key in ("a", "b", "n"))
         return np.array([a, b, n - a - b], dtype=np.int64)
 
+    def offsets(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The distances from UTC that end the cells of a column, in minutes, and their rows; private."""
+        sign, hours, minutes = (
+            f"regexp_extract({self.texts[name]}, '([-+])([0-9][0-9]):?([0-9][0-9])$', {group})"
+            for group in (1, 2, 3)
+        )
+        found = self._query(
+            f"SELECT (try_cast({hours} AS INTEGER) * 60 + try_cast({minutes} AS INTEGER)) * "
+            f"CASE {sign} WHEN '-' THEN -1 ELSE 1 END AS m, count(*) AS n FROM file GROUP BY 1"
+        )
+        return np.ma.filled(found["m"].astype(np.int64), _NO_OFFSET), found["n"].astype(np.int64)
+
     def numbers(self, name: str, kind: Numbers) -> NDArray[np.float64]:
         """The numbers of a column, shape (N,); NaN where a cell is none; private."""
         found = self._query(f"SELECT {_number_sql(self.texts[name], kind.notation)} AS x FROM file")["x"]
@@ -122,6 +139,8 @@ class Cells:
     def times(self, name: str, kind: Times) -> NDArray[np.datetime64]:
         """The times of a column, shape (N,), datetime64[us]; NaT where a cell is none; private."""
         text = self.texts[name]
+        if kind.format in OF_DIGITS.values():
+            text = f"regexp_replace({text}, '[.]0$', '')"
         read = f"try_strptime({text}, {quoted(kind.format)})"
         if kind.format.endswith("%z"):
             read = in_utc(read)

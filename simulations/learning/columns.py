@@ -19,6 +19,7 @@ from ...common.data.scale import Scale
 from ...common.data.values import LARGEST_WHOLE, Notation, text_of
 from ...party.sources.profile import NOT_AVAILABLE
 from ...party.sources.texts import TRUE_FALSE, natural
+from .date_forms import short
 from .kinds import Numbers, Times
 from .ranges import Range
 
@@ -80,6 +81,13 @@ def numbers(name: str, kind: Numbers, unit: float | None, found: Range, atoms: S
     if unit is not None and max(abs(low), abs(high)) > LARGEST_WHOLE * unit:
         unit = None
     whole = unit is not None and float(unit).is_integer()
+    notation = Notation(kind.notation)
+    if (
+        kind.padded
+        and unit is not None
+        and Lattice(10.0 ** -(kind.decimals or 0)).holds(np.array(atoms)).all()
+    ):
+        notation = notation.with_decimals(kind.decimals or 0)
     if low >= high and not whole:
         high = low + (unit or max(abs(low), 1.0) * 2.0**-20)
     return NumericAttribute(
@@ -93,7 +101,7 @@ def numbers(name: str, kind: Numbers, unit: float | None, found: Range, atoms: S
         scale=Scale.SYMLOG if found.skewed else Scale.LINEAR,
         multiple_of=unit,
         unreadable="missing",
-        format=Notation(kind.notation),
+        format=notation,
     )
 
 
@@ -110,9 +118,8 @@ def times(
         timezone: of instants; empty if they are local times.
         declared: whether the column has a type of times, so that they are no texts.
     """
-    timezone = timezone or ("UTC" if kind.format.endswith("%z") else "")
     iso = declared or kind.format in ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S") or kind.format.endswith("%z")
-    moments = Moments(kind.timed, granularity, "" if iso else kind.format, timezone)
+    moments = Moments(kind.timed, granularity, "" if iso else short(kind.format, kind.detail), timezone)
     units = NumericAttribute(name, found.low, found.high, None, True, True, unreadable="missing")
     return DateAttribute(name, units, moments)
 

@@ -49,6 +49,7 @@ class Begun:
         order: order of the release, which has the rest of the budget.
         certificate: of the first step; None if nothing was asked.
         lost: columns of which too few records were seen anywhere.
+        others: columns in many of whose cells stands something of another kind; see `Learned`.
     """
 
     table: Table
@@ -56,6 +57,7 @@ class Begun:
     order: ReleaseOrder
     certificate: Certificate | None
     lost: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
 
 def begun_with(table: Table, order: ReleaseOrder, stream: RandomStream) -> Begun:
@@ -129,7 +131,8 @@ def begun_without(
     released, before, unseen = found.finished(learned, found.coding.table(table))
     texts = any(charge.labels for charge in counts.accountant.charges)
     order = replace(ordered(released.domain), unseen=unseen)
-    return _begun(released, found.rows, order, counts, delta if texts else 0.0, before, learned.lost)
+    begun = _begun(released, found.rows, order, counts, delta if texts else 0.0, before)
+    return replace(begun, lost=learned.lost, others=learned.others)
 
 
 def _counting(adjacency: Adjacency, columns: int) -> float:
@@ -150,7 +153,6 @@ def _begun(
     counts: PrivateCounts,
     delta: float,
     before: tuple[Measurement, ...],
-    lost: tuple[str, ...] = (),
 ) -> Begun:
     """The release that has the rest of the budget, and the certificate of what was spent."""
     spent = counts.accountant.spent
@@ -183,4 +185,4 @@ def _begun(
         records=rows.stated if private else None,
         records_sigma=math.sqrt(rows.variance),
     )
-    return Begun(table, rows.stated, order, certificate, lost)
+    return Begun(table, rows.stated, order, certificate)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ...party.sources.profile import NOT_AVAILABLE
+from .date_forms import DATES, OF_DIGITS, date_in, digits_sql
 
 MISSING, TEXT, SENTENCE, CODE = "missing", "text", "sentence", "code"
 """Forms of cells that hold nothing, none of the forms below, much, or digits and no blanks."""
@@ -55,29 +56,6 @@ WORDS = tuple(
 )
 """Words that are looked for by name, since everybody knows them."""
 
-_DATES = {
-    r"D{4}-D{2}-D{2}": "%Y-%m-%d",
-    r"D{1,2}\.D{1,2}\.D{4}": "%d.%m.%Y",
-    r"D{4}/D{1,2}/D{1,2}": "%Y/%m/%d",
-    r"D{1,2}/D{1,2}/D{4}": "a/b/%Y",
-    r"D{1,2}-D{1,2}-D{4}": "a-b-%Y",
-    r"D{1,2}-[A-Z][a-z]{2}-D{4}": "%d-%b-%Y",
-    r"D{1,2} [A-Z][a-z]{2} D{4}": "%d %b %Y",
-    r"[A-Z][a-z]{2} D{1,2}, D{4}": "%b %d, %Y",
-    r"[A-Z][a-z]{3,8} D{1,2}, D{4}": "%B %d, %Y",
-    r"D{4}-D{2}": "%Y-%m",
-}
-"""Pattern of shapes -> format; a and b are a day and a month, in an order that the values show."""
-
-_TIMES = {
-    r"D{1,2}:D{2}": "%H:%M",
-    r"D{1,2}:D{2}:D{2}": "%H:%M:%S",
-    r"D{1,2}:D{2}:D{2}\.D{1,9}": "%H:%M:%S.%f",
-    r"D{1,2}:D{2} ?[AP]M": "%I:%M %p",
-    r"D{1,2}:D{2}:D{2} ?[AP]M": "%I:%M:%S %p",
-}
-_ZONES = {"": "", "Z": "Z", r"[-+]D{2}:?D{2}": "%z"}
-
 
 @dataclass(frozen=True)
 class Form:
@@ -86,29 +64,13 @@ class Form:
     Attributes:
         family: "missing", "text", "sentence", "number", "code", "word" or "date".
         name: the notation of a number, the word, or the format of a date.
-        detail: decimals of a number.
+        detail: decimals of a number; of a date see `date_forms`.
     """
 
     family: str
     name: str = ""
     detail: int = 0
 
-
-def _date_formats() -> tuple[tuple[re.Pattern[str], str], ...]:
-    digit = "[09]"
-    found = []
-    for shape, date in _DATES.items():
-        found.append((shape, date))
-        for time, clock in _TIMES.items():
-            for gap in (" ", "T"):
-                for zone, mark in _ZONES.items():
-                    if date == "%Y-%m" or (gap == "T" and not date.startswith("%Y-")):
-                        continue
-                    found.append((f"{shape}{gap}(?:{time}){zone}", f"{date}{gap}{clock}{mark}"))
-    return tuple((re.compile(shape.replace("D", digit)), form) for shape, form in found)
-
-
-_FORMATS = _date_formats()
 
 FORMS: tuple[Form, ...] = (
     Form(MISSING),
@@ -121,7 +83,7 @@ FORMS: tuple[Form, ...] = (
         for notation in (*NOTATIONS, EITHER)
         for decimals in range(POINT_ZERO, DECIMALS + 2)
     ),
-    *(Form("date", form) for form in dict.fromkeys(form for _, form in _FORMATS)),
+    *(Form("date", form, detail) for form, detail in DATES),
 )
 """All forms, in the order of the cells of a vote."""
 
@@ -145,7 +107,7 @@ def shape_sql(text: str) -> str:
         text: expression of the cell's text without blanks around it.
     """
     return (
-        f"CASE WHEN {text} IS NULL THEN '' WHEN length({text}) > {LONGEST} THEN chr(0) "
+        f"CASE WHEN {text} IS NULL THEN '' WHEN length({text}) > {LONGEST} THEN chr(0) {digits_sql(text)} "
         f"WHEN regexp_matches({text}, '[0-9]') THEN translate({text}, '123456789', '999999999') "
         f"WHEN length({text}) <= 12 THEN {text} ELSE '~' END"
     )
@@ -160,6 +122,8 @@ def place_of(shape: str) -> int:
 def _form(shape: str) -> Form:
     if shape in _BLANKS or shape == "":
         return Form(MISSING)
+    if shape in OF_DIGITS:
+        return Form("date", OF_DIGITS[shape])
     if shape == _LONG or shape.count(" ") >= 5:
         return Form(SENTENCE)
     if "9" not in shape and "0" not in shape:
@@ -198,7 +162,7 @@ def _decimals(digits: str | None) -> int:
 
 
 def _date(shape: str) -> Form:
-    for pattern, form in _FORMATS:
-        if pattern.fullmatch(shape):
-            return Form("date", form)
+    date = date_in(shape)
+    if date is not None:
+        return Form("date", *date)
     return Form(CODE if len(shape) <= _LONGEST_CODE and " " not in shape else TEXT)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .date_forms import OF_DIGITS, SHORT_DAY, SHORT_HOUR
 from .forms import CODE, DECIMALS, EITHER, FORMS, MISSING, NOTATIONS, POINT_ZERO, SENTENCE, TEXT, Form
 from .private_counts import Noisy
 
@@ -20,6 +21,12 @@ _MISSING = 2.5
 
 _MOST = 0.8
 """A column is of numbers, dates or words if so many of its votes are; other cells count as missing."""
+
+_MAIN = 0.5
+"""A column of many different texts is of numbers or dates if more than so many of its votes are."""
+
+_SHORT = 0.1
+"""Days, months or hours are written with one digit if so many dates show it."""
 
 _MARKED = 0.02
 """Thousands are divided, or decimals have a comma, if so many numbers show it; most have to have a sign."""
@@ -46,9 +53,11 @@ class Times:
 
     Attributes:
         format: as of `strptime`; a and b are a day and a month, in an order that the values show.
+        detail: which parts may have one digit; see `date_forms`.
     """
 
     format: str
+    detail: int = 0
 
     @property
     def timed(self) -> bool:
@@ -94,12 +103,17 @@ class Vote:
         missing: votes for no value, and for forms that the kind has not; in records, with noise.
         deviation: standard deviation of these.
         filled: votes for forms of the kind.
+        others: those of `missing` that are for other forms.
+        instead: of texts, the vote of a column of numbers or dates, if its different values are too many to
+            be listed.
     """
 
     kind: Kind
     missing: float
     deviation: float
     filled: float
+    others: float = 0.0
+    instead: Vote | None = None
 
 
 def counted(vote: Noisy, records: float) -> Vote:
@@ -116,25 +130,66 @@ def counted(vote: Noisy, records: float) -> Vote:
             return Vote(Texts(()), missing, vote.sigma, max(records - missing, 0.0))
         best = _FILLED[int(np.argmax(vote.values[_FILLED]))]
         votes[best] = max(vote.values[best], 0.0)
-    kind, filled_votes = _kind(votes)
+    votes = _without_digits(votes)
     missing = float(vote.values[_ONLY_MISSING])
     if missing <= _MISSING * vote.sigma:
         missing = 0.0
-    others = max(0.0, votes[_FILLED].sum() - filled_votes) if not isinstance(kind, Texts) else 0.0
-    filled = max(float(filled_votes), records - missing - others, 0.0)
-    return Vote(kind, missing + others, vote.sigma, filled)
+
+    def of(kind: Kind, filled: float) -> Vote:
+        others = 0.0 if isinstance(kind, Texts) else max(0.0, votes[_FILLED].sum() - filled)
+        known = max(float(filled), records - missing - others, 0.0)
+        return Vote(kind, missing + others, vote.sigma, known, others)
+
+    most = _measured(votes, _MOST)
+    if most is not None:
+        return of(*most)
+    found = of(*_of_texts(votes))
+    main = _measured(votes, _MAIN)
+    return found if main is None or isinstance(found.kind, Words) else replace(found, instead=of(*main))
 
 
-def _kind(votes: NDArray[np.float64]) -> tuple[Kind, float]:
-    """The kind, and its votes."""
-    all_votes = votes[_FILLED].sum()
-    families = {family: votes[places].sum() for family, places in _FAMILIES.items()}
-    if families["number"] >= _MOST * all_votes and families["number"]:
+def _without_digits(votes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The votes, in which dates of digits are whole numbers unless most cells are such dates."""
+    digits = votes[_DIGITS].sum()
+    if not digits or digits >= _MOST * votes[_FILLED].sum():
+        return votes
+    known = votes.copy()
+    known[_numbers_in("{}")[1]] += digits
+    known[_DIGITS] = 0.0
+    return known
+
+
+def _measured(votes: NDArray[np.float64], least: float) -> tuple[Kind, float] | None:
+    """Numbers or dates and their votes; None if they have a smaller share of the votes."""
+    needed = least * votes[_FILLED].sum()
+    numbers, dates = votes[_FAMILIES["number"]].sum(), votes[_FAMILIES["date"]].sum()
+    if numbers > needed:
         notation = _notation(votes)
         return _numbers(notation, votes), _of_notation(notation, votes).sum()
-    if families["date"] >= _MOST * all_votes and families["date"]:
-        best = max(_FAMILIES["date"], key=lambda place: votes[place])
-        return Times(FORMS[best].name), float(votes[best])
+    return _times(votes) if dates > needed else None
+
+
+def _times(votes: NDArray[np.float64]) -> tuple[Kind, float]:
+    """Dates of the most frequent format, and their votes."""
+    places = _FAMILIES["date"]
+    by_format: dict[str, float] = {}
+    for place in places:
+        by_format[FORMS[place].name] = by_format.get(FORMS[place].name, 0.0) + votes[place]
+    best = max(by_format, key=lambda form: by_format[form])
+
+    def shows(detail: int) -> bool:
+        cast = [
+            votes[place] for place in places if FORMS[place].name == best and FORMS[place].detail & detail
+        ]
+        return bool(sum(cast) > _SHORT * by_format[best])
+
+    return Times(best, sum(one for one in (SHORT_DAY, SHORT_HOUR) if shows(one))), float(by_format[best])
+
+
+def _of_texts(votes: NDArray[np.float64]) -> tuple[Kind, float]:
+    """Words or other texts, and their votes."""
+    all_votes = votes[_FILLED].sum()
+    families = {family: votes[places].sum() for family, places in _FAMILIES.items()}
     words = tuple(FORMS[place].name for place in _FAMILIES["word"] if votes[place] > 0)
     if words and families["word"] >= all_votes:
         return Words(words), families["word"]
@@ -213,4 +268,5 @@ _FAMILIES = {
 }
 _FILLED = _places(lambda form: form.family != MISSING)
 _ONLY_MISSING = int(_places(lambda form: form.family == MISSING)[0])
+_DIGITS = _places(lambda form: form.family == "date" and form.name in OF_DIGITS.values())
 _ONLY_SENTENCE = int(_places(lambda form: form.family == SENTENCE)[0])

@@ -15,12 +15,15 @@ from .cells import Cells
 from .columns import Column, categories
 from .kinds import Numbers, Texts, Times, Words, counted
 from .of_numbers import learned_numbers
-from .of_texts import learned_texts, learned_words
+from .of_texts import different_texts, is_many, learned_texts, learned_words
 from .of_times import learned_times
 from .private_counts import PrivateCounts
 
 _VOTES = 0.15
 """Share of the budget for the votes of all columns; the rest is shared by the columns."""
+
+_OTHERS = 0.01
+"""Cells of another kind than their column are worth a remark if they are this share of the rows."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +34,13 @@ class Learned:
         columns: name -> column that is released, in order; bins of numbers are open.
         unmodelled: identifiers, and columns that are left out.
         lost: columns that are left out since too few records were seen anywhere.
-        share: budget of the bins of each open column, zCDP.
+        others: columns in many of whose cells stands something of another kind, which counts as missing.
     """
 
     columns: Mapping[str, Column]
     unmodelled: tuple[Unmodelled, ...]
     lost: tuple[str, ...]
+    others: tuple[str, ...] = ()
 
     @property
     def reading(self) -> Domain:
@@ -62,9 +66,14 @@ def learn(cells: Cells, counts: PrivateCounts, records: float, zcdp_rho: float, 
     sentences = {name for name, kind in kinds.items() if isinstance(kind, Texts) and kind.sentences}
     costly = [name for name, kind in kinds.items() if not isinstance(kind, Words) and name not in sentences]
     asking = Asking(cells, counts, records, (1 - _VOTES) * zcdp_rho / max(1, len(costly)))
+    texts = {name: kind for name, kind in kinds.items() if isinstance(kind, Texts) and name not in sentences}
+    different = different_texts(asking, texts)
+    many = {name: vote.instead for name, vote in votes.items() if name in texts and is_many(different[name])}
+    votes |= {name: vote for name, vote in many.items() if vote is not None}
+    kinds = {name: vote.kind for name, vote in votes.items()}
+    texts = {name: kind for name, kind in texts.items() if many.get(name) is None}
     numbers = {name: kind for name, kind in kinds.items() if isinstance(kind, Numbers)}
     times = {name: kind for name, kind in kinds.items() if isinstance(kind, Times)}
-    texts = {name: kind for name, kind in kinds.items() if isinstance(kind, Texts) and name not in sentences}
     found: dict[str, Column | Unmodelled | None] = {name: Dropped(name) for name in sentences}
     for name, kind in kinds.items():
         if isinstance(kind, Words):
@@ -72,8 +81,9 @@ def learn(cells: Cells, counts: PrivateCounts, records: float, zcdp_rho: float, 
     each = delta / max(1, len(texts) + len(numbers))
     found |= learned_numbers(asking, numbers, votes, each)
     found |= learned_times(asking, times, votes)
-    found |= learned_texts(asking, texts, votes, forms, each)
+    found |= learned_texts(asking, texts, votes, forms, different, each)
     lost = tuple(name for name in names if found[name] is None)
+    others = tuple(name for name in names if votes[name].others > _OTHERS * records)
     if not any(isinstance(one, Column) for one in found.values()):
         # What was spent ends in a release, though one of nothing but the number of rows.
         nothing = np.zeros(0)
@@ -85,4 +95,5 @@ def learn(cells: Cells, counts: PrivateCounts, records: float, zcdp_rho: float, 
             *map(Dropped, lost),
         ),
         lost,
+        others,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -24,7 +24,7 @@ BEGINNINGS, WHOLE = (4, 3, 2, 1), 0.4
 """Lengths of beginnings of codes that are looked for, from the longest, and the share of whole codes."""
 
 _MANY = 100.0
-"""Beginnings are looked for among more different codes than this."""
+"""More different texts than this are too many to be listed."""
 
 _MORE = 4.0
 """A beginning is listed if the rows beside those of longer ones exceed so many deviations of its noise."""
@@ -49,11 +49,23 @@ def learned_words(vote: Vote, forms: Noisy, name: str, records: float) -> Column
     return replace(column, unlisted=max(0.0, unlisted) + SURE * forms.sigma * np.sqrt(len(words) + 1))
 
 
+def different_texts(asking: Asking, names: Iterable[str]) -> dict[str, Noisy]:
+    """The noisy number of different texts of each column."""
+    asked = {name: partial(_different, asking, name) for name in names}
+    return asking.counts.histograms("different values", asked, DIFFERENT * asking.share)
+
+
+def is_many(different: Noisy) -> bool:
+    """Whether different texts are too many to be listed."""
+    return float(different.values[0]) > _MANY
+
+
 def learned_texts(
     asking: Asking,
     kinds: Mapping[str, Texts],
     votes: Mapping[str, Vote],
     forms: Mapping[str, Noisy],
+    different: Mapping[str, Noisy],
     delta: float,
 ) -> dict[str, Column | Unmodelled]:
     """The columns of other texts.
@@ -63,15 +75,13 @@ def learned_texts(
         kinds: name -> words that were seen in it.
         votes: what cells voted for.
         forms: noisy numbers of cells of each form.
+        different: noisy number of different texts of each.
         delta: with which a column's texts of one row may be found.
     """
-    asked = {name: partial(_different, asking, name) for name in kinds}
-    different = asking.counts.histograms("different values", asked, DIFFERENT * asking.share)
     columns: dict[str, Column | Unmodelled] = {}
     for name, kind in kinds.items():
         share = float(different[name].kept(PRESENT)[0]) / max(1.0, votes[name].filled)
-        many = float(different[name].values[0]) > _MANY
-        coded = kind.coded and many and share < _UNIQUE
+        coded = kind.coded and is_many(different[name]) and share < _UNIQUE
         found, sigma = _frequent(asking, name, coded, delta)
         for word in kind.words:
             found.setdefault(word, float(forms[name].values[PLACES[Form("word", word)]]))

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.moments import Granularity, Moments
+from ...party.sources.date_formats import zone_of
 from .asking import Asking
 from .columns import Column, times
 from .kinds import Times, Vote
 from .private_counts import Noisy
 from .ranges import Ruler
 
-ORDER, FINEST, COARSE, CLOSER = 0.05, 0.08, 0.2, 0.12
-"""Shares of a column for the order of day and month, the finest unit, a grid over centuries, and one around
-the records."""
+ORDER, OFFSET, FINEST, COARSE, CLOSER = 0.05, 0.05, 0.08, 0.2, 0.12
+"""Shares of a column for the order of day and month, the distance from UTC, the finest unit, a grid over
+centuries, and one around the records."""
 
 _GRANULARITIES = (
     *(Granularity.DAY, Granularity.HOUR, Granularity.MINUTE, Granularity.SECOND, Granularity.MILLISECOND),
@@ -27,8 +29,15 @@ _GRANULARITIES = (
 _SEEN = 4.0
 """A unit is seen if its times exceed so many deviations of their noise."""
 
-_FIRST, _LAST = "1700-01-01", "2300-01-01"
-"""Dates are looked for between these; others count at the nearest."""
+_YEARS, _SHORT_YEARS = ("1700-01-01", "2300-01-01"), ("1969-01-01", "2068-12-31")
+"""Dates are looked for between these, those with years of two digits where such years lie; others count at
+the nearest."""
+
+_OFFSETS = np.arange(-12 * 60, 14 * 60 + 1, 15)
+"""Distances from UTC, in minutes."""
+
+_SINGLE = 0.9
+"""Times are in a zone of one distance from UTC if more than so many have it."""
 
 
 def learned_times(
@@ -45,29 +54,35 @@ def learned_times(
         For each column how it is released; None if too few records were seen anywhere.
     """
     kinds = _ordered(asking, kinds)
-    read = {name: partial(asking.cells.times, name, kind) for name, kind in kinds.items()}
+    zones = _zones(asking, kinds)
+    read = {name: partial(_local, asking, name, kind, zones[name]) for name, kind in kinds.items()}
     asked = {name: partial(_by_finest, read[name]) for name, kind in kinds.items() if kind.timed}
     finest = asking.counts.histograms("finest unit", asked, FINEST * asking.share)
     granularities = {name: _granularity(kind, finest.get(name)) for name, kind in kinds.items()}
     moments = {name: Moments(kinds[name].timed, unit) for name, unit in granularities.items()}
     units = {name: partial(_units, moments[name], read[name]) for name in kinds}
-    rulers = {
-        name: Ruler.between(one.bound(name, _FIRST), one.bound(name, _LAST), 1.0)
-        for name, one in moments.items()
+    ends = {name: _ends(name, kind, moments[name]) for name, kind in kinds.items()}
+    rulers = {name: Ruler.between(low, high, 1.0) for name, (low, high) in ends.items()}
+    ranges = asking.ranges("range", units, rulers, COARSE, CLOSER)
+    found = {
+        name: replace(one, low=max(one.low, ends[name][0]), high=min(one.high, ends[name][1]))
+        for name, one in ranges.items()
     }
-    found = asking.ranges("range", units, rulers, COARSE, CLOSER)
-    zones = asking.cells.timezones
     return {
         name: Column(
-            times(
-                name, kind, granularities[name], found[name], zones.get(name, ""), name in asking.cells.timed
-            ),
+            times(name, kind, granularities[name], found[name], zones[name], name in asking.cells.timed),
             votes[name].missing > 0,
         )
         if found[name].certain
         else None
         for name, kind in kinds.items()
     }
+
+
+def _ends(name: str, kind: Times, moments: Moments) -> tuple[int, int]:
+    """The units between which times are looked for."""
+    first, last = _SHORT_YEARS if "%y" in kind.format else _YEARS
+    return moments.bound(name, first), moments.bound(name, last)
 
 
 def _ordered(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, Times]:
@@ -84,6 +99,38 @@ def _ordered(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, Times]:
         form = kinds[name].format.replace(day, "%d", 1)
         ordered[name] = replace(kinds[name], format=form.replace(month, "%m", 1))
     return ordered
+
+
+def _zones(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, str]:
+    """The time zones of columns: the declared one, or of the usual distance from UTC; empty for none."""
+    written = {
+        name: partial(_by_offset, asking, name)
+        for name, kind in kinds.items()
+        if kind.format.endswith("%z") and name not in asking.cells.timezones
+    }
+    noisy = asking.counts.histograms("distance from UTC", written, OFFSET * asking.share)
+    zones = {name: asking.cells.timezones.get(name, "") for name in kinds}
+    for name, one in noisy.items():
+        seen = one.kept(_SEEN)[:-1]
+        best = int(np.argmax(seen))
+        single = seen[best] > _SINGLE * seen.sum()
+        zones[name] = zone_of(timedelta(minutes=int(_OFFSETS[best]))) if single else "UTC"
+    return zones
+
+
+def _by_offset(asking: Asking, name: str) -> NDArray[np.int64]:
+    """The number of cells of each distance from UTC, then of any other; shape (_OFFSETS + 1,)."""
+    minutes, rows = asking.cells.offsets(name)
+    places = np.where(np.isin(minutes, _OFFSETS), np.searchsorted(_OFFSETS, minutes), len(_OFFSETS))
+    return np.bincount(places, rows, len(_OFFSETS) + 1).astype(np.int64)
+
+
+def _local(asking: Asking, name: str, kind: Times, zone: str) -> NDArray[np.datetime64]:
+    """The times of a column in its time zone, shape (N,)."""
+    found = asking.cells.times(name, kind)
+    known = ~np.isnat(found)
+    found[known] = Moments(True, Granularity.MICROSECOND, timezone=zone).local(found[known])
+    return found
 
 
 def _by_finest(read: partial[NDArray[np.datetime64]]) -> NDArray[np.int64]:

@@ -19,12 +19,15 @@ _NAMED = 8
 """At most so many columns are named in a remark."""
 
 
-def remarks(synthetic: Table, lost: Collection[str], unseen: Sequence[Unseen]) -> Iterator[str]:
+def remarks(
+    synthetic: Table, lost: Collection[str], others: Collection[str], unseen: Sequence[Unseen]
+) -> Iterator[str]:
     """The columns that a release has lost, what it may not have seen, and what would keep them.
 
     Args:
         synthetic: the synthetic table.
         lost: columns of which too few records were seen anywhere.
+        others: columns in many of whose cells stands something of another kind.
         unseen: what noise may hide of the others.
     """
     domain = synthetic.domain
@@ -32,6 +35,11 @@ def remarks(synthetic: Table, lost: Collection[str], unseen: Sequence[Unseen]) -
         yield (
             f"left out, since too few rows agreed on what they hold: {_named(lost)}; describe them in a "
             'domain, such as {"NAME": {"type": "numeric", "min": 0, "max": 100, "bins": "auto"}}'
+        )
+    if others:
+        yield (
+            "texts among numbers or dates, or dates in other formats, count as missing values in "
+            f"{_named(others)}; a category for such a text needs a domain that lists it"
         )
     free = [one.name for one in domain.unmodelled if isinstance(one, Dropped) and one.name not in lost]
     if free:

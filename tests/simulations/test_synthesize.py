@@ -404,6 +404,14 @@ def test_evaluate_compares_a_data_frame_with_a_release():
         dpmosaic.evaluate(REAL, release.table)
 
 
+def test_compare_shows_a_data_frame_beside_a_release_on_one_page():
+    release = synthesize(REAL)
+    page = dpmosaic.compare(REAL, release).html
+    assert "Not for publication" in page
+    assert all(f">{name}<" in page for name in release.domain.names)
+    assert page != release.report().html
+
+
 def test_every_public_name_is_listed_and_loads():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

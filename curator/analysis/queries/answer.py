@@ -144,6 +144,8 @@ def shown(cell: Any) -> str:
     ends = (cell.low, cell.high)
     if isinstance(cell.value, (np.datetime64, str)):
         parts = [str(part) for part in (cell.value, *ends)]
+    elif all(float(part).is_integer() for part in (cell.value, *ends)):
+        parts = [f"{part:,.0f}" for part in (cell.value, *ends)]
     else:
         parts = [_rounded(part, ends) for part in (cell.value, *ends)]
     return parts[0] if _absent(cell.low) else f"{parts[0]} ({parts[1]} to {parts[2]})"

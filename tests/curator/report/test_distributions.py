@@ -56,6 +56,15 @@ def test_columns_of_numbers_are_proportional_to_shares_and_fill_the_chart():
     )
 
 
+def test_numbers_of_few_values_have_a_row_each():
+    flag = NumericAttribute("flag", 0, 0, 1, nullable=True, integer=True, atoms=(1.0,))
+    shown = distribution("flag", column(flag, [0, 0, 1, 2]), None)
+    assert shown.kind == "2 values"
+    assert [(row.label, row.synthetic) for row in shown.rows] == [("0", 0.5), ("1", 0.25)]
+    assert shown.columns is None
+    assert shown.missing == (0.25, None)
+
+
 def test_dates_are_columns_between_their_bounds_with_a_row_for_each_atom():
     form = {"type": "date", "min": "2020-01-01", "max": "2023-12-31", "granularity": "year", "nullable": True}
     day = Domain.from_json({"day": form | {"atoms": ["9999-12-31"]}})["day"]

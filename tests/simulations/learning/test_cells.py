@@ -49,6 +49,24 @@ def test_texts_of_every_type_are_the_same_cells(cells, dtype):
     assert found.different("x") == 2
 
 
+def test_times_that_are_objects_are_read_as_those_of_a_type(cells):
+    times = pd.Series(pd.to_datetime(["2021-03-01 10:05:00", None, "2021-03-02 00:00:00"]))
+    declared, objects = (
+        cells(pd.DataFrame({"x": times.astype(dtype)})) for dtype in ("datetime64[us]", object)
+    )
+    form = Times("%Y-%m-%dT%H:%M:%S")
+    assert forms_of(objects, "x") == {("date", form.format): 2}
+    assert np.array_equal(
+        objects.times("x", form), declared.times("x", Times("%Y-%m-%d %H:%M:%S")), equal_nan=True
+    )
+
+
+def test_distances_from_utc_are_counted_with_what_has_none(cells):
+    texts = [f"2020-01-31T10:05:00{end}" for end in ("+02:00", "+0200", "-05:30", "Z", "+02")]
+    minutes, rows = cells(pd.DataFrame({"x": [*texts, None]})).offsets("x")
+    assert dict(zip(minutes.tolist(), rows.tolist(), strict=True)) == {120: 2, -330: 1, 24 * 60: 3}
+
+
 @pytest.mark.parametrize("dtype", [object, pd.CategoricalDtype([]), "string", "float64", "Int64"])
 def test_a_column_without_values_is_read_whatever_its_type(cells, dtype):
     found = cells(pd.DataFrame({"x": pd.Series([None] * 5, dtype=dtype), "y": range(5)}))

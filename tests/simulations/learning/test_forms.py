@@ -1,10 +1,15 @@
 """Forms of cells: what each cell looks like, in Python and in SQL."""
 
+import contextlib
+import re
+from datetime import datetime
+
 import duckdb
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from dpmosaic.simulations.learning.date_forms import OF_DIGITS, SHORT_DAY, SHORT_HOUR
 from dpmosaic.simulations.learning.forms import FORMS, LONGEST, POINT_ZERO, Form, place_of, shape_sql
 
 MISSING, TEXT, SENTENCE, CODE = Form("missing"), Form("text"), Form("sentence"), Form("code")
@@ -14,8 +19,8 @@ def number(notation, decimals=0):
     return Form("number", notation, decimals)
 
 
-def date(written):
-    return Form("date", written)
+def date(written, detail=0):
+    return Form("date", written, detail)
 
 
 CELLS = {
@@ -55,11 +60,23 @@ CELLS = {
     "2019-03-20": date("%Y-%m-%d"),
     "2019-03": date("%Y-%m"),
     "20.03.2019": date("%d.%m.%Y"),
-    "3/6/2025": date("a/b/%Y"),
-    "12/31/2025 8:20": date("a/b/%Y %H:%M"),
-    "5-Mar-2020": date("%d-%b-%Y"),
-    "5 Mar 2020": date("%d %b %Y"),
-    "Mar 5, 2020": date("%b %d, %Y"),
+    "03/06/2025": date("a/b/%Y"),
+    "3/6/2025": date("a/b/%Y", SHORT_DAY),
+    "12/31/2025 8:20": date("a/b/%Y %H:%M", SHORT_HOUR),
+    "12/1/2025 8:20 AM": date("a/b/%Y %I:%M %p", SHORT_DAY + SHORT_HOUR),
+    "03/06/21": date("a/b/%y"),
+    "20.03.19": date("%d.%m.%y"),
+    "05-Mar-21": date("%d-%b-%y"),
+    "5-Mar-2020": date("%d-%b-%Y", SHORT_DAY),
+    "05 Mar 2020": date("%d %b %Y"),
+    "Mar 5, 2020": date("%b %d, %Y", SHORT_DAY),
+    "20210301": date("%Y%m%d"),
+    "20210301.0": date("%Y%m%d"),
+    "20211301": number("{}"),
+    "202103": date("%Y%m"),
+    "202113": number("{}"),
+    "20210301235959": date("%Y%m%d%H%M%S"),
+    "20-45-12": CODE,
     "October 15, 2020": date("%B %d, %Y"),
     "2020-01-31 10:05:00": date("%Y-%m-%d %H:%M:%S"),
     "2020-01-31T10:05:00Z": date("%Y-%m-%dT%H:%M:%SZ"),
@@ -83,6 +100,11 @@ def shape(cell):
     """The shape of a cell as the module defines it, cut where no form needs more of it."""
     if len(cell) > LONGEST:
         return "\0"
+    for digits, form in OF_DIGITS.items():
+        text = cell.removesuffix(".0")
+        with contextlib.suppress(ValueError):
+            if re.fullmatch(r"(19|20)[0-9]+", text) and f"{datetime.strptime(text, form):{form}}" == text:
+                return digits
     if any("0" <= mark <= "9" for mark in cell):
         return "".join("9" if "1" <= mark <= "9" else mark for mark in cell)
     return cell if len(cell) <= 12 else "~"

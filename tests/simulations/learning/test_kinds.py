@@ -1,8 +1,11 @@
 """The kind of a column is what most of its cells vote for."""
 
+import re
+
 import numpy as np
 import pytest
 
+from dpmosaic.simulations.learning.date_forms import SHORT_DAY, SHORT_HOUR
 from dpmosaic.simulations.learning.forms import FORMS, PLACES, Form, place_of
 from dpmosaic.simulations.learning.kinds import Numbers, Texts, Times, Words, counted
 from dpmosaic.simulations.learning.private_counts import Noisy
@@ -11,6 +14,8 @@ ROWS = 200
 
 
 def shape(cell):
+    if re.fullmatch("20[0-9]{2}0[1-9]1[0-9]", cell):
+        return "\1"
     return "".join("9" if "1" <= mark <= "9" else mark for mark in cell)
 
 
@@ -40,7 +45,17 @@ COLUMNS = {
     "shares": (mixed(**{"96%": 1.0}), Numbers("{}%", 0)),
     "money": (mixed(**{"$1,500.00": 0.6, "$15.00": 0.4}), Numbers("${:,}", 2, True)),
     "days": (mixed(**{"2020-01-31": 0.9, "unsure": 0.1}), Times("%Y-%m-%d")),
-    "times": (mixed(**{"3/6/2025 8:20": 1.0}), Times("a/b/%Y %H:%M")),
+    "times": (mixed(**{"03/16/2025 18:20": 1.0}), Times("a/b/%Y %H:%M")),
+    "times without leading zeros": (
+        mixed(**{"3/6/2025 8:20": 0.4, "12/16/2025 18:20": 0.6}),
+        Times("a/b/%Y %H:%M", SHORT_DAY + SHORT_HOUR),
+    ),
+    "days, hardly ever without a zero": (mixed(**{"03/06/2025": 0.95, "3/6/2025": 0.05}), Times("a/b/%Y")),
+    "days in digits": (mixed(**{"20210310": 0.9, "99999999": 0.1}), Times("%Y%m%d")),
+    "whole numbers of which some could be days": (
+        mixed(**{"20210310": 0.7, "99999999": 0.3}),
+        Numbers("{}", 0),
+    ),
     "words": (mixed(**{"yes": 0.3, "no": 0.7}), Words(("yes", "no"))),
     "texts": (mixed(**{"north": 0.5, "south": 0.5}), Texts(())),
     "texts and words": (mixed(**{"north": 0.5, "other": 0.5}), Texts(("other",))),
@@ -76,6 +91,18 @@ def test_noise_that_is_small_beside_the_votes_changes_no_kind(name):
         for _ in range(20)
     )
     assert wrong <= 3
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind"), [("5.5", Numbers("{}", 1, True)), ("2020-01-31", Times("%Y-%m-%d"))]
+)
+def test_a_column_of_numbers_or_dates_and_texts_may_be_of_numbers_or_dates(cell, kind):
+    found = voted(mixed(**{cell: 0.65, "unknown": 0.3, "": 0.05}))
+    assert found.kind == Texts(("unknown",))
+    assert found.instead.kind == kind
+    assert found.instead.others == pytest.approx(0.3 * ROWS)
+    assert found.instead.missing == pytest.approx(0.35 * ROWS)
+    assert voted(mixed(**{cell: 0.45, "unknown": 0.55})).instead is None
 
 
 def test_cells_of_other_kinds_count_as_missing():

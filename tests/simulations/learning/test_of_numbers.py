@@ -54,7 +54,9 @@ def test_bounds_hold_the_numbers(learned, name):
     [
         (lambda k: f"{k}%", "{}%"),
         (lambda k: f"${1000 * k:,}", "${:,}"),
-        (lambda k: f"{k},5 €", "{,} €"),
+        (lambda k: f"{k},5 €", "{,.1f} €"),
+        (lambda k: f"{k},5" if k % 2 else str(k), "{,}"),
+        (lambda k: f"${k / 4:.2f}", "${:.2f}"),
         (lambda k: f"{k} kg", "{} kg"),
     ],
 )

@@ -73,6 +73,8 @@ def test_an_answer_of_several_numbers_has_no_single_value(wanted):
     [
         (Estimate(0.12345, 0.1201, 0.1302), "0.123 (0.120 to 0.130)"),
         (Estimate(5.0, 5.0, 5.0), "5 (5 to 5)"),
+        (Estimate(2.0, 1.0, 2.0), "2 (1 to 2)"),
+        (Estimate(1.5, 1.0, 2.0), "1.5 (1.0 to 2.0)"),
         (Estimate(123456.7), "123,457"),
     ],
 )
