@@ -86,6 +86,7 @@ def start_parties(
     identifiers: Sequence[Sequence[Sequence[str]]] | None = None,
     dealers: int = 0,
     stated: int | None = None,
+    answered: int = 0,
 ) -> list[list[InProcessConnection]]:
     """Starts a party with an in-memory ledger for each piece of a table; they know each other's identities.
 
@@ -97,6 +98,7 @@ def start_parties(
             if the parties of a slice hold the same records in the same order.
         dealers: number of dealers that `start_dealers` starts with the same keys.
         stated: number of rows that each party states (`Institution`).
+        answered: queries that each answered before; the keys of their noise are not drawn again.
 
     Returns:
         Connections, slice by slice.
@@ -114,7 +116,10 @@ def start_parties(
         institution = Institution(
             name, identities[name], pieces[i][j], rules, identifiers=naming, stated=stated
         )
-        return InProcessConnection(PartyServicer(Party(institution, Ledger(), keys.child(name).key)))
+        fresh = keys.child(name)
+        for _ in range(answered):
+            fresh.key()
+        return InProcessConnection(PartyServicer(Party(institution, Ledger(), fresh.key)))
 
     return [[started(i, j) for j, _ in enumerate(row)] for i, row in enumerate(names)]
 

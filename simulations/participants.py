@@ -17,6 +17,7 @@ from ..common.protocols.chosen import Chosen
 from ..common.protocols.registry import INDICATOR, INDICATOR_MLE, MASKED, THEOREM, TRUSTED
 from ..curator.measurers.measurer import Measurer
 from ..curator.parties.alignments import Aligned
+from ..curator.parties.asking import Asking
 from ..curator.parties.client import Connection
 from ..curator.releasing.agreement import Proposal, agree
 from ..curator.releasing.alignment_order import AlignmentOrder
@@ -57,6 +58,7 @@ class Participants:
         dealing: the dealers.
         aligned: alignment of the parties' rows; None if the parties of a slice hold the same records.
         record_wise: see `simulate`.
+        asking: recalls answers of the protocol `trusted`.
     """
 
     real: Table
@@ -66,6 +68,7 @@ class Participants:
     dealing: Sequence[str | Connection] = ()
     aligned: Aligned | None = None
     record_wise: bool = False
+    asking: Asking | None = None
 
     @classmethod
     def in_order(
@@ -76,6 +79,7 @@ class Participants:
         stream: RandomStream,
         dealers: int,
         record_wise: bool,
+        answered: int = 0,
     ) -> Participants:
         """Starts parties that hold the same records in the same order.
 
@@ -86,6 +90,7 @@ class Participants:
             stream: source of the parties' keys.
             dealers: number of dealers; if zero, the curator deals.
             record_wise: see `simulate`.
+            answered: queries that each party answered before it was started again.
         """
         pieces = [[table]] if order.protocol.one_party else partition(table, grid)
         if order.protocol is THEOREM:
@@ -99,7 +104,7 @@ class Participants:
             labels_delta=order.labels_delta,
         )
         keys = stream.child("parties")
-        links = start_parties(pieces, policy, keys, dealers=dealers, stated=order.records)
+        links = start_parties(pieces, policy, keys, dealers=dealers, stated=order.records, answered=answered)
         dealing = start_dealers(dealers, keys, links)
         return cls(table, table.domain, grid, links, dealing, record_wise=record_wise)
 
@@ -205,7 +210,7 @@ class Participants:
         if proposal.copies > 1:
             measurer = IndicatorMleMeasurer(federation, terms, order.granted, proposal.copies)
         elif order.protocol is TRUSTED:
-            measurer = CentralMeasurer(federation, terms, order.granted, table, order.budget)
+            measurer = CentralMeasurer(federation, terms, order.granted, table, order.budget, self.asking)
         else:
             measurer = agreement.measurer(record_wise=self.record_wise)
         return Started(measurer, replace(layout, masked=terms.masked), proposal.copies)

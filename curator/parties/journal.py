@@ -156,7 +156,14 @@ class Journal:
 
     def has_answers(self) -> bool:
         """Whether any query of the release was answered."""
-        return self._database.execute("SELECT 1 FROM answer LIMIT 1").fetchone() is not None
+        return self.count("*") > 0
+
+    def count(self, pattern: str) -> int:
+        """Number of queries that were answered, of those whose ids match a pattern with *."""
+        (found,) = self._database.execute(
+            "SELECT COUNT(*) FROM answer WHERE query_id GLOB ?", (pattern,)
+        ).fetchone()
+        return int(found)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -200,6 +207,10 @@ class Journal:
         assert noted is not None
         return noted
 
+    def note_last(self, name: str, value: bytes) -> None:
+        """Notes a value in place of an earlier one."""
+        self._database.execute("INSERT OR REPLACE INTO header VALUES (?, ?)", (name, value))
+
     def recall(self, query_id: str, query: bytes) -> NDArray[np.float64] | None:
         """The answer to a query, if it was given before.
 
@@ -220,7 +231,16 @@ class Journal:
         return np.frombuffer(row[1], dtype="<f8").astype(np.float64)
 
     def keep(self, query_id: str, query: bytes, answered: NDArray[np.float64]) -> None:
-        """Keeps an answer; it is durable on return."""
+        """Keeps an answer; it is durable on return.
+
+        Raises:
+            DataError: it cannot be written.
+        """
         digest = hashlib.sha256(query).digest()
         values = np.ascontiguousarray(answered, dtype="<f8").tobytes()
-        self._database.execute("INSERT INTO answer VALUES (?, ?, ?)", (query_id, digest, values))
+        try:
+            self._database.execute("INSERT INTO answer VALUES (?, ?, ?)", (query_id, digest, values))
+        except sqlite3.OperationalError as cause:
+            raise DataError(
+                f"cannot write {self._path}: {cause}; make room, and resume the release"
+            ) from cause

@@ -31,6 +31,7 @@ from ...curator.certificates.issuing import issue
 from ...curator.certificates.unseen import Unseen
 from ...curator.mechanisms.bins import Bins
 from ...curator.mechanisms.parts.fitted import FittedModel
+from ...curator.parties.journal import Answers
 from ...curator.pgm.estimation import estimate
 from ...curator.releasing.bins_order import open_numbers
 from ...curator.releasing.bins_share import DEFAULT_SHARE
@@ -100,13 +101,16 @@ class _Rows:
         return max(1, round(self.records))
 
 
-def begun_with(table: Table, order: ReleaseOrder, stream: RandomStream) -> Begun:
+def begun_with(
+    table: Table, order: ReleaseOrder, stream: RandomStream, answers: Answers | None = None
+) -> Begun:
     """The first step for a table whose domain is given: the number of rows, and what the domain leaves open.
 
     Args:
         table: the rows.
         order: the release, with the whole budget.
         stream: randomness of the noise.
+        answers: see `PrivateCounts`.
     """
     private = order.adjacency is Adjacency.ADD_REMOVE
     if not private and not table.domain.open:
@@ -115,7 +119,7 @@ def begun_with(table: Table, order: ReleaseOrder, stream: RandomStream) -> Begun
     granted = order.mechanism.granted(order.budget.without_delta(delta))
     counting = _counting(order.adjacency, len(table.domain))
     choosing = DEFAULT_SHARE if table.domain.open else 0.0
-    counts = PrivateCounts(granted, PrivacyUnit(order.adjacency), stream)
+    counts = PrivateCounts(granted, PrivacyUnit(order.adjacency), stream, answers)
     rows = _counted(counts, float(granted) * counting, table.record_count, order.adjacency)
     left = float(granted) * (1 - counting - choosing)
     found = _Choice.of(counts, table, rows, float(granted) * choosing, left, delta)
@@ -133,6 +137,7 @@ def begun_without(
     budget: Budget,
     anyway: bool,
     stream: RandomStream,
+    answers: Answers | None = None,
 ) -> Begun:
     """The first step for a raw table: its columns are learned.
 
@@ -145,6 +150,7 @@ def begun_without(
         budget: the whole budget.
         anyway: whether to go on with too few rows.
         stream: randomness of the noise.
+        answers: see `PrivateCounts`.
 
     Raises:
         DataError: there are too few rows for so many columns.
@@ -152,7 +158,7 @@ def begun_without(
     delta = min(DELTA_SHARE * (budget.delta or 0.0), LARGEST_DELTA)
     limit = granted(budget.without_delta(delta))
     whole, columns = float(limit), len(cells.names)
-    counts = PrivateCounts(limit, PrivacyUnit(adjacency), stream)
+    counts = PrivateCounts(limit, PrivacyUnit(adjacency), stream, answers)
     counting = _counting(adjacency, columns)
     rows = _counted(counts, whole * counting, cells.records(), adjacency)
     if not anyway:
