@@ -24,7 +24,7 @@ from ..curator.releasing.alignment_order import AlignmentOrder
 from ..curator.releasing.release import Layout, ReleaseOrder
 from .alignment import align
 from .measurers import CentralMeasurer
-from .network import InProcessConnection, policy_for, start_dealers, start_parties
+from .network import Fresh, InProcessConnection, policy_for, start_dealers, start_parties, unchanged
 from .paper_protocols import IndicatorMleMeasurer, TheoremMeasurer
 from .partition import Grid, partition
 from .people import Linkage, linked
@@ -79,7 +79,7 @@ class Participants:
         stream: RandomStream,
         dealers: int,
         record_wise: bool,
-        answered: int = 0,
+        fresh: Fresh = unchanged,
     ) -> Participants:
         """Starts parties that hold the same records in the same order.
 
@@ -90,7 +90,7 @@ class Participants:
             stream: source of the parties' keys.
             dealers: number of dealers; if zero, the curator deals.
             record_wise: see `simulate`.
-            answered: queries that each party answered before it was started again.
+            fresh: see `start_parties`.
         """
         pieces = [[table]] if order.protocol.one_party else partition(table, grid)
         if order.protocol is THEOREM:
@@ -104,7 +104,7 @@ class Participants:
             labels_delta=order.labels_delta,
         )
         keys = stream.child("parties")
-        links = start_parties(pieces, policy, keys, dealers=dealers, stated=order.records, answered=answered)
+        links = start_parties(pieces, policy, keys, dealers=dealers, stated=order.records, fresh=fresh)
         dealing = start_dealers(dealers, keys, links)
         return cls(table, table.domain, grid, links, dealing, record_wise=record_wise)
 

@@ -238,7 +238,7 @@ def _drawn(
     # The party that holds all rows answers from these counts.
     keep_pairs(begun.table, order.workload.cliques)
     grid = Grid.even(begun.table.domain, begun.records, 1, 1)
-    among = Participants.in_order(begun.table, order, grid, noise, 0, False, kept.measured)
+    among = Participants.in_order(begun.table, order, grid, noise, 0, False, kept.fresh)
     among = replace(among, asking=Asking(kept))
     with progress_bar(console_for(progress)) as report:
         made = release_among(

@@ -11,6 +11,7 @@ import contextlib
 import json
 import secrets
 import shutil
+import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,18 +20,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.crypto.randomness import RandomStream
+from ..common.crypto.randomness import FreshKeys, RandomStream
 from ..common.errors import DataError
 from ..curator.certificates.verify import BINS
 from ..curator.parties.journal import Journal, NoJournal
 from ..curator.parties.private_folder import JOURNAL, make_private
 from ..curator.releasing import outputs as files
 from .frames import Source, digest_of
-from .learning.private_counts import FIRST
 from .stopping import UNFINISHED, keep_answers, share_spent
 
 _MADE = ".unfinished"
-_ROWS, _COMMAND, _SPENT = "rows", "command", "spent"
+_ROWS, _COMMAND, _SPENT, _DRAWN = "rows", "command", "spent", "drawn"
 _PRIVATE = (
     "This folder is not for release: it tells whether a table is the one that is released. It keeps what the "
     "release has answered until it is finished, and is erased then.\n"
@@ -48,6 +48,7 @@ class Unfinished:
     def __init__(self, folder: Path, journal: Journal) -> None:
         self._folder = folder
         self._journal = journal
+        self._drawn = 0
         self.release_id = journal.release_id
         """The id of the release."""
         keep_answers(folder, float(journal.note(_SPENT) or 0))
@@ -88,10 +89,22 @@ class Unfinished:
         """Randomness of noise, which is kept nowhere, but for that of a seed."""
         return RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
 
-    @property
-    def measured(self) -> int:
-        """Number of questions that were answered after the first step."""
-        return self._journal.count("*") - self._journal.count(f"{FIRST}*")
+    def fresh(self, stream: RandomStream) -> FreshKeys:
+        """The keys of a party's noise; those that it drew before are not drawn again.
+
+        Args:
+            stream: the keys from the first one, for a seed.
+        """
+        # A party that is started again draws one when it accepts the release.
+        self._drawn = max(0, int(self._journal.note(_DRAWN) or 0) - 1)
+        for _ in range(self._drawn):
+            stream.key()
+
+        def key() -> bytes:
+            self._drawn += 1
+            return stream.key()
+
+        return key
 
     def recall(self, query_id: str, query: bytes) -> NDArray[np.float64] | None:
         """See `Answers`."""
@@ -99,18 +112,20 @@ class Unfinished:
 
     def keep(self, query_id: str, query: bytes, answered: NDArray[np.float64]) -> None:
         """See `Answers`."""
-        self._journal.note_last(_SPENT, repr(share_spent()).encode())
-        self._journal.keep(query_id, query, answered)
+        notes = {_SPENT: repr(share_spent()).encode(), _DRAWN: str(self._drawn).encode()}
+        self._journal.keep(query_id, query, answered, notes)
 
 
 class Forgotten(NoJournal):
     """A release that nothing keeps: it ends with its process."""
 
-    measured = 0
-    """See `Unfinished`, as for all others."""
-
     def __init__(self) -> None:
         self.release_id = secrets.token_hex(16)
+        """See `Unfinished`, as for all others."""
+
+    def fresh(self, stream: RandomStream) -> FreshKeys:
+        """The keys of a party's noise."""
+        return stream.key
 
     def bind(self, settings: Mapping[str, str], data: Source) -> None:
         """Nothing."""
@@ -179,9 +194,12 @@ def _create(folder: Path, command: Mapping[str, Any] | None) -> None:
     shutil.rmtree(made, ignore_errors=True)
     make_private(made)
     files.write_text(made / files.WARNING, _PRIVATE)
-    with contextlib.closing(Journal.create(made / JOURNAL, "")) as journal:
-        journal.note_once(_COMMAND, json.dumps(command).encode())
-    made.rename(folder / UNFINISHED)
+    try:
+        with contextlib.closing(Journal.create(made / JOURNAL, "")) as journal:
+            journal.note_once(_COMMAND, json.dumps(command).encode())
+        made.rename(folder / UNFINISHED)
+    except (OSError, sqlite3.OperationalError) as cause:
+        raise DataError(f"cannot write {folder}: {cause}; choose another folder") from cause
 
 
 def _erase(private: Path) -> None:

@@ -7,8 +7,9 @@ import hashlib
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 import numpy as np
@@ -156,14 +157,7 @@ class Journal:
 
     def has_answers(self) -> bool:
         """Whether any query of the release was answered."""
-        return self.count("*") > 0
-
-    def count(self, pattern: str) -> int:
-        """Number of queries that were answered, of those whose ids match a pattern with *."""
-        (found,) = self._database.execute(
-            "SELECT COUNT(*) FROM answer WHERE query_id GLOB ?", (pattern,)
-        ).fetchone()
-        return int(found)
+        return self._database.execute("SELECT 1 FROM answer LIMIT 1").fetchone() is not None
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -207,10 +201,6 @@ class Journal:
         assert noted is not None
         return noted
 
-    def note_last(self, name: str, value: bytes) -> None:
-        """Notes a value in place of an earlier one."""
-        self._database.execute("INSERT OR REPLACE INTO header VALUES (?, ?)", (name, value))
-
     def recall(self, query_id: str, query: bytes) -> NDArray[np.float64] | None:
         """The answer to a query, if it was given before.
 
@@ -230,8 +220,20 @@ class Journal:
             )
         return np.frombuffer(row[1], dtype="<f8").astype(np.float64)
 
-    def keep(self, query_id: str, query: bytes, answered: NDArray[np.float64]) -> None:
+    def keep(
+        self,
+        query_id: str,
+        query: bytes,
+        answered: NDArray[np.float64],
+        notes: Mapping[str, bytes] = MappingProxyType({}),
+    ) -> None:
         """Keeps an answer; it is durable on return.
+
+        Args:
+            query_id: unique within the release.
+            query: encoding of everything that the answer depends on.
+            answered: the answer.
+            notes: notes that take the place of earlier ones, kept with it or not at all.
 
         Raises:
             DataError: it cannot be written.
@@ -239,7 +241,10 @@ class Journal:
         digest = hashlib.sha256(query).digest()
         values = np.ascontiguousarray(answered, dtype="<f8").tobytes()
         try:
+            self._database.execute("BEGIN IMMEDIATE")
             self._database.execute("INSERT INTO answer VALUES (?, ?, ?)", (query_id, digest, values))
+            self._database.executemany("INSERT OR REPLACE INTO header VALUES (?, ?)", notes.items())
+            self._database.execute("COMMIT")
         except sqlite3.OperationalError as cause:
             raise DataError(
                 f"cannot write {self._path}: {cause}; make room, and resume the release"
