@@ -249,7 +249,7 @@ def _drawn(
 
 
 def _reordered(asked: ReleaseOrder, target: str | None, known: Domain) -> ReleaseOrder:
-    """The same order for the columns that are released; of its marginals, those of these columns.
+    """The same order for the columns that are released; of its marginals, those of columns that vary.
 
     Args:
         asked: for all columns.
@@ -262,7 +262,7 @@ def _reordered(asked: ReleaseOrder, target: str | None, known: Domain) -> Releas
     held = [
         (known.canonical(clique), weight)
         for clique, weight in zip(wanted.cliques, wanted.weights, strict=True)
-        if set(clique) <= set(known.names)
+        if set(clique) <= set(known.varied)
     ]
     if not held:
         return replace(asked, domain=known, workload=Workload.all_kway(known, min(2, len(known))))
