@@ -249,3 +249,6 @@ class Journal:
             raise DataError(
                 f"cannot write {self._path}: {cause}; make room, and resume the release"
             ) from cause
+        finally:
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
