@@ -115,7 +115,7 @@ class Workload:
             DataError: the domain does not have the target, or nothing beside it.
         """
         if target not in domain or len(domain) < 2:
-            near = meant(target, domain.names)
+            near = "" if target in domain else meant(target, domain.names)
             raise DataError(
                 f"target: expected an attribute of the domain that has others beside it, got {target!r}"
                 f"{near}; name what users will predict"

@@ -121,7 +121,8 @@ def counted(vote: Noisy, records: float) -> Vote:
     if missing <= _MISSING * vote.sigma:
         missing = 0.0
     others = max(0.0, votes[_FILLED].sum() - filled_votes) if not isinstance(kind, Texts) else 0.0
-    return Vote(kind, missing + others, vote.sigma, max(filled_votes, records - missing - others, 0.0))
+    filled = max(filled_votes, records - missing - others, 0.0)
+    return Vote(kind, float(missing + others), vote.sigma, float(filled))
 
 
 def _kind(votes: NDArray[np.float64]) -> tuple[Kind, float]:

@@ -71,7 +71,7 @@ def learned_texts(
     for name, kind in kinds.items():
         share = float(different[name].kept(PRESENT)[0]) / max(1.0, votes[name].filled)
         many = float(different[name].values[0]) > _MANY
-        coded = kind.coded and many and share < _UNIQUE
+        coded = bool(kind.coded and many and share < _UNIQUE)
         found, sigma = _frequent(asking, name, coded, delta)
         for word in kind.words:
             found.setdefault(word, float(forms[name].values[PLACES[Form("word", word)]]))
