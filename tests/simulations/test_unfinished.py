@@ -267,7 +267,7 @@ def test_resume_refuses_a_folder_without_a_release_that_stopped(folder, monkeypa
     assert "begun by a call in Python" in str(run("resume", "out").exception)
 
 
-@pytest.mark.parametrize("answers", [3, 30])
+@pytest.mark.parametrize("answers", [3, 12])
 def test_a_process_that_is_killed_leaves_a_folder_that_resume_finishes(folder, answers):
     script = folder / "killed.py"
     script.write_text(KILLED.format(answers=answers))
