@@ -8,12 +8,11 @@ import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-import pandas as pd
 from rich.console import Console
 
 from ..common.data.domain import Domain
@@ -24,7 +23,6 @@ from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.registry import TRUSTED
 from ..common.version import __version__
-from ..curator.analysis.conditions import Where
 from ..curator.analysis.published import Drawn
 from ..curator.analysis.release import Release
 from ..curator.certificates.json_values import to_json_values
@@ -289,91 +287,3 @@ def _ruled(loaded: Loaded, rules: Sequence[RuleLike]) -> Loaded:
     more = tuple(rule if isinstance(rule, Rule) else read_rules([dict(rule)])[0] for rule in rules)
     domain = replace(loaded.table.domain, rules=(*loaded.table.domain.rules, *more))
     return replace(loaded, table=replace(loaded.table, domain=domain))
-
-
-@dataclass(eq=False)
-class Synthesizer:
-    """Releases in the style of scikit-learn; the parameters are those of `synthesize`.
-
-    Each `fit` is a release with a budget of its own: fitting one table twice costs twice.
-
-    Attributes:
-        epsilon: privacy budget of each `fit`, with delta.
-        delta: privacy budget of each `fit`, with epsilon.
-        domain: see `synthesize`, as all others.
-        adjacency: which tables are neighbours, and so whether the number of rows is public.
-        anyway: whether to learn the columns of a table of too few rows.
-        mechanism: a name, or a configured mechanism.
-        time_limit: seconds that a `fit` may take on this machine, about.
-        rules: public statements that no synthetic row breaks.
-        target: a column that others should predict well.
-        workload: marginals to preserve.
-        rows: number of rows of the released table.
-        seed: makes the release reproducible and not for release.
-        progress: whether to show progress.
-        header: see `synthesize`.
-    """
-
-    epsilon: float = 1.0
-    delta: float = DEFAULT_DELTA
-    domain: DomainLike | None = None
-    adjacency: Adjacency | str = Adjacency.ADD_REMOVE
-    anyway: bool = False
-    mechanism: Mechanism | str = "mosaic"
-    time_limit: float | None = None
-    rules: Sequence[RuleLike] = ()
-    target: str | None = None
-    workload: Workload | str | None = None
-    rows: int | None = None
-    seed: int | None = None
-    progress: bool | None = None
-    header: bool | None = None
-
-    def fit(self, X: Source, y: object = None) -> Self:
-        """Releases a table; `release_` is the release.
-
-        Args:
-            X: the real table: a data frame, or the path of a CSV or Parquet file.
-            y: ignored; for pipelines.
-
-        Raises:
-            DataError: see `synthesize`.
-            BudgetError: see `synthesize`.
-        """
-        self.release_ = synthesize(X, **self.get_params())
-        return self
-
-    def sample(
-        self, n: int | None = None, where: Where | None = None, seed: int | None = None
-    ) -> pd.DataFrame:
-        """Rows of the release: see `Release.sample`; without arguments the released table.
-
-        Raises:
-            DataError: nothing was fitted, or see `Release.sample`.
-        """
-        if not hasattr(self, "release_"):
-            raise DataError("expected a fitted synthesizer, got one that is not; call fit first")
-        if n is None and where is None and seed is None:
-            return self.release_.table
-        return self.release_.sample(len(self.release_.table) if n is None else n, where, seed)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name.
-
-        Args:
-            deep: without effect; for scikit-learn.
-        """
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    def set_params(self, **params: Any) -> Self:
-        """Sets parameters.
-
-        Raises:
-            DataError: there is no such parameter.
-        """
-        for name, value in params.items():
-            if name not in self.get_params():
-                known = ", ".join(self.get_params())
-                raise DataError(f"expected one of the parameters {known}, got {name!r}; fix the name")
-            setattr(self, name, value)
-        return self
