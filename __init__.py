@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from .simulations.frames import decode, draft, encode
     from .simulations.partition import Grid
     from .simulations.simulate import Simulation, simulate
-    from .simulations.synthesize import DomainWarning, Synthesizer, synthesize
+    from .simulations.synthesize import DomainWarning, synthesize
+    from .simulations.synthesizer import Synthesizer
     from .simulations.time_limit import TimeLimitWarning
 
 __all__ = [
@@ -111,7 +112,7 @@ _HOMES = {
     "RandDPGen": "curator.mechanisms.randdpgen.randdpgen",
     "Release": "curator.analysis.release",
     "Simulation": "simulations.simulate",
-    "Synthesizer": "simulations.synthesize",
+    "Synthesizer": "simulations.synthesizer",
     "Table": "common.data.table",
     "TimeLimitWarning": "simulations.time_limit",
     "Workload": "common.data.workload",

@@ -26,6 +26,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "simulations.synthesize_command:synthesize",
         "Release a synthetic table from one file, with differential privacy.",
     ),
+    "resume": (
+        "simulations.synthesize_command:resume",
+        "Resume a release from one file; what was answered is neither asked nor charged again.",
+    ),
     "simulate": (
         "simulations.command:simulate",
         "Partition a table over K x S parties, release a synthetic table from them, and compare the two.",
@@ -90,7 +94,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 """For each command its home, MODULE:NAME, and the first line of its help."""
 
 
-SPENDING = ("synthesize", "simulate")
+SPENDING = ("synthesize", "resume", "simulate")
 """Commands that spend budget in their own process."""
 
 
@@ -166,7 +170,7 @@ def main() -> None:
     warnings.showwarning = _show_warning
     spending = sys.argv[1:2] and sys.argv[1] in SPENDING
     for number in (signal.SIGINT, signal.SIGTERM) if spending else ():
-        signal.signal(number, _stopped)
+        signal.signal(number, _resumed if sys.argv[1] == "resume" else _stopped)
     try:
         app()
     except MosaicError as error:
@@ -181,4 +185,10 @@ def main() -> None:
 def _stopped(number: int, frame: object) -> None:
     """Ends a command that spends budget, before it begins; from then on `simulations.stopping` does."""
     os.write(sys.stderr.fileno(), b"stopped: nothing was spent, and nothing was written\n")
+    os._exit(128 + number)
+
+
+def _resumed(number: int, frame: object) -> None:
+    """The same for a release that goes on."""
+    os.write(sys.stderr.fileno(), b"stopped: nothing more was spent, and nothing was written\n")
     os._exit(128 + number)

@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+
+def end_with_the_command() -> None:
+    """Ends this process when the command has ended, also where that was killed and could end nobody.
+
+    Run by: a process beside the command, first of all.
+    """
+    command = multiprocessing.parent_process()
+    if command is None:
+        raise ValueError("expected a process that another one started")
+
+    def wait() -> None:
+        command.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, name="the command's end", daemon=True).start()
 
 
 @contextmanager

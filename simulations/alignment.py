@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..common.crypto.identity import Identity
@@ -17,6 +18,29 @@ from ..curator.parties.journal import Journal
 from ..curator.parties.private_folder import JOURNAL
 from ..curator.releasing.align_over_parties import align_over_parties
 from ..curator.releasing.alignment_order import AlignmentOrder, AlignmentProposal
+from .stopping import count_alignment
+
+_CHARGED = "Align"
+"""The method of parties that charges an alignment."""
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """A connection to a party whose charge for an alignment is counted; see `Connection`.
+
+    Attributes:
+        connection: to the party.
+        rho: what the alignment costs, zCDP.
+    """
+
+    connection: Connection
+    rho: float
+
+    def call(self, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
+        """Replies to encoded requests."""
+        if method == _CHARGED:
+            count_alignment(self.rho)
+        return self.connection.call(method, requests)
 
 
 def align(
@@ -35,6 +59,7 @@ def align(
         adjacency: which tables are neighbours.
         keys: the curator's randomness.
     """
+    links = [[_Counted(link, order.rho) for link in row] for row in links]
     described = [PartyClient(link).describe() for row in links for link in row]
     signer = Identity.from_seed(keys.child_key("identity"))
     with (

@@ -31,6 +31,7 @@ from ..curator.options import (
 from ..curator.releasing.bins_share import DEFAULT_SHARE, check_coded
 from ..curator.releasing.table_format import Format, TableFile, TableFormat
 from ..party.options import Header
+from .stopping import spends, write_files
 
 if TYPE_CHECKING:
     from ..common.data.domain import Domain
@@ -43,6 +44,7 @@ _STDERR = Terminal(stderr=True)
 
 
 # Longer than other functions, since Typer reads every option from the signature.
+@spends
 def simulate(
     data: Annotated[Path, typer.Argument(help="The real table: .csv, .csv.gz or .parquet.")],
     domain: Annotated[Path, typer.Option(help="Domain file; `dpmosaic domain infer` drafts one.")],
@@ -134,83 +136,76 @@ def simulate(
     from .originals import Original, read_original
     from .people import Overlap, read_people
     from .simulate import simulate as run
-    from .stopping import stoppable
     from .time_limit import lateness, limited
 
     budget = Budget(epsilon, delta, rho)
-    stated = f"rho {rho:g}" if epsilon is None else f"epsilon {epsilon:g}"
-    with stoppable(stated) as spending:
-        table_file = TableFile(table_format, spreadsheet_safe)
-        if not dry_run:
-            if out is None:
-                raise DataError("expected --out, the folder for the results, or --dry-run; got neither")
-            files.check_folder(out, ["metrics.json", BINS])
-        chosen = limited(mechanism_named(mechanism, variant, parsed(settings)), time_limit)
-        source = FileSource(data, header)
-        loaded = Domain.load(domain)
-        if key is None:
-            original, identifiers = read_original(source, loaded), None
-        else:
-            table, identifiers = read_people(source, loaded, key)
-            original = Original(table, {})
-        if binarise and population != Population.EVERYWHERE.value:
-            raise DataError(
-                "--binarise: the value `absent` has no binary digits; release the people everywhere"
-            )
-        if binarise:
-            check_coded(loaded)
-        binary = Binarisation(loaded) if binarise else None
-        coded = binary.encode(original.table) if binary else original.table
-        aligned = Overlap.of(identifiers, overlap, shuffle, typos) is not None
-        asked: dict[str, Any] = {
-            "budget": budget,
-            "grid": grid,
-            "protocol": protocol,
-            "collusions": collusions,
-            "check": check,
-            "sample": sample,
-            "dealers": dealers,
-            "mechanism": chosen,
-            "workload": workload,
-            "target": target,
-            "adjacency": Adjacency.named(adjacency),
-            "rows": rows,
-            "bins_share": bins_share,
-        }
-        if dry_run:
-            if aligned or record_wise:
-                raise DataError(
-                    "--dry-run: expected rows in the same order and no --record-wise; leave them out"
-                )
-            _forecast(coded, json_output, **asked)
-            return
-        assert out is not None
-        with process_for_checks() as checks, compiling_beside(), progress_bar(_STDERR) as report:
-            result = run(
-                coded,
-                **asked,
-                record_wise=record_wise,
-                identifiers=identifiers,
-                overlap=overlap,
-                shuffle=shuffle,
-                typos=typos,
-                population=population,
-                alignment_rho=alignment_rho,
-                seed=seed,
-                report=report,
-                checks=checks,
-            )
-        if binary:
-            result = replace(result, synthetic=binary.decode(result.synthetic))
-        spending.write(out)
-        _write(out, result, source, loaded, seed, table_file, None if aligned else original.numbers)
-        late = lateness(time_limit, result.metrics["seconds"])
-        said = (files.formula_warning(result.synthetic.domain, table_file), late)
-        warning = "; ".join(one for one in said if one is not None) or None
-        if json_output:
-            tell(json.dumps(_summary(result, out, warning)))
-        else:
-            _show(result, out, warning)
+    table_file = TableFile(table_format, spreadsheet_safe)
+    if not dry_run:
+        if out is None:
+            raise DataError("expected --out, the folder for the results, or --dry-run; got neither")
+        files.check_folder(out, ["metrics.json", BINS])
+    chosen = limited(mechanism_named(mechanism, variant, parsed(settings)), time_limit)
+    source = FileSource(data, header)
+    loaded = Domain.load(domain)
+    if key is None:
+        original, identifiers = read_original(source, loaded), None
+    else:
+        table, identifiers = read_people(source, loaded, key)
+        original = Original(table, {})
+    if binarise and population != Population.EVERYWHERE.value:
+        raise DataError("--binarise: the value `absent` has no binary digits; release the people everywhere")
+    if binarise:
+        check_coded(loaded)
+    binary = Binarisation(loaded) if binarise else None
+    coded = binary.encode(original.table) if binary else original.table
+    aligned = Overlap.of(identifiers, overlap, shuffle, typos) is not None
+    asked: dict[str, Any] = {
+        "budget": budget,
+        "grid": grid,
+        "protocol": protocol,
+        "collusions": collusions,
+        "check": check,
+        "sample": sample,
+        "dealers": dealers,
+        "mechanism": chosen,
+        "workload": workload,
+        "target": target,
+        "adjacency": Adjacency.named(adjacency),
+        "rows": rows,
+        "bins_share": bins_share,
+    }
+    if dry_run:
+        if aligned or record_wise:
+            raise DataError("--dry-run: expected rows in the same order and no --record-wise; leave them out")
+        _forecast(coded, json_output, **asked)
+        return
+    assert out is not None
+    with process_for_checks() as checks, compiling_beside(), progress_bar(_STDERR) as report:
+        result = run(
+            coded,
+            **asked,
+            record_wise=record_wise,
+            identifiers=identifiers,
+            overlap=overlap,
+            shuffle=shuffle,
+            typos=typos,
+            population=population,
+            alignment_rho=alignment_rho,
+            seed=seed,
+            report=report,
+            checks=checks,
+        )
+    if binary:
+        result = replace(result, synthetic=binary.decode(result.synthetic))
+    write_files(out)
+    _write(out, result, source, loaded, seed, table_file, None if aligned else original.numbers)
+    late = lateness(time_limit, result.metrics["seconds"])
+    said = (files.formula_warning(result.synthetic.domain, table_file), late)
+    warning = "; ".join(one for one in said if one is not None) or None
+    if json_output:
+        tell(json.dumps(_summary(result, out, warning)))
+    else:
+        _show(result, out, warning)
 
 
 def demo(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hmac
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -186,6 +188,29 @@ def raw_table(data: Source, *, header: bool | None = None) -> RawTable:
     rows = _without_index(data)
     zones = {name: zone for name in _checked_names(rows) if (zone := _zone(rows[name].dtype))}
     return RawTable(_FrameRows(rows), zones, storage_of(rows), lambda domain: encoded(domain, rows))
+
+
+def digest_of(data: Source, key: bytes) -> bytes:
+    """A keyed digest of rows, 32 bytes; whoever has the key can test guesses of them.
+
+    Args:
+        data: the rows: the cells of a data frame in any order, or the bytes of a file.
+        key: secret.
+    """
+    digest = hmac.new(key, digestmod="sha256")
+    if isinstance(data, ArrowTable):
+        rows = _FrameRows(data_frame(data))
+        with closing(rows.connect()) as connection:
+            # The order of rows has no effect on counts.
+            summed = rows.query(
+                connection, "SELECT count(*) AS n, sum(hash(file)::HUGEINT)::VARCHAR AS h FROM file"
+            )
+        digest.update(f"{rows.columns()} {summed['n'][0]} {summed['h'][0]}".encode(errors="replace"))
+        return digest.digest()
+    with Path(data).open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.digest()
 
 
 def encode(rows: ArrowTable, domain: DomainLike) -> Table:

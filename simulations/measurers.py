@@ -12,6 +12,7 @@ from ..common.messages import ReleaseTerms
 from ..common.privacy.budget import Budget, Charge
 from ..curator.measurers.capabilities import ShowsRecords
 from ..curator.measurers.federation import FederationMeasurer
+from ..curator.parties.asking import Asking
 from ..curator.parties.federation import Federation
 
 
@@ -24,12 +25,19 @@ class CentralMeasurer(FederationMeasurer, ShowsRecords):
         granted: upper limit of all costs, zCDP.
         table: table of the party.
         budget: budget behind the grant; some steps are charged by it, at one Rényi order.
+        asking: recalls answers.
     """
 
     def __init__(
-        self, federation: Federation, terms: ReleaseTerms, granted: Fraction, table: Table, budget: Budget
+        self,
+        federation: Federation,
+        terms: ReleaseTerms,
+        granted: Fraction,
+        table: Table,
+        budget: Budget,
+        asking: Asking | None = None,
     ) -> None:
-        super().__init__(federation, terms, granted)
+        super().__init__(federation, terms, granted, asking=asking)
         self.adjacency = terms.adjacency
         self.budget = budget
         self._records = table

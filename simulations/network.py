@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import chain
 
 from ..common.crypto.identity import Identity
-from ..common.crypto.randomness import RandomStream
+from ..common.crypto.randomness import FreshKeys, RandomStream
 from ..common.data.table import Table
 from ..common.errors import DataError, MosaicError
 from ..common.privacy.cost import Adjacency
@@ -34,6 +34,15 @@ _KEY = "key"
 
 _MAX_CELLS = 1 << 28
 """Largest number of cells of a marginal of one party's attributes: 2 GiB of counts."""
+
+
+Fresh = Callable[[RandomStream], FreshKeys]
+"""The keys of a party's noise, from a stream of its own."""
+
+
+def unchanged(stream: RandomStream) -> FreshKeys:
+    """The keys of a stream."""
+    return stream.key
 
 
 class InProcessConnection:
@@ -86,6 +95,7 @@ def start_parties(
     identifiers: Sequence[Sequence[Sequence[str]]] | None = None,
     dealers: int = 0,
     stated: int | None = None,
+    fresh: Fresh = unchanged,
 ) -> list[list[InProcessConnection]]:
     """Starts a party with an in-memory ledger for each piece of a table; they know each other's identities.
 
@@ -97,6 +107,7 @@ def start_parties(
             if the parties of a slice hold the same records in the same order.
         dealers: number of dealers that `start_dealers` starts with the same keys.
         stated: number of rows that each party states (`Institution`).
+        fresh: the keys of a party's noise, from a stream of its own.
 
     Returns:
         Connections, slice by slice.
@@ -114,7 +125,7 @@ def start_parties(
         institution = Institution(
             name, identities[name], pieces[i][j], rules, identifiers=naming, stated=stated
         )
-        return InProcessConnection(PartyServicer(Party(institution, Ledger(), keys.child(name).key)))
+        return InProcessConnection(PartyServicer(Party(institution, Ledger(), fresh(keys.child(name)))))
 
     return [[started(i, j) for j, _ in enumerate(row)] for i, row in enumerate(names)]
 

@@ -27,7 +27,7 @@ from ..curator.releasing.journalled import signatures_of
 from ..curator.releasing.release import Layout, ReleaseOrder
 from .alignment import align
 from .measurers import CentralMeasurer
-from .network import InProcessConnection, policy_for, start_dealers, start_parties
+from .network import Fresh, InProcessConnection, policy_for, start_dealers, start_parties, unchanged
 from .paper_protocols import IndicatorMleMeasurer, TheoremMeasurer
 from .partition import Grid, partition
 from .people import Linkage, linked
@@ -70,6 +70,7 @@ class Participants:
         dealing: the dealers.
         aligned: alignment of the parties' rows; None if the parties of a slice hold the same records.
         record_wise: see `simulate`.
+        asking: recalls answers of the protocol `trusted`.
     """
 
     real: Table
@@ -79,6 +80,7 @@ class Participants:
     dealing: Sequence[str | Connection] = ()
     aligned: Aligned | None = None
     record_wise: bool = False
+    asking: Asking | None = None
 
     @classmethod
     def in_order(
@@ -89,6 +91,7 @@ class Participants:
         stream: RandomStream,
         dealers: int,
         record_wise: bool,
+        fresh: Fresh = unchanged,
     ) -> Participants:
         """Starts parties that hold the same records in the same order.
 
@@ -99,6 +102,7 @@ class Participants:
             stream: source of the parties' keys.
             dealers: number of dealers; if zero, the curator deals.
             record_wise: see `simulate`.
+            fresh: see `start_parties`.
         """
         pieces = [[table]] if order.protocol.one_party else partition(table, grid)
         if order.protocol is THEOREM:
@@ -112,7 +116,7 @@ class Participants:
             labels_delta=order.labels_delta,
         )
         keys = stream.child("parties")
-        links = start_parties(pieces, policy, keys, dealers=dealers, stated=order.records)
+        links = start_parties(pieces, policy, keys, dealers=dealers, stated=order.records, fresh=fresh)
         dealing = start_dealers(dealers, keys, links)
         return cls(table, table.domain, grid, links, dealing, record_wise=record_wise)
 
@@ -220,7 +224,7 @@ class Participants:
         if proposal.copies > 1:
             measurer = IndicatorMleMeasurer(federation, terms, order.granted, proposal.copies)
         elif order.protocol is TRUSTED:
-            measurer = CentralMeasurer(federation, terms, order.granted, table, order.budget)
+            measurer = CentralMeasurer(federation, terms, order.granted, table, order.budget, self.asking)
         else:
             measurer = agreement.measurer(record_wise=self.record_wise)
         return Started(measurer, replace(layout, masked=terms.masked), proposal.copies, agreement)

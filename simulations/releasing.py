@@ -43,6 +43,7 @@ def release_among(
     report: Report,
     target: str | None = None,
     checks: Executor | None = None,
+    release_id: str | None = None,
 ) -> Made:
     """Makes a release, and before it one that chooses bins if the domain leaves some open.
 
@@ -56,13 +57,14 @@ def release_among(
         target: attribute that chose the order's workload, and chooses it again for chosen bins; None if the
             workload was given.
         checks: where second opinions on epsilon are computed; by default in a thread.
+        release_id: of the release; by default a new one.
     """
     bins = None
     if among.domain.open:
         order, bins = _after_choice(order, among, bins_share, stream.child("bins"), seeded, report, checks)
         if target is not None:
             order = replace(order, workload=Workload.for_target(order.domain, target))
-    begun = among.start(order, secrets.token_hex(16), stream.child("noise").generator())
+    begun = among.start(order, release_id or secrets.token_hex(16), stream.child("noise").generator())
     before = Fraction(0) if order.chosen is None else Fraction(order.chosen.zcdp_rho)
     count_spending(begun.measurer, float(order.granted / (order.granted + before)))
     released = make_release(

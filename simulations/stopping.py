@@ -7,19 +7,23 @@ case.
 
 from __future__ import annotations
 
+import functools
 import multiprocessing
 import multiprocessing.util
 import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..common.errors import MosaicError
 from ..common.privacy.budget import Accountant
+
+UNFINISHED = "unfinished"
+"""Folder in that of a release from one table, until it is written; see `unfinished`."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -47,6 +51,9 @@ class Spending:
         self._budget = budget
         self._measured: list[tuple[float, Charged]] = []
         self._folder: Path | None = None
+        self._kept: Path | None = None
+        self._again = False
+        self._before = self._aligning = 0.0
         self.cleared = threading.Event()
 
     def measure(self, measurer: Charged, share: float) -> None:
@@ -60,20 +67,50 @@ class Spending:
 
     def write(self, folder: Path) -> None:
         """Files are written from now on."""
-        self._folder = folder
+        self._folder, self._kept = folder, None
+
+    def keep(self, folder: Path, before: float) -> None:
+        """A folder keeps all answers, from which the release goes on.
+
+        Args:
+            folder: of the release.
+            before: the share of the budget that was charged before; its charges are made again here.
+        """
+        self._kept, self._before = folder, before
+
+    def go_on(self, folder: Path) -> None:
+        """A folder holds a release that stopped, and that goes on."""
+        self._kept, self._again = folder, True
+
+    def align(self, rho: float) -> None:
+        """Rows are aligned, which has a budget of its own, zCDP; all of it is charged at once."""
+        self._aligning = rho
+
+    @property
+    def anything(self) -> bool:
+        """Whether anything was charged."""
+        return bool(self.share or self._aligning)
 
     @property
     def share(self) -> float:
         """The share of the budget that was charged, in zCDP."""
-        return sum(share * measurer.accountant.spent_share for share, measurer in self._measured)
+        return max(
+            self._before, sum(share * measurer.accountant.spent_share for share, measurer in self._measured)
+        )
 
     @property
     def told(self) -> str:
         """What was spent, and what was written."""
-        if not self.share:
+        if not self.anything and self._again:
+            return f"nothing more was spent; `dpmosaic resume {self._kept}` goes on"
+        if not self.anything:
             return "nothing was spent, and nothing was written"
         share = f"{self.share:.0%}".replace("%", " %") if self.share >= 0.01 else "less than 1 %"
-        spent = f"{share} of the budget ({self._budget}) was spent"
+        parts = [f"{share} of the budget ({self._budget})"] if self.share else []
+        parts += [f"the alignment's budget (rho {self._aligning:g})"] if self._aligning else []
+        spent = f"{' and '.join(parts)} {'were' if len(parts) > 1 else 'was'} spent"
+        if self._kept is not None:
+            return f"{spent}; `dpmosaic resume {self._kept}` goes on, and charges nothing twice"
         if self._folder is None:
             return f"{spent} on noisy answers that nobody saw; nothing was written"
         return f"{spent}, and files may be missing in {self._folder}; delete the folder"
@@ -87,6 +124,45 @@ def count_spending(measurer: Charged, share: float) -> None:
     """Counts what a measurer charges if a command is running; see `Spending.measure`."""
     for spending in _RUNNING:
         spending.measure(measurer, share)
+
+
+def count_alignment(rho: float) -> None:
+    """See `Spending.align`, if a command is running."""
+    for spending in _RUNNING:
+        spending.align(rho)
+
+
+def share_spent() -> float:
+    """The share of its budget that a running command has charged; 0 without one."""
+    return max((spending.share for spending in _RUNNING), default=0.0)
+
+
+def keep_answers(folder: Path, before: float) -> None:
+    """See `Spending.keep`, if a command is running."""
+    for spending in _RUNNING:
+        spending.keep(folder, before)
+
+
+def write_files(folder: Path) -> None:
+    """See `Spending.write`, if a command is running."""
+    for spending in _RUNNING:
+        spending.write(folder)
+
+
+def spends(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that can be stopped; its options `epsilon` and perhaps `rho` are its budget."""
+
+    @functools.wraps(command)
+    def stopped(**options: Any) -> None:
+        given = {name: options.get(name) for name in ("epsilon", "rho")}
+        stated = ", ".join(f"{name} {value:g}" for name, value in given.items() if value is not None)
+        with stoppable(stated) as spending:
+            out = options["out"]
+            if out is not None and (out / UNFINISHED).exists():
+                spending.go_on(out)
+            command(**options)
+
+    return stopped
 
 
 @contextmanager
@@ -111,7 +187,7 @@ def stoppable(budget: str) -> Iterator[Spending]:
     try:
         yield spending
     except MosaicError as error:
-        if spending.share:
+        if spending.anything:
             raise type(error)(f"{error}. {spending.told}") from error
         raise
     except KeyboardInterrupt:

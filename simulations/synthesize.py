@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import time
 import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import closing
-from dataclasses import dataclass, fields, replace
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from pathlib import Path
+from typing import Any
 
-import pandas as pd
 from rich.console import Console
 
-from ..common.crypto.randomness import RandomStream
 from ..common.data.domain import Domain
 from ..common.data.rules import Rule, read_rules
 from ..common.data.workload import Workload
@@ -23,24 +23,27 @@ from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.registry import TRUSTED
 from ..common.terminal import Terminal
-from ..curator.analysis.conditions import Where
+from ..common.version import __version__
 from ..curator.analysis.published import Drawn
 from ..curator.analysis.release import Release
+from ..curator.certificates.json_values import to_json_values
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
+from ..curator.parties.asking import Asking
 from ..curator.pgm.counting import keep_pairs
 from ..curator.releasing.bins_share import DEFAULT_SHARE
 from ..curator.releasing.progress import progress_bar
 from ..curator.releasing.release import ReleaseOrder
 from ..curator.releasing.storage import Library
-from .frames import DomainLike, Loaded, Source, load, raw_table, written
+from .frames import DomainLike, Loaded, RawTable, Source, load, raw_table, written
 from .learning.cells import Cells
-from .learning.first_step import begun_with, begun_without
+from .learning.first_step import Begun, begun_with, begun_without
 from .learning.remarks import remarks
 from .participants import Participants
 from .partition import Grid
 from .releasing import release_among
 from .time_limit import TimeLimitWarning, lateness, limited
+from .unfinished import Forgotten, Unfinished, unfinished
 
 DEFAULT_DELTA = 1e-9
 """Delta of a release, unless it is given."""
@@ -77,6 +80,7 @@ def synthesize(
     progress: bool | None = None,
     header: bool | None = None,
     checks: Executor | None = None,
+    out: str | Path | Unfinished | None = None,
 ) -> Release:
     """Releases a synthetic table with (epsilon, delta)-differential privacy; the table is in one place.
 
@@ -110,12 +114,16 @@ def synthesize(
         header: whether the first line of a CSV names the columns, which are otherwise column1, column2, ...;
             by default it does, unless it reads as a record.
         checks: where the second opinion on epsilon is computed; by default in a thread.
+        out: folder into which the release is saved. Until then it keeps each noisy answer before it is used:
+            if the process ends, the same call goes on from there, and nothing is charged twice. Without one
+            nothing is written, and what is answered is lost with the process.
 
     Returns:
-        The release, in memory; nothing is written.
+        The release.
 
     Raises:
-        DataError: the table, the domain or an argument does not fit; nothing has been spent. With a domain,
+        DataError: the table, the domain or an argument does not fit, or the folder holds a release, or one
+            that stopped and had other rows or settings; nothing has been spent. With a domain,
             one row may be the reason where its policies say "error": `dpmosaic domain check` says so before a
             release, and only the owner of the table should see it.
         BudgetError: a privacy parameter is out of range; nothing has been spent.
@@ -126,43 +134,31 @@ def synthesize(
         UserWarning: the index has a name, or a first column of row numbers has none; both are left out.
     """
     started = time.perf_counter()
-    budget = Budget(epsilon, delta)
     neighbours = Adjacency.named(adjacency) if isinstance(adjacency, str) else adjacency
-    chosen = limited(mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism, time_limit)
-    stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
-
-    def ordered(known: Domain) -> ReleaseOrder:
-        wanted = Workload.wanted(known, workload, target)
-        return ReleaseOrder(known, TRUSTED, neighbours, chosen, wanted, budget, rows=rows)
-
-    first = stream.child("first")
+    chosen = mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism
     if domain is None:
         if rules:
             raise DataError("rules: expected a domain beside them, got none; give a domain, or no rules")
         raw = raw_table(data, header=header)
         warnings.warn(_ADVICE, DomainWarning, stacklevel=2)
-        with closing(Cells.of(raw.source, raw.timezones)) as cells:
-            # What was asked for is checked by the names of the columns, before anything is spent.
-            ordered = partial(_reordered, ordered(Domain.coded(dict.fromkeys(cells.names, 2))), target)
-            begun = begun_without(cells, raw.read, ordered, chosen.granted, neighbours, budget, anyway, first)
-            columns, storage = written(begun.table.domain, cells.names), raw.storage
+        described = Domain.coded(dict.fromkeys(raw.source.columns(), 2))
+        known: Loaded | RawTable = raw
     else:
         loaded = _ruled(load(data, domain, header=header), rules)
-        begun = begun_with(loaded.table, ordered(loaded.table.domain), first)
-        columns, storage = loaded.columns, loaded.storage
-    order = begun.order
-    # The party that holds all rows answers from these counts.
-    keep_pairs(begun.table, order.workload.cliques)
-    grid = Grid.even(begun.table.domain, begun.records, 1, 1)
-    among = Participants.in_order(begun.table, order, grid, stream, dealers=0, record_wise=False)
-    with progress_bar(console_for(progress)) as report:
-        made = release_among(among, order, DEFAULT_SHARE, stream, seed is not None, report, target, checks)
-    drawn = Drawn(
-        made.released, columns, stream.child("values"), begun.certificate, storage, Library.of(data)
-    )
-    release = Release.of(drawn)
+        described = loaded.table.domain
+        known = loaded
+    # What was asked for is checked before anything is spent; without a domain by the names of the columns.
+    wanted = Workload.wanted(described, workload, target)
+    order = ReleaseOrder(described, TRUSTED, neighbours, chosen, wanted, Budget(epsilon, delta), rows=rows)
+    with _kept(out) as kept:
+        kept.bind(_settings(order, time_limit, header, seed), data)
+        order = replace(order, mechanism=limited(chosen, time_limit, kept.noted))
+        drawn, begun = _drawn(known, order, target, anyway, seed, progress, checks, kept)
+        release = Release.of(replace(drawn, library=Library.of(data)))
+        if isinstance(out, (str, Path)):
+            release.write(Path(out))
     if domain is None:
-        for remark in remarks(made.released.synthetic, begun.lost, begun.others, order.unseen):
+        for remark in remarks(drawn.released.synthetic, begun.lost, begun.others, begun.order.unseen):
             warnings.warn(remark, DomainWarning, stacklevel=2)
     late = lateness(time_limit, time.perf_counter() - started)
     if late is not None:
@@ -170,8 +166,90 @@ def synthesize(
     return release
 
 
+def _kept(out: str | Path | Unfinished | None) -> AbstractContextManager[Unfinished | Forgotten]:
+    """What keeps the answers of a release until it is in its folder."""
+    if isinstance(out, (str, Path)):
+        return unfinished(Path(out))
+    return nullcontext(Forgotten() if out is None else out)
+
+
+def _settings(
+    order: ReleaseOrder, time_limit: float | None, header: bool | None, seed: int | None
+) -> dict[str, str]:
+    """All that the answers of a release depend on beside the rows, by name; see `synthesize`."""
+    return {
+        "version of dpmosaic": __version__,
+        "epsilon and delta": repr(order.budget),
+        "domain": order.domain.digest(),
+        "adjacency": order.adjacency.value,
+        "mechanism": json.dumps(to_json_values(order.mechanism.describe()), sort_keys=True),
+        "time limit": repr(time_limit),
+        "workload": order.workload.digest(),
+        "rows": repr(order.rows),
+        "header": repr(header),
+        "seed": repr(seed),
+    }
+
+
+def _drawn(
+    known: Loaded | RawTable,
+    order: ReleaseOrder,
+    target: str | None,
+    anyway: bool,
+    seed: int | None,
+    progress: bool | None,
+    checks: Executor | None,
+    kept: Unfinished | Forgotten,
+) -> tuple[Drawn, Begun]:
+    """The release of a table, and what its first step found.
+
+    Args:
+        known: the table.
+        order: the release; without a domain, in one that has the names of the columns.
+        target: see `synthesize`, as all others.
+        anyway: see there.
+        seed: see there.
+        progress: see there.
+        checks: see there.
+        kept: what keeps the answers.
+    """
+    stream, noise = kept.stream(seed), kept.noise(seed)
+    first = noise.child("first")
+    if isinstance(known, Loaded):
+        begun = begun_with(known.table, order, first, kept)
+        columns = known.columns
+    else:
+        with closing(Cells.of(known.source, known.timezones)) as cells:
+            names, budget = cells.names, order.budget
+            ordered = partial(_reordered, order, target)
+            begun = begun_without(
+                cells,
+                known.read,
+                ordered,
+                order.mechanism.granted,
+                order.adjacency,
+                budget,
+                anyway,
+                first,
+                kept,
+            )
+        columns = written(begun.table.domain, names)
+    order = begun.order
+    # The party that holds all rows answers from these counts.
+    keep_pairs(begun.table, order.workload.cliques)
+    grid = Grid.even(begun.table.domain, begun.records, 1, 1)
+    among = Participants.in_order(begun.table, order, grid, noise, 0, False, kept.fresh)
+    among = replace(among, asking=Asking(kept))
+    with progress_bar(console_for(progress)) as report:
+        made = release_among(
+            among, order, DEFAULT_SHARE, stream, seed is not None, report, target, checks, kept.release_id
+        )
+    values = stream.child("values")
+    return Drawn(made.released, columns, values, begun.certificate, known.storage), begun
+
+
 def _reordered(asked: ReleaseOrder, target: str | None, known: Domain) -> ReleaseOrder:
-    """The same order for the columns that are released; of its marginals, those of these columns.
+    """The same order for the columns that are released; of its marginals, those of columns that vary.
 
     Args:
         asked: for all columns.
@@ -184,7 +262,7 @@ def _reordered(asked: ReleaseOrder, target: str | None, known: Domain) -> Releas
     held = [
         (known.canonical(clique), weight)
         for clique, weight in zip(wanted.cliques, wanted.weights, strict=True)
-        if set(clique) <= set(known.names)
+        if set(clique) <= set(known.varied)
     ]
     if not held:
         return replace(asked, domain=known, workload=Workload.all_kway(known, min(2, len(known))))
@@ -211,91 +289,3 @@ def _ruled(loaded: Loaded, rules: Sequence[RuleLike]) -> Loaded:
     more = tuple(rule if isinstance(rule, Rule) else read_rules([dict(rule)])[0] for rule in rules)
     domain = replace(loaded.table.domain, rules=(*loaded.table.domain.rules, *more))
     return replace(loaded, table=replace(loaded.table, domain=domain))
-
-
-@dataclass(eq=False)
-class Synthesizer:
-    """Releases in the style of scikit-learn; the parameters are those of `synthesize`.
-
-    Each `fit` is a release with a budget of its own: fitting one table twice costs twice.
-
-    Attributes:
-        epsilon: privacy budget of each `fit`, with delta.
-        delta: privacy budget of each `fit`, with epsilon.
-        domain: see `synthesize`, as all others.
-        adjacency: which tables are neighbours, and so whether the number of rows is public.
-        anyway: whether to learn the columns of a table of too few rows.
-        mechanism: a name, or a configured mechanism.
-        time_limit: seconds that a `fit` may take on this machine, about.
-        rules: public statements that no synthetic row breaks.
-        target: a column that others should predict well.
-        workload: marginals to preserve.
-        rows: number of rows of the released table.
-        seed: makes the release reproducible and not for release.
-        progress: whether to show progress.
-        header: see `synthesize`.
-    """
-
-    epsilon: float = 1.0
-    delta: float = DEFAULT_DELTA
-    domain: DomainLike | None = None
-    adjacency: Adjacency | str = Adjacency.ADD_REMOVE
-    anyway: bool = False
-    mechanism: Mechanism | str = "mosaic"
-    time_limit: float | None = None
-    rules: Sequence[RuleLike] = ()
-    target: str | None = None
-    workload: Workload | str | None = None
-    rows: int | None = None
-    seed: int | None = None
-    progress: bool | None = None
-    header: bool | None = None
-
-    def fit(self, X: Source, y: object = None) -> Self:
-        """Releases a table; `release_` is the release.
-
-        Args:
-            X: the real table: a data frame, or the path of a CSV or Parquet file.
-            y: ignored; for pipelines.
-
-        Raises:
-            DataError: see `synthesize`.
-            BudgetError: see `synthesize`.
-        """
-        self.release_ = synthesize(X, **self.get_params())
-        return self
-
-    def sample(
-        self, n: int | None = None, where: Where | None = None, seed: int | None = None
-    ) -> pd.DataFrame:
-        """Rows of the release: see `Release.sample`; without arguments the released table.
-
-        Raises:
-            DataError: nothing was fitted, or see `Release.sample`.
-        """
-        if not hasattr(self, "release_"):
-            raise DataError("expected a fitted synthesizer, got one that is not; call fit first")
-        if n is None and where is None and seed is None:
-            return self.release_.table
-        return self.release_.sample(len(self.release_.table) if n is None else n, where, seed)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name.
-
-        Args:
-            deep: without effect; for scikit-learn.
-        """
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    def set_params(self, **params: Any) -> Self:
-        """Sets parameters.
-
-        Raises:
-            DataError: there is no such parameter.
-        """
-        for name, value in params.items():
-            if name not in self.get_params():
-                known = ", ".join(self.get_params())
-                raise DataError(f"expected one of the parameters {known}, got {name!r}; fix the name")
-            setattr(self, name, value)
-        return self

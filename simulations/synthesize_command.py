@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
-from ..common.errors import DataError
 from ..common.extras import require_extra
 from ..common.telling import tell
 from ..common.terminal import Terminal
 from ..curator.options import JsonOutput, MechanismName, Rows, Seed, SpreadsheetSafe, TimeLimit
 from ..curator.releasing.table_format import Format, TableFile, TableFormat
 from ..party.options import Header
+from .stopping import UNFINISHED, spends
 
 if TYPE_CHECKING:
     from ..curator.analysis.release import Release
@@ -27,7 +27,15 @@ COPIES = "copies"
 
 _STDERR = Terminal(stderr=True)
 
+Anyway = Annotated[
+    bool, typer.Option("--anyway", help="Without a domain: release a table of too few rows too.")
+]
 
+_TOLD = ("out", "json_output")
+"""Options that a resumed release is given anew."""
+
+
+@spends
 def synthesize(
     data: Annotated[Path, typer.Argument(help="The real table: .csv, .tsv (perhaps .gz) or .parquet.")],
     out: Annotated[Path, typer.Option(help="Folder for the release.")],
@@ -40,9 +48,7 @@ def synthesize(
     adjacency: Annotated[
         str, typer.Option(help="Which tables are neighbours: add-remove, zero-out or replace-one.")
     ] = "add-remove",
-    anyway: Annotated[
-        bool, typer.Option("--anyway", help="Without a domain: release a table of too few rows too.")
-    ] = False,
+    anyway: Anyway = False,
     mechanism: MechanismName = "mosaic",
     time_limit: TimeLimit = None,
     target: Annotated[
@@ -61,22 +67,21 @@ def synthesize(
     json_output: JsonOutput = False,
 ) -> None:
     """Release a synthetic table from one file, with differential privacy."""
+    options = {name: value for name, value in locals().items() if name not in _TOLD}
     require_extra("curator")
+    from ..curator.analysis.copies import check_count, check_new, write_copies
     from ..curator.certificates.checking import process_for_checks
-    from ..curator.certificates.verify import BINS
     from ..curator.mechanisms.mosaic.rehearsal import compiling_beside
     from ..curator.releasing import outputs as files
-    from .stopping import stoppable
     from .synthesize import synthesize as run
+    from .unfinished import unfinished
 
-    with stoppable(f"epsilon {epsilon:g}") as spending:
-        table_file = TableFile(table_format, spreadsheet_safe)
-        files.check_folder(out, [BINS])
-        if copies is not None:
-            from ..curator.analysis.copies import check_count, check_new, write_copies
-
-            check_count(copies)
+    table_file = TableFile(table_format, spreadsheet_safe)
+    if copies is not None:
+        check_count(copies)
+        if not (out / UNFINISHED).exists():
             check_new(out / COPIES)
+    with unfinished(out, _command(options)) as kept:
         with (
             process_for_checks() as checks,
             compiling_beside(),
@@ -98,31 +103,46 @@ def synthesize(
                 seed=seed,
                 header=header,
                 checks=checks,
+                out=kept,
             )
-        spending.write(out)
-        _save(release, out, table_file)
-        if copies is not None:
+        release.write(out, table_file)
+        if copies is not None and not (out / COPIES).exists():
             write_copies(release.published, copies, out / COPIES, table_file, seed)
-        formulas = files.formula_warning(release.domain, table_file)
-        notes = [*(str(one.message) for one in advice), *([] if formulas is None else [formulas])]
-        if json_output:
-            tell(json.dumps(_summary(release, out, notes)))
-            return
-        for label in release.certificate.labels:
-            _STDERR.print(f"[bold red]{escape(label)}[/]")
-        for note in notes:
-            _STDERR.print(f"[yellow]warning:[/] {escape(note)}")
-        tell(f"{release!r} written to {out}: open {out / 'report.html'}")
+    formulas = files.formula_warning(release.domain, table_file)
+    notes = [*(str(one.message) for one in advice), *([] if formulas is None else [formulas])]
+    if json_output:
+        tell(json.dumps(_summary(release, out, notes)))
+        return
+    for label in release.certificate.labels:
+        _STDERR.print(f"[bold red]{escape(label)}[/]")
+    for note in notes:
+        _STDERR.print(f"[yellow]warning:[/] {escape(note)}")
+    tell(f"{release!r} written to {out}: open {out / 'report.html'}")
 
 
-def _save(release: Release, out: Path, table_file: TableFile) -> None:
-    """Writes the release; one that does not fit into its folder is not lost, since it has been paid for."""
-    try:
-        release.save(out, table_file)
-    except DataError as cause:
-        kept = Path(tempfile.mkdtemp(prefix="dpmosaic-release-"))
-        release.save(kept, table_file)
-        raise DataError(f"{cause}. The whole release is in {kept} instead; move it from there") from cause
+def resume(
+    folder: Annotated[Path, typer.Argument(help="Folder of a release that stopped.")],
+    anyway: Anyway = False,
+    json_output: JsonOutput = False,
+) -> None:
+    """Resume a release from one file; what was answered is neither asked nor charged again."""
+    require_extra("curator")
+    from .unfinished import command_of
+
+    options = command_of(folder)
+    paths = {name: Path(options[name]) for name in ("data", "domain") if options[name] is not None}
+    table_format = TableFormat(options["table_format"])
+    again = {**options, **paths, "table_format": table_format, "anyway": anyway or options["anyway"]}
+    synthesize(**again, out=folder, json_output=json_output)
+
+
+def _command(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options for `resume`, as JSON values, which mean the same in another working directory."""
+    workload = options["workload"]
+    named = workload is None or not Path(workload).is_file()
+    files = {"workload": workload if named else str(Path(workload).resolve())}
+    paths = {name: str(one.resolve()) for name, one in options.items() if isinstance(one, Path)}
+    return {**options, **paths, **files}
 
 
 def _summary(release: Release, out: Path, notes: list[str]) -> dict[str, object]:

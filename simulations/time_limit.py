@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from ..common.errors import DataError, MosaicWarning
@@ -22,7 +23,13 @@ class TimeLimitWarning(MosaicWarning):
     """A release took clearly longer than the time limit that was asked."""
 
 
-def limited(mechanism: Mechanism, seconds: float | None) -> Mechanism:
+def _anew(name: str, value: str) -> str:
+    return value
+
+
+def limited(
+    mechanism: Mechanism, seconds: float | None, noted: Callable[[str, str], str] = _anew
+) -> Mechanism:
     """The mechanism with a time limit in seconds of this machine.
 
     They become the parameter `time_limit`, which counts work at fixed rates. It is public and part of the
@@ -31,6 +38,8 @@ def limited(mechanism: Mechanism, seconds: float | None) -> Mechanism:
     Args:
         mechanism: the mechanism; without a limit of its own.
         seconds: the limit; None to leave the mechanism as it is.
+        noted: the value that was noted under a name first, here of the parameter, or else this one; a release
+            that goes on keeps it.
 
     Raises:
         DataError: the limit is not a number above 0, the mechanism has one already, or knows none.
@@ -50,7 +59,7 @@ def limited(mechanism: Mechanism, seconds: float | None) -> Mechanism:
             "which counts work at fixed rates; got both; leave one out"
         )
     # A speed is not known more closely than to two digits.
-    return replace(mechanism, time_limit=float(f"{seconds * COUNTED * speed():.2g}"))
+    return replace(mechanism, time_limit=float(noted("time_limit", f"{seconds * COUNTED * speed():.2g}")))
 
 
 def lateness(asked: float | None, taken: float) -> str | None:

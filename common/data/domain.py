@@ -119,6 +119,11 @@ class Domain:
         return hashlib.sha256(form.encode("ascii")).hexdigest()
 
     @cached_property
+    def varied(self) -> Clique:
+        """The names of the attributes with two values at least; of the others nothing can be learned."""
+        return tuple(attribute.name for attribute in self.attributes if attribute.size > 1)
+
+    @cached_property
     def names(self) -> Clique:
         """The names of all attributes."""
         return tuple(attribute.name for attribute in self.attributes)

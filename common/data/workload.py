@@ -94,10 +94,15 @@ class Workload:
 
     @classmethod
     def all_kway(cls, domain: Domain, k: int) -> Workload:
-        """Every clique of k attributes, all of weight 1."""
+        """Every clique of k attributes, all of weight 1.
+
+        An attribute of one value adds nothing to a clique, so these are cliques of the others. If fewer than
+        k others are left, they are one clique; if none, all attributes are cliques of one.
+        """
         if not 1 <= k <= len(domain):
             raise DataError(f"expected k from 1 to the domain's {len(domain)} attributes, got {k}")
-        cliques = tuple(combinations(domain.names, k))
+        varied = domain.varied
+        cliques = tuple(combinations(varied, min(k, len(varied)))) if varied else _singles(domain)
         return cls(cliques, (1.0,) * len(cliques))
 
     @classmethod
@@ -111,15 +116,18 @@ class Workload:
             DataError: the domain does not have the target, or nothing beside it.
         """
         if target not in domain or len(domain) < 2:
-            near = meant(target, domain.names)
+            near = "" if target in domain else meant(target, domain.names)
             raise DataError(
                 f"target: expected an attribute of the domain that has others beside it, got {target!r}"
                 f"{near}; name what users will predict"
             )
-        triples = [clique for clique in combinations(domain.names, 3) if target in clique]
+        names = [name for name in domain if domain[name].size > 1 or name == target]
+        if len(names) == 1:
+            return cls(_singles(domain), (1.0,) * len(domain))
+        triples = [clique for clique in combinations(names, 3) if target in clique]
         small = sorted((c for c in triples if domain.cells(c) <= TARGET_CELLS), key=domain.cells)
         kept = set(small[:TARGET_TRIPLES])
-        cliques = (*combinations(domain.names, 2), *(clique for clique in triples if clique in kept))
+        cliques = (*combinations(names, 2), *(clique for clique in triples if clique in kept))
         return cls(cliques, tuple(TARGET_WEIGHT if target in clique else 1.0 for clique in cliques))
 
     @classmethod
@@ -245,6 +253,10 @@ class Workload:
             )
         )
         return distance / (len(self.cliques) * real.record_count)
+
+
+def _singles(domain: Domain) -> tuple[Clique, ...]:
+    return tuple((name,) for name in domain)
 
 
 def _incidence(cliques: Sequence[Clique], places: Mapping[str, int]) -> NDArray[np.float64]:

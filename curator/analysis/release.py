@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from .estimators.estimates import Estimates
     from .queries.answer import Answer
 
+_CSV = TableFile()
+
 Names = str | Sequence[str]
 """Names of one or several columns."""
 
@@ -217,6 +219,10 @@ class Release:
                 raise DataError(f"format: expected one of {', '.join(TableFormat)}, got {table_file!r}")
             table_file = TableFile(TableFormat(table_file))
         outputs.check_folder(folder, [BINS])
+        self.write(folder, table_file)
+
+    def write(self, folder: Path, table_file: TableFile = _CSV) -> None:
+        """Writes the files of `save` into a checked folder, in place of those of an earlier attempt."""
         drawn = self.published.drawn
         if drawn is None:
             _copy(self.published, folder)

@@ -8,7 +8,7 @@ from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 
-from ...common.children import left_to_the_command
+from ...common.children import end_with_the_command, left_to_the_command
 from ...common.privacy.budget import Accountant
 from ...common.privacy.cost import Adjacency
 from ..measurers.measurer import Observer
@@ -66,7 +66,7 @@ def process_for_checks() -> Iterator[Executor]:
     Run by: a command, whose own module a new process can import; not a library.
     """
     spawned = multiprocessing.get_context("spawn")
-    process = ProcessPoolExecutor(1, spawned)
+    process = ProcessPoolExecutor(1, spawned, initializer=end_with_the_command)
     try:
         with left_to_the_command():
             process.submit(prepare_check)

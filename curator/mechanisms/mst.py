@@ -24,14 +24,13 @@ from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ..measurers.measurer import Measurer
 from ..pgm.estimation import estimate
-from ..pgm.junction_tree import size_mb
 from .mechanism import GaussianMechanism
 from .parts.allocation import check_smallest, measure_split, measure_step
 from .parts.bounds import ScoredDistance
 from .parts.ending import averages_of, ended
 from .parts.fitted import FittedModel, Progress, Report, Round
 from .parts.parameters import Positive, Share, check_parameters
-from .parts.scoring import SELECTED_BY, check_scores, measurable_cliques, round_of, score_against
+from .parts.scoring import SELECTED_BY, check_scores, measurable_cliques, rounds_of, score_against
 from .parts.steps import Asks, PublicFacts, Step, one_way_step
 
 
@@ -63,7 +62,7 @@ class MST(GaussianMechanism):
             DataError: the protocol gives no scores.
         """
         check_scores(facts, self.name)
-        pairs = tuple(measurable_cliques(facts, list(combinations(facts.domain.names, 2))))
+        pairs = tuple(measurable_cliques(facts, list(combinations(facts.domain.varied, 2))))
         if not pairs:
             return (one_way_step(facts.domain, Fraction(1)),)
         first, scores = Fraction(self.one_way), Fraction(self.scores)
@@ -106,7 +105,7 @@ class MST(GaussianMechanism):
             found = measure_split(measurer, chosen, cells, measurer.accountant.remaining, tree.name)
             measured += found
             model = estimate(domain, measured, total=records, warm_start=independent)
-            rounds = [round_of(m, independent, model, Fraction(m.zcdp_rho)) for m in found]
+            rounds = rounds_of(found, independent, model, judged=True)
             report(Progress("tree", (), len(rounds), measurer.accountant.spent_share))
         averages = averages_of(measurer, dict.fromkeys((*workload.cliques, *pairs)), measured)
         selection = SELECTED_BY if others else ""
@@ -127,10 +126,15 @@ def spanning_tree(
 ) -> list[Clique]:
     """The pairs of the maximum spanning tree by distance (Kruskal), within the limit."""
     part = {name: name for name in domain}
+    # The cliques of a forest are its pairs, and the attributes in none.
+    alone, cells = set(domain.names), sum(domain.sizes)
     chosen: list[Clique] = []
     for pair in sorted(scored, key=lambda pair: -scored[pair].distance):
         one, other = part[pair[0]], part[pair[1]]
-        if one != other and size_mb(domain, [*chosen, pair]) <= max_model_mb:
+        more = domain.cells(pair) - sum(domain[name].size for name in alone.intersection(pair))
+        if one != other and (cells + more) * 8 / 2**20 <= max_model_mb:
             chosen.append(pair)
+            alone -= set(pair)
+            cells += more
             part = {name: one if root == other else root for name, root in part.items()}
     return chosen

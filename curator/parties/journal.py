@@ -7,8 +7,9 @@ import hashlib
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 import numpy as np
@@ -219,8 +220,35 @@ class Journal:
             )
         return np.frombuffer(row[1], dtype="<f8").astype(np.float64)
 
-    def keep(self, query_id: str, query: bytes, answered: NDArray[np.float64]) -> None:
-        """Keeps an answer; it is durable on return."""
+    def keep(
+        self,
+        query_id: str,
+        query: bytes,
+        answered: NDArray[np.float64],
+        notes: Mapping[str, bytes] = MappingProxyType({}),
+    ) -> None:
+        """Keeps an answer; it is durable on return.
+
+        Args:
+            query_id: unique within the release.
+            query: encoding of everything that the answer depends on.
+            answered: the answer.
+            notes: notes that take the place of earlier ones, kept with it or not at all.
+
+        Raises:
+            DataError: it cannot be written.
+        """
         digest = hashlib.sha256(query).digest()
         values = np.ascontiguousarray(answered, dtype="<f8").tobytes()
-        self._database.execute("INSERT INTO answer VALUES (?, ?, ?)", (query_id, digest, values))
+        try:
+            self._database.execute("BEGIN IMMEDIATE")
+            self._database.execute("INSERT INTO answer VALUES (?, ?, ?)", (query_id, digest, values))
+            self._database.executemany("INSERT OR REPLACE INTO header VALUES (?, ?)", notes.items())
+            self._database.execute("COMMIT")
+        except sqlite3.OperationalError as cause:
+            raise DataError(
+                f"cannot write {self._path}: {cause}; make room, and resume the release"
+            ) from cause
+        finally:
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")

@@ -74,9 +74,10 @@ class MarginalQueries:
         self._beliefs = beliefs
         self._neighbours = _neighbours(tree)
         self._components = _components(tree)
-        self._holding = [
-            [place for place, mask in enumerate(tree.masks) if mask >> v & 1] for v in range(len(tree.domain))
-        ]
+        self._holding: list[list[int]] = [[] for _ in tree.domain]
+        for place, clique in enumerate(tree.cliques):
+            for name in clique:
+                self._holding[tree.domain.position(name)].append(place)
         self._counted: dict[int, int] = {}
         self._held: dict[tuple[int, int, int], _Factor] = {}
         self._held_cells = 0

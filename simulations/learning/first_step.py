@@ -26,6 +26,7 @@ from ...curator.certificates.certificate import Certificate
 from ...curator.certificates.issuing import issue
 from ...curator.mechanisms.bins import Bins
 from ...curator.mechanisms.parts.fitted import FittedModel
+from ...curator.parties.journal import Answers
 from ...curator.pgm.estimation import estimate
 from ...curator.releasing.bins_share import DEFAULT_SHARE
 from ...curator.releasing.release import Layout, ReleaseOrder, stated_plan
@@ -60,13 +61,16 @@ class Begun:
     others: tuple[str, ...] = ()
 
 
-def begun_with(table: Table, order: ReleaseOrder, stream: RandomStream) -> Begun:
+def begun_with(
+    table: Table, order: ReleaseOrder, stream: RandomStream, answers: Answers | None = None
+) -> Begun:
     """The first step for a table whose domain is given: the number of rows, and what the domain leaves open.
 
     Args:
         table: the rows.
         order: the release, with the whole budget.
         stream: randomness of the noise.
+        answers: see `PrivateCounts`.
     """
     private = order.adjacency is Adjacency.ADD_REMOVE
     if not private and not table.domain.open:
@@ -75,7 +79,7 @@ def begun_with(table: Table, order: ReleaseOrder, stream: RandomStream) -> Begun
     granted = order.mechanism.granted(order.budget.without_delta(delta))
     counting = _counting(order.adjacency, len(table.domain))
     choosing = DEFAULT_SHARE if table.domain.open else 0.0
-    counts = PrivateCounts(granted, PrivacyUnit(order.adjacency), stream)
+    counts = PrivateCounts(granted, PrivacyUnit(order.adjacency), stream, answers)
     rows = _counted(counts, float(granted) * counting, table.record_count, order.adjacency)
     left = float(granted) * (1 - counting - choosing)
     found = Choice.of(counts, table, rows, float(granted) * choosing, left, delta)
@@ -93,6 +97,7 @@ def begun_without(
     budget: Budget,
     anyway: bool,
     stream: RandomStream,
+    answers: Answers | None = None,
 ) -> Begun:
     """The first step for a raw table: its columns are learned.
 
@@ -105,6 +110,7 @@ def begun_without(
         budget: the whole budget.
         anyway: whether to go on with too few rows.
         stream: randomness of the noise.
+        answers: see `PrivateCounts`.
 
     Raises:
         DataError: there are too few rows for so many columns.
@@ -112,7 +118,7 @@ def begun_without(
     delta = min(DELTA_SHARE * (budget.delta or 0.0), LARGEST_DELTA)
     limit = granted(budget.without_delta(delta))
     whole, columns = float(limit), len(cells.names)
-    counts = PrivateCounts(limit, PrivacyUnit(adjacency), stream)
+    counts = PrivateCounts(limit, PrivacyUnit(adjacency), stream, answers)
     counting = _counting(adjacency, columns)
     rows = _counted(counts, whole * counting, cells.records(), adjacency)
     if not anyway:

@@ -138,7 +138,7 @@ def counted(vote: Noisy, records: float) -> Vote:
     def of(kind: Kind, filled: float) -> Vote:
         others = 0.0 if isinstance(kind, Texts) else max(0.0, votes[_FILLED].sum() - filled)
         known = max(float(filled), records - missing - others, 0.0)
-        return Vote(kind, missing + others, vote.sigma, known, others)
+        return Vote(kind, float(missing + others), vote.sigma, known, others)
 
     most = _measured(votes, _MOST)
     if most is not None:

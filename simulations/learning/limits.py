@@ -54,9 +54,9 @@ def check_learnable(records: float, zcdp_rho: float, columns: int, spent: str) -
     needed = _POOR * max(records, 1.0) / found
     needed = round(needed, -max(0, int(math.log10(needed)) - 1))
     raise DataError(
-        f"about {records:,.0f} rows are too few to learn what {columns} columns hold from a budget of this "
-        f"size: expected about {needed:,.0f} rows, fewer columns or a larger epsilon, since ranges and "
-        f"categories would be mostly noise. {spent} Describe the columns instead: `dpmosaic domain infer` "
-        "drafts a domain file for you to review, dpmosaic.draft(data) does in Python; or go on with "
+        f"about {max(records, 1.0):,.0f} rows are too few to learn what {columns} columns hold from a budget "
+        f"of this size: expected about {needed:,.0f} rows, fewer columns or a larger epsilon, since ranges "
+        f"and categories would be mostly noise. {spent} Describe the columns instead: `dpmosaic domain "
+        "infer` drafts a domain file for you to review, dpmosaic.draft(data) does in Python; or go on with "
         "--anyway (anyway=True)"
     )

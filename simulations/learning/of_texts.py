@@ -81,7 +81,7 @@ def learned_texts(
     columns: dict[str, Column | Unmodelled] = {}
     for name, kind in kinds.items():
         share = float(different[name].kept(PRESENT)[0]) / max(1.0, votes[name].filled)
-        coded = kind.coded and is_many(different[name]) and share < _UNIQUE
+        coded = bool(kind.coded and is_many(different[name]) and share < _UNIQUE)
         found, sigma = _frequent(asking, name, coded, delta)
         for word in kind.words:
             found.setdefault(word, float(forms[name].values[PLACES[Form("word", word)]]))

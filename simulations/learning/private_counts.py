@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +21,14 @@ from ...common.privacy.cost import PrivacyUnit, gaussian_cost, gaussian_sigma, g
 from ...common.privacy.noise import noisy_counts
 from ...common.privacy.partition_selection import threshold
 from ...curator.mechanisms.bins import LEVELS, boxes_of
+from ...curator.parties.journal import Answers, NoJournal
 from ..stopping import count_spending
 
 Count = Callable[[], NDArray[np.int64]]
 """Counts rows; called after its charge."""
+
+FIRST = "first-"
+"""What the ids of questions of a first step begin with."""
 
 _GRAIN = 2**80
 
@@ -58,14 +64,18 @@ class PrivateCounts:
         granted: upper limit of all costs, zCDP.
         unit: which tables are neighbours.
         stream: randomness of the noise.
+        answers: keeps what was answered, before anybody sees it; what it knows is not asked again.
     """
 
-    def __init__(self, granted: Fraction, unit: PrivacyUnit, stream: RandomStream) -> None:
+    def __init__(
+        self, granted: Fraction, unit: PrivacyUnit, stream: RandomStream, answers: Answers | None = None
+    ) -> None:
         self.accountant = Accountant(granted)
         count_spending(self, 1.0)
         self._unit = unit
         self._stream = stream
-        self._asked = 0
+        self._answers = NoJournal() if answers is None else answers
+        self._asked = self._drawn = 0
 
     @property
     def left(self) -> float:
@@ -81,7 +91,8 @@ class PrivateCounts:
             rho: its cost, zCDP.
         """
         sigma = self._charged(step, [()], rho)
-        return float(self._noised(np.array([rows]), sigma)[0]), sigma**2
+        (noisy,) = self._answered([step, sigma], 1, lambda: [self._noised(np.array([rows]), sigma)])
+        return float(noisy[0]), sigma**2
 
     def histograms(self, step: str, asked: Mapping[str, Count], rho: float) -> dict[str, Noisy]:
         """One noisy histogram of each column.
@@ -92,7 +103,12 @@ class PrivateCounts:
             rho: cost of each, zCDP.
         """
         sigma = self._charged(step, [(name,) for name in asked], rho)
-        return {name: Noisy(self._noised(count(), sigma), sigma) for name, count in asked.items()}
+        noisy = self._answered(
+            [step, sigma, *asked],
+            len(asked),
+            lambda: (self._noised(count(), sigma) for count in asked.values()),
+        )
+        return {name: Noisy(values, sigma) for name, values in zip(asked, noisy, strict=True)}
 
     def ladders(
         self, step: str, asked: Mapping[str, tuple[int, Count]], rho: float, single: Collection[str] = ()
@@ -112,15 +128,26 @@ class PrivateCounts:
             for name, (cells, _) in asked.items()
         }
         sigmas = {name: self._charged(step, [(name,)] * n, rho / n) for name, n in levels.items()}
-        found: dict[str, list[Measurement]] = {}
-        for name, (_, count) in asked.items():
-            counts, sigma, each = count(), sigmas[name], rho / levels[name]
-            found[name] = []
-            for level in range(levels[name]):
-                boxes = boxes_of(len(counts), level)
-                sums = box_sums(counts, (len(counts),), boxes) if boxes else counts
-                found[name].append(Measurement((name,), self._noised(sums, sigma), sigma, each, boxes=boxes))
-        return found
+        boxes = {
+            name: [boxes_of(cells, n) for n in range(levels[name])] for name, (cells, _) in asked.items()
+        }
+
+        def drawn() -> Iterator[NDArray[np.float64]]:
+            for name, (cells, count) in asked.items():
+                counts = count()
+                for each in boxes[name]:
+                    sums = box_sums(counts, (cells,), each) if each else counts
+                    yield self._noised(sums, sigmas[name])
+
+        question = [step, *([name, asked[name][0], levels[name], sigmas[name]] for name in asked)]
+        noisy = iter(self._answered(question, sum(levels.values()), drawn))
+        return {
+            name: [
+                Measurement((name,), next(noisy), sigmas[name], rho / levels[name], boxes=each)
+                for each in boxes[name]
+            ]
+            for name in asked
+        }
 
     def frequent(
         self, step: str, name: str, count: Count, rho: float, delta: float
@@ -139,9 +166,14 @@ class PrivateCounts:
         """
         sigma = self._charged(step, [(name,)], rho, labels=True)
         least = threshold(sigma, delta) / grid_of(sigma)
-        noisy = self._noised(count(), sigma)
-        places = np.flatnonzero(noisy >= least)
-        return places, Noisy(noisy[places], sigma)
+
+        def drawn() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            noisy = self._noised(count(), sigma)
+            found = np.flatnonzero(noisy >= least)
+            return found.astype(np.float64), noisy[found]
+
+        places, noisy = self._answered([step, name, sigma, delta], 1, drawn)
+        return places.astype(np.intp), Noisy(noisy, sigma)
 
     def _charged(self, step: str, cliques: Sequence[Clique], rho: float, labels: bool = False) -> float:
         """Charges a histogram of each of these; the scale of their noise, in records."""
@@ -151,7 +183,37 @@ class PrivateCounts:
         self.accountant = self.accountant.charge(*charges)
         return sigma
 
-    def _noised(self, counts: NDArray[np.int64], sigma: float) -> NDArray[np.float64]:
+    def _answered(
+        self, question: Sequence[Any], draws: int, drawn: Callable[[], Iterable[NDArray[np.float64]]]
+    ) -> list[NDArray[np.float64]]:
+        """The answers to a charged question, which are kept together before any of them is used.
+
+        Args:
+            question: what the answers depend on beside the rows.
+            draws: how often noise is drawn for them.
+            drawn: draws them.
+        """
         self._asked += 1
-        noisy = noisy_counts(counts.astype(np.int64), sigma, self._stream.child(str(self._asked)))
+        query_id, query = f"{FIRST}{self._asked:06d}", json.dumps(question).encode()
+        known = self._answers.recall(query_id, query)
+        if known is None:
+            answers = list(drawn())
+            self._answers.keep(query_id, query, _packed(answers))
+            return answers
+        self._drawn += draws
+        return _unpacked(known)
+
+    def _noised(self, counts: NDArray[np.int64], sigma: float) -> NDArray[np.float64]:
+        self._drawn += 1
+        noisy = noisy_counts(counts.astype(np.int64), sigma, self._stream.child(str(self._drawn)))
         return noisy / grid_of(sigma)
+
+
+def _packed(answers: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Answers as one: how many there are, the length of each, their values."""
+    return np.concatenate([[len(answers)], [len(one) for one in answers], *answers])
+
+
+def _unpacked(packed: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    stop = 1 + int(packed[0])
+    return np.split(packed[stop:], np.cumsum(packed[1:stop]).astype(np.intp)[:-1]) if stop > 1 else []

@@ -1,24 +1,21 @@
 """Signals to commands that spend budget, as real processes."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from dpmosaic.command import app
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.errors import DataError, ModelError
+from dpmosaic.common.errors import ModelError
 from dpmosaic.common.privacy.budget import Charge
-from dpmosaic.curator.analysis.release import Release, load
 from dpmosaic.curator.measurers.measurer import Measurer
-from dpmosaic.simulations.stopping import Spending, count_spending, stoppable
+from dpmosaic.simulations.stopping import UNFINISHED, Spending, count_spending, stoppable
 
 NOTHING = "stopped: nothing was spent, and nothing was written\n"
 
@@ -42,7 +39,9 @@ if __name__ == "__main__":
 
 CHARGE = {"module": "curator.measurers.measurer", "owner": "Measurer", "method": "charge"}
 COUNT = {"module": "simulations.learning.private_counts", "owner": "PrivateCounts", "method": "_charged"}
-SAVE = {"module": "curator.analysis.release", "owner": "Release", "method": "save"}
+KEEP = {"module": "curator.parties.journal", "owner": "Journal", "method": "recall"}
+WRITE = {"module": "curator.pgm.model", "owner": "MarkovRandomField", "method": "save"}
+MATCH = {"module": "curator.parties.client", "owner": "PartyClient", "method": "align"}
 
 
 @pytest.fixture
@@ -57,11 +56,14 @@ def command(folder, name):
     return [name, *files, "--epsilon", "1"]
 
 
-def interrupted(folder, name, number, late, at):
+def interrupted(folder, name, number, late, at, *more):
     script = folder / "interrupted.py"
     script.write_text(INTERRUPTED_AT.format(**at, number=number.name, late=late))
     return subprocess.run(
-        [sys.executable, str(script), *command(folder, name)], capture_output=True, text=True, timeout=50
+        [sys.executable, str(script), *command(folder, name), *more],
+        capture_output=True,
+        text=True,
+        timeout=50,
     )
 
 
@@ -72,12 +74,9 @@ def test_before_the_first_charge_nothing_was_spent(folder, name, charge):
     assert list((folder / "out").iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "number", "status"), [("synthesize", signal.SIGINT, 130), ("simulate", signal.SIGTERM, 143)]
-)
-def test_after_a_charge_one_sentence_says_what_was_spent(folder, name, number, status):
-    done = interrupted(folder, name, number, True, CHARGE)
-    assert (done.returncode, done.stdout) == (status, "")
+def test_after_a_charge_one_sentence_says_what_was_spent(folder):
+    done = interrupted(folder, "simulate", signal.SIGTERM, True, CHARGE)
+    assert (done.returncode, done.stdout) == (143, "")
     assert done.stderr.startswith("stopped: ")
     assert done.stderr.endswith(
         " % of the budget (epsilon 1) was spent on noisy answers that nobody saw; nothing was written\n"
@@ -85,12 +84,41 @@ def test_after_a_charge_one_sentence_says_what_was_spent(folder, name, number, s
     assert list((folder / "out").iterdir()) == []
 
 
+def test_the_sentence_of_a_release_that_can_go_on_says_how(folder):
+    done = interrupted(folder, "synthesize", signal.SIGINT, True, CHARGE)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr.startswith("stopped: ")
+    assert done.stderr.endswith(
+        f" % of the budget (epsilon 1) was spent; `dpmosaic resume {folder / 'out'}` goes on, and charges "
+        "nothing twice\n"
+    )
+    assert [one.name for one in (folder / "out").iterdir()] == [UNFINISHED]
+    done = interrupted(folder, "synthesize", signal.SIGINT, False, KEEP)
+    assert done.stderr == (
+        f"stopped: 5 % of the budget (epsilon 1) was spent; `dpmosaic resume {folder / 'out'}` goes on, and "
+        "charges nothing twice\n"
+    )
+
+
 def test_while_files_are_written_the_sentence_names_the_folder(folder):
-    done = interrupted(folder, "synthesize", signal.SIGINT, False, SAVE)
+    done = interrupted(folder, "simulate", signal.SIGINT, False, WRITE)
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr == (
         "stopped: 100 % of the budget (epsilon 1) was spent, and files may be missing in "
         f"{folder / 'out'}; delete the folder\n"
+    )
+
+
+def test_the_budget_of_an_alignment_is_told_of_beside_that_of_the_release(folder):
+    aligned = ("--grid", "1x2", "--overlap", "0.9", "--alignment-rho", "0.02")
+    done = interrupted(folder, "simulate", signal.SIGINT, True, MATCH, *aligned)
+    assert (done.returncode, done.stdout) == (130, "")
+    spent = "stopped: the alignment's budget (rho 0.02) was spent on noisy answers that nobody saw"
+    assert done.stderr.startswith(spent)
+    done = interrupted(folder, "simulate", signal.SIGINT, True, CHARGE, *aligned)
+    assert re.match(
+        r"stopped: \d+ % of the budget \(epsilon 1\) and the alignment's budget \(rho 0.02\) were spent",
+        done.stderr,
     )
 
 
@@ -153,24 +181,6 @@ def test_an_error_after_a_charge_says_what_was_spent():
     measurer.charge(Charge("first", ("a",), Fraction(1)))
     with pytest.raises(ModelError, match=r"^too large. 50 % of the budget \(epsilon 1\) was spent"):
         failing(measurer)
-
-
-def test_a_release_that_cannot_be_written_is_kept_elsewhere(folder, monkeypatch):
-    save, out = Release.save, folder / "out"
-
-    def full(release, where, *more):
-        if where == out:
-            raise DataError(f"cannot write {where}: No space left on device")
-        save(release, where, *more)
-
-    monkeypatch.setattr(Release, "save", full)
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    done = CliRunner().invoke(app, [*command(folder, "synthesize"), "--adjacency", "zero-out"])
-    assert isinstance(done.exception, DataError)
-    kept = next(folder.glob("dpmosaic-release-*"))
-    assert f"The whole release is in {kept} instead" in str(done.exception)
-    assert "100 % of the budget (epsilon 1) was spent" in str(done.exception)
-    assert len(load(kept).table) == 400
 
 
 def test_a_little_is_not_nothing():

@@ -149,7 +149,7 @@ class Mosaic(GaussianMechanism):
         return Run(measurer, workload, steps, schedule, self.seconds, stream, report).run()
 
     def _steps(self, facts: PublicFacts, workload: Workload, kept: tuple[Clique, ...]) -> tuple[Step, ...]:
-        singles = tuple((name,) for name in facts.domain if facts.domain[name].size > 1)
+        singles = tuple((name,) for name in facts.domain.varied)
         one_way = Fraction(ONE_WAY) if kept else Fraction(1)
         first = Step("one-way", "One-way marginals", Asks.INTERACTIONS, one_way, singles, singles)
         if not kept:
@@ -244,7 +244,7 @@ def _larger(facts: PublicFacts, seconds: float) -> tuple[Step, ...]:
     """
     domain, orders = facts.domain, orders_of(facts)
     times = len(orders)
-    names = [name for name in domain if domain[name].size > 1]
+    names = domain.varied
     most = most_scored(facts.record_count, float(facts.granted) * LARGER_SCORES / times, seconds)
     even = {name: np.ones(domain[name].size) for name in names}
     asked: list[Clique] = []

@@ -6,7 +6,7 @@ Source: RandDPGen, Theorems 5.2 to 5.4 and Corollaries 5.1 and 5.2, after AIM (M
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
@@ -101,6 +101,16 @@ def weighted_average(
     return average
 
 
+def containing(cliques: Sequence[Clique]) -> Callable[[Clique], list[int]]:
+    """What gives the places of the cliques that contain another one, increasing."""
+    places: dict[str, set[int]] = {}
+    for place, clique in enumerate(cliques):
+        for name in clique:
+            places.setdefault(name, set()).add(place)
+    nowhere: set[int] = set()
+    return lambda part: sorted(set.intersection(*(places.get(name, nowhere) for name in part)))
+
+
 def noise_bound(cells: int, sigma: float, gaussian: bool, failure: float) -> float:
     """Upper bound on the L1 norm of a marginal's noise that fails with probability at most `failure`.
 
@@ -163,14 +173,14 @@ def error_bounds(
             bounds[clique] = min(bounds.get(clique, math.inf), distance + noise)
     for clique, bound in _candidate_bounds(first, candidates, marginals, failure).items():
         bounds[clique] = min(bounds[clique], bound)
-    chosen = [set(clique) for clique in selected]
+    chosen = containing(selected)
     return tuple(
         ErrorBound(
             clique,
             l1,
             min(1.0, l1 / (2 * records)),
             CONFIDENCE,
-            any(set(clique) <= larger for larger in chosen),
+            bool(chosen(clique)),
         )
         for clique, l1 in bounds.items()
     )

@@ -7,7 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from ....common.data.domain import Clique
 from ....common.measurement import Measurement
 from ...measurers.measurer import Measurer
-from .bounds import ErrorBound, ScoredDistance, WeightedAverage, error_bounds, weighted_average
+from .bounds import (
+    ErrorBound,
+    ScoredDistance,
+    WeightedAverage,
+    containing,
+    error_bounds,
+    weighted_average,
+)
 from .fitted import FittedModel, Round
 from .released import ReleasedModel
 from .steps import Step
@@ -17,7 +24,9 @@ def averages_of(
     measurer: Measurer, cliques: Iterable[Clique], measurements: Sequence[Measurement]
 ) -> dict[Clique, WeightedAverage]:
     """For each clique, the average of all measurements that contain it (RandDPGen, Theorem 5.2)."""
-    found = ((clique, weighted_average(measurer.domain, clique, measurements)) for clique in cliques)
+    places, domain = containing([one.clique for one in measurements]), measurer.domain
+    held = ((clique, [measurements[place] for place in places(clique)]) for clique in cliques)
+    found = ((clique, weighted_average(domain, clique, those)) for clique, those in held)
     return {clique: average for clique, average in found if average is not None}
 
 

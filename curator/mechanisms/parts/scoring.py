@@ -83,14 +83,25 @@ def expected_noise(measurer: Measurer, clique: Clique, rho: Fraction) -> float:
     return EXPECTED_L1 * measurer.expected_sigma(clique, rho) * measurer.domain.cells(clique)
 
 
-def rounds_of(found: Sequence[Measurement], before: ReleasedModel, after: ReleasedModel) -> list[Round]:
-    """Report of a round that measured several marginals, one entry for each."""
+def rounds_of(
+    found: Sequence[Measurement], before: ReleasedModel, after: ReleasedModel, judged: bool = False
+) -> list[Round]:
+    """Report of a round that measured several marginals, one entry for each.
+
+    Args:
+        found: the marginals.
+        before: the model before they were measured.
+        after: the model that knows them.
+        judged: whether to say which of them taught little; see `round_of`.
+    """
     cliques = [measurement.clique for measurement in found]
     marginals = (model.marginals_within_limits(cliques) for model in (before, after))
-    return [
-        Round(one.clique, one.sigma, one.zcdp_rho, _moved(old, new), False, after.size_mb)
-        for one, old, new in zip(found, *marginals, strict=True)
-    ]
+    rounds = []
+    for one, old, new in zip(found, *marginals, strict=True):
+        learned = _moved(old, new)
+        little = judged and learned <= EXPECTED_L1 * one.sigma * one.values.size
+        rounds.append(Round(one.clique, one.sigma, one.zcdp_rho, learned, little, after.size_mb))
+    return rounds
 
 
 def round_of(measurement: Measurement, before: ReleasedModel, after: ReleasedModel, cost: Fraction) -> Round:

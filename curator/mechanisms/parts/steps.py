@@ -137,8 +137,8 @@ def measurable_as_interaction(shape: Sequence[int]) -> bool:
 
 
 def one_way_step(domain: Domain, share: Fraction) -> Step:
-    """The step that measures the marginal of each attribute."""
-    singles = tuple((name,) for name in domain)
+    """The step that measures the marginal of each attribute that has two values, if any has."""
+    singles = tuple((name,) for name in domain.varied or domain.names)
     return Step("one-way", "One-way marginals", Asks.MARGINALS, share, singles, singles)
 
 

@@ -1,4 +1,5 @@
 import contextlib
+import resource
 import shutil
 import sqlite3
 import stat
@@ -25,6 +26,28 @@ def test_a_journal_keeps_every_bit_of_its_answers_after_a_restart(journal, tmp_p
     assert again.recall("000001", b"query").tobytes() == answered.tobytes()
     assert again.recall("000002", b"query") is None
     again.close()
+
+
+def test_notes_of_an_answer_take_the_place_of_earlier_ones_with_it_or_not_at_all(journal):
+    journal.keep("000001", b"query", np.zeros(1), {"spent": b"1"})
+    journal.keep("000002", b"query", np.zeros(1), {"spent": b"2"})
+    assert journal.note("spent") == b"2"
+    with pytest.raises(sqlite3.IntegrityError):
+        journal.keep("000002", b"query", np.zeros(1), {"spent": b"3"})
+    assert journal.note("spent") == b"2"
+
+
+def test_an_answer_that_finds_no_room_is_not_kept_and_one_sentence_says_so(journal):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, before[1]))
+    try:
+        with pytest.raises(DataError, match="make room, and resume the release"):
+            journal.keep("000001", b"query", np.zeros(1 << 16))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert journal.recall("000001", b"query") is None
+    journal.keep("000001", b"query", np.zeros(1 << 16))
+    assert len(journal.recall("000001", b"query")) == 1 << 16
 
 
 def test_refuses_an_id_of_another_query(journal):
