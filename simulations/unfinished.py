@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..common.crypto.randomness import FreshKeys, RandomStream
 from ..common.errors import DataError
-from ..curator.certificates.verify import BINS
+from ..curator.certificates.verify import BINS, WARNING
 from ..curator.parties.journal import Journal, NoJournal
 from ..curator.parties.private_folder import JOURNAL, make_private
 from ..curator.releasing import outputs as files
@@ -193,7 +193,7 @@ def _create(folder: Path, command: Mapping[str, Any] | None) -> None:
     made = folder / _MADE
     shutil.rmtree(made, ignore_errors=True)
     make_private(made)
-    files.write_text(made / files.WARNING, _PRIVATE)
+    files.write_text(made / WARNING, _PRIVATE)
     try:
         with contextlib.closing(Journal.create(made / JOURNAL, "")) as journal:
             journal.note_once(_COMMAND, json.dumps(command).encode())
