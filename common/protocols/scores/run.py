@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from ...crypto.randomness import RandomStream
 from ...errors import DeliveriesLost, ProtocolError
 from ..masked.ring import Words
-from .evaluator import AWAITS, evaluate
+from .evaluator import evaluate
+from .exchange import AWAITS
 from .shape import ScoreShape
 
 
