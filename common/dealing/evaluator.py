@@ -31,9 +31,6 @@ from ..protocols.scores.query import (
 from ..protocols.scores.run import EvaluatorRun
 from .peers import Peers
 
-EVALUATED_WORDS = 16
-"""Words for each cell that an evaluator needs until its last step."""
-
 
 class Resharing:
     """The messages of step 0 of a score query.

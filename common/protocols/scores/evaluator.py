@@ -95,7 +95,7 @@ class _Circuit:
         if self._role == ASSISTANT:
             pads = self._drawn(1, rows)
             sent = np.vstack([digit_products(shape.digits, self._bits), self._bits[-1:]]) ^ pads
-            yield from self.exchange.stage(stage, sent.tobytes())
+            yield from self.exchange.stage(stage, sent)
             shares = {0: sent, 1: pads}
         elif self._role == 1:
             shares = {1: self._drawn(ASSISTANT, rows)}
@@ -118,7 +118,7 @@ class _Circuit:
             ((component, share),) = products.items()
             known = np.vstack([share[:1] | 0xFF, digit_products(shape.digits, self._bits)])
             own = digit_wires(shape.digits, known, share) ^ wires[component]
-            theirs = self._planes((yield from self.exchange.stage(stage, own.tobytes())))
+            theirs = self._planes((yield from self.exchange.stage(stage, own)))
             wires[2] = own ^ theirs
             self._know(role, ROLES - role, Side(known, own))
             self._know(ROLES - role, role, Side(known, theirs))
@@ -134,7 +134,7 @@ class _Circuit:
             # The pads of evaluators c - 1 and c, for its components c.
             pads = [self._drawn((self._role + k) % ROLES, products_of(digits)) for k in (2, 1)]
             own = product_component(left, right, pads[0] ^ pads[1])
-            following = self._planes((yield from self.exchange.stage(stage, own.tobytes())))
+            following = self._planes((yield from self.exchange.stage(stage, own)))
             products = np.stack([own, following])
             for i, component in enumerate(self._components):
                 both = np.vstack([left[i], right[i]])
@@ -159,7 +159,7 @@ class _Circuit:
             plain = np.stack([np.where(sign, ~self._words, self._words), sign.astype(ring.dtype)])
             words[1] = ring.uniform(self._streams[1], 2, shape.total)
             words[0] = plain - words[1]
-            yield from self.exchange.stage(stage, words[0].tobytes())
+            yield from self.exchange.stage(stage, words[0])
         elif role == 1:
             words[1] = ring.uniform(self._streams[ASSISTANT], 2, shape.total)
         else:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Generator, Sequence
 
+from ..masked.ring import Words
+from .bits import Planes
 from .shape import Step
 
 AWAITS = b""
@@ -22,13 +24,16 @@ class Exchange:
         self._role = role
         self._digests: dict[tuple[int, int], hashlib._Hash] = {}
 
-    def stage(self, steps: Sequence[Step], message: bytes = b"") -> Generator[bytes, bytes, bytes]:
+    def stage(
+        self, steps: Sequence[Step], message: Planes | Words | None = None
+    ) -> Generator[bytes, bytes, bytes]:
         """Sends and receives what an evaluator does in a stage; returns what it receives, or `AWAITS`."""
         received = AWAITS
         for step in steps:
-            if step.sender == self._role:
-                yield message
-                self._note(step, message)
+            if step.sender == self._role and message is not None:
+                sent = message.tobytes()
+                yield sent
+                self._note(step, sent)
             elif step.recipient == self._role:
                 received = yield AWAITS
                 self._note(step, received)

@@ -17,6 +17,9 @@ ROLES = 3
 VERIFIERS = {0: (1, 2), 1: (0, 2), 2: (0, 1)}
 """Evaluator -> helper and verifier of the proof of its messages."""
 
+_EVALUATED, _KEPT = (40, 5), (6, 2)
+"""What an evaluator needs, and what it keeps, in words for each cell and in proofs: more than was measured."""
+
 _DIGEST_BYTES = 32
 _CHALLENGE_BYTES = 64
 
@@ -85,6 +88,19 @@ class ScoreShape:
     def word_bytes(self) -> int:
         """Bytes of one word of every cell."""
         return self.total * self.ring.word_bytes
+
+    @property
+    def evaluated_bytes(self) -> int:
+        """Upper bound of the memory of an evaluator until its last step."""
+        return self._memory(*_EVALUATED)
+
+    @property
+    def kept_bytes(self) -> int:
+        """Upper bound of the memory of an evaluator after its last step, with its own cells."""
+        return self._memory(*_KEPT)
+
+    def _memory(self, words: int, proofs: int) -> int:
+        return words * self.word_bytes + proofs * max(step.size for step in self.proofs)
 
     @property
     def digits(self) -> Digits:

@@ -8,14 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.crypto.randomness import RandomStream
-from ....common.dealing.evaluator import EVALUATED_WORDS, Resharing, ScoreEvaluator, digest
+from ....common.dealing.evaluator import Resharing, ScoreEvaluator, digest
 from ....common.errors import ProtocolError
 from ....common.messages import Delivery, ScoreQuery
 from .session import MaskedSession
-
-KEPT_WORDS = 6
-"""Words for each cell of a run that are kept after the evaluator's last step."""
-
 
 class SharedScores:
     """Scores over the parties of a masked release.
@@ -56,7 +52,7 @@ class SharedScores:
     def memory_bytes(self) -> int:
         """See `ScoreRun`; an evaluator keeps only cells and messages after its last step."""
         ended = not self._evaluates or (self._evaluator is not None and self._evaluator.ended)
-        return (KEPT_WORDS if ended else EVALUATED_WORDS) * self._shape.word_bytes
+        return self._shape.kept_bytes if ended else self._shape.evaluated_bytes
 
     @property
     def delivery_bytes(self) -> int:
