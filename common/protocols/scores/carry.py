@@ -158,12 +158,7 @@ def _normal_form(size: int, condition: Callable[[int, int], bool]) -> Terms:
     numbers = range(1 << size)
     true = [(x, y) for x in numbers for y in numbers if condition(x + y, numbers[-1])]
     # The coefficient of a product counts what is true where no other bit is set.
-    return tuple(
-        (s, t)
-        for s in numbers
-        for t in numbers
-        if sum(not (x & ~s or y & ~t) for x, y in true) % 2
-    )
+    return tuple((s, t) for s in numbers for t in numbers if sum(not (x & ~s or y & ~t) for x, y in true) % 2)
 
 
 def _products(bits: Planes) -> Planes:

@@ -115,9 +115,7 @@ def _signs(digits: Digits, bits: int) -> Block:
     place = {number: i for i, number in enumerate(_table_factors(digits))}
     sign = len(place)
     first, second = sign + 1, sign + bits
-    equations: list[Terms] = [
-        ((place[a], place[b]), (place[b], place[a])) for a, b, _ in table_steps(digits)
-    ]
+    equations: list[Terms] = [((place[a], place[b]), (place[b], place[a])) for a, b, _ in table_steps(digits)]
     equations.append(())
     for j, number in enumerate(table_bits(digits)):
         pair = (place[number], sign)

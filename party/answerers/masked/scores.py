@@ -13,6 +13,7 @@ from ....common.errors import ProtocolError
 from ....common.messages import Delivery, ScoreQuery
 from .session import MaskedSession
 
+
 class SharedScores:
     """Scores over the parties of a masked release.
 

@@ -59,9 +59,7 @@ def assert_no_share(run):
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("number", ALTERED)
-def test_no_two_shares_of_scores_are_left_after_any_altered_message(
-    evaluators, pairs, number, seed
-):
+def test_no_two_shares_of_scores_are_left_after_any_altered_message(evaluators, pairs, number, seed):
     """The sender computes as before, so that its proof is that of what it should have sent."""
     runs = evaluators(SHAPE, WORDS, pairs())
     refused = outcome(runs, SHAPE, lambda n, sent: flipped(sent, seed) if n == number else sent)
@@ -136,9 +134,7 @@ def forged(shape):
 
 
 @pytest.mark.parametrize(("role", "place"), DEVIATIONS)
-def test_a_proof_that_is_forged_to_fit_is_caught_by_random_sums(
-    evaluators, pairs, monkeypatch, role, place
-):
+def test_a_proof_that_is_forged_to_fit_is_caught_by_random_sums(evaluators, pairs, monkeypatch, role, place):
     monkeypatch.setattr(checking, "proof_of", forged(SHAPE))
     with Deviating(role, place, 5):
         assert VERIFIERS[role][1] in outcome(evaluators(SHAPE, WORDS, pairs()), SHAPE)
