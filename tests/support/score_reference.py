@@ -180,7 +180,7 @@ class Reference:
         return found
 
     def terms(self, kind, digit):
-        """A wire as a sum of products of bits of a times products of bits of b, by the rule of adding by hand."""
+        """A wire as a sum of products of bits of a times products of bits of b, as one adds by hand."""
         carry, passes = set(), {(0, 0)}
         for i in range(len(self.digits[digit])):
             either, both = {(1 << i, 0), (0, 1 << i)}, (1 << i, 1 << i)
@@ -325,8 +325,8 @@ def field_product(one, other):
 
 
 def plane_hash(key, octets):
-    """The sum of blocks of 16 bytes, each times a power of the hash key of GCM, the last one times its square."""
-    cipher = Cipher(algorithms.AES(key), modes.ECB()).encryptor()  # noqa: S305
+    """The sum of blocks of 16 bytes times powers of the hash key of GCM, of the last one its square."""
+    cipher = Cipher(algorithms.AES(key), modes.ECB()).encryptor()
     point = int.from_bytes(cipher.update(bytes(16)), "big")
     total = 0
     for start in range(0, len(octets), 16):

@@ -3,8 +3,8 @@
 For every cell of a clique, d is its count minus a public reference, modulo 2^w. It is reshared as d = a + b:
 evaluator 0, the assistant, knows a, from which it subtracts the reference; evaluators 1 and 2 know b.
 
-    tables      the assistant shares the products of the bits of each digit of a; from them and b the other two
-                compute shares of g (the digit carries) and p (it passes a carry on);
+    tables      the assistant shares the products of the bits of each digit of a; from them and b the other
+                two compute shares of g (the digit carries) and p (it passes a carry on);
     carries     g and p are reshared: each evaluator holds two of three components;
     layers      neighbouring digits are merged, until one g is left, the carry into the highest bit;
     signs       the sign is s = u xor v: u known to the assistant, v to the other two. The assistant shares

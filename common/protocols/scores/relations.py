@@ -1,7 +1,7 @@
 """What must hold between messages of an evaluator, in terms of what the other two know.
 
-Whatever an evaluator sends after resharing is, in every cell, a sum modulo 2 of bits that one of the other two
-knows, and of products of a bit that the one knows and a bit that the other knows. So each message gives
+Whatever an evaluator sends after resharing is, in every cell, a sum modulo 2 of bits that one of the other
+two knows, and of products of a bit that the one knows and a bit that the other knows. So each message gives
 equations
 
     sum over the terms (i, j) of  x_i y_j  =  r + r',
@@ -11,10 +11,10 @@ cell. `evaluator` collects the sides, `proof` proves the equations.
 
     wires      of evaluators 1 and 2: opened shares are those of the products of a, times those of b;
     layers     of all three: components of products are those of the factors;
-    signs      of the assistant: products of bits of a are products, and the words that it shares last have
-               the sum x = t + t', where the bits of x are shared. With k = x xor t xor t' as carries,
-               k_0 = 0 and k_(j+1) is the majority of t_j, t'_j and k_j:
-               (x_j xor k'_j)(x'_j xor k_j) xor k_j xor k'_j, if x and k are shared as x_j, k_j and x'_j, k'_j.
+    signs      of the assistant: products of bits of a are products, and the words t and t' that it shares
+               last have the sum x, of which the bits are shared. With k = x xor t xor t' as carries, k_0 = 0
+               and k_(j+1) is the majority of t_j, t'_j and k_j. If one side has the bits x_j and k_j, and the
+               other x'_j and k'_j, that is (x_j xor k'_j)(x'_j xor k_j) xor k_j xor k'_j.
 """
 
 from __future__ import annotations

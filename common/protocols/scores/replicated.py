@@ -4,8 +4,8 @@ Sums are local. For a product evaluator i computes component i of it,
 
     x_i y_i xor x_i y_(i+1) xor x_(i+1) y_i xor z_i,
 
-where z_i is the sum of a pad of each of its two pairs, so that z_0 xor z_1 xor z_2 = 0, and receives component
-i + 1 from evaluator i + 1.
+where z_i is the sum of a pad of each of its two pairs, so that z_0 xor z_1 xor z_2 = 0, and receives
+component i + 1 from evaluator i + 1.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ ROLES = 3
 VERIFIERS = {0: (1, 2), 1: (0, 2), 2: (0, 1)}
 """Evaluator -> helper and verifier of the proof of its messages."""
 
-_EVALUATED, _KEPT = (40, 5), (6, 2)
-"""What an evaluator needs, and what it keeps, in words for each cell and in proofs: more than was measured."""
+_EVALUATED, _KEPT = (44, 5), (6, 2)
+"""Bounds of what an evaluator needs, and of what it keeps, in words for each cell and in proofs."""
 
 _DIGEST_BYTES = 32
 _CHALLENGE_BYTES = 64
@@ -119,7 +119,7 @@ class ScoreShape:
 
     @property
     def tables(self) -> int:
-        """Number of planes that the assistant shares first: products of bits of digits, and the highest bit."""
+        """Number of planes that the assistant shares first: products of bits, and the highest bit."""
         return table_rows(self.digits) + 1
 
     @property

@@ -90,7 +90,7 @@ def test_they_disagree_if_one_cell_of_any_equation_is_wrong(wrong):
 
 
 def test_the_verifier_sees_the_same_whatever_the_helper_knows():
-    """A bijection of what helper and prover draw: all that the verifier receives is as likely for any bits."""
+    """A bijection of what helper and prover draw: all that is received is as likely for any bits."""
     pairs, blinds = sides(), drawn_blinds(BLOCKS, STREAM, WIDTH)
     seen = views(pairs, blinds)
     hashed, choices = PlaneHash(KEY, WIDTH), choices_of(BLOCKS, CHALLENGE)

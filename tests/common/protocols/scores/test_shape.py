@@ -27,8 +27,8 @@ def test_a_ring_too_small_is_refused_without_naming_the_bound(ring):
 
 
 def test_the_steps_of_an_example_are_those_counted_by_hand():
-    # 31 bits make nine digits of 3 bits and two of 2: tables of 7 and of 3 rows, and the highest bit; g of all,
-    # p of all but one.
+    # 31 bits make nine digits of 3 bits and two of 2: tables of 7 and of 3 rows, and the highest bit; g of
+    # all, p of all but one.
     # Layers merge 11, 6, 3 and 2 digits, of which 5, 3, 1 and 1 pairs: 9, 5, 1 and 1 products.
     shape = ScoreShape((3, 7, 1), NARROW)
     assert (shape.total, shape.plane_bytes, shape.word_bytes) == (11, 2, 44)
@@ -40,7 +40,7 @@ def test_the_steps_of_an_example_are_those_counted_by_hand():
         *((0, 2, 2 * 1), (2, 1, 2 * 1), (1, 0, 2 * 1)),
         *((0, 2, 2 * 1), (2, 1, 2 * 1), (1, 0, 2 * 1)),
         (0, 2, 2 * 44),
-        # Factors: of wires 1 + 69; of layers 2 * 16; of signs 31 bits, 9 products of two bits, u and 2 * 31 carries.
+        # Factors: of wires 1 + 69; of layers 2 * 16; of signs 31 bits, 9 products, u and 2 * 31 carries.
         (0, 2, 32 + 16 * ((32 + 41) * 32 + (103 + 41) * 103)),
         *((sender, 3 - sender, 32 + 16 * ((70 + 41) * 70 + (32 + 41) * 32)) for sender in (1, 2)),
         *((2, 0, 64), (2, 1, 64), (2, 1, 64), (2, 0, 64), (1, 2, 64), (1, 0, 64)),
