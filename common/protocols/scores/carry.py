@@ -86,7 +86,8 @@ def table_steps(digits: Digits) -> tuple[tuple[int, int, int], ...]:
 @cache
 def wire_terms(digits: Digits) -> tuple[Terms, ...]:
     """For every wire, what it is the sum of: products of bits of a times products of bits of b."""
-    carries, passes = [], []
+    carries: list[Terms] = []
+    passes: list[Terms] = []
     for first, digit in _firsts(digits):
         for wires, condition in ((carries, int.__gt__), (passes, int.__eq__)):
             terms = _normal_form(len(digit), condition)
