@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
+from ..binding import Binding
 from ..canonical.terms import terms_digest
 from ..crypto.randomness import FreshKeys, RandomStream
 from ..errors import DeliveriesLost, ProtocolError
@@ -48,6 +49,7 @@ class Dealing:
         secret: 32 bytes of the dealer for this release only.
         acceptances: acceptances of all participants, in the plan's order; verified here.
         salts: source of salts.
+        binding: what this dealer received of the others.
         ranges: multiplies ranges of rows.
 
     Raises:
@@ -61,6 +63,7 @@ class Dealing:
         secret: bytes,
         acceptances: Sequence[Acceptance],
         salts: FreshKeys,
+        binding: Binding,
         ranges: RangeMap = inline,
     ) -> None:
         if terms.masked is None:
@@ -69,7 +72,7 @@ class Dealing:
         self._place = place
         self._ranges = ranges
         self._secret = RandomStream(secret)
-        self._peers = Peers(terms, place, secret, acceptances, salts)
+        self._peers = Peers(terms, place, secret, acceptances, salts, binding)
         self._streams = self._peers.streams()
         self._digest = terms_digest(terms)
         self._scores: tuple[ScoreQuery, ScoreEvaluator] | None = None

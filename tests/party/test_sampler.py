@@ -54,7 +54,7 @@ def test_another_answer_is_refused_before_any_of_it_is_sent(party, query, other_
     first = list(party.answer(query))
     assert list(party.answer(query)) == first
     other_sampler()
-    with pytest.raises(ProtocolError, match="with other noise before"):
+    with pytest.raises(ProtocolError, match="the same content as before"):
         party.answer(query)
 
 

@@ -117,6 +117,7 @@ class MaskedAnswerer(Answerer):
                 account.secret(),
                 acceptances,
                 account.keys,
+                account.binding,
                 account.allowance.processors.map,
             )
         # The products, and the same words as bytes.
@@ -189,6 +190,7 @@ class MaskedAnswerer(Answerer):
             introduction,
             institution.order,
             account.keys,
+            account.binding,
             account.allowance,
         )
 

@@ -9,7 +9,9 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ....common.binding import Binding, labelled
 from ....common.canonical.terms import terms_digest
+from ....common.crypto.digests import content_digest
 from ....common.crypto.randomness import FreshKeys, RandomStream
 from ....common.data.domain import Clique
 from ....common.data.grouping import Groups, grouped_shape
@@ -59,6 +61,7 @@ class MaskedSession:
         introduction: introduction from the curator; its acceptances are verified here.
         order: digest of the key of each row; None if the policy guarantees the order of the rows.
         salts: source of salts.
+        binding: what this party received of the others, and hid.
         allowance: what the release may use of the machine.
 
     Raises:
@@ -74,6 +77,7 @@ class MaskedSession:
         introduction: Introduction,
         order: bytes | None,
         salts: FreshKeys,
+        binding: Binding,
         allowance: Allowance,
     ) -> None:
         if terms.masked is None:
@@ -85,8 +89,9 @@ class MaskedSession:
         self._presences = plan.presences(self._slice)
         self._rows = rows
         self._multiplied = _sampled(rows, terms, self._slice)
-        self.peers = Peers(terms, self.me, secret, introduction.acceptances, salts)
+        self.peers = Peers(terms, self.me, secret, introduction.acceptances, salts, binding)
         self._streams = self.peers.streams()
+        self.binding = binding
         # Aligned parties have no order to compare: their rows are at positions.
         compared = plan.members(self._slice) if plan.alignment is None else ()
         self._order = RecordOrder(self.peers, {i: plan.roster[i].name for i in compared if i != me}, order)
@@ -137,6 +142,7 @@ class MaskedSession:
         self._check(chain)
         self._check_size(chain)
         within = self.plan.opened_range(chain, self._slice, place)
+        self._bind_rows(chain, within)
         blocks = self._masked(chain, self._rows_at_once(chain), within)
         opened = (products.opening(block, mask).data for mask, block in blocks)
         return self.peers.seal(recipient, _opened_labels(chain, place), opened)
@@ -351,6 +357,14 @@ class MaskedSession:
     def _check_neighbour(self, other: int) -> None:
         if other == self.me or other not in self.plan.members(self._slice):
             raise ProtocolError("expected an opening between two parties of one slice; compare the plan")
+
+    def _bind_rows(self, chain: Chain, within: range) -> None:
+        """Binds this party's rows to the mask that hides a matrix of them; all else in it was received."""
+        if self._holders(chain)[-1] == self.me:
+            rows = self._rows_at_once(chain)
+            codes = (self._codes(chain[-1], at, min(rows, within.stop - at)) for at in within[::rows])
+            digest = content_digest(each.astype("<i8").data for each in codes)
+            self.binding.use("rows under a mask", labelled([str(within.start), *labels(chain)]), digest)
 
     def _rows_at_once(self, chain: Chain) -> int:
         return block_rows(self.plan.ring, 4 * self.plan.cells(chain))
