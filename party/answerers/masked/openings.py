@@ -13,8 +13,14 @@ from collections.abc import Hashable, Iterable, Iterator
 import numpy as np
 
 from ....common.errors import DeliveriesLost, PartyUnavailable, ProtocolError
+from ....common.protocols.masked.plan import Chain, labels
 from ....common.protocols.masked.ring import Ring, Words
 from ...allowance import Quota
+
+
+def opened_labels(chain: Chain, place: int) -> list[str]:
+    """Labels of a range of an opening, by its number."""
+    return ["opening", str(place), *labels(chain)]
 
 
 class _Matrix:

@@ -120,7 +120,7 @@ class Release:
             Binding(BindingsInMemory()),
         )
         frames = list(self.dealers[name].deal(request))
-        what = dealt_labels(request.kind, request.chains, request.owner, request.coins)
+        what = dealt_labels(request.kind, request.chains, request.owner)
         return b"".join(peers.unseal(self.names.index(name), what, frames))
 
 

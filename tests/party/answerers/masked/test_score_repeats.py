@@ -138,20 +138,33 @@ def test_after_a_restart_an_evaluator_that_computed_otherwise_does_not_answer_th
     sent = bytearray(run._sent[last - 1])
     sent[0] ^= 1
     run._sent[last - 1] = bytes(sent)
-    scoring.relay(last, ZERO, TWO)
-    with pytest.raises(ProtocolError, match="answered from other values"):
+    with pytest.raises(ProtocolError, match=r"same content as before, got another \(score from east\)"):
+        scoring.relay(last, ZERO, TWO)
+    with pytest.raises(ProtocolError, match="deliver them first"):
         scoring.frames()
 
 
-def test_after_a_restart_the_assistant_opens_nothing_of_cells_that_a_party_reshared_otherwise(
-    new_release, tmp_path
-):
+def test_after_a_restart_the_assistant_takes_no_cells_that_a_party_reshared_otherwise(new_release, tmp_path):
     """Digits of other cells under the same words would show evaluator 2 how they differ."""
     scoring = Scoring(new_release(tmp_path)).multiply().prepare().share()
     scoring.sealed(1, ZERO, TWO)
     scoring.release.start("east", seed=50)
     run = scoring.party(WEST)._releases.of(scoring.query.release_id).scores.named("s")
     run._cells[0] += 1
-    scoring.multiply().prepare().share()
-    with pytest.raises(ProtocolError, match="answered from other values"):
+    with pytest.raises(ProtocolError, match=r"same content as before, got another \(score from west\)"):
+        scoring.multiply().prepare().share()
+    with pytest.raises(ProtocolError, match="deliver them first"):
         scoring.sealed(1, ZERO, TWO)
+
+
+def test_a_party_whose_rows_are_counted_otherwise_reshares_nothing_a_second_time(new_release, tmp_path):
+    """The assistant would see how the cells differ, under the same words."""
+    scoring = Scoring(new_release(tmp_path)).multiply().prepare().share()
+    scoring.release.start("west", seed=50)
+    session = scoring.multiply().party(WEST)._releases.of(scoring.query.release_id)._introduced_session()
+    share = session.share
+    session.share = lambda *asked: share(*asked) + share(*asked).dtype.type(1)
+    with pytest.raises(ProtocolError, match=r"same content as before, got another \(cells of scores\)"):
+        scoring.prepare()
+    with pytest.raises(ProtocolError, match="prepare it first"):
+        scoring.sealed(0, WEST, ZERO)
