@@ -113,7 +113,9 @@ class Peers:
 
     def _use(self, sender: int, what: Sequence[str]) -> tuple[str, str]:
         """Kind and name of the use of what another participant sends, to bind it."""
-        return f"{what[0]} from {self._names[sender]}", labelled([str(sender), str(self._me), *what])
+        return f"{what[0]} from {self._names[sender]}", labelled(
+            [self._digest.hex(), str(sender), str(self._me), *what]
+        )
 
     def tag_for(self, recipient: int, what: Sequence[str], content: bytes) -> bytes:
         """A keyed digest of a content, with which another party compares its own; see `keyed_digest`.

@@ -49,11 +49,18 @@ class CuratorDealer:
                 accepted = accept(terms_digest(self._terms), self._identity, self._secret(), START)
                 yield codec.encode_acceptance(accepted)
             case "Introduce":
-                acceptances = codec.decode_introduction(*requests).acceptances
+                introduction = codec.decode_introduction(*requests)
                 assert self._terms is not None, "terms are accepted before the introduction"
+                keys = introduction.keys_digest().hex()
+                self._binding.use("keys of all participants", self._terms.release_id, keys)
                 place = [each.name for each in self._terms.plan.participants].index(CURATOR_DEALS)
                 self._dealing = Dealing(
-                    self._terms, place, self._secret(), acceptances, self._keys.key, self._binding
+                    self._terms,
+                    place,
+                    self._secret(),
+                    introduction.acceptances,
+                    self._keys.key,
+                    self._binding,
                 )
                 yield codec.encode_acknowledgement()
             case "Deal":

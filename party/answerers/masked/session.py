@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from ....common.binding import Binding, labelled
 from ....common.canonical.terms import terms_digest
-from ....common.crypto.digests import content_digest
 from ....common.crypto.randomness import FreshKeys, RandomStream
 from ....common.data.domain import Clique
 from ....common.data.grouping import Groups, grouped_shape
 from ....common.data.interactions import difference_count
-from ....common.data.rows import Rows
+from ....common.data.rows import Rows, codes_digest
 from ....common.dealing.dealing import dealt_labels, pad_stream
 from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, PolicyError, ProtocolError
@@ -380,9 +379,8 @@ class MaskedSession:
     def _bind_rows(self, chain: Chain, within: range) -> None:
         """Binds this party's rows to the mask that hides a matrix of them; all else in it was received."""
         if self._holders(chain)[-1] == self.me:
-            rows = self._rows_at_once(chain)
-            codes = (self._codes(chain[-1], at, min(rows, within.stop - at)) for at in within[::rows])
-            digest = content_digest(each.astype("<i8").data for each in codes)
+            columns = columns_in(chain[-1])
+            digest = codes_digest(self._multiplied, names_of(columns), within, groups_of(columns))
             self.binding.use("rows under a mask", labelled([str(within.start), *labels(chain)]), digest)
 
     def _rows_at_once(self, chain: Chain) -> int:
