@@ -280,7 +280,7 @@ class Dealing:
         coins, cells = self._coins[recipient, owner, chain], plan.cells(chain)
         mask = self._mask(owner, chain)
         blocks = (mask.uniform(plan.ring, *at, cells) for at in self._blocks(number, 4 * cells))
-        challenge = Challenge.from_coins(coins, plan.opened_records(number), cells)
+        challenge = Challenge.from_coins(coins, plan.opened_records(number), cells, empty=plan.empty_rows)
         proof = proof_stream(self._masks(owner).source, recipient, coins, chain)
         point = point_stream(self._secret, owner, recipient, coins, chain)
         attested = attest(challenge, challenge.sketch(blocks, masks=True), proof, point)

@@ -8,6 +8,9 @@ and, for random r, of z = sum r U, y = sum r^2 U and s = sum U of every row, whi
 
     z^2 - s y = 0    and    (s - 1)(s - 1 + 2^k) = 0.
 
+Where rows of zeros are allowed as well, the matrix gets a further column, 1 less the sum of its row: with it
+exactly those rows are one-hot that were so, or zero. Everybody computes it from what they have.
+
 Products of two shares of one role are local. What is left is the inner product of a vector X of the dealer
 and a vector Y of the receiver, both known to the owner, who proves it: X and Y are cut in `GROUPS` rows,
 which are the values of polynomials at 1, 2, ..; at 0 they have random values. The owner shares the values of
@@ -85,26 +88,30 @@ class Challenge:
     """Public random elements of one check.
 
     Attributes:
-        columns: r, shape (cells,).
+        columns: r, shape (cells,), or (cells + 1,) where rows may be zero.
         rows: weights of the rows, shape (rows,).
         units: weight of the condition on the sums of rows.
+        empty: whether rows may be zero.
     """
 
     columns: Elements
     rows: Elements
     units: int
+    empty: bool
 
     @classmethod
-    def from_coins(cls, coins: bytes, rows: int, cells: int) -> Challenge:
+    def from_coins(cls, coins: bytes, rows: int, cells: int, *, empty: bool) -> Challenge:
         """The challenge that the receiver's coins determine.
 
         Args:
             coins: 32 bytes, which follow from the opening and a secret of its receiver (`coins_of`).
             rows: records of the slice.
             cells: columns of the matrix.
+            empty: whether rows may be zero.
         """
         stream = RandomStream(coins).child("one-hot challenge")
-        return cls(uniform(stream, cells), uniform(stream, rows), int(uniform(stream, 1)[0]))
+        columns = uniform(stream, cells + empty)
+        return cls(columns, uniform(stream, rows), int(uniform(stream, 1)[0]), empty)
 
     def sketch(self, blocks: Iterable[Words], *, masks: bool) -> Sketch:
         """The sums of every row of a mask, or of an opening.
@@ -113,6 +120,8 @@ class Challenge:
             blocks: the matrix, in blocks of rows.
             masks: whether it is the mask, whose word 0 counts as 2^k, and from which 2^k is subtracted.
         """
+        if self.empty:
+            blocks = (np.hstack([block, _empty(block, masks)]) for block in blocks)
         squares = times(self.columns, self.columns)
         columns = np.stack([*limbs(self.columns), *limbs(squares), np.ones(squares.size)], axis=1)
         found = [
@@ -219,6 +228,12 @@ def holds(
 def _value(proof: Elements, point: int) -> int:
     """The value at a point of the polynomial of which a proof lists the values."""
     return dot(interpolation(PROOF_ELEMENTS, [point])[0], proof)
+
+
+def _empty(block: Words, masks: bool) -> Words:
+    """A column that is 1 in rows of zeros: 1 less the sum of the row, the 1 being the opening's."""
+    found: Words = block.dtype.type(not masks) - block.sum(axis=1, keepdims=True, dtype=block.dtype)
+    return found
 
 
 def _sums(block: Words, columns: NDArray[np.float64], masks: bool) -> list[Elements]:

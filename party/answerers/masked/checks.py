@@ -160,7 +160,8 @@ class Checks:
         return coins_of(self._secret, owner, [digest for digest in opened if digest], chain)
 
     def _challenge(self, coins: bytes, chain: Chain) -> Challenge:
-        return Challenge.from_coins(coins, self._records, self._plan.cells(chain))
+        plan = self._plan
+        return Challenge.from_coins(coins, self._records, plan.cells(chain), empty=plan.empty_rows)
 
     def _what(self, coins: bytes, chain: Chain) -> list[str]:
         return ["one-hot proof", coins.hex(), *labels(chain)]

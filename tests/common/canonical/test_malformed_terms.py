@@ -201,7 +201,6 @@ def test_another_kind_or_version_is_refused_before_anything_else_is_read(change)
         ({"alignments": [alignment(rho="1e999999999")]}, "a fraction in its only form"),
         ({"alignments": [alignment(rho="0")]}, "a positive rho"),
         ({"alignments": [alignment(match_keys=0)]}, "at least one"),
-        ({"alignments": [alignment()], "check": "one-hot"}, "check: .*over aligned parties"),
         ({"ring_bits": 0}, "32 or 64 bits"),
         ({"ring_bits": 33}, "32 or 64 bits"),
         ({"evaluators": [1, 0, 2]}, "three evaluators or none"),

@@ -46,9 +46,9 @@ def streams(coins=COINS):
     return [RandomStream.from_seed(3).child(role, coins.hex()) for role in ("dealer", "receiver")]
 
 
-def messages(opened, masks, coins=COINS, point=9):
+def messages(opened, masks, coins=COINS, point=9, empty=False):
     """The challenge, the receiver's sketch, the proof and the attestation, of honest roles."""
-    challenge = Challenge.from_coins(coins, *opened.shape)
+    challenge = Challenge.from_coins(coins, *opened.shape, empty=empty)
     hidden = challenge.sketch([masks], masks=True)
     shown = challenge.sketch([opened[:3], opened[3:]] if len(opened) > 3 else [opened], masks=False)
     proof = prove(challenge, hidden, shown, *streams(coins))
@@ -56,8 +56,8 @@ def messages(opened, masks, coins=COINS, point=9):
     return challenge, shown, proof, attestation
 
 
-def passes(matrix, masks):
-    challenge, shown, proof, attestation = messages(matrix - masks, masks)
+def passes(matrix, masks, empty=False):
+    challenge, shown, proof, attestation = messages(matrix - masks, masks, empty=empty)
     return holds(challenge, shown, proof, attestation, streams()[1])
 
 
@@ -75,6 +75,21 @@ def test_one_hot_rows_pass_under_masks_that_do_not_wrap_around():
         assert passes(matrix(codes, 3), np.tile(np.array(words, dtype=np.uint32), (5, 1)))
 
 
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 70), st.integers(1, 6), st.integers(0, 100))
+def test_rows_of_zeros_pass_where_they_are_allowed_and_not_elsewhere(rows, cells, seed):
+    codes = np.random.default_rng(seed).integers(0, cells + 1, rows)
+    found, masks = matrix(codes, cells + 1)[:, :cells], mask(rows, cells, seed)
+    assert passes(found, masks, empty=True)
+    assert passes(found, masks) == (not np.any(codes == cells))
+
+
+def test_rows_of_zeros_pass_under_masks_that_do_not_wrap_around():
+    rows = matrix(np.array([0, 1, 2, 3, 3]), 4)[:, :3]
+    for words in ([0, 0, 0], [1, 1, 1], [2, 2**32 - 1, 2**32 - 1], [2**32 - 1, 0, 1]):
+        assert passes(rows, np.tile(np.array(words, dtype=np.uint32), (5, 1)), empty=True)
+
+
 def changed(change):
     rows = matrix(np.arange(40) % 4, 4)
     for place, value in change.items():
@@ -82,23 +97,23 @@ def changed(change):
     return rows
 
 
-@pytest.mark.parametrize(
-    "change",
-    {
-        "a weight": {(17, 1): 1 << 18},
-        "a weight that vanishes modulo the ring's half": {(17, 1): (1 << 31) + 1},
-        "minus one": {(17, 1): -1},
-        "no value": {(17, 1): 0},
-        "weights that cancel": {(17, 1): 1000, (21, 1): -999},
-        "two values": {(17, 0): 1},
-        "two values that cancel a third": {(17, 0): 1, (17, 2): -1},
-        "two values of one sum": {(17, 0): 2, (17, 1): -1},
-        "a weight in every row": {...: 2 * np.eye(4, dtype=np.int64)[np.arange(40) % 4]},
-    }.items(),
-    ids=lambda change: change[0],
-)
-def test_a_row_that_is_not_one_hot_fails(change):
-    assert not passes(changed(change[1]), mask(40, 4))
+WRONG = {
+    "a weight": {(17, 1): 1 << 18},
+    "a weight that vanishes modulo the ring's half": {(17, 1): (1 << 31) + 1},
+    "minus one": {(17, 1): -1},
+    "weights that cancel": {(17, 1): 1000, (21, 1): -999},
+    "two values": {(17, 0): 1},
+    "two values that cancel a third": {(17, 0): 1, (17, 2): -1},
+    "two values that cancel": {(17, 0): 1, (17, 1): -1},
+    "two values of one sum": {(17, 0): 2, (17, 1): -1},
+    "a weight in every row": {...: 2 * np.eye(4, dtype=np.int64)[np.arange(40) % 4]},
+}
+
+
+@pytest.mark.parametrize("empty", [False, True])
+@pytest.mark.parametrize("change", WRONG.values(), ids=WRONG)
+def test_a_row_that_is_neither_one_hot_nor_zero_fails(change, empty):
+    assert not passes(changed(change), mask(40, 4), empty)
 
 
 def test_a_proof_that_hides_the_error_in_its_sum_fails_at_the_point():
@@ -150,7 +165,7 @@ def test_the_receiver_sees_the_same_of_every_table_that_its_opening_may_belong_t
 
     Then the messages are equally likely for both tables, since the words are uniform.
     """
-    opened, challenge = mask(40, 4, seed=5), Challenge.from_coins(COINS, 40, 4)
+    opened, challenge = mask(40, 4, seed=5), Challenge.from_coins(COINS, 40, 4, empty=False)
     shown = challenge.sketch([opened], masks=False)
     hidden, other = (
         challenge.sketch([matrix(codes, 4) - opened], masks=True)
@@ -177,6 +192,6 @@ def test_the_receiver_sees_the_same_of_every_table_that_its_opening_may_belong_t
 
 
 def test_other_coins_give_another_challenge():
-    one, other = (Challenge.from_coins(coins, 40, 4) for coins in (COINS, b"d" * 32))
+    one, other = (Challenge.from_coins(coins, 40, 4, empty=False) for coins in (COINS, b"d" * 32))
     assert not np.array_equal(one.columns, other.columns)
     assert not np.array_equal(one.rows, other.rows)
