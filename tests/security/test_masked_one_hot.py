@@ -43,9 +43,11 @@ def table():
 class Checked(Curator):
     """A curator whose plan demands the check."""
 
+    bits = 32
+
     def terms(self, release_id=RELEASE_ID):
         terms = super().terms(release_id)
-        return replace(terms, plan=replace(terms.plan, check="one-hot"))
+        return replace(terms, plan=replace(terms.plan, check="one-hot", ring=Ring(self.bits)))
 
 
 def session(curator, place):
@@ -76,7 +78,7 @@ def measured(measurer, clique=DOMAIN.names):
 
 
 def heavy(rows):
-    rows[17] *= np.uint32(1 << 18)
+    rows[17] *= rows.dtype.type(1 << 18)
 
 
 def cancelling(rows):
@@ -105,8 +107,19 @@ def test_a_row_that_is_not_one_hot_is_refused_by_its_receiver_before_it_multipli
     assert "Multiply" not in curator.wire.methods()
 
 
-def test_honest_parties_are_never_refused_and_their_answers_are_exact():
+@pytest.mark.parametrize("cheat", [heavy, doubled, absent])
+def test_a_row_of_words_of_64_bits_that_is_not_one_hot_is_refused(cheat, monkeypatch):
+    monkeypatch.setattr(Checked, "bits", 64)
+    curator, measurer = release(cheat)
+    with pytest.raises(ProtocolError, match=REFUSED):
+        measured(measurer)
+    assert "Multiply" not in curator.wire.methods()
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_honest_parties_are_never_refused_and_their_answers_are_exact(bits, monkeypatch):
     """A budget of 10^11 leaves no noise."""
+    monkeypatch.setattr(Checked, "bits", bits)
     curator = Checked(table(), "2x2", Fraction(10**6))
     found = curator.measurer().measure([Query(DOMAIN.names, Fraction(10**5), "test")])[0]
     assert np.rint(found.values).tolist() == table().marginal(DOMAIN.names).tolist()

@@ -127,7 +127,7 @@ class Checks:
             raise DeliveriesLost("an attestation needs the proof; deliver the proof first")
         coins, proof = self._coins(sender, chain), self._proofs[sender, chain]
         sealed = self._peers.unseal(delivery.sender, dealt_labels(delivery.kind, (chain,), sender), chunks)
-        attestation = _read(sealed, attestation_elements(self._records))
+        attestation = _read(sealed, attestation_elements(self._records, self._plan.ring))
         challenge = self._challenge(coins, chain)
         stream = proof_stream(self._peers.streams()[sender], self._me, coins, chain)
         if not holds(challenge, challenge.sketch(opened, masks=False), proof, attestation, stream):
