@@ -20,6 +20,7 @@ import hashlib
 import hmac
 from collections.abc import Generator, Mapping, Sequence
 
+from ...crypto.digests import DIGEST_BYTES
 from ...crypto.randomness import KEY_BYTES, RandomStream
 from ...errors import ProtocolError
 from .exchange import AWAITS, Exchange
@@ -124,7 +125,7 @@ class _Helper(_Part):
 class _Verifier(_Part):
     def prove(self) -> Messages:
         received = yield AWAITS
-        self._to_helper, self._proof = received[: hashlib.sha256().digest_size], received[32:]
+        self._to_helper, self._proof = received[:DIGEST_BYTES], received[DIGEST_BYTES:]
         self._key = self.hash_key(self._to_helper, self.exchange.digest(self.prover, self.verifier))
 
     def challenge(self) -> Messages:

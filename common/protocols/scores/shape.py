@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from ...crypto.digests import DIGEST_BYTES
+from ...crypto.randomness import KEY_BYTES
 from ...errors import ProtocolError
 from ..masked.ring import Ring
 from .carry import Digits, digits_below, layers_of, products_of, table_rows
@@ -19,9 +21,6 @@ VERIFIERS = {0: (1, 2), 1: (0, 2), 2: (0, 1)}
 
 _EVALUATED, _KEPT = (44, 5), (6, 2)
 """Bounds of what an evaluator needs, and of what it keeps, in words for each cell and in proofs."""
-
-_DIGEST_BYTES = 32
-_CHALLENGE_BYTES = 64
 
 
 @dataclass(frozen=True)
@@ -148,10 +147,10 @@ class ScoreShape:
         proofs, challenges, responses = [], [], []
         for prover, (helper, verifier) in VERIFIERS.items():
             blocks = self.blocks[prover]
-            proofs.append(Step(prover, verifier, _DIGEST_BYTES + proof_bytes(blocks)))
-            challenges += [Step(verifier, to, _CHALLENGE_BYTES) for to in (prover, helper)]
-            response = _DIGEST_BYTES + response_bytes(blocks, self.plane_bytes)
-            responses += [Step(prover, verifier, response), Step(helper, verifier, _DIGEST_BYTES)]
+            proofs.append(Step(prover, verifier, DIGEST_BYTES + proof_bytes(blocks)))
+            challenges += [Step(verifier, to, 2 * KEY_BYTES) for to in (prover, helper)]
+            response = KEY_BYTES + response_bytes(blocks, self.plane_bytes)
+            responses += [Step(prover, verifier, response), Step(helper, verifier, DIGEST_BYTES)]
         return (*proofs, *challenges, *responses)
 
     @cached_property
