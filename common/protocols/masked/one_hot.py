@@ -38,6 +38,7 @@ Source: Boneh, Boyle, Corrigan-Gibbs, Gilboa, Ishai, "Lightweight Techniques for
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -45,6 +46,7 @@ from typing import TYPE_CHECKING
 from ...crypto.randomness import RandomStream
 from ...later import np
 from .field import (
+    LIMB,
     PRIME,
     Elements,
     dot,
@@ -73,6 +75,8 @@ _LOW_BITS = 32
 """Bits of a word that are small enough for the field."""
 
 _COLUMNS = 1 << 15
+_WORDS = 1 << 15
+"""Words of a matrix that are multiplied at once: their halves stay in the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,21 +283,25 @@ def _units(sums: Sums, bits: int, masks: bool) -> Elements:
 
 def _sums(block: Words, columns: NDArray[np.float64], masks: bool) -> list[Elements]:
     """Sums of the rows of a block, weighted by limbs of r, limbs of r^2, and ones."""
-    limb, word = block.dtype.type(0xFFFF), block.dtype.type
-    shifts = range(0, 8 * block.itemsize, 16)
-    parts = [np.zeros((len(block), columns.shape[1])) for _ in shifts]
-    for start in range(0, block.shape[1], _COLUMNS):
-        words, weights = block[:, start : start + _COLUMNS], columns[start : start + _COLUMNS]
-        for part, shift in zip(parts, shifts, strict=True):
-            bits = ((words >> word(shift)) & limb).astype(np.float64)
-            if masks and shift == shifts[-1]:
-                bits[words == 0] = 1 << 16
-            part += bits @ weights
+    parts = [np.zeros((len(block), columns.shape[1])) for _ in range(block.itemsize // 2)]
+    halfwords = np.ascontiguousarray(block).view(np.uint16)
+    at_once = max(1, _WORDS // block.shape[1])
+    for top, start in itertools.product(range(0, len(block), at_once), range(0, block.shape[1], _COLUMNS)):
+        rows, weights = slice(top, top + at_once), columns[start : start + _COLUMNS]
+        words = block[rows, start : start + _COLUMNS]
+        digits = halfwords[rows, len(parts) * start :][:, : len(parts) * words.shape[1]]
+        for number, part in enumerate(parts):
+            values = digits[:, number :: len(parts)].astype(np.float64)
+            if masks and number == len(parts) - 1:
+                values[words == 0] = 1 << 16
+            part[rows] += values @ weights
     sums = []
     for piece in (slice(0, 3), slice(3, 6), slice(6, 7)):
         found = np.zeros(len(block), dtype=np.uint64)
-        for part, shift in zip(parts, shifts, strict=True):
-            found = plus(found, times(from_limbs(list(part[:, piece].T)), elements([1 << shift])))
+        for low in range(0, len(parts), 2):
+            pieces = [*parts[low][:, piece].T, *parts[low + 1][:, piece].T]
+            places = [16 * n + LIMB * i for n in (low, low + 1) for i in range(len(pieces) // 2)]
+            found = plus(found, from_limbs(pieces, places))
         sums.append(found)
     return sums
 
