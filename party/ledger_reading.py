@@ -11,9 +11,9 @@ from pathlib import Path
 
 from ..common.formats import copies_of
 from ..common.history import Mark
-from ..common.messages import Asked
 from ..common.privacy.spending import Cost, together
 from .ledger_answers import AnswerRows
+from .ledger_bindings import BindingRows
 from .ledger_costs import Costs
 from .ledger_format import open_database
 from .ledger_history import History
@@ -49,6 +49,7 @@ class ReadLedger:
         self._releases = ReleaseRows(self._database)
         self._answers = AnswerRows(self._database)
         self._costs = Costs(self._database)
+        self._bindings = BindingRows(self._database)
         self._placements = Placements(self._database)
         self._times = Times(self._database, clock)
         weakref.finalize(self, self._database.close)
@@ -112,10 +113,10 @@ class ReadLedger:
             row = self._releases.find(release_id, "curator")
         return None if row is None else bytes(row[0])
 
-    def bound(self, query: Asked) -> dict[str, str]:
-        """What a query is bound to: name -> digest."""
+    def bound(self, release_id: str, kind: str, of: str) -> str | None:
+        """The digest of what a secret of an open release hides; None if it was not used."""
         with self._lock:
-            return self._answers.bound(query)
+            return self._bindings.find(release_id, kind, of)
 
     def alignment(self, alignment_id: str, data_digest: str) -> KeptAlignment:
         """A finished alignment.

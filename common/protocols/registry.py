@@ -131,7 +131,6 @@ BUILT_IN: Mapping[str, Protocol] = {
 }
 
 _NOISE = "more than t parties"
-_EVALUATING = "an evaluator: the cells that are scored"
 _OPENING = "a party: single records of its slice"
 
 
@@ -145,28 +144,28 @@ COLLUSIONS = (
         "the curator and any party of the slice",
         _evaluators("the curator"),
         _NOISE,
-        f"{_EVALUATING}; without `check`, {_OPENING}",
+        f"without `check`, {_OPENING}",
     ),
     Collusions(
         "`masked`, one dealer",
         "the dealer and any party of the slice",
         _evaluators("the dealer"),
         _NOISE,
-        f"{_EVALUATING}; without `check`, {_OPENING}",
+        f"without `check`, {_OPENING}",
     ),
     Collusions(
         "`masked`, three dealers",
         "two of the three dealers and any party of the slice",
         _evaluators("the first dealer"),
         _NOISE,
-        f"{_EVALUATING}; {_OPENING}",
+        _OPENING,
     ),
     Collusions(
         "`masked`, three or more slices of one party each: no dealer",
         "nobody",
         "two of the three evaluators",
         _NOISE,
-        _EVALUATING,
+        "nothing",
     ),
     Collusions("`trusted`", "the place that sees the table", "the same", "the same", "the same"),
     Collusions("`indicator`", "nobody", "nobody", "nobody", "nothing"),

@@ -196,7 +196,8 @@ def _opened(
     traffic.relay(owner, recipient, plan.opening_bytes(chain, number))
     if plan.check:
         traffic.relay(owner, recipient, PROOF_ELEMENTS * WORD_BYTES)
-        _deal(traffic, plan, recipient, attestation_elements(plan.opened_records(number)) * WORD_BYTES)
+        attested = attestation_elements(plan.opened_records(number), plan.ring)
+        _deal(traffic, plan, recipient, attested * WORD_BYTES)
 
 
 def _scored(traffic: Traffic, plan: MaskedPlan, asked: Sequence[Asked], times: int, sigma: float) -> None:

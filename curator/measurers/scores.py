@@ -23,7 +23,7 @@ from ..parties.client import PartyClient
 from .labels import LabelFinder
 from .measurer import Measurer, Scores
 
-_BATCH_CELLS = 1 << 21
+_BATCH_CELLS = 1 << 19
 """Largest number of cells of a batch; bounds the memory of every role."""
 
 _BATCH_LABELS = 1 << 18

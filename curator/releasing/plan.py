@@ -222,10 +222,10 @@ def _alignment(
     """The order of an alignment, if the release can use one."""
     if section is None:
         return None
-    if protocol.name != MASKED.name or release.get("check") or release.get("rows_per_person", 1) != 1:
+    if protocol.name != MASKED.name or release.get("rows_per_person", 1) != 1:
         raise DataError(
-            f"plan: expected the protocol {MASKED.name!r} without check and with rows_per_person = 1 over "
-            "aligned rows, got another; fix it or remove [alignment]"
+            f"plan: expected the protocol {MASKED.name!r} with rows_per_person = 1 over aligned rows, got "
+            "another; fix it or remove [alignment]"
         )
     return AlignmentOrder.parse(section)
 

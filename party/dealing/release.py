@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ...common.dealing.dealing import Dealing
-from ...common.dealing.evaluator import EVALUATED_WORDS
 from ...common.errors import ProtocolError
 from ...common.messages import DealRequest, Delivery, Introduction, OpeningRequest, ScoreQuery
 from ...common.protocols.masked.plan import MaskedPlan
+from ...common.protocols.scores.query import score_shape
 from ..accepted import AcceptedRelease
 from ..allowance import MB, Processors, Quota
 from .policy import DealerPolicy
@@ -84,7 +84,8 @@ class DealtRelease:
         cells = query.cells(domain)
         for each in cells:
             self._policy.check_cells(each)
-        self._memory.reserve({_SCORES: EVALUATED_WORDS * self._plan.ring.word_bytes * sum(cells)})
+        bounds = query.sigma, query.largest_reference, query.largest_total
+        self._memory.reserve({_SCORES: score_shape(self._plan, cells, *bounds).evaluated_bytes})
         self._introduced_dealing().prepare_scores(query)
 
     def open(self, request: OpeningRequest) -> Iterator[bytes]:
@@ -115,4 +116,12 @@ class DealtRelease:
             )
         place = names.index(self._name)
         ranges = self._processors.map
-        return Dealing(release.terms, place, release.secret(), introduction.acceptances, release.keys, ranges)
+        return Dealing(
+            release.terms,
+            place,
+            release.secret(),
+            introduction.acceptances,
+            release.keys,
+            release.binding,
+            ranges,
+        )

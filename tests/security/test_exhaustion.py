@@ -99,10 +99,10 @@ def test_score_queries_that_are_not_finished_count_together():
     release = wide_parties(1e9, max_memory_mb=64)
     north = release.parties["north"]
     for name in ("s1", "s2"):
-        north.prepare_scores(replace(WIDE_SCORES, query_id=name, cliques=(("w",),) * 6))
+        north.prepare_scores(replace(WIDE_SCORES, query_id=name, cliques=(("w",),) * 2))
     spent = release.spent()
     with pytest.raises(PolicyError, match="max_memory_mb"):
-        north.prepare_scores(replace(WIDE_SCORES, query_id="s3", cliques=(("w",),) * 6))
+        north.prepare_scores(replace(WIDE_SCORES, query_id="s3", cliques=(("w",),) * 2))
     assert release.spent() == spent
 
 

@@ -12,7 +12,7 @@ from dpmosaic.common.privacy.cost import grid_of
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.scores import evaluator as evaluating
 from dpmosaic.common.protocols.scores import query as resharing
-from dpmosaic.common.protocols.scores.carry import table_rows
+from dpmosaic.common.protocols.scores.carry import products_of
 from dpmosaic.common.protocols.scores.shape import ScoreShape
 from support.forgetting import forget, forget_sealing, shorten
 from support.score_views import (
@@ -66,21 +66,15 @@ def test_the_sum_over_all_parties_is_the_distances_with_the_stated_noise(monkeyp
     assert uniformity(Ring(32).words((found[0].values * grid).astype(np.int64))) < ALPHA
 
 
-def forget_planes(monkeypatch, rows):
-    """Replaces the planes by zeros of which so many are drawn at once."""
+def forget_planes(monkeypatch, *rows):
+    """Replaces planes by zeros where so many are drawn at once."""
     drawn = evaluating.drawn
 
     def forgotten(stream, count, width):
         planes = drawn(stream, count, width)
-        return np.zeros_like(planes) if count == rows else planes
+        return np.zeros_like(planes) if count in rows else planes
 
     monkeypatch.setattr(evaluating, "drawn", forgotten)
-
-
-def forget_zeros(monkeypatch):
-    """Replaces the shares of zero by zeros."""
-    share = evaluating.zero_share
-    monkeypatch.setattr(evaluating, "zero_share", lambda *arguments: np.zeros_like(share(*arguments)))
 
 
 DIGITS = {bits: ScoreShape((1,), Ring(bits)) for bits in (32, 64)}
@@ -94,7 +88,7 @@ FORGOTTEN = {
         {"one query's, less another's"},
     ),
     "the pads of the digits": (
-        lambda m, bits: forget_planes(m, table_rows(DIGITS[bits].digits)),
+        lambda m, bits: forget_planes(m, DIGITS[bits].tables),
         {"received", "one query's, less another's"},
     ),
     "the drawn components of the carries": (
@@ -102,7 +96,7 @@ FORGOTTEN = {
         {"received", "what an evaluator holds, added up"},
     ),
     "the shares of zero": (
-        lambda m, bits: forget_zeros(m),
+        lambda m, bits: forget_planes(m, *map(products_of, DIGITS[bits].layers)),
         {"received", "what an evaluator holds, added up", "one query's, less another's"},
     ),
     "the streams of the evaluators": (

@@ -8,14 +8,26 @@ and, for random r, of z = sum r U, y = sum r^2 U and s = sum U of every row, whi
 
     z^2 - s y = 0    and    (s - 1)(s - 1 + 2^k) = 0.
 
+Where rows of zeros are allowed as well, the matrix gets a further column, 1 less the sum of its row: with it,
+exactly those rows are one-hot that were so, or zero. Everybody computes it from what they have.
+
+In a ring of 64 bits U may be larger than the field's prime p, so that U = 0 modulo p does not say U = 0.
+There the low 32 bits of V are checked as above, which gives their z', y' and s'; with z, y and s of all bits,
+
+    z z' - s' y = 0    and    (s - 1)(s - 1 + 2^64) = 0
+
+say that U is 0 modulo p where the low bits are, and 1 or 1 - 2^64 modulo p in the cell where they are 1.
+Since p is -1 modulo 2^32 and |U| <= 2^64, no other U has both these low bits and this residue.
+
 Products of two shares of one role are local. What is left is the inner product of a vector X of the dealer
 and a vector Y of the receiver, both known to the owner, who proves it: X and Y are cut in `GROUPS` rows,
 which are the values of polynomials at 1, 2, ..; at 0 they have random values. The owner shares the values of
 the polynomial X(t) Y(t) between dealer and receiver before the dealer draws the point t, at which the
 receiver compares.
 
-In protocol order: the receiver has the opening; the dealer draws `coins`; the owner runs `prove`; the
-receiver has the proof; the dealer runs `attest`; the receiver runs `holds`.
+In protocol order: the receiver has the opening, and takes no other one from now on; it derives `coins` from
+it and tells them to owner and dealer; the owner runs `prove`; the receiver has the proof, and takes no other
+one; the dealer runs `attest`, at the same point whenever it is asked; the receiver runs `holds`.
 
 Guarantee: openings with a row that is not one-hot pass with probability below 2^-53. Dealer and receiver
     learn nothing from an honest proof (docs/adr/0027).
@@ -26,6 +38,7 @@ Source: Boneh, Boyle, Corrigan-Gibbs, Gilboa, Ishai, "Lightweight Techniques for
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -33,6 +46,7 @@ from typing import TYPE_CHECKING
 from ...crypto.randomness import RandomStream
 from ...later import np
 from .field import (
+    LIMB,
     PRIME,
     Elements,
     dot,
@@ -47,7 +61,7 @@ from .field import (
     total,
     uniform,
 )
-from .ring import Words
+from .ring import Ring, Words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,18 +69,19 @@ if TYPE_CHECKING:
 CHECK = "one-hot"
 """Name of the check in plans."""
 
-RING_BITS = 32
-"""The only ring whose words are small enough for the field."""
-
 GROUPS = 32
 PROOF_ELEMENTS = 2 * GROUPS + 1
-_MODULUS = 1 << RING_BITS
+_LOW_BITS = 32
+"""Bits of a word that are small enough for the field."""
+
 _COLUMNS = 1 << 15
+_WORDS = 1 << 15
+"""Words of a matrix that are multiplied at once: their halves stay in the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
-class Sketch:
-    """One role's shares of the sums of every row.
+class Sums:
+    """One role's shares of the sums of every row, modulo the prime.
 
     Attributes:
         weighted: sum r U, shape (rows,).
@@ -80,30 +95,47 @@ class Sketch:
 
 
 @dataclass(frozen=True, eq=False)
+class Sketch:
+    """What one role computes from its matrix.
+
+    Attributes:
+        low: sums of the low 32 bits.
+        whole: sums of words of 64 bits; None in a ring of 32.
+    """
+
+    low: Sums
+    whole: Sums | None
+
+
+@dataclass(frozen=True, eq=False)
 class Challenge:
     """Public random elements of one check.
 
     Attributes:
-        columns: r, shape (cells,).
+        columns: r, shape (cells,), or (cells + 1,) where rows may be zero.
         rows: weights of the rows, shape (rows,).
-        units: weight of the condition on the sums of rows.
+        weights: of the conditions: on s; in a ring of 64 bits, of both on the whole words.
+        empty: whether rows may be zero.
     """
 
     columns: Elements
     rows: Elements
-    units: int
+    weights: Elements
+    empty: bool
 
     @classmethod
-    def from_coins(cls, coins: bytes, rows: int, cells: int) -> Challenge:
-        """The challenge that the dealer's coins determine.
+    def from_coins(cls, coins: bytes, rows: int, cells: int, *, empty: bool) -> Challenge:
+        """The challenge that the receiver's coins determine.
 
         Args:
-            coins: 32 bytes, drawn after the receiver has the opening.
+            coins: 32 bytes, which follow from the opening and a secret of its receiver (`coins_of`).
             rows: records of the slice.
             cells: columns of the matrix.
+            empty: whether rows may be zero.
         """
         stream = RandomStream(coins).child("one-hot challenge")
-        return cls(uniform(stream, cells), uniform(stream, rows), int(uniform(stream, 1)[0]))
+        columns = uniform(stream, cells + empty)
+        return cls(columns, uniform(stream, rows), uniform(stream, 3), empty)
 
     def sketch(self, blocks: Iterable[Words], *, masks: bool) -> Sketch:
         """The sums of every row of a mask, or of an opening.
@@ -112,38 +144,55 @@ class Challenge:
             blocks: the matrix, in blocks of rows.
             masks: whether it is the mask, whose word 0 counts as 2^k, and from which 2^k is subtracted.
         """
+        if self.empty:
+            blocks = (np.hstack([block, _empty(block, masks)]) for block in blocks)
         squares = times(self.columns, self.columns)
         columns = np.stack([*limbs(self.columns), *limbs(squares), np.ones(squares.size)], axis=1)
-        found = [
-            np.concatenate(parts) for parts in zip(*(_sums(b, columns, masks) for b in blocks), strict=True)
-        ]
-        sketch = Sketch(*found)
-        if not masks:
-            return sketch
-        taken = elements(
-            [-_MODULUS * total(self.columns), -_MODULUS * total(squares), -_MODULUS * squares.size]
-        )
-        return Sketch(*(plus(part, one) for part, one in zip(found, taken, strict=True)))
+        totals = [total(self.columns), total(squares), squares.size]
+        found: dict[int, list[list[Elements]]] = {}
+        for block in blocks:
+            for bits in dict.fromkeys((_LOW_BITS, 8 * block.itemsize)):
+                found.setdefault(bits, []).append(_sums(block.astype(f"<u{bits // 8}"), columns, masks))
+        levels = []
+        for bits, parts in found.items():
+            sums = map(np.concatenate, zip(*parts, strict=True))
+            taken = [0 if masks else -(known << bits) for known in totals]
+            levels.append(Sums(*(plus(one, elements([t])) for one, t in zip(sums, taken, strict=True))))
+        return Sketch(levels[0], levels[1] if len(levels) > 1 else None)
 
     def local(self, share: Sketch, *, masks: bool) -> int:
         """What one role's shares alone add to the sum that must be zero; the dealer adds the constant."""
-        units = times(share.plain, plus(share.plain, elements([_MODULUS - 2])))
-        if masks:
-            units = plus(units, elements([1 - _MODULUS]))
-        rows = minus(times(share.weighted, share.weighted), times(share.plain, share.squared))
-        return dot(self.rows, plus(rows, times(units, elements([self.units]))))
+        low, whole, (one, two, three) = share.low, share.whole, self.weights[:, None]
+        rows = minus(times(low.weighted, low.weighted), times(low.plain, low.squared))
+        rows = plus(rows, times(_units(low, _LOW_BITS, masks), one))
+        if whole is not None:
+            crossed = minus(times(whole.weighted, low.weighted), times(low.plain, whole.squared))
+            rows = plus(rows, times(crossed, two))
+            rows = plus(rows, times(_units(whole, 2 * _LOW_BITS, masks), three))
+        return dot(self.rows, rows)
 
     def left(self, share: Sketch, blind: RandomStream) -> Elements:
         """The dealer's vector in groups, shape (groups + 1, n): random values first."""
-        vectors = (share.weighted, share.plain, share.squared)
+        sums = [share.low] if share.whole is None else [share.low, share.whole]
+        vectors = [vector for one in sums for vector in (one.weighted, one.plain, one.squared)]
         return _grouped([times(self.rows, vector) for vector in vectors], blind)
 
     def right(self, share: Sketch, blind: RandomStream) -> Elements:
         """The receiver's vector in groups, shape (groups + 1, n): random values first."""
-        twice = plus(share.plain, share.plain)
-        crossed = minus(times(twice, elements([self.units])), share.squared)
-        negative = minus(np.zeros_like(twice), share.plain)
-        return _grouped([plus(share.weighted, share.weighted), crossed, negative], blind)
+        low, whole, (one, two, three) = share.low, share.whole, self.weights[:, None]
+        zero = np.zeros_like(low.plain)
+        weighted = plus(low.weighted, low.weighted)
+        plain = minus(times(plus(low.plain, low.plain), one), low.squared)
+        if whole is None:
+            return _grouped([weighted, plain, minus(zero, low.plain)], blind)
+        weighted = plus(weighted, times(whole.weighted, two))
+        plain = minus(plain, times(whole.squared, two))
+        of_whole = [
+            times(low.weighted, two),
+            times(plus(whole.plain, whole.plain), three),
+            minus(zero, times(low.plain, two)),
+        ]
+        return _grouped([weighted, plain, minus(zero, low.plain), *of_whole], blind)
 
 
 def prove(
@@ -156,7 +205,7 @@ def prove(
     """Run by the owner: the receiver's share of the proof, shape (`PROOF_ELEMENTS`,).
 
     Args:
-        challenge: what the dealer's coins determine.
+        challenge: what the receiver's coins determine.
         mask: sums of the mask.
         opening: sums of the opening.
         dealer: stream that the owner shares with the dealer, for these coins only.
@@ -169,14 +218,14 @@ def prove(
     return minus(elements(values), uniform(dealer, PROOF_ELEMENTS))
 
 
-def attest(challenge: Challenge, mask: Sketch, dealer: RandomStream, coins: RandomStream) -> Elements:
+def attest(challenge: Challenge, mask: Sketch, dealer: RandomStream, points: RandomStream) -> Elements:
     """Run by the dealer, once the receiver has the proof: its message to the receiver.
 
     Args:
-        challenge: what the dealer's coins determine.
+        challenge: what the receiver's coins determine.
         mask: sums of the mask.
         dealer: stream that it shares with the owner, for these coins only.
-        coins: source of the point, fresh for every proof.
+        points: source of the point, for these coins only; the owner does not know it.
 
     Returns:
         The point, the dealer's share of the sum and of the proof at the point, and its vector there.
@@ -184,15 +233,15 @@ def attest(challenge: Challenge, mask: Sketch, dealer: RandomStream, coins: Rand
     left, proof = challenge.left(mask, dealer), uniform(dealer, PROOF_ELEMENTS)
     point = PROOF_ELEMENTS
     while point <= PROOF_ELEMENTS:
-        point = int(uniform(coins, 1)[0])
+        point = int(uniform(points, 1)[0])
     known = challenge.local(mask, masks=True) + total(proof[1 : GROUPS + 1])
     at = product(interpolation(GROUPS + 1, [point]), left)[0]
     return np.concatenate([elements([point, known, _value(proof, point)]), at])
 
 
-def attestation_elements(rows: int) -> int:
+def attestation_elements(rows: int, ring: Ring) -> int:
     """Elements in the dealer's message."""
-    return 3 + 3 * -(-rows // GROUPS)
+    return 3 + 3 * (ring.bits // _LOW_BITS) * -(-rows // GROUPS)
 
 
 def holds(
@@ -201,7 +250,7 @@ def holds(
     """Run by the receiver: whether the rows of the opened matrix are one-hot.
 
     Args:
-        challenge: what the dealer's coins determine.
+        challenge: what the receiver's coins determine.
         opening: sums of the opening.
         proof: its share of the proof.
         attestation: message of the dealer.
@@ -220,22 +269,40 @@ def _value(proof: Elements, point: int) -> int:
     return dot(interpolation(PROOF_ELEMENTS, [point])[0], proof)
 
 
+def _empty(block: Words, masks: bool) -> Words:
+    """A column that is 1 in rows of zeros: 1 less the sum of the row, the 1 being the opening's."""
+    found: Words = block.dtype.type(not masks) - block.sum(axis=1, keepdims=True, dtype=block.dtype)
+    return found
+
+
+def _units(sums: Sums, bits: int, masks: bool) -> Elements:
+    """The part of one role's shares in (s - 1)(s - 1 + 2^bits); the dealer's has the constant."""
+    found = times(sums.plain, plus(sums.plain, elements([(1 << bits) - 2])))
+    return plus(found, elements([1 - (1 << bits)])) if masks else found
+
+
 def _sums(block: Words, columns: NDArray[np.float64], masks: bool) -> list[Elements]:
     """Sums of the rows of a block, weighted by limbs of r, limbs of r^2, and ones."""
-    low = np.zeros((len(block), columns.shape[1]))
-    high = np.zeros_like(low)
-    for start in range(0, block.shape[1], _COLUMNS):
-        words, weights = block[:, start : start + _COLUMNS], columns[start : start + _COLUMNS]
-        low += (words & words.dtype.type(0xFFFF)).astype(np.float64) @ weights
-        upper = (words >> words.dtype.type(16)).astype(np.float64)
-        if masks:
-            upper[words == 0] = 1 << 16
-        high += upper @ weights
-    pieces = [slice(0, 3), slice(3, 6), slice(6, 7)]
+    parts = [np.zeros((len(block), columns.shape[1])) for _ in range(block.itemsize // 2)]
+    halfwords = np.ascontiguousarray(block).view(np.uint16)
+    at_once = max(1, _WORDS // block.shape[1])
+    for top, start in itertools.product(range(0, len(block), at_once), range(0, block.shape[1], _COLUMNS)):
+        rows, weights = slice(top, top + at_once), columns[start : start + _COLUMNS]
+        words = block[rows, start : start + _COLUMNS]
+        digits = halfwords[rows, len(parts) * start :][:, : len(parts) * words.shape[1]]
+        for number, part in enumerate(parts):
+            values = digits[:, number :: len(parts)].astype(np.float64)
+            if masks and number == len(parts) - 1:
+                values[words == 0] = 1 << 16
+            part[rows] += values @ weights
     sums = []
-    for piece in pieces:
-        lower, above = (from_limbs(list(part[:, piece].T)) for part in (low, high))
-        sums.append(plus(lower, times(above, elements([1 << 16]))))
+    for piece in (slice(0, 3), slice(3, 6), slice(6, 7)):
+        found = np.zeros(len(block), dtype=np.uint64)
+        for low in range(0, len(parts), 2):
+            pieces = [*parts[low][:, piece].T, *parts[low + 1][:, piece].T]
+            places = [16 * n + LIMB * i for n in (low, low + 1) for i in range(len(pieces) // 2)]
+            found = plus(found, from_limbs(pieces, places))
+        sums.append(found)
     return sums
 
 

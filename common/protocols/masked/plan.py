@@ -23,7 +23,7 @@ from ..indicator import divide
 from ..partition import Participant, Partition
 from .columns import columns_of, groups_of, names_of, width
 from .dealers import DealerEntry, check_collusions, check_dealers, dealers_wanted
-from .one_hot import CHECK, RING_BITS
+from .one_hot import CHECK
 from .presence import columns_in, presence, present_chain
 from .ring import Ring, Words
 from .sampling import MOST_ROWS, Sampling
@@ -89,16 +89,6 @@ class MaskedPlan(Partition):
             )
         if self.check not in ("", CHECK):
             raise DataError(f"check: expected {CHECK!r} or none, got another; fix the plan")
-        if self.check and self.alignment is not None:
-            raise DataError(
-                f"check: {CHECK!r} is not available over aligned parties, whose matrices have rows of zeros; "
-                "leave it out"
-            )
-        if self.check and self.ring.bits != RING_BITS:
-            raise DataError(
-                f"check: expected records and a budget that fit {RING_BITS} bits, got more; lower the "
-                "budget, or leave the check out"
-            )
         # Refuses a number of tolerated collusions that leaves no honest party.
         DistributedNoise(len(self.roster), self.tolerated)
 
@@ -169,6 +159,11 @@ class MaskedPlan(Partition):
             for number, members in slices
             if len(members) > 1
         }
+
+    @property
+    def empty_rows(self) -> bool:
+        """Whether a party's matrices have rows of zeros, for people of whom it has no row."""
+        return self.alignment is not None and not self.absent
 
     @property
     def absent(self) -> bool:

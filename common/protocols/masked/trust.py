@@ -27,8 +27,7 @@ def who_must_collude(plan: MaskedPlan) -> str:
     if plan.evaluators:
         evaluators = _all([_called(name) for name in plan.evaluator_names])
         clauses.append(
-            f"two of the evaluators {evaluators} together could read every marginal that is scored, and each "
-            "of them has to compute as written"
+            f"two of the evaluators {evaluators} together could read every marginal that is scored"
         )
     if not clauses:
         return "Nobody deals masks or evaluates scores: those who collude see only answers with noise."
@@ -48,8 +47,6 @@ def assumed(plan: MaskedPlan) -> str:
         one = " or ".join(dealers or [outside])
         nor = ", nor with an evaluator of scores" if outside else ""
         clauses.append(f"{one} does not collude with a party of the record's slice{nor}")
-    if plan.evaluators:
-        clauses.append("the evaluators of scores compute as written")
     return "; ".join(clauses)
 
 

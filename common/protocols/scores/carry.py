@@ -1,23 +1,23 @@
-"""The carry of a + b into a bit, from tables of digits and a tree that merges them.
+"""The carry of a + b into a bit, from products of bits of digits and a tree that merges them.
 
 The bits below are divided into digits. A digit generates a carry (bit g), propagates one (bit p), or neither.
-With x and y a digit of a and of b, [.] the bit of a condition, and m the digit's largest value,
-
-    g = xor over v = 1 .. m of [x = v] [y >= m + 1 - v],
-    p = [y = m] xor, over v = 1 .. m, of [x = v] ([y = m - v] xor [y = m]),
-
-both linear in the bits [x = v], which one role knows, with coefficients that depend on b. A layer merges
-pairs of neighbouring digits, lowest first,
+With x and y a digit of a and of b, and m the digit's largest value, g = [x + y > m] and p = [x + y = m]. Both
+are sums modulo 2 of products m_s(x) m_t(y), where m_s is the product of the bits of a digit that the set s
+names: linear in the m_s(x), which one role knows, with coefficients that depend on b. A layer merges pairs of
+neighbouring digits, lowest first,
 
     g = g_2 xor p_2 g_1,        p = p_2 p_1,
 
 until one g is left, the carry. The p of the lowest digit is not needed. *Wires* are the g of all digits,
 lowest first, then the p of all but the lowest.
+
+Products are numbered: 0 is the empty one, which is 1; then come those of each digit, a set being a number
+whose bits are its members.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import numpy as np
@@ -25,11 +25,17 @@ import numpy as np
 from .bits import Planes
 
 DIGIT_BITS = 3
-"""Largest number of bits of a digit: with 2 there are more wires to merge, with 4 larger tables to share."""
+"""Largest number of bits of a digit: with 2 there are more wires to merge, with 4 more products to share."""
+
+Digits = tuple[range, ...]
+"""Places of the bits of each digit, the lowest digit first."""
+
+Terms = tuple[tuple[int, int], ...]
+"""Pairs of numbers of products, whose products are added up."""
 
 
 @cache
-def digits_below(bit: int) -> tuple[range, ...]:
+def digits_below(bit: int) -> Digits:
     """Places of the bits of every digit below a bit, lowest digit first; equal in size, larger ones first."""
     count = -(-bit // DIGIT_BITS)
     sizes = [bit // count + (digit < bit % count) for digit in range(count)]
@@ -44,43 +50,63 @@ def layers_of(digits: int) -> Iterator[int]:
         digits -= digits // 2
 
 
-def table_rows(digits: tuple[range, ...]) -> int:
-    """Number of rows of `digit_values`."""
+def table_rows(digits: Digits) -> int:
+    """Number of products of all digits, without the empty one."""
     return sum((1 << len(digit)) - 1 for digit in digits)
 
 
-def digit_values(digits: tuple[range, ...], bits: Planes) -> Planes:
-    """Run by the role that knows a: for every digit the bits [x = 1], [x = 2], ..., shape (rows, bytes).
+def digit_products(digits: Digits, bits: Planes) -> Planes:
+    """Run by a role that knows the bits: their products, without the empty one, shape (rows, bytes).
 
     Args:
         digits: places of the digits.
-        bits: bits of a.
+        bits: bits of a or of b.
     """
-    return np.vstack([_values(bits[digit.start : digit.stop])[1:] for digit in digits])
+    return np.vstack([_products(bits[digit.start : digit.stop])[1:] for digit in digits])
 
 
-def digit_wires(digits: tuple[range, ...], bits: Planes, values: Planes, *, constant: bool) -> Planes:
+@cache
+def table_bits(digits: Digits) -> tuple[int, ...]:
+    """For each bit, lowest first, the number of the product that is this bit alone."""
+    return tuple(first + (1 << i) for first, digit in _firsts(digits) for i in range(len(digit)))
+
+
+@cache
+def table_steps(digits: Digits) -> tuple[tuple[int, int, int], ...]:
+    """For every product of two and more bits, numbers of: the product of all but the last, this bit, it."""
+    steps = []
+    for first, digit in _firsts(digits):
+        for number in range(1 << len(digit)):
+            last = 1 << max(number.bit_length() - 1, 0)
+            if number > last:
+                steps.append((first + number - last, first + last, first + number))
+    return tuple(steps)
+
+
+@cache
+def wire_terms(digits: Digits) -> tuple[Terms, ...]:
+    """For every wire, what it is the sum of: products of bits of a times products of bits of b."""
+    carries: list[Terms] = []
+    passes: list[Terms] = []
+    for first, digit in _firsts(digits):
+        for wires, condition in ((carries, int.__gt__), (passes, int.__eq__)):
+            terms = _normal_form(len(digit), condition)
+            wires.append(tuple((s and first + s, t and first + t) for s, t in terms))
+    return (*carries, *passes[1:])
+
+
+def digit_wires(digits: Digits, products: Planes, shares: Planes) -> Planes:
     """Run by a role that knows b: its shares of the wires, shape (2 digits - 1, bytes).
 
     Args:
         digits: places of the digits.
-        bits: bits of b.
-        values: its shares of `digit_values`.
-        constant: whether it adds the part that depends on b alone; one role does.
+        products: products of bits of b, the empty one first.
+        shares: its shares of the products of bits of a, that of the empty one first.
     """
-    carries, propagates, start = [], [], 0
-    for digit in digits:
-        top, *below = _values(bits[digit.start : digit.stop])[::-1]
-        at_least, carry = top.copy(), np.zeros_like(top)
-        passed = top.copy() if constant else np.zeros_like(top)
-        for value, equal in zip(values[start:], below, strict=False):
-            carry ^= value & at_least
-            passed ^= value & (equal ^ top)
-            at_least ^= equal
-        start += len(below)
-        carries.append(carry)
-        propagates.append(passed)
-    return np.stack([*carries, *propagates[1:]])
+    wires = [
+        np.bitwise_xor.reduce([shares[s] & products[t] for s, t in terms]) for terms in wire_terms(digits)
+    ]
+    return np.stack(wires)
 
 
 def factors(wires: Planes, digits: int) -> tuple[Planes, Planes]:
@@ -119,9 +145,26 @@ def merged(wires: Planes, products: Planes, digits: int) -> Planes:
     return np.concatenate([carries, odd_carry, products[..., pairs:, :], odd_pass], axis=-2)
 
 
-def _values(bits: Planes) -> Planes:
-    """For a digit of these bits, lowest first: in row v the bit of the digit's being v."""
+def _firsts(digits: Digits) -> Iterator[tuple[int, range]]:
+    """Every digit with the number before that of its first product."""
+    first = 0
+    for digit in digits:
+        yield first, digit
+        first += (1 << len(digit)) - 1
+
+
+@cache
+def _normal_form(size: int, condition: Callable[[int, int], bool]) -> Terms:
+    """The products whose sum modulo 2 says whether x + y and the largest digit of this size satisfy it."""
+    numbers = range(1 << size)
+    true = [(x, y) for x in numbers for y in numbers if condition(x + y, numbers[-1])]
+    # The coefficient of a product counts what is true where no other bit is set.
+    return tuple((s, t) for s in numbers for t in numbers if sum(not (x & ~s or y & ~t) for x, y in true) % 2)
+
+
+def _products(bits: Planes) -> Planes:
+    """The products of bits, lowest first, the empty one first, shape (2^bits, bytes)."""
     rows = np.full((1, bits.shape[1]), 0xFF, dtype=np.uint8)
     for bit in bits:
-        rows = np.vstack([rows & ~bit, rows & bit])
+        rows = np.vstack([rows, rows & bit])
     return rows

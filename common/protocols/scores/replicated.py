@@ -4,21 +4,17 @@ Sums are local. For a product evaluator i computes component i of it,
 
     x_i y_i xor x_i y_(i+1) xor x_(i+1) y_i xor z_i,
 
-where z_0 xor z_1 xor z_2 = 0, and receives component i + 1 from evaluator i + 1.
+where z_i is the sum of a pad of each of its two pairs, so that z_0 xor z_1 xor z_2 = 0, and receives
+component i + 1 from evaluator i + 1.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...crypto.randomness import RandomStream
 from .bits import Planes
-
-ROLES = 3
-"""Number of evaluators."""
 
 Components = NDArray[np.uint8]
 """An evaluator's own component of bits and the next one, shape (2, rows, bytes)."""
@@ -32,23 +28,10 @@ def product_component(left: Components, right: Components, zero: Planes) -> Plan
     Args:
         left: the left factors.
         right: the right factors.
-        zero: its share of zero, see `zero_share`.
+        zero: its share of zero: the sum of a pad that it shares with either other evaluator.
     """
     component: Planes = (left[0] & (right[0] ^ right[1])) ^ (left[1] & right[0]) ^ zero
     return component
-
-
-def zero_share(role: int, streams: Mapping[int, RandomStream], rows: int, width: int) -> Planes:
-    """Run by an evaluator: its share of zero, from the next words of its two pairs, shape (rows, width).
-
-    Args:
-        role: index of the evaluator.
-        streams: index of each other evaluator -> stream of the pair.
-        rows: number of planes.
-        width: bytes of a plane.
-    """
-    one, other = (drawn(streams[(role + k) % ROLES], rows, width) for k in (1, 2))
-    return one ^ other
 
 
 def drawn(stream: RandomStream, rows: int, width: int) -> Planes:

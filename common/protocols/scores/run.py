@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from ...crypto.randomness import RandomStream
 from ...errors import DeliveriesLost, ProtocolError
 from ..masked.ring import Words
-from .evaluator import AWAITS, evaluate
+from .evaluator import evaluate
+from .exchange import AWAITS
 from .shape import ScoreShape
 
 
@@ -34,9 +35,20 @@ class EvaluatorRun:
         self._steps = evaluate(shape, role, words, streams)
         self.ended = False
         """Whether it needs no further message."""
-        self.scores: Words | None = None
-        """Its share of the scores, shape (cliques,), once it has ended; None for evaluator 0."""
+        self._scores: Words | None = None
+        self._refused = ""
         self._advance(None)
+
+    @property
+    def scores(self) -> Words | None:
+        """Its share of the scores, shape (cliques,), once it has ended; None for evaluator 0.
+
+        Raises:
+            ProtocolError: another evaluator deviates.
+        """
+        if self._refused:
+            raise ProtocolError(self._refused)
+        return self._scores
 
     def open(self, step: int) -> bytes:
         """The message that it sends in a step.
@@ -67,7 +79,7 @@ class EvaluatorRun:
         """Takes the message of another evaluator.
 
         Raises:
-            ProtocolError: it receives none in this step, or one of another length.
+            ProtocolError: it receives none in this step, or one of another length; an evaluator deviates.
             DeliveriesLost: it awaits an earlier message.
         """
         size = self.size(step)
@@ -76,6 +88,8 @@ class EvaluatorRun:
                 f"expected {size} bytes from another evaluator, got {len(message)}; score the same batch at "
                 "all roles"
             )
+        if self._refused:
+            raise ProtocolError(self._refused)
         if step not in self._awaited:
             return
         if step != self._awaited[0]:
@@ -91,7 +105,10 @@ class EvaluatorRun:
                 self._sent[self._to_send[len(self._sent)]] = sent
                 sent = self._steps.send(AWAITS)
         except StopIteration as end:
-            self.scores, self.ended = end.value, True
+            self._scores, self.ended = end.value, True
+        except ProtocolError as refused:
+            self._refused = str(refused)
+            raise
 
 
 def _out_of_order() -> DeliveriesLost:

@@ -7,14 +7,12 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from ....common.crypto.digests import content_digest
 from ....common.crypto.randomness import RandomStream
-from ....common.dealing.evaluator import EVALUATED_WORDS, Resharing, ScoreEvaluator, digest
+from ....common.dealing.evaluator import Resharing, ScoreEvaluator
 from ....common.errors import ProtocolError
 from ....common.messages import Delivery, ScoreQuery
 from .session import MaskedSession
-
-KEPT_WORDS = 6
-"""Words for each cell of a run that are kept after the evaluator's last step."""
 
 
 class SharedScores:
@@ -43,7 +41,6 @@ class SharedScores:
         for clique, groups in dict.fromkeys(query.grouped_cliques):
             session.check_share(clique, groups)
         self._cells = np.zeros(0, dtype=plan.ring.dtype)
-        self._cells_digest = ""
         self._evaluates = session.me in plan.evaluators
         self._evaluator: ScoreEvaluator | None = None
 
@@ -56,7 +53,7 @@ class SharedScores:
     def memory_bytes(self) -> int:
         """See `ScoreRun`; an evaluator keeps only cells and messages after its last step."""
         ended = not self._evaluates or (self._evaluator is not None and self._evaluator.ended)
-        return (KEPT_WORDS if ended else EVALUATED_WORDS) * self._shape.word_bytes
+        return self._shape.kept_bytes if ended else self._shape.evaluated_bytes
 
     @property
     def delivery_bytes(self) -> int:
@@ -64,13 +61,13 @@ class SharedScores:
         return 3 * max(self._shape.total * 8, *(step.size for step in self._shape.steps))
 
     def begin(self) -> None:
-        """Computes the party's cells of all cliques."""
+        """Computes the party's cells of all cliques, and binds them to the query, whose pads hide them."""
         session, shares, asked = self._session, {}, self.query.grouped_cliques
         for clique, groups in dict.fromkeys(asked):
             session.processors.check()
             shares[clique, groups] = session.share(clique, groups)
         self._cells = np.concatenate([shares[each] for each in asked])
-        self._cells_digest = digest(self._cells)
+        session.binding.use("cells of scores", self.query.query_id, content_digest([self._cells.data]))
         if self._evaluates:
             self._evaluator = ScoreEvaluator(
                 self._resharing, self.query, session.me, session.peers, self._cells
@@ -85,11 +82,6 @@ class SharedScores:
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores what an evaluator receives."""
         self._own_evaluator().deliver(delivery, chunks)
-
-    def bound(self) -> dict[str, str]:
-        """The cells; an evaluator's part of the differences, and at the end its share of the scores."""
-        evaluated = {} if self._evaluator is None else self._evaluator.bound()
-        return {"cells": self._cells_digest, **evaluated}
 
     def answer(self, stream: RandomStream) -> NDArray[np.int64]:
         """This party's share of the scores plus its noise and its mask."""

@@ -155,7 +155,6 @@ def test_a_refused_alignment_is_abandoned_and_the_next_one_is_new(curator):
             {"replaced": {"[alignment]\nrho = 0.5": "[alignment]\nrho = 0"}},
             "a number above 0, got 0",
         ),
-        ({"replaced": {"rho = 0.5\n[[": "rho = 0.5\ncheck = 'one-hot'\n[["}}, "over aligned rows"),
         ({"replaced": {"rho = 0.5\n[[": "rho = 0.5\nrows_per_person = 2\n[["}}, "over aligned rows"),
         ({"replaced": {"rho = 0.5\n[[": "rho = 0.5\nprotocol = 'indicator'\n[["}}, "over aligned rows"),
         ({"more": "unknown = 1"}, r"unknown in \[alignment\]: unknown key"),

@@ -32,7 +32,7 @@ def content(path):
     with contextlib.closing(sqlite3.connect(path)) as database:
         return [
             database.execute(f"SELECT * FROM {name}").fetchall()
-            for name in ("history", "release", "answer", "bound", "peer")
+            for name in ("history", "release", "answer", "peer")
         ]
 
 
@@ -41,14 +41,15 @@ def older_ledger(path, number):
     with contextlib.closing(Ledger.create(path.with_suffix(".now"))) as made:
         made.reserve(TERMS, DATA, SECRET, anything)
         made.charge(QUERY, HALF, DATA, KEY)
-        made.bind(QUERY, {"answer": "a" * 64})
     path.touch(0o600)
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("PRAGMA journal_mode = WAL")
         database.executescript((OLDER / f"format-{number}.sql").read_text())
         database.execute("ATTACH ? AS made", (str(path.with_suffix(".now")),))
-        for name in ("history", "release", "answer", "bound", "peer"):
+        for name in ("history", "release", "answer", "peer"):
             database.execute(f"INSERT INTO main.{name} SELECT * FROM made.{name}")
+        bound = (QUERY.release_id, QUERY.query_id, "answer", "a" * 64)
+        database.execute("INSERT INTO main.bound VALUES (?, ?, ?, ?)", bound)
     return path
 
 
@@ -64,6 +65,7 @@ def test_a_ledger_of_an_earlier_format_goes_on_as_it_was(older):
         assert content(path) == before
         assert ledger.reserve(TERMS, DATA, SECOND_SECRET, anything).secret == SECRET
         assert (ledger.reserved(), ledger.mark().events) == (1, 2)
+        assert ledger.bind(QUERY.release_id, "answer", QUERY.query_id, "b" * 64) == "a" * 64
         ledger.abandon(TERMS.release_id)
         assert ledger.reserved() == HALF
 

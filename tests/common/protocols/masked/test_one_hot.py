@@ -30,15 +30,16 @@ from dpmosaic.common.protocols.masked.one_hot import (
 )
 from dpmosaic.common.protocols.masked.ring import Ring
 
-RING, COINS = Ring(32), b"c" * 32
+RINGS, COINS = [Ring(32), Ring(64)], b"c" * 32
+in_rings = pytest.mark.parametrize("ring", RINGS, ids=["32 bits", "64 bits"])
 
 
-def matrix(codes, cells):
-    return np.eye(cells, dtype=np.uint32)[codes]
+def matrix(codes, cells, ring):
+    return np.eye(cells, dtype=ring.dtype)[codes]
 
 
-def mask(rows, cells, seed=1):
-    return RING.uniform(RandomStream.from_seed(seed), rows, cells).copy()
+def mask(rows, cells, ring, seed=1):
+    return ring.uniform(RandomStream.from_seed(seed), rows, cells).copy()
 
 
 def streams(coins=COINS):
@@ -46,9 +47,9 @@ def streams(coins=COINS):
     return [RandomStream.from_seed(3).child(role, coins.hex()) for role in ("dealer", "receiver")]
 
 
-def messages(opened, masks, coins=COINS, point=9):
+def messages(opened, masks, coins=COINS, point=9, empty=False):
     """The challenge, the receiver's sketch, the proof and the attestation, of honest roles."""
-    challenge = Challenge.from_coins(coins, *opened.shape)
+    challenge = Challenge.from_coins(coins, *opened.shape, empty=empty)
     hidden = challenge.sketch([masks], masks=True)
     shown = challenge.sketch([opened[:3], opened[3:]] if len(opened) > 3 else [opened], masks=False)
     proof = prove(challenge, hidden, shown, *streams(coins))
@@ -56,54 +57,97 @@ def messages(opened, masks, coins=COINS, point=9):
     return challenge, shown, proof, attestation
 
 
-def passes(matrix, masks):
-    challenge, shown, proof, attestation = messages(matrix - masks, masks)
+def passes(matrix, masks, empty=False):
+    challenge, shown, proof, attestation = messages(matrix - masks, masks, empty=empty)
     return holds(challenge, shown, proof, attestation, streams()[1])
 
 
+@in_rings
 @settings(max_examples=20, deadline=None)
 @given(st.integers(1, 70), st.integers(1, 6), st.integers(0, 100))
-def test_one_hot_rows_pass_for_any_shape(rows, cells, seed):
+def test_one_hot_rows_pass_for_any_shape(ring, rows, cells, seed):
     codes = np.random.default_rng(seed).integers(0, cells, rows)
-    assert passes(matrix(codes, cells), mask(rows, cells, seed))
+    assert passes(matrix(codes, cells, ring), mask(rows, cells, ring, seed))
 
 
-def test_one_hot_rows_pass_under_masks_that_do_not_wrap_around():
+def special(words, ring):
+    """Masks of five equal rows; -1 is the largest word, and 2^32 has no low bits."""
+    return np.tile(np.array([word % 2**ring.bits for word in words], dtype=ring.dtype), (5, 1))
+
+
+SPECIAL = [[0, 0, 0], [1, 1, 1], [2, 1, 0], [-1, 0, 1], [2**32, -(2**32), 1 - 2**32], [2, -1, -1]]
+
+
+@in_rings
+@pytest.mark.parametrize("words", SPECIAL)
+def test_one_hot_rows_and_rows_of_zeros_pass_under_masks_that_do_not_wrap_around(words, ring):
     """A mask of 0, and a mask of 1 under a 1, are the only words whose sum with the opening stays small."""
-    codes = np.array([0, 1, 2, 0, 1])
-    for words in ([0, 0, 0], [1, 1, 1], [2, 1, 0], [2**32 - 1, 0, 1]):
-        assert passes(matrix(codes, 3), np.tile(np.array(words, dtype=np.uint32), (5, 1)))
+    codes = np.array([0, 1, 2, 3, 3])
+    assert passes(matrix(codes % 3, 3, ring), special(words, ring))
+    assert passes(matrix(codes, 4, ring)[:, :3], special(words, ring), empty=True)
 
 
-def changed(change):
-    rows = matrix(np.arange(40) % 4, 4)
+@in_rings
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 70), st.integers(1, 6), st.integers(0, 100))
+def test_rows_of_zeros_pass_where_they_are_allowed_and_not_elsewhere(ring, rows, cells, seed):
+    codes = np.random.default_rng(seed).integers(0, cells + 1, rows)
+    found, masks = matrix(codes, cells + 1, ring)[:, :cells], mask(rows, cells, ring, seed)
+    assert passes(found, masks, empty=True)
+    assert passes(found, masks) == (not np.any(codes == cells))
+
+
+def changed(change, ring):
+    rows = matrix(np.arange(40) % 4, 4, ring)
     for place, value in change.items():
-        rows[place] = np.array(value) % 2**32
+        rows[place] = np.vectorize(lambda word: int(word) % 2**ring.bits, otypes=[ring.dtype])(value)
     return rows
 
 
-@pytest.mark.parametrize(
-    "change",
-    {
-        "a weight": {(17, 1): 1 << 18},
-        "a weight that vanishes modulo the ring's half": {(17, 1): (1 << 31) + 1},
-        "minus one": {(17, 1): -1},
-        "no value": {(17, 1): 0},
-        "weights that cancel": {(17, 1): 1000, (21, 1): -999},
-        "two values": {(17, 0): 1},
-        "two values that cancel a third": {(17, 0): 1, (17, 2): -1},
-        "two values of one sum": {(17, 0): 2, (17, 1): -1},
-        "a weight in every row": {...: 2 * np.eye(4, dtype=np.int64)[np.arange(40) % 4]},
-    }.items(),
-    ids=lambda change: change[0],
-)
-def test_a_row_that_is_not_one_hot_fails(change):
-    assert not passes(changed(change[1]), mask(40, 4))
+WRONG = {
+    "a weight": {(17, 1): 1 << 18},
+    "a weight that vanishes modulo the ring's half": {(17, 1): (1 << 31) + 1},
+    "minus one": {(17, 1): -1},
+    "weights that cancel": {(17, 1): 1000, (21, 1): -999},
+    "two values": {(17, 0): 1},
+    "two values that cancel a third": {(17, 0): 1, (17, 2): -1},
+    "two values that cancel": {(17, 0): 1, (17, 1): -1},
+    "two values of one sum": {(17, 0): 2, (17, 1): -1},
+    "a weight in every row": {...: 2 * np.eye(4, dtype=np.int64)[np.arange(40) % 4]},
+}
 
 
-def test_a_proof_that_hides_the_error_in_its_sum_fails_at_the_point():
+@in_rings
+@pytest.mark.parametrize("empty", [False, True])
+@pytest.mark.parametrize("change", WRONG.values(), ids=WRONG)
+def test_a_row_that_is_neither_one_hot_nor_zero_fails(change, empty, ring):
+    assert not passes(changed(change, ring), mask(40, 4, ring), empty)
+
+
+@pytest.mark.parametrize("empty", [False, True])
+@pytest.mark.parametrize("times", [1, -1, 2, 8, -8])
+@pytest.mark.parametrize("place", [(17, 0), (17, 1)])
+def test_words_of_64_bits_that_are_one_hot_modulo_the_prime_fail(place, times, empty):
+    """Such a word is 0 or 1 in the field, but not in its low bits, of which p has those of -1."""
+    rows = changed({}, Ring(64))
+    rows[place] += np.uint64(times * PRIME % 2**64)
+    assert not passes(rows, mask(40, 4, Ring(64)), empty)
+
+
+def test_words_whose_residues_say_one_cell_and_low_bits_another_fail():
+    rows = changed({(17, 0): 1 - 2**61, (17, 1): 2**61}, Ring(64))
+    assert not passes(rows, mask(40, 4, Ring(64)))
+
+
+@pytest.mark.parametrize("shift", [32, 40, 63])
+def test_words_of_64_bits_that_differ_in_high_bits_alone_fail(shift):
+    assert not passes(changed({(17, 0): 1 << shift}, Ring(64)), mask(40, 4, Ring(64)))
+
+
+@in_rings
+def test_a_proof_that_hides_the_error_in_its_sum_fails_at_the_point(ring):
     """The owner adds to one group what the sum lacks, after it has seen the coins."""
-    rows, masks = changed({(17, 1): 1 << 18}), mask(40, 4)
+    rows, masks = changed({(17, 1): 1 << 18}, ring), mask(40, 4, ring)
     challenge, shown, proof, attestation = messages(rows - masks, masks)
     lacking = sum(map(int, (attestation[1], *proof[1 : GROUPS + 1]))) + challenge.local(shown, masks=False)
     proof[1] = (int(proof[1]) - lacking) % PRIME
@@ -112,10 +156,11 @@ def test_a_proof_that_hides_the_error_in_its_sum_fails_at_the_point():
     assert not holds(challenge, shown, proof, attestation, streams()[1])
 
 
-def test_every_altered_element_of_a_proof_or_attestation_fails():
-    rows, masks = matrix(np.arange(40) % 4, 4), mask(40, 4)
+@in_rings
+def test_every_altered_element_of_a_proof_or_attestation_fails(ring):
+    rows, masks = matrix(np.arange(40) % 4, 4, ring), mask(40, 4, ring)
     challenge, shown, proof, attestation = messages(rows - masks, masks)
-    assert (proof.size, attestation.size) == (PROOF_ELEMENTS, attestation_elements(40))
+    assert (proof.size, attestation.size) == (PROOF_ELEMENTS, attestation_elements(40, ring))
     for message in (proof, attestation):
         for place in range(message.size):
             before = message[place]
@@ -126,7 +171,7 @@ def test_every_altered_element_of_a_proof_or_attestation_fails():
 
 
 def test_a_point_at_which_a_group_would_be_shown_fails():
-    rows, masks = matrix(np.arange(40) % 4, 4), mask(40, 4)
+    rows, masks = matrix(np.arange(40) % 4, 4, Ring(32)), mask(40, 4, Ring(32))
     challenge, shown, proof, attestation = messages(rows - masks, masks)
     for point in (0, 1, GROUPS, PROOF_ELEMENTS):
         attestation[0] = point
@@ -145,18 +190,22 @@ class Scripted:
         return found
 
 
-def test_the_receiver_sees_the_same_of_every_table_that_its_opening_may_belong_to():
+@in_rings
+def test_the_receiver_sees_the_same_of_every_table_that_its_opening_may_belong_to(ring):
     """For each choice of the random words with one table there is one with the other and the same messages.
 
     Then the messages are equally likely for both tables, since the words are uniform.
     """
-    opened, challenge = mask(40, 4, seed=5), Challenge.from_coins(COINS, 40, 4)
+    opened, challenge = mask(40, 4, ring, seed=5), Challenge.from_coins(COINS, 40, 4, empty=False)
     shown = challenge.sketch([opened], masks=False)
     hidden, other = (
-        challenge.sketch([matrix(codes, 4) - opened], masks=True)
+        challenge.sketch([matrix(codes, 4, ring) - opened], masks=True)
         for codes in (np.zeros(40, dtype=int), np.arange(40) % 4)
     )
-    blind, shares = (uniform(RandomStream.from_seed(n), size) for n, size in ((7, 6), (8, PROOF_ELEMENTS)))
+    blind, shares = (
+        uniform(RandomStream.from_seed(n), size)
+        for n, size in ((7, 3 * ring.bits // 16), (8, PROOF_ELEMENTS))
+    )
     proof = prove(challenge, hidden, shown, Scripted(blind, shares), streams()[1])
     attestation = attest(challenge, hidden, Scripted(blind, shares), RandomStream.from_seed(9))
 
@@ -177,6 +226,6 @@ def test_the_receiver_sees_the_same_of_every_table_that_its_opening_may_belong_t
 
 
 def test_other_coins_give_another_challenge():
-    one, other = (Challenge.from_coins(coins, 40, 4) for coins in (COINS, b"d" * 32))
+    one, other = (Challenge.from_coins(coins, 40, 4, empty=False) for coins in (COINS, b"d" * 32))
     assert not np.array_equal(one.columns, other.columns)
     assert not np.array_equal(one.rows, other.rows)

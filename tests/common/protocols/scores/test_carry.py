@@ -8,26 +8,26 @@ from hypothesis import strategies as st
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.protocols.scores.bits import planes_of, unpacked
 from dpmosaic.common.protocols.scores.carry import (
-    digit_values,
+    digit_products,
     digit_wires,
     digits_below,
     factors,
     layers_of,
     merged,
     products_of,
+    table_bits,
     table_rows,
+    table_steps,
 )
 
 
 def carries(one, other, bit, seed=0):
     """Whether the sum of the lower bits carries into a bit: shared digits, then layers on plain wires."""
     digits, (one, other) = digits_below(bit), np.array([one, other], dtype=np.uint64)
-    values = digit_values(digits, planes_of(one))
-    assert len(values) == table_rows(digits)
-    share = RandomStream.from_seed(seed).bytes(values.size).reshape(values.shape)
-    added = planes_of(other)
-    wires = digit_wires(digits, added, share, constant=True)
-    wires = wires ^ digit_wires(digits, added, share ^ values, constant=False)
+    products, added = (with_one(digit_products(digits, planes_of(number))) for number in (one, other))
+    assert len(products) == 1 + table_rows(digits)
+    share = RandomStream.from_seed(seed).bytes(products.size).reshape(products.shape)
+    wires = digit_wires(digits, added, share) ^ digit_wires(digits, added, share ^ products)
     for count in layers_of(len(digits)):
         assert len(wires) == 2 * count - 1
         left, right = factors(wires, count)
@@ -35,6 +35,24 @@ def carries(one, other, bit, seed=0):
         wires = merged(wires, left & right, count)
     assert len(wires) == 1
     return unpacked(wires[0], one.size)
+
+
+def with_one(products):
+    """The empty product first."""
+    return np.vstack([np.full_like(products[:1], 0xFF), products])
+
+
+@pytest.mark.parametrize("bit", range(1, 8))
+def test_products_of_bits_are_numbered_as_the_steps_that_multiply_them(bit):
+    digits = digits_below(bit)
+    bits = planes_of(np.arange(1 << bit, dtype=np.uint64))
+    products = with_one(digit_products(digits, bits))
+    assert np.array_equal(products[list(table_bits(digits))], bits[:bit])
+    steps = table_steps(digits)
+    assert {one for _, _, one in steps} | set(table_bits(digits)) == set(range(1, len(products)))
+    for rest, last, one in steps:
+        assert last in table_bits(digits)
+        assert np.array_equal(products[one], products[rest] & products[last])
 
 
 @pytest.mark.parametrize("bit", range(1, 8))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmosaic.common.crypto.randomness import RandomStream
@@ -57,6 +57,7 @@ def test_all_pairs_of_parts_of_eight_bits_give_the_absolute_value(meet, pairs):
 
 
 @pytest.mark.parametrize("ring", RINGS)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_scores_are_sums_of_absolute_differences(meet, pairs, ring, data):
     cells = tuple(data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=5)))
@@ -115,15 +116,6 @@ def test_a_record_changes_the_score_of_a_clique_by_one_next_to_the_border_of_the
             for record in (0, 1)
         )
         assert (other - one) % 2**ring.bits in (1, 2**ring.bits - 1)
-
-
-@pytest.mark.parametrize("number", range(len(EXAMPLE.steps)))
-def test_an_altered_message_gives_other_scores_and_no_error(meet, pairs, number):
-    def relay(step, sent):
-        return bytes(octet ^ 0xFF for octet in sent) if step == number else sent
-
-    found = scores(meet, pairs, EXAMPLE, split(EXAMPLE.ring, DIFFERENCES), relay=relay)
-    assert found != brute_force(EXAMPLE.cells, DIFFERENCES, EXAMPLE.ring)
 
 
 def test_shares_of_scores_are_other_words_under_other_streams(meet, pairs):

@@ -3,6 +3,7 @@
 The vectors were computed by that implementation, see `support.score_reference`.
 """
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -24,11 +25,15 @@ def streams_of(keys):
 
 
 def hexadecimal(messages):
-    return [bytes(message).hex() for message in messages]
+    """Messages, of the large ones only the digest."""
+    return [
+        bytes(message).hex() if len(message) < 512 else f"SHA-256 {hashlib.sha256(message).hexdigest()}"
+        for message in messages
+    ]
 
 
 @pytest.mark.parametrize("ring", [32, 64])
-@settings(max_examples=15)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_the_second_implementation_sends_the_same_bytes_and_ends_with_the_same_shares(meet, ring, data):
     cells = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=3))

@@ -10,29 +10,38 @@ from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.scores.run import EvaluatorRun
 from dpmosaic.common.protocols.scores.shape import ScoreShape
-from dpmosaic.party.answerers.masked.scores import EVALUATED_WORDS, KEPT_WORDS
 from support.scoring import EVALUATORS, WEST, ZERO
 
 
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("role", [0, 1, 2])
-def test_the_steps_of_an_evaluator_take_less_memory_than_is_reserved(bits, role):
+@pytest.mark.parametrize("cells", [10, 20_000])
+def test_the_steps_of_an_evaluator_take_less_memory_than_is_reserved(bits, cells, role):
     """All but four words: references of up to two words, cells, and one word of a part."""
-    shape = ScoreShape((20_000,), Ring(bits))
-    streams = {other: RandomStream.from_seed(1) for other in range(3) if other != role}
+    shape = ScoreShape((cells,), Ring(bits))
     part = np.zeros(shape.total, dtype=shape.ring.dtype)
+
+    def run_of(role):
+        pairs = {other: tuple(sorted((role, other))) for other in range(3) if other != role}
+        streams = {other: RandomStream.from_seed(1).child(*map(str, pair)) for other, pair in pairs.items()}
+        return EvaluatorRun(shape, role, part, streams)
+
+    runs, received = [run_of(each) for each in range(3)], {}
+    for number, step in enumerate(shape.steps):
+        received[number] = runs[step.sender].open(number)
+        runs[step.recipient].deliver(number, received[number])
     tracemalloc.start()
     try:
-        run = EvaluatorRun(shape, role, part, streams)
+        run = run_of(role)
         for number, step in enumerate(shape.steps):
             if step.recipient == role:
-                run.deliver(number, bytes(step.size))
+                run.deliver(number, received[number])
         kept, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert run.ended
-    assert peak < (EVALUATED_WORDS - 4) * shape.word_bytes
-    assert kept < (KEPT_WORDS - 1) * shape.word_bytes
+    assert peak < shape.evaluated_bytes - 4 * shape.word_bytes
+    assert kept < shape.kept_bytes - shape.word_bytes
 
 
 def reserved(scoring, place):

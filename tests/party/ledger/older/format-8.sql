@@ -34,7 +34,7 @@ CREATE TABLE bound (
     PRIMARY KEY (release_id, query_id, name),
     FOREIGN KEY (release_id, query_id) REFERENCES answer
 ) STRICT;
-CREATE TABLE placement (
+CREATE TABLE IF NOT EXISTS placement (
     release_id TEXT PRIMARY KEY REFERENCES release,
     size INTEGER NOT NULL,
     people TEXT NOT NULL,
@@ -47,13 +47,13 @@ CREATE TABLE peer (
     seen_at INTEGER NOT NULL REFERENCES history,
     PRIMARY KEY (identity, events)
 ) STRICT;
-CREATE TABLE restoration (
+CREATE TABLE IF NOT EXISTS restoration (
     number INTEGER PRIMARY KEY REFERENCES history,
     counted TEXT,
     reason TEXT,
     stated INTEGER NOT NULL
 ) STRICT;
-CREATE TABLE moment (
+CREATE TABLE IF NOT EXISTS moment (
     number INTEGER PRIMARY KEY REFERENCES history,
     at INTEGER NOT NULL,
     release_id TEXT NOT NULL,
