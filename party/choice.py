@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 
+from ..common.bounded import json_of
 from ..common.canonical.terms import decode_terms
 from ..common.errors import PolicyError, ProtocolError
 from ..common.messages import ReleaseTerms
@@ -57,7 +57,7 @@ def check_choice(terms: ReleaseTerms, chosen: Chosen, kept: CertifiedRelease | N
 def _chooses(made: ReleaseTerms) -> bool:
     """Whether a release was one that chooses codes."""
     try:
-        mechanism = json.loads(made.purpose.mechanism)
+        mechanism = json_of(made.purpose.mechanism)
     except (ValueError, RecursionError):
         return False
     return isinstance(mechanism, dict) and mechanism.get("name") == CHOICE

@@ -7,6 +7,7 @@ import json
 import sqlite3
 from fractions import Fraction
 
+from ..common.bounded import json_of
 from ..common.canonical.queries import encode_asked
 from ..common.errors import ProtocolError
 from ..common.messages import Asked
@@ -119,7 +120,7 @@ def _entry(
             "the query was charged by an earlier version of the software, whose entries do not state what "
             "they are for; abandon the release, or install the earlier version to finish it"
         )
-    digest, (clique, groups) = hashlib.sha256(query).digest(), (tuple(json.loads(one)) for one in asked)
+    digest, (clique, groups) = hashlib.sha256(query).digest(), (tuple(json_of(one)) for one in asked)
     costs = (Fraction(rho), Fraction(delta))
     return Entry(query_id, digest, AnswerKind(kind), clique, groups, *costs, signature)
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..common.bounded import json_of
 from ..common.crypto.randomness import FreshKeys, RandomStream
 from ..common.errors import DataError
 from ..curator.certificates.verify import BINS, WARNING
@@ -64,7 +65,7 @@ class Unfinished:
             DataError: they are others; nothing was charged.
         """
         asked = json.dumps(dict(settings)).encode()
-        noted = json.loads(self._journal.note_once("settings", asked))
+        noted = json_of(self._journal.note_once("settings", asked))
         changed = [name for name in settings if noted.get(name) != settings[name]]
         key = RandomStream(self._journal.key).child_key(_ROWS)
         rows = digest_of(data, key)
@@ -182,7 +183,7 @@ def command_of(folder: Path) -> dict[str, Any]:
             "dpmosaic curator resume for one over daemons"
         )
     with contextlib.closing(Journal(path)) as journal:
-        noted = json.loads(journal.note(_COMMAND) or b"null")
+        noted = json_of(journal.note(_COMMAND) or b"null")
     if noted is None:
         raise DataError(f"the release in {folder} was begun by a call in Python; make the same call again")
     return dict(noted)

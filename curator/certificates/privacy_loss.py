@@ -70,7 +70,8 @@ def checked_epsilon(
 
     Returns:
         None if a charge is not Gaussian, if nothing was charged, if 64-bit floats are too coarse for so
-        small a delta (below 4e-13 for a few variables), or if there is next to no noise.
+        small a delta (below 4e-13 for a few variables), or if there is so little noise that no number bounds
+        epsilon at this delta.
     """
     if not accountant.charges or not all(charge.sigmas for charge in accountant.charges):
         return None
@@ -102,6 +103,8 @@ def checked_epsilon(
         )
         for variables in noise
     )
+    if not math.isfinite(found):
+        return None
     lost = 2 * float_error + 2 * most * truncated
     within = gaussian_epsilon(mu * math.sqrt(1 + _ROUNDING), delta - lost)
     return min(found, gaussian_epsilon(mu, delta)) if found <= within else float(found)

@@ -104,8 +104,8 @@ def audited(monkeypatch, mechanism, table, trial, workload, pieces=None):
     transcript, keys = Transcript(table.domain), {}
     charge, draw, send = Account.charge, DistributedNoise.draw, scoring._send_references
 
-    def noted(self, query, interaction=()):
-        stream = charge(self, query, interaction)
+    def noted(self, query):
+        stream = charge(self, query)
         keys.setdefault(id(self), {})[query.query_id] = stream.child_key("fingerprint")
         return stream
 

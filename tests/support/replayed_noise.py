@@ -139,6 +139,7 @@ def run_of(release, answers):
     with contextlib.ExitStack() as stack:
         for target, name, instead in (
             (secrets, "token_hex", lambda size: f"{next(numbers):0{2 * size}x}"),
+            (secrets, "token_bytes", lambda size: next(numbers).to_bytes(size, "big")),
             (RandomStream, "from_os", lambda: RandomStream.from_seed(5)),
             (issuing, "datetime", mock.Mock(now=lambda zone: datetime(2020, 1, 1, tzinfo=UTC))),
             (checking, "checked_epsilons", _unchecked),
