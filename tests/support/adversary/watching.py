@@ -1,0 +1,206 @@
+"""What every honest role does with its secrets, over a whole transcript, and the two rules about it."""
+
+import contextlib
+import hashlib
+import threading
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.dealing.peers import Peers
+from dpmosaic.common.wire import party_pb2 as pb
+from dpmosaic.party.answerers.masked.openings import Openings
+from support.adversary.pads import Pad
+
+_SENT = {method.name for method in pb.DESCRIPTOR.services_by_name["Party"].methods
+         if method.output_type.name != "Acknowledgement"}
+
+
+class Reused(AssertionError):
+    """A secret of an honest role was used for two values."""
+
+
+@dataclass
+class Call:
+    """What a role did in one call.
+
+    Attributes:
+        place: place of the role.
+        method: the method.
+        header: of a delivery, what it says of itself but for coins and step.
+        replies: encoded replies.
+        sealed: labels of every stream that was sealed -> digests of its content.
+        hidden: key and position of secret words -> digests of what they were added to.
+        streams: keys and positions of all secret words that were read.
+        read: key of each opened or dealt matrix that was read -> digest.
+    """
+
+    place: int
+    method: str
+    header: bytes = b""
+    replies: list = field(default_factory=list)
+    sealed: list = field(default_factory=list)
+    hidden: list = field(default_factory=list)
+    streams: set = field(default_factory=set)
+    read: list = field(default_factory=list)
+
+    @property
+    def sent(self):
+        """Whether something that may depend on rows left the role."""
+        return bool(self.sealed or (self.replies and self.method in _SENT))
+
+
+class Watch:
+    """Sees how honest roles use secrets, from the calls that they answer.
+
+    Rule (a): under one secret there is one value. The labels of a sealed stream have one content. A word of a
+    secret stream is added to one value by one role. A reply to the curator is the same whenever it reads the
+    same secret words. The words by which a delivery is checked check one matrix.
+    Rule (b): what a role sends depends on one version of each matrix that it received.
+
+    Attributes:
+        honest: places of the roles that are watched.
+        deviating: places of roles whose sealed streams `alter` changes.
+        alter: changes the content of a sealed stream of a deviating role; None for no change.
+    """
+
+    def __init__(self):
+        self.honest, self.deviating, self.alter = set(), set(), None
+        self.begin()
+
+    def begin(self):
+        """Forgets all that was seen."""
+        self._now = threading.local()
+        self._values = defaultdict(set)
+        self._pending = defaultdict(list)
+
+    def restarted(self, place):
+        """What a role computed and did not send is lost."""
+        self._pending.pop(place, None)
+
+    @contextlib.contextmanager
+    def call(self, place, method, requests):
+        """A call that a role answers."""
+        outer = getattr(self._now, "call", None)
+        call = self._now.call = Call(place, method, _header(method, requests))
+        Pad.hidden.note = self._added
+        try:
+            yield call
+        finally:
+            self._now.call = outer
+            if place in self.honest - self.deviating:
+                self._note(call)
+
+    def _note(self, call):
+        place = call.place
+        for key, digest in call.read:
+            if call.method == "Deliver":
+                for stream in call.streams:
+                    self._values["checks", place, call.header, key, stream].add(digest)
+            else:
+                self._pending[place].append((key, digest))
+        if not call.sent:
+            return
+        for label, digest in call.sealed:
+            self._values["seals", place, label].add(digest)
+        if call.sealed:
+            for secret, digest in call.hidden:
+                self._values["hides", place, secret].add(digest)
+        else:
+            for stream in call.streams:
+                self._values["answers", place, stream].add(_digest(b"".join(call.replies)))
+        for key, digest in self._pending.pop(place, ()):
+            self._values["opened", place, key].add(digest)
+
+    def check(self):
+        """Compares all uses of every secret.
+
+        Raises:
+            Reused: a rule is broken; names the first one.
+        """
+        pads = {use[2][0] for use in self._values if use[0] == "hides"}
+        for use, values in self._values.items():
+            if len(values) < 2 or (use[0] == "checks" and use[4][0] in pads):
+                continue
+            raise Reused(f"role {use[1]} {use[0]} {len(values)} values by one secret: {_shown(use[2:])}")
+
+    @contextlib.contextmanager
+    def installed(self, monkeypatch):
+        """Observes streams, sealed messages and received matrices for as long as the context lasts."""
+        with monkeypatch.context() as patched:
+            self._install(patched)
+            yield self
+
+    def _install(self, patched):
+        begin, read, seal, blocks = RandomStream.__init__, RandomStream.bytes, Peers.seal, Openings.blocks
+
+        def begun(stream, key, start=0):
+            begin(stream, key, start)
+            stream.read = start
+
+        def drawn(stream, count):
+            call, words = getattr(self._now, "call", None), read(stream, count)
+            place = stream._key, stream.read
+            stream.read += count
+            if call is None:
+                return words
+            call.streams.add(place)
+            return Pad.of(words, [place])
+
+        def sealed(peers, recipient, what, payload):
+            call = getattr(self._now, "call", None)
+            if call is not None and call.place in self.deviating and self.alter is not None:
+                payload = [self.alter(b"".join(bytes(memoryview(piece).cast("B")) for piece in payload))]
+            label = peers._digest, recipient, tuple(what)
+            return seal(peers, recipient, what, payload if call is None else _hashed(call, label, payload))
+
+        def opened(matrices, key, rows):
+            call, digest = getattr(self._now, "call", None), hashlib.sha256()
+            for block in blocks(matrices, key, rows):
+                digest.update(block.data.cast("B"))
+                yield block
+            if call is not None:
+                call.read.append((key, digest.digest()))
+
+        patched.setattr(RandomStream, "__init__", begun)
+        patched.setattr(RandomStream, "bytes", drawn)
+        patched.setattr(Peers, "seal", sealed)
+        patched.setattr(Openings, "blocks", opened)
+
+    def _added(self, streams, offset, value):
+        call = getattr(self._now, "call", None)
+        if call is not None:
+            found = np.asarray(value)
+            content = repr((found.shape, found.dtype.itemsize)).encode() + found.tobytes()
+            call.hidden.extend(((key, start + offset), _digest(content)) for key, start in streams)
+
+
+def _hashed(call, label, payload):
+    digest = hashlib.sha256()
+    for piece in payload:
+        if len(piece):
+            digest.update(memoryview(piece).cast("B"))
+        yield piece
+    call.sealed.append((label, digest.digest()))
+
+
+def _header(method, requests):
+    """What names a delivery apart from its coins and its step."""
+    if method != "Deliver" or not requests:
+        return b""
+    try:
+        header = pb.DeliveryFrame.FromString(requests[0]).header
+    except ValueError:
+        return b""
+    header.ClearField("coins")
+    return header.SerializeToString()
+
+
+def _digest(content):
+    return hashlib.sha256(content).digest()
+
+
+def _shown(use):
+    return " ".join(str(one) for one in use)[:300]
