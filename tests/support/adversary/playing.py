@@ -71,10 +71,10 @@ class Transcript:
         self._run(f"from {first}", steps[first:])
 
     def restarted(self, steps):
-        """Some roles start again from their ledgers, and everything is delivered once more."""
+        """Some roles start again from their ledgers, perhaps with other rows, and all is delivered once more."""
         seats = [seat for seat in self.world.seats if self.rng.random() < 0.6]
         for seat in seats:
-            seat.restart()
+            seat.restart(other_rows=self.rng.random() < 0.1)
         first = int(self.rng.integers(len(steps) // 2))
         self._run(f"restart {[seat.place for seat in seats]}, from {first}", steps[first:])
 

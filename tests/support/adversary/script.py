@@ -23,6 +23,16 @@ SENDING = frozenset(name for name, method in METHODS.items() if method.output_ty
 DELIVERING = frozenset(name for name, method in METHODS.items() if method.input_type is FRAMES)
 
 
+def release_of(message):
+    """The id of the release that a request belongs to; empty if it names none."""
+    for field in message.DESCRIPTOR.fields:
+        if field.name == "release_id":
+            return message.release_id
+        if field.type == FieldDescriptor.TYPE_MESSAGE and not field.is_repeated and message.HasField(field.name):
+            return release_of(getattr(message, field.name))
+    return ""
+
+
 @dataclass(frozen=True)
 class Ask:
     """A request of the curator, and perhaps the delivery of its replies.

@@ -1,7 +1,9 @@
 """The roles of a release in this process: each can be asked, and started again from its ledger."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from dpmosaic.common.errors import MosaicError, PolicyError
 from dpmosaic.common.wire import streams
@@ -26,7 +28,7 @@ class Seat:
         self.place, self.world = place, world
         self.curators = isinstance(connection, CuratorDealer)
         self._connection = connection
-        self.direct = {}
+        self.direct, self.table = {}, None
         if not self.curators:
             self.role = connection.servicer._party
             self._serve()
@@ -40,15 +42,22 @@ class Seat:
         self._serve(direct=Dialling(self, other), side=lambda: None)
         other._serve(direct=Direct(take=frozenset({self.role.describe().name})))
 
-    def restart(self):
-        """The process ends; another one goes on from the ledger."""
+    def restart(self, other_rows=False):
+        """The process ends; another one goes on from the ledger.
+
+        Args:
+            other_rows: whether a party has its rows in another order now than when it was started first.
+        """
         if self.curators:
             return
         old = self.role
         if isinstance(old, Dealer):
             self.role = Dealer(old._name, old._identity, old._rules, old._ledger, old._keys)
         else:
-            self.role = Party(old._institution, old._ledger, old._keys)
+            self.table = self.table or old._institution.table
+            order = np.arange(self.table.record_count)
+            rows = self.table.take(np.roll(order, 1)) if other_rows else self.table
+            self.role = Party(replace(old._institution, table=rows), old._ledger, old._keys)
         self._serve()
         self.world.watch.restarted(self.place)
 
@@ -117,10 +126,11 @@ class World:
         links: connections to the parties, slice by slice.
         dealers: connections to the dealers that are no parties.
         watch: sees what the roles do.
+        aligned: the alignment of the parties' rows (`AlignedRelease`); None if they have none.
     """
 
-    def __init__(self, links, dealers, watch):
-        self.watch = watch
+    def __init__(self, links, dealers, watch, aligned=None):
+        self.watch, self.aligned = watch, aligned
         count = itertools.count()
         self.slices = [[Seat(next(count), link, self) for link in row] for row in links]
         self.dealers = [Seat(next(count), dealer, self) for dealer in dealers]

@@ -7,15 +7,17 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 import numpy as np
+from google.protobuf.message import DecodeError
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.dealing.peers import Peers
 from dpmosaic.common.wire import party_pb2 as pb
 from dpmosaic.party.answerers.masked.openings import Openings
 from support.adversary.pads import Pad
+from support.adversary.script import DELIVERING, MESSAGES, METHODS, release_of
 
-_SENT = {method.name for method in pb.DESCRIPTOR.services_by_name["Party"].methods
-         if method.output_type.name != "Acknowledgement"}
+_SENT = {name for name, method in METHODS.items() if method.output_type is not pb.Acknowledgement.DESCRIPTOR}
+"""Methods whose replies say something."""
 
 
 class Reused(AssertionError):
@@ -29,7 +31,8 @@ class Call:
     Attributes:
         place: place of the role.
         method: the method.
-        header: of a delivery, what it says of itself but for coins and step.
+        release: id of its release.
+        header: of a delivery, what it says of itself but for its coins.
         replies: encoded replies.
         sealed: labels of every stream that was sealed -> digests of its content.
         hidden: key and position of secret words -> digests of what they were added to.
@@ -39,6 +42,7 @@ class Call:
 
     place: int
     method: str
+    release: str = ""
     header: bytes = b""
     replies: list = field(default_factory=list)
     sealed: list = field(default_factory=list)
@@ -78,13 +82,13 @@ class Watch:
 
     def restarted(self, place):
         """What a role computed and did not send is lost."""
-        self._pending.pop(place, None)
+        self._pending = defaultdict(list, {key: kept for key, kept in self._pending.items() if key[0] != place})
 
     @contextlib.contextmanager
     def call(self, place, method, requests):
         """A call that a role answers."""
         outer = getattr(self._now, "call", None)
-        call = self._now.call = Call(place, method, _header(method, requests))
+        call = self._now.call = Call(place, method, *_named(method, requests))
         Pad.hidden.note = self._added
         try:
             yield call
@@ -100,7 +104,7 @@ class Watch:
                 for stream in call.streams:
                     self._values["checks", place, call.header, key, stream].add(digest)
             else:
-                self._pending[place].append((key, digest))
+                self._pending[place, call.release].append((key, digest))
         if not call.sent:
             return
         for label, digest in call.sealed:
@@ -111,8 +115,8 @@ class Watch:
         else:
             for stream in call.streams:
                 self._values["answers", place, stream].add(_digest(b"".join(call.replies)))
-        for key, digest in self._pending.pop(place, ()):
-            self._values["opened", place, key].add(digest)
+        for key, digest in self._pending.pop((place, call.release), ()):
+            self._values["opened", place, call.release, key].add(digest)
 
     def check(self):
         """Compares all uses of every secret.
@@ -186,16 +190,16 @@ def _hashed(call, label, payload):
     call.sealed.append((label, digest.digest()))
 
 
-def _header(method, requests):
-    """What names a delivery apart from its coins and its step."""
-    if method != "Deliver" or not requests:
-        return b""
+def _named(method, requests):
+    """The release of a call, and what a delivery says of itself but for its coins."""
     try:
-        header = pb.DeliveryFrame.FromString(requests[0]).header
-    except ValueError:
-        return b""
-    header.ClearField("coins")
-    return header.SerializeToString()
+        message = MESSAGES[method].FromString(requests[0] if requests else b"")
+    except DecodeError:
+        return "", b""
+    if method not in DELIVERING:
+        return release_of(message), b""
+    message.header.ClearField("coins")
+    return message.header.release_id, message.header.SerializeToString()
 
 
 def _digest(content):
