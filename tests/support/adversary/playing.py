@@ -12,6 +12,9 @@ from support.adversary.scenarios import CLOSING, script
 from support.adversary.script import MESSAGES
 from support.adversary.watching import Reused
 
+CHANGED = ("",) * 7 + ("rows", "rows behind its back", "sampler")
+"""What may be different when a role starts again."""
+
 MOVES = 6
 """Largest number of moves of one transcript."""
 
@@ -37,6 +40,9 @@ class Transcript:
         ]
         self.change = Changes(messages, self.rng)
         self.kinds = set()
+
+    def __str__(self):
+        return f"{self.scenario}, seed {self.seed}, {self.deviating} deviates: {'; '.join(self.moves)}"
 
     def play(self):
         """Plays an honest beginning, then some moves.
@@ -71,12 +77,14 @@ class Transcript:
         self._run(f"from {first}", steps[first:])
 
     def restarted(self, steps):
-        """Some roles start again from their ledgers, perhaps with other rows, and all is delivered once more."""
-        seats = [seat for seat in self.world.seats if self.rng.random() < 0.6]
-        for seat in seats:
-            seat.restart(other_rows=self.rng.random() < 0.1)
+        """Some roles start again, perhaps with something changed, and all is delivered once more."""
+        again = {
+            seat.place: str(self.rng.choice(CHANGED)) for seat in self.world.seats if self.rng.random() < 0.6
+        }
+        for place, changed in again.items():
+            self.world.seats[place].restart(changed)
         first = int(self.rng.integers(len(steps) // 2))
-        self._run(f"restart {[seat.place for seat in seats]}, from {first}", steps[first:])
+        self._run(f"restart {again}, from {first}", steps[first:])
 
     def changed(self, steps):
         """Some steps with another value of one or two fields."""
@@ -122,5 +130,5 @@ def broken(scenario, seed, watch):
     try:
         transcript.play()
     except Reused as found:
-        return f"{scenario}, seed {seed}, deviating {transcript.deviating}: {found}; {'; '.join(transcript.moves)}"
+        return f"{transcript}: {found}"
     return None

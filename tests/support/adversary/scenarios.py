@@ -35,7 +35,12 @@ from support.terms import PURPOSE, id_of
 OPEN = {"type": "categorical", "categories": ["other", "clerk"], "other": "other", "open": True}
 DOMAIN = Domain.from_json({"a": 3, "b": OPEN, "c": 2})
 TABLE = encode_table(
-    DOMAIN, {"a": [0, 1, 2, 2, 1, 0, 2, 0], "b": ["nurse"] * 3 + ["clerk", "king"] * 2 + ["nurse"], "c": [0, 1, 0, 0, 1, 1, 1, 0]}
+    DOMAIN,
+    {
+        "a": [0, 1, 2, 2, 1, 0, 2, 0],
+        "b": ["nurse"] * 3 + ["clerk", "king"] * 2 + ["nurse"],
+        "c": [0, 1, 0, 0, 1, 1, 1, 0],
+    },
 )
 GRANTED = {32: Fraction(2), 64: Fraction(3 * 10**11)}
 """Budgets that make a release choose the ring."""
@@ -107,7 +112,9 @@ class Scenario:
             agreements = [agree(Domain.coded({"a0": 2, "a1": 2}), slices, proposal, counted=False)]
             matched(agreements[0], RandomStream.from_seed(1))
         else:
-            agreements = [self._agreed(number, slices, dealers, world.aligned) for number in range(self.releases)]
+            agreements = [
+                self._agreed(number, slices, dealers, world.aligned) for number in range(self.releases)
+            ]
             for agreement in agreements:
                 self._measure(agreement.measurer(), agreement.granted / 20)
         for agreement in agreements:

@@ -28,7 +28,11 @@ def release_of(message):
     for field in message.DESCRIPTOR.fields:
         if field.name == "release_id":
             return message.release_id
-        if field.type == FieldDescriptor.TYPE_MESSAGE and not field.is_repeated and message.HasField(field.name):
+        if (
+            field.type == FieldDescriptor.TYPE_MESSAGE
+            and not field.is_repeated
+            and message.HasField(field.name)
+        ):
             return release_of(getattr(message, field.name))
     return ""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpmosaic.common.errors import MosaicError, PolicyError
+from dpmosaic.common.errors import MosaicError, PolicyError, ProtocolError
 from dpmosaic.common.wire import streams
 from dpmosaic.common.wire.refusals import decode_refusal, encode_refusal
 from dpmosaic.curator.parties.dealer import CuratorDealer
@@ -28,7 +28,7 @@ class Seat:
         self.place, self.world = place, world
         self.curators = isinstance(connection, CuratorDealer)
         self._connection = connection
-        self.direct, self.table = {}, None
+        self.direct, self.rows = {}, None
         if not self.curators:
             self.role = connection.servicer._party
             self._serve()
@@ -42,11 +42,12 @@ class Seat:
         self._serve(direct=Dialling(self, other), side=lambda: None)
         other._serve(direct=Direct(take=frozenset({self.role.describe().name})))
 
-    def restart(self, other_rows=False):
+    def restart(self, changed=""):
         """The process ends; another one goes on from the ledger.
 
         Args:
-            other_rows: whether a party has its rows in another order now than when it was started first.
+            changed: what is different from its first start: "rows" in another order, "rows behind its back" of a
+                party whose source does not notice it, or a "sampler" that draws other noise and does not say so.
         """
         if self.curators:
             return
@@ -54,24 +55,34 @@ class Seat:
         if isinstance(old, Dealer):
             self.role = Dealer(old._name, old._identity, old._rules, old._ledger, old._keys)
         else:
-            self.table = self.table or old._institution.table
-            order = np.arange(self.table.record_count)
-            rows = self.table.take(np.roll(order, 1)) if other_rows else self.table
+            self.rows = self.rows or old._institution.table
+            rows = self.rows
+            if changed.startswith("rows"):
+                rows = rows.take(np.roll(np.arange(rows.record_count), 1))
             self.role = Party(replace(old._institution, table=rows), old._ledger, old._keys)
+            if changed == "rows behind its back":
+                self.role._digest = old._digest
         self._serve()
-        self.world.watch.restarted(self.place)
+        self.world.watch.restarted(self.place, changed == "sampler")
 
     def call(self, method, requests):
         """All replies, as they came before a refusal; the connection of an honest curator too."""
         with self.world.watch.call(self.place, method, requests) as call:
             if self.curators:
-                return list(self._connection.call(method, requests))
+                return self._own(method, requests)
             try:
                 for reply in self.servicer.serve(method, iter(requests), b""):
                     call.replies.append(reply)
             except MosaicError as error:
                 raise decode_refusal(encode_refusal(error)) from error
         return call.replies
+
+    def _own(self, method, requests):
+        """The replies of the curator's own dealer, which takes for granted that its curator is honest."""
+        try:
+            return list(self._connection.call(method, requests))
+        except AssertionError as cause:
+            raise ProtocolError("the curator asked its own dealer in another order") from cause
 
     def take(self, header, frames, peer):
         """What another seat delivers itself."""

@@ -7,10 +7,12 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 import numpy as np
+from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.dealing.peers import Peers
+from dpmosaic.common.privacy import noise
 from dpmosaic.common.wire import party_pb2 as pb
 from dpmosaic.party.answerers.masked.openings import Openings
 from support.adversary.pads import Pad
@@ -32,7 +34,7 @@ class Call:
         place: place of the role.
         method: the method.
         release: id of its release.
-        header: of a delivery, what it says of itself but for its coins.
+        header: of a delivery, what it says of itself but for bytes such as coins.
         replies: encoded replies.
         sealed: labels of every stream that was sealed -> digests of its content.
         hidden: key and position of secret words -> digests of what they were added to.
@@ -79,10 +81,19 @@ class Watch:
         self._now = threading.local()
         self._values = defaultdict(set)
         self._pending = defaultdict(list)
+        self._resampled = set()
 
-    def restarted(self, place):
-        """What a role computed and did not send is lost."""
-        self._pending = defaultdict(list, {key: kept for key, kept in self._pending.items() if key[0] != place})
+    def restarted(self, place, other_sampler):
+        """A role starts again: what it computed and did not send is lost.
+
+        Args:
+            place: its place.
+            other_sampler: whether it draws other noise from now on.
+        """
+        self._resampled = self._resampled - {place} | ({place} if other_sampler else set())
+        self._pending = defaultdict(
+            list, {key: kept for key, kept in self._pending.items() if key[0] != place}
+        )
 
     @contextlib.contextmanager
     def call(self, place, method, requests):
@@ -139,6 +150,7 @@ class Watch:
 
     def _install(self, patched):
         begin, read, seal, blocks = RandomStream.__init__, RandomStream.bytes, Peers.seal, Openings.blocks
+        accepted = noise._accepted
 
         def begun(stream, key, start=0):
             begin(stream, key, start)
@@ -168,6 +180,11 @@ class Watch:
             if call is not None:
                 call.read.append((key, digest.digest()))
 
+        def sampled(*given):
+            call, draws = getattr(self._now, "call", None), accepted(*given)
+            return -draws if call is not None and call.place in self._resampled else draws
+
+        patched.setattr(noise, "_accepted", sampled)
         patched.setattr(RandomStream, "__init__", begun)
         patched.setattr(RandomStream, "bytes", drawn)
         patched.setattr(Peers, "seal", sealed)
@@ -191,14 +208,16 @@ def _hashed(call, label, payload):
 
 
 def _named(method, requests):
-    """The release of a call, and what a delivery says of itself but for its coins."""
+    """The release of a call, and what a delivery says of itself but for bytes such as coins."""
     try:
         message = MESSAGES[method].FromString(requests[0] if requests else b"")
     except DecodeError:
         return "", b""
     if method not in DELIVERING:
         return release_of(message), b""
-    message.header.ClearField("coins")
+    for field in message.header.DESCRIPTOR.fields:
+        if field.type == FieldDescriptor.TYPE_BYTES:
+            message.header.ClearField(field.name)
     return message.header.release_id, message.header.SerializeToString()
 
 
