@@ -24,7 +24,7 @@ from .protocols.masked.plan import Chain, MaskedPlan
 from .protocols.partition import Partition
 from .protocols.registry import MASKED
 
-PROTOCOL_VERSION = 11
+PROTOCOL_VERSION = 12
 """Incremented with every change that an older party or curator would misread."""
 
 MAX_QUERY_ID = 256
@@ -214,11 +214,6 @@ class Introduction:
         return hashlib.sha256(b"".join(len(f).to_bytes(4, "big") + f for f in fields)).digest()
 
 
-def _check_coins(coins: bytes) -> None:
-    if len(coins) not in (0, KEY_BYTES):
-        raise ValueError(f"coins must have {KEY_BYTES} bytes")
-
-
 class DeliveryKind(enum.Enum):
     """Kind of a delivery; the value is its number on the wire."""
 
@@ -236,6 +231,7 @@ class DeliveryKind(enum.Enum):
     MASK_SEEDS = 13
     DEALT_CHECK = 14
     CHECK = 15
+    COINS = 16
 
 
 @dataclass(frozen=True)
@@ -249,8 +245,7 @@ class OpeningRequest:
         kind: kind of the message.
         query_id: id of the score query, of one of its steps.
         step: of a score query, the number of the step; of points to align rows, the place of their owner;
-            of an opening, the number of its range of rows.
-        coins: 32 random bytes, of the proof that an opening is one-hot.
+            of an opening, the number of its range of rows; of coins, the place of who opened the matrix.
     """
 
     release_id: str
@@ -259,10 +254,6 @@ class OpeningRequest:
     kind: DeliveryKind = DeliveryKind.OPENING
     query_id: str = ""
     step: int = 0
-    coins: bytes = b""
-
-    def __post_init__(self) -> None:
-        _check_coins(self.coins)
 
     def delivery(self, sender: int) -> Delivery:
         """The header of the message.
@@ -270,7 +261,7 @@ class OpeningRequest:
         Args:
             sender: place of its sender in the plan.
         """
-        return Delivery(self.release_id, self.kind, self.chain, sender, self.query_id, self.step, self.coins)
+        return Delivery(self.release_id, self.kind, self.chain, sender, self.query_id, self.step)
 
 
 @dataclass(frozen=True)
@@ -299,7 +290,6 @@ class DealRequest:
         chains: chains that are dealt for, of the party's slice.
         owner: of an attestation, place of the party that opened a matrix; of dealt rows and their check,
             place of the party whose mask is the left factor.
-        coins: of an attestation, coins of its proof.
     """
 
     release_id: str
@@ -307,10 +297,6 @@ class DealRequest:
     recipient: int
     chains: tuple[Chain, ...] = ()
     owner: int = 0
-    coins: bytes = b""
-
-    def __post_init__(self) -> None:
-        _check_coins(self.coins)
 
 
 @dataclass(frozen=True)
@@ -324,7 +310,6 @@ class Delivery:
         sender: place in the plan of the participant that sent it; 0 for the curator.
         query_id: id of the score query that it belongs to, if any.
         step: see `OpeningRequest`.
-        coins: of a proof, or of a dealer's attestation for one; see `OpeningRequest`.
         chains: chains of several products, instead of `chain`.
         owner: see `DealRequest`.
     """
@@ -335,12 +320,8 @@ class Delivery:
     sender: int = 0
     query_id: str = ""
     step: int = 0
-    coins: bytes = b""
     chains: tuple[Chain, ...] = ()
     owner: int = 0
-
-    def __post_init__(self) -> None:
-        _check_coins(self.coins)
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from ..common.binding import Binding
 from ..common.canonical.introductions import decode_introduction, encode_introduction
 from ..common.crypto.identity import Identity
 from ..common.crypto.randomness import FreshKeys
 from ..common.errors import ProtocolError
 from ..common.messages import Introduction, ReleaseTerms
 from .ledger import Ledger
+from .ledger_bindings import LedgerBindings
 
 
 class AcceptedRelease:
@@ -33,6 +35,8 @@ class AcceptedRelease:
         """Terms of the release."""
         self.keys = keys
         """Source of keys and salts that never repeat, also after a restart of the process."""
+        self.binding = Binding(LedgerBindings(ledger, terms.release_id))
+        """What the secrets of the release hide."""
         self._ledger = ledger
         self._data_digest = data_digest
         self._identity = identity

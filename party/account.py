@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..common.crypto.digests import content_digest
 from ..common.crypto.identity import Identity, verify
 from ..common.crypto.randomness import FreshKeys, RandomStream
 from ..common.errors import ProtocolError
@@ -108,27 +109,17 @@ class Account(AcceptedRelease):
             verify(party, ENTRY, entry.link, charge)
         return RandomStream(entry.noise_key)
 
-    def bind(self, query: Asked, values: Mapping[str, str]) -> None:
-        """Binds a charged query to the exact values that its noise or masks hide; see `Ledger.bind`."""
-        self._ledger.bind(query, values)
-
-    def answered(
-        self,
-        query: Asked,
-        answer: NDArray[np.int64],
-        values: Mapping[str, str] | None = None,
-    ) -> NDArray[np.int64]:
+    def answered(self, query: Asked, answer: NDArray[np.int64]) -> NDArray[np.int64]:
         """The answer to a charged query, after it is bound to it.
 
         Args:
             query: query charged before.
             answer: its noisy integers, of any shape.
-            values: see `bind`.
 
         Raises:
             ProtocolError: the query was answered otherwise before; nothing of this answer may be sent.
         """
-        self._ledger.bind(query, {**(values or {}), _ANSWER: _digest([answer])})
+        self.binding.use(_ANSWER, query.query_id, content_digest([_octets(answer)]))
         return answer
 
     def answered_in_blocks(
@@ -145,8 +136,8 @@ class Account(AcceptedRelease):
         Raises:
             ProtocolError: the query was answered otherwise before.
         """
-        if _ANSWER in self._ledger.bound(query):
-            self._ledger.bind(query, {_ANSWER: _digest(blocks())})
+        if self.binding.used(_ANSWER, query.query_id) is not None:
+            self.binding.use(_ANSWER, query.query_id, content_digest(map(_octets, blocks())))
         return self._binding(query, blocks())
 
     def _binding(
@@ -159,7 +150,7 @@ class Account(AcceptedRelease):
                 yield last
             digest.update(_octets(block))
             last = block
-        self._ledger.bind(query, {_ANSWER: digest.hexdigest()})
+        self.binding.use(_ANSWER, query.query_id, digest.hexdigest())
         if last is not None:
             yield last
 
@@ -191,13 +182,6 @@ class Account(AcceptedRelease):
 
     def _sign(self, link: bytes) -> bytes:
         return self._identity.sign(ENTRY, link)
-
-
-def _digest(blocks: Iterable[NDArray[np.int64]]) -> str:
-    digest = hashlib.sha256()
-    for block in blocks:
-        digest.update(_octets(block))
-    return digest.hexdigest()
 
 
 def _octets(block: NDArray[np.int64]) -> bytes:

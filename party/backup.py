@@ -35,7 +35,7 @@ SECRETS = (
 _KEYS_IN_COPY = (
     "UPDATE release SET secret = NULL, introduction = NULL, introduced_keys = NULL",
     "UPDATE answer SET noise_key = NULL",
-    "DELETE FROM bound",
+    "DELETE FROM binding",
 )
 
 

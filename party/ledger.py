@@ -35,8 +35,9 @@ def _unsigned(link: bytes) -> bytes:
 class Ledger(ReadLedger):
     """Reserved and spent budgets. A confirmed entry is on disk; no query is charged twice.
 
-    A release ends when it is certified or abandoned. Its secret, its introduction and the keys of its noise
-    are erased then, and what it did not spend is no longer reserved; terms, entries and signatures stay.
+    A release ends when it is certified or abandoned. Its secret, its introduction, the keys of its noise and
+    its bindings are erased then, and what it did not spend is no longer reserved; terms, entries and
+    signatures stay.
 
     Args:
         path: the SQLite file, made by `create`; or None for a new ledger in memory (simulations).
@@ -194,23 +195,18 @@ class Ledger(ReadLedger):
             raise ProtocolError("the query is not charged at this party yet; charge it before it is answered")
         return entry
 
-    def bind(self, query: Asked, values: Mapping[str, str]) -> None:
-        """Binds a charged query to values under its noise or masks, and to its answer, before they are used.
+    def bind(self, release_id: str, kind: str, of: str, digest: str) -> str:
+        """Keeps what a secret of a release hides, unless that is kept already; see `BindingStore`.
 
-        Two different values under the same noise or mask would reveal their difference; two answers with
-        different noise would be two answers for the price of one. The rows do not determine values to which
-        other parties contribute.
-
-        Args:
-            query: query charged before.
-            values: name -> digest.
+        Returns:
+            The digest that is kept.
 
         Raises:
-            ProtocolError: the release is closed, or the query is bound to another value of a name.
+            ProtocolError: the release is closed.
         """
         with self._transaction():
-            self._releases.check_open(query.release_id)
-            self._answers.bind(query, values)
+            self._releases.check_open(release_id)
+            return self._bindings.add(release_id, kind, of, digest)
 
     def place(self, release_id: str, placement: Placement) -> None:
         """Stores the result of an alignment; repeating it has no effect.
@@ -307,6 +303,7 @@ class Ledger(ReadLedger):
         mark = self._event(state, release_id, certificate or b"")
         self._releases.close(release_id, mark, certificate)
         self._answers.erase(release_id)
+        self._bindings.erase(release_id)
 
     def _event(self, event: str, release_id: str, digest: bytes, query_id: str | None = None) -> Mark:
         """Appends an event; a copy in an earlier format is an old ledger from then on, and is deleted."""

@@ -1,10 +1,9 @@
-"""The charged queries in a party's ledger, and what their answers are bound to."""
+"""The charged queries in a party's ledger."""
 
 from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Mapping
 from fractions import Fraction
 
 from ..common.canonical.queries import encode_asked
@@ -16,7 +15,7 @@ from .ledger_rows import LedgerEntry
 
 
 class AnswerRows:
-    """Rows of the tables `answer` and `bound`; the ledger holds its lock and the transaction.
+    """Rows of the table `answer`; the ledger holds its lock and the transaction.
 
     Args:
         database: database of the ledger.
@@ -86,35 +85,9 @@ class AnswerRows:
         ).fetchall()
         return [Entry(i, hashlib.sha256(query).digest(), Fraction(rho), s) for i, query, rho, s in rows]
 
-    def bind(self, query: Asked, values: Mapping[str, str]) -> None:
-        """Binds a query to values; see `Ledger.bind`.
-
-        Raises:
-            ProtocolError: it is bound to another value of a name.
-        """
-        known = self.bound(query)
-        for name, digest in values.items():
-            if known.get(name, digest) != digest:
-                raise ProtocolError(
-                    "this query was answered from other values or with other noise before; use a new id"
-                )
-            if name not in known:
-                self._database.execute(
-                    "INSERT INTO bound VALUES (?, ?, ?, ?)", (query.release_id, query.query_id, name, digest)
-                )
-
-    def bound(self, query: Asked) -> dict[str, str]:
-        """What a query is bound to: name -> digest."""
-        rows = self._database.execute(
-            "SELECT name, digest FROM bound WHERE release_id = ? AND query_id = ?",
-            (query.release_id, query.query_id),
-        )
-        return dict(rows.fetchall())
-
     def erase(self, release_id: str) -> None:
-        """Erases the keys of the noise of a release, and what its answers were bound to."""
+        """Erases the keys of the noise of a release."""
         self._database.execute("UPDATE answer SET noise_key = NULL WHERE release_id = ?", (release_id,))
-        self._database.execute("DELETE FROM bound WHERE release_id = ?", (release_id,))
 
 
 def _check_sampler(version: int) -> None:

@@ -34,6 +34,21 @@ CREATE TABLE IF NOT EXISTS moment (
     query_id TEXT
 ) STRICT;
 """
+_BINDING = """
+CREATE TABLE IF NOT EXISTS binding (
+    release_id TEXT NOT NULL REFERENCES release,
+    kind TEXT NOT NULL,
+    of TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    PRIMARY KEY (release_id, kind, of)
+) STRICT;
+"""
+_FROM_ANSWERS = (
+    _BINDING,
+    "CREATE TABLE IF NOT EXISTS bound (release_id, query_id, name, digest)",
+    "INSERT OR IGNORE INTO binding SELECT release_id, name, query_id, digest FROM bound",
+    "DROP TABLE bound",
+)
 _SCHEMA = f"""
 CREATE TABLE history (number INTEGER PRIMARY KEY, head BLOB NOT NULL) STRICT;
 CREATE TABLE release (
@@ -63,14 +78,7 @@ CREATE TABLE answer (
     PRIMARY KEY (release_id, query_id)
 ) STRICT;
 CREATE INDEX in_order ON answer (release_id);
-CREATE TABLE bound (
-    release_id TEXT NOT NULL,
-    query_id TEXT NOT NULL,
-    name TEXT NOT NULL,
-    digest TEXT NOT NULL,
-    PRIMARY KEY (release_id, query_id, name),
-    FOREIGN KEY (release_id, query_id) REFERENCES answer
-) STRICT;
+{_BINDING}
 {_PLACEMENT}
 CREATE TABLE peer (
     identity BLOB NOT NULL,
@@ -84,8 +92,8 @@ CREATE TABLE peer (
 """
 FORMAT = Format(
     kind="ledger",
-    number=8,
-    steps={5: (_PLACEMENT,), 6: (_RESTORATION,), 7: (_MOMENT,)},
+    number=9,
+    steps={5: (_PLACEMENT,), 6: (_RESTORATION,), 7: (_MOMENT,), 8: _FROM_ANSWERS},
     else_do="keep the file, and start a new party with the remaining lifetime_rho",
 )
 """Earlier formats have no history of events, by which a restored copy is noticed.

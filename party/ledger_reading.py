@@ -11,8 +11,8 @@ from pathlib import Path
 
 from ..common.formats import copies_of
 from ..common.history import Mark
-from ..common.messages import Asked
 from .ledger_answers import AnswerRows
+from .ledger_bindings import BindingRows
 from .ledger_format import open_database
 from .ledger_history import History
 from .ledger_placements import Placements
@@ -39,6 +39,7 @@ class ReadLedger:
         self._history = History(self._database)
         self._releases = ReleaseRows(self._database)
         self._answers = AnswerRows(self._database)
+        self._bindings = BindingRows(self._database)
         self._placements = Placements(self._database)
         self._times = Times(self._database, clock)
         weakref.finalize(self, self._database.close)
@@ -92,10 +93,10 @@ class ReadLedger:
             row = self._releases.find(release_id, "curator")
         return None if row is None else bytes(row[0])
 
-    def bound(self, query: Asked) -> dict[str, str]:
-        """What a query is bound to: name -> digest."""
+    def bound(self, release_id: str, kind: str, of: str) -> str | None:
+        """The digest of what a secret of an open release hides; None if it was not used."""
         with self._lock:
-            return self._answers.bound(query)
+            return self._bindings.find(release_id, kind, of)
 
     def alignment(self, alignment_id: str, data_digest: str) -> KeptAlignment:
         """A finished alignment.

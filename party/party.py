@@ -84,7 +84,9 @@ class Party(Role[Answerer]):
             case DeliveryKind.RECORD_ORDER:
                 return answerer.order_tag(request.recipient)
             case DeliveryKind.PROOF:
-                return answerer.prove(request.chain, request.recipient, request.coins)
+                return answerer.prove(request.chain, request.recipient)
+            case DeliveryKind.COINS:
+                return answerer.coins(request.chain, request.step, request.recipient)
             case DeliveryKind.CHECK:
                 return answerer.check(request.chain, request.recipient)
             case DeliveryKind.ALIGNMENT_POINTS:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import chain
 
+from ..common.binding import BindingsInMemory
 from ..common.crypto.identity import Identity
 from ..common.crypto.randomness import RandomStream
 from ..common.data.table import Table
@@ -130,7 +131,7 @@ def start_dealers(
         parties: connections to the parties, started for as many dealers.
     """
     if count == 0:
-        return [CuratorDealer(_identity(CURATOR_DEALS, keys), keys.child("dealer"))]
+        return [CuratorDealer(_identity(CURATOR_DEALS, keys), keys.child("dealer"), BindingsInMemory())]
     names = dealer_names(count)
     known = {name: _identity(name, keys).public for name in names}
     for link in chain(*parties):

@@ -1,14 +1,24 @@
-"""Keyed digests, by which two parties compare a content without showing it to who relays them."""
+"""Digests of contents; keyed ones compare a content without showing it to who relays them."""
 
 from __future__ import annotations
 
+import hashlib
 import hmac
+from collections.abc import Iterable
 
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 DIGEST_BYTES = 32
 _PREFIX = b"dpmosaic keyed digest 1"
+
+
+def content_digest(pieces: Iterable[bytes | memoryview]) -> str:
+    """SHA-256 of a content in pieces of any size, as hexadecimal digits."""
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def keyed_digest(key: bytes, context: bytes, content: bytes) -> bytes:

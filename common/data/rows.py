@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from ..later import np
+from .counting import ROWS_AT_ONCE
 from .domain import Clique, Domain
 from .grouping import Groups
 
@@ -34,3 +36,12 @@ class Rows(Protocol):
 
     def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
         """Several marginals, as by `marginal`, but not to be written to."""
+
+
+def codes_digest(rows: Rows, clique: Clique, within: range, groups: Groups = ()) -> str:
+    """SHA-256 of the cells of these rows, as hexadecimal digits: what a mask or noise of each row hides."""
+    digest = hashlib.sha256()
+    for start in within[::ROWS_AT_ONCE]:
+        cells = rows.cell_codes(clique, start, min(start + ROWS_AT_ONCE, within.stop), groups)
+        digest.update(cells.astype("<i8").data)
+    return digest.hexdigest()

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
+from ..binding import Binding
 from ..canonical.terms import terms_digest
-from ..crypto.randomness import FreshKeys, RandomStream
+from ..crypto.randomness import KEY_BYTES, FreshKeys, RandomStream
 from ..errors import DeliveriesLost, ProtocolError
 from ..messages import (
     Acceptance,
@@ -26,14 +27,21 @@ from ..messages import (
 )
 from ..protocols.masked import products
 from ..protocols.masked.dealers import dealt_terms, knowing_positions, known_components
-from ..protocols.masked.masks import Mask, Masks, proof_stream, release_masks
+from ..protocols.masked.masks import (
+    Mask,
+    Masks,
+    coins_labels,
+    point_stream,
+    proof_stream,
+    release_masks,
+)
 from ..protocols.masked.one_hot import Challenge, attest
 from ..protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, products_of, rectangles
 from ..protocols.masked.ranges import dealt_range, sum_of
 from ..protocols.masked.ring import Words
 from ..protocols.masked.sacrifice import CHECK_MASK, CHECK_PAD, WIDE, inner, repetitions
 from ..workers import RangeMap, inline
-from .evaluator import Resharing, ScoreEvaluator
+from .evaluator import Resharing, ScoreEvaluator, joined
 from .peers import Peers
 
 _COMPONENT = "component of masks"
@@ -48,6 +56,7 @@ class Dealing:
         secret: 32 bytes of the dealer for this release only.
         acceptances: acceptances of all participants, in the plan's order; verified here.
         salts: source of salts.
+        binding: what this dealer received of the others.
         ranges: multiplies ranges of rows.
 
     Raises:
@@ -61,6 +70,7 @@ class Dealing:
         secret: bytes,
         acceptances: Sequence[Acceptance],
         salts: FreshKeys,
+        binding: Binding,
         ranges: RangeMap = inline,
     ) -> None:
         if terms.masked is None:
@@ -69,10 +79,11 @@ class Dealing:
         self._place = place
         self._ranges = ranges
         self._secret = RandomStream(secret)
-        self._peers = Peers(terms, place, secret, acceptances, salts)
+        self._peers = Peers(terms, place, secret, acceptances, salts, binding)
         self._streams = self._peers.streams()
         self._digest = terms_digest(terms)
         self._scores: tuple[ScoreQuery, ScoreEvaluator] | None = None
+        self._coins: dict[tuple[int, int, Chain], bytes] = {}
 
     def deal(self, request: DealRequest) -> Iterator[bytes]:
         """The sealed frames of a message to a party of a slice that it deals for.
@@ -127,7 +138,10 @@ class Dealing:
         return self._evaluator(request.query_id).open(request.step, request.recipient)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
-        """Stores what an evaluator of scores receives."""
+        """Stores the coins of a check, or what an evaluator of scores receives."""
+        if delivery.kind is DeliveryKind.COINS:
+            self._receive_coins(delivery, chunks)
+            return
         if delivery.kind not in (DeliveryKind.SCORE_STEP, DeliveryKind.SCORE_REFERENCES):
             raise ProtocolError("a dealer takes no openings; compare the plan of the release")
         self._evaluator(delivery.query_id).deliver(delivery, chunks)
@@ -241,25 +255,37 @@ class Dealing:
         """This dealer's terms of a product of a left mask and a right one, given by components."""
         return sum_of([multiply(left[x], sum_of([right[y] for y in ys])) for x, ys in self._terms(number)])
 
-    def _attestation(self, request: DealRequest, number: int) -> Iterator[bytes]:
-        """Its message to the receiver of an opening, once the receiver has the owner's proof (`one_hot`)."""
-        plan, owner = self._plan, request.owner
-        if not plan.check or len(request.chains) != 1 or not request.coins or self._slice_of(owner) != number:
+    def _receive_coins(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
+        """Stores the coins by which a receiver has an opening proved; there are no others for it, ever."""
+        recipient, owner, chain = delivery.sender, delivery.step, delivery.chain
+        self._check_opened(owner, chain, self._slice_of(recipient))
+        sealed = self._peers.unseal(recipient, coins_labels(owner, chain), chunks)
+        self._coins[recipient, owner, chain] = joined(sealed, KEY_BYTES)
+
+    def _check_opened(self, owner: int, chain: Chain, number: int) -> None:
+        if not self._plan.check or self._slice_of(owner) != number:
             raise ProtocolError(
-                "expected the owner, the chain and the coins of a proof, in a release that checks openings; "
-                "compare the plan"
+                "expected the owner and the chain of an opening, in a release that checks openings; compare "
+                "the plan"
             )
-        (chain,) = request.chains
-        plan.check_chain(chain, number)
-        cells = plan.cells(chain)
+        self._plan.check_chain(chain, number)
+
+    def _attestation(self, request: DealRequest, number: int) -> Iterator[bytes]:
+        """Its message to the receiver of an opening, by the receiver's coins, at one point (`one_hot`)."""
+        plan, owner, recipient = self._plan, request.owner, request.recipient
+        chain = request.chains[0] if len(request.chains) == 1 else ()
+        self._check_opened(owner, chain, number)
+        if (recipient, owner, chain) not in self._coins:
+            raise DeliveriesLost("an attestation needs the coins of the receiver; deliver them first")
+        coins, cells = self._coins[recipient, owner, chain], plan.cells(chain)
         mask = self._mask(owner, chain)
         blocks = (mask.uniform(plan.ring, *at, cells) for at in self._blocks(number, 4 * cells))
-        challenge = Challenge.from_coins(request.coins, plan.opened_records(number), cells)
-        source = self._masks(owner).source
-        proof = proof_stream(source, request.recipient, request.coins, chain)
-        attested = attest(challenge, challenge.sketch(blocks, masks=True), proof, RandomStream.from_os())
-        what = dealt_labels(request.kind, request.chains, owner, request.coins)
-        return self._peers.seal(request.recipient, what, [attested.astype("<u8").tobytes()])
+        challenge = Challenge.from_coins(coins, plan.opened_records(number), cells)
+        proof = proof_stream(self._masks(owner).source, recipient, coins, chain)
+        point = point_stream(self._secret, owner, recipient, coins, chain)
+        attested = attest(challenge, challenge.sketch(blocks, masks=True), proof, point)
+        what = dealt_labels(request.kind, request.chains, owner)
+        return self._peers.seal(recipient, what, [attested.astype("<u8").tobytes()])
 
     def _pad(self, owner: int, kind: str, chain: Chain) -> RandomStream:
         """What only this dealer and another holder of a product know, and the recipient does not."""
@@ -283,9 +309,7 @@ def pad_stream(pair: RandomStream, kind: str, chain: Chain) -> RandomStream:
     return pair.child("pad", kind, *labels(chain))
 
 
-def dealt_labels(
-    kind: DeliveryKind, chains: Sequence[Chain], owner: int = 0, coins: bytes = b""
-) -> list[str]:
+def dealt_labels(kind: DeliveryKind, chains: Sequence[Chain], owner: int = 0) -> list[str]:
     """Labels of a sealed message of a dealer."""
     named = [text for chain in chains for text in (str(len(chain)), *labels(chain))]
-    return ["dealt", kind.name, str(owner), coins.hex(), *named]
+    return ["dealt", kind.name, str(owner), *named]

@@ -7,7 +7,6 @@ but an evaluator can make the evaluators disagree. Step k is step k - 1 of `Scor
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -124,7 +123,6 @@ class ScoreEvaluator:
         self._seeds: list[bytes] | None = None if resharing.others else []
         self._references: NDArray[np.int64] | None = None
         self._run: EvaluatorRun | None = None
-        self._bound: dict[str, str] = {}
 
     @property
     def ended(self) -> bool:
@@ -144,12 +142,6 @@ class ScoreEvaluator:
         if self._run is None or self._run.scores is None:
             raise DeliveriesLost("the scores need all steps of the evaluators; deliver them first")
         return self._run.scores
-
-    def bound(self) -> dict[str, str]:
-        """Digests of its part of the differences, and of its share of the scores, as soon as it has them."""
-        if self._run is None or self._run.scores is None:
-            return self._bound
-        return {**self._bound, "scores": digest(self._run.scores)}
 
     def open(self, step: int, recipient: int) -> Iterator[bytes]:
         """The sealed frames of a step after resharing."""
@@ -207,7 +199,6 @@ class ScoreEvaluator:
             }
             part = self._part()
             self._run = EvaluatorRun(self._resharing.shape, self.role, part, pairs)
-            self._bound["part"] = digest(part)
             self._sum, self._references = part[:0], None
         return self._run
 
@@ -225,11 +216,6 @@ class ScoreEvaluator:
             raise DeliveriesLost("an evaluator waits for the seeds of others; deliver them first")
         own = map(resharing.seed, resharing.places[1:])
         return known_part(shape.ring, [*seeds, *own], shape.total)
-
-
-def digest(words: Words) -> str:
-    """SHA-256 of words, as hexadecimal digits."""
-    return hashlib.sha256(words.data).hexdigest()
 
 
 def joined(chunks: Iterable[bytes], size: int) -> bytes:

@@ -1,12 +1,18 @@
-"""The other participants of a release: keys shared with them, and streams sealed under these keys."""
+"""The other participants of a release: keys shared with them, and streams sealed under these keys.
+
+What a participant sends is bound to its labels when it has been received whole (`common/binding`): whoever
+sends something else under the same labels is refused, so that nothing that depends on it is sent twice.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..acceptance import check_acceptance
+from ..binding import Binding, labelled
 from ..canonical.terms import terms_digest
 from ..crypto.agreement import EphemeralKey
 from ..crypto.digests import keyed_digest
@@ -25,6 +31,7 @@ class Peers:
         secret: secret of this release in the ledger.
         acceptances: acceptances of all participants, in the plan's order; verified here.
         salts: source of salts.
+        binding: what this participant received of the others, and hid.
 
     Raises:
         ProtocolError: an acceptance is missing, or not signed by the participant in the plan.
@@ -37,6 +44,7 @@ class Peers:
         secret: bytes,
         acceptances: Sequence[Acceptance],
         salts: FreshKeys,
+        binding: Binding,
     ) -> None:
         participants = terms.plan.participants
         if len(acceptances) != len(participants):
@@ -45,6 +53,8 @@ class Peers:
             )
         self._me = me
         self._salts = salts
+        self._binding = binding
+        self._names = [entry.name for entry in participants]
         self._digest = terms_digest(terms)
         self._keys = {}
         own = EphemeralKey.from_seed(secret)
@@ -77,15 +87,35 @@ class Peers:
     def unseal(self, sender: int, what: Sequence[str], frames: Iterable[bytes]) -> Iterator[bytes]:
         """The payload of another participant's sealed frames; see `seal`.
 
+        Guarantee: who reads it to its end has received nothing else under these labels, in this release.
+
         Raises:
-            ProtocolError: there is no such participant, or the frames do not decrypt.
+            ProtocolError: there is no such participant, the frames do not decrypt, or, at the end, another
+                payload was received under these labels.
         """
         key, context = self._envelope(sender, sender, self._me, what)
         iterator = iter(frames)
         salt = next(iterator, b"")
         if len(salt) != KEY_BYTES:
             raise ProtocolError("expected a sealed stream to begin with its salt; ask for the stream again")
-        return unseal(key, context + salt, iterator)
+        return self._received(sender, what, unseal(key, context + salt, iterator))
+
+    def received(self, sender: int, what: Sequence[str]) -> str | None:
+        """SHA-256 of what another participant sent under these labels; None before it came whole."""
+        return self._binding.used(*self._use(sender, what))
+
+    def _received(self, sender: int, what: Sequence[str], payload: Iterable[bytes]) -> Iterator[bytes]:
+        digest = hashlib.sha256()
+        for chunk in payload:
+            digest.update(chunk)
+            yield chunk
+        self._binding.use(*self._use(sender, what), digest.hexdigest())
+
+    def _use(self, sender: int, what: Sequence[str]) -> tuple[str, str]:
+        """Kind and name of the use of what another participant sends, to bind it."""
+        return f"{what[0]} from {self._names[sender]}", labelled(
+            [self._digest.hex(), str(sender), str(self._me), *what]
+        )
 
     def tag_for(self, recipient: int, what: Sequence[str], content: bytes) -> bytes:
         """A keyed digest of a content, with which another party compares its own; see `keyed_digest`.

@@ -24,17 +24,17 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x0bparty.proto\x12\x0b\x64pmosaic.v1\"\x11\n\x0f\x44\x65scribeRequest\"\xaf\x02\n\x10PartyDescription\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x18\n\x10protocol_version\x18\x02 \x01(\r\x12\x18\n\x10software_version\x18\x03 \x01(\t\x12\x13\n\x0b\x64omain_json\x18\x04 \x01(\t\x12\x19\n\x0crecord_count\x18\x05 \x01(\x04H\x00\x88\x01\x01\x12\x11\n\tprotocols\x18\x06 \x03(\t\x12\x10\n\x08identity\x18\x07 \x01(\x0c\x12\x12\n\nalignments\x18\x08 \x03(\t\x12\x13\n\x0bidentifiers\x18\t \x03(\t\x12\x16\n\tmax_cells\x18\n \x01(\x04H\x01\x88\x01\x01\x12\x10\n\x08sends_to\x18\x0b \x03(\t\x12\x12\n\ntakes_from\x18\x0c \x03(\tB\x0f\n\r_record_countB\x0c\n\n_max_cells\"B\n\x07Verdict\x12&\n\x08refusals\x18\x01 \x03(\x0b\x32\x14.dpmosaic.v1.Refusal\x12\x0f\n\x07\x62y_hand\x18\x02 \x01(\x08\"?\n\nProbeFrame\x12\x0e\n\x06wanted\x18\x01 \x01(\r\x12\x10\n\x08\x63lock_us\x18\x02 \x01(\x03\x12\x0f\n\x07payload\x18\x03 \x01(\x0c\"X\n\x0bSignedTerms\x12\r\n\x05terms\x18\x01 \x01(\x0c\x12\x19\n\x11\x63urator_signature\x18\x02 \x01(\x0c\x12\x1f\n\x04seen\x18\x03 \x01(\x0b\x32\x11.dpmosaic.v1.Mark\"S\n\nAcceptance\x12\x11\n\tephemeral\x18\x01 \x01(\x0c\x12\x11\n\tsignature\x18\x02 \x01(\x0c\x12\x1f\n\x04mark\x18\x03 \x01(\x0b\x32\x11.dpmosaic.v1.Mark\"$\n\x04Mark\x12\x0e\n\x06\x65vents\x18\x01 \x01(\x04\x12\x0c\n\x04head\x18\x02 \x01(\x0c\"\x11\n\x0f\x41\x63knowledgement\"P\n\x0cIntroduction\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12,\n\x0b\x61\x63\x63\x65ptances\x18\x02 \x03(\x0b\x32\x17.dpmosaic.v1.Acceptance\"\x1a\n\x04Part\x12\x12\n\nattributes\x18\x01 \x03(\t\"\xb1\x01\n\x0eOpeningRequest\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12 \n\x05\x63hain\x18\x02 \x03(\x0b\x32\x11.dpmosaic.v1.Part\x12\x11\n\trecipient\x18\x03 \x01(\r\x12\x10\n\x08query_id\x18\x04 \x01(\t\x12\x0c\n\x04step\x18\x05 \x01(\r\x12\'\n\x04kind\x18\x06 \x01(\x0e\x32\x19.dpmosaic.v1.DeliveryKind\x12\r\n\x05\x63oins\x18\x07 \x01(\x0c\"^\n\x0bPushRequest\x12,\n\x07opening\x18\x01 \x01(\x0b\x32\x1b.dpmosaic.v1.OpeningRequest\x12\x11\n\trecipient\x18\x02 \x01(\t\x12\x0e\n\x06sender\x18\x03 \x01(\r\"\x9f\x01\n\x0b\x44\x65\x61lRequest\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\'\n\x04kind\x18\x02 \x01(\x0e\x32\x19.dpmosaic.v1.DeliveryKind\x12\x11\n\trecipient\x18\x03 \x01(\r\x12\"\n\x06\x63hains\x18\x04 \x03(\x0b\x32\x12.dpmosaic.v1.Chain\x12\r\n\x05owner\x18\x05 \x01(\r\x12\r\n\x05\x63oins\x18\x06 \x01(\x0c\"\xdb\x01\n\x08\x44\x65livery\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\'\n\x04kind\x18\x02 \x01(\x0e\x32\x19.dpmosaic.v1.DeliveryKind\x12 \n\x05\x63hain\x18\x03 \x03(\x0b\x32\x11.dpmosaic.v1.Part\x12\x0e\n\x06sender\x18\x04 \x01(\r\x12\x10\n\x08query_id\x18\x05 \x01(\t\x12\x0c\n\x04step\x18\x06 \x01(\r\x12\r\n\x05\x63oins\x18\x07 \x01(\x0c\x12\"\n\x06\x63hains\x18\x08 \x03(\x0b\x32\x12.dpmosaic.v1.Chain\x12\r\n\x05owner\x18\t \x01(\r\"V\n\rDeliveryFrame\x12\'\n\x06header\x18\x01 \x01(\x0b\x32\x15.dpmosaic.v1.DeliveryH\x00\x12\x11\n\x07payload\x18\x02 \x01(\x0cH\x00\x42\t\n\x07\x63ontent\"1\n\x0c\x41lignRequest\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\r\n\x05owner\x18\x02 \x01(\r\"I\n\x0fMultiplyRequest\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\"\n\x06\x63hains\x18\x02 \x03(\x0b\x32\x12.dpmosaic.v1.Chain\")\n\x05\x43hain\x12 \n\x05parts\x18\x01 \x03(\x0b\x32\x11.dpmosaic.v1.Part\"$\n\x03\x42ox\x12\x0e\n\x06starts\x18\x01 \x03(\r\x12\r\n\x05stops\x18\x02 \x03(\r\"\xee\x01\n\rMarginalQuery\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\x10\n\x08query_id\x18\x02 \x01(\t\x12%\n\x04\x66orm\x18\x03 \x01(\x0e\x32\x17.dpmosaic.v1.AnswerForm\x12\x0e\n\x06\x63lique\x18\x04 \x03(\t\x12\r\n\x05sigma\x18\x05 \x01(\x01\x12\x1f\n\x05\x62oxes\x18\x06 \x03(\x0b\x32\x10.dpmosaic.v1.Box\x12\x13\n\x0binteraction\x18\x07 \x01(\x08\x12\x14\n\x0cother_sigmas\x18\x08 \x03(\x01\x12%\n\x06groups\x18\t \x03(\x0b\x32\x15.dpmosaic.v1.Grouping\"\x1a\n\x08Grouping\x12\x0e\n\x06labels\x18\x01 \x03(\r\"2\n\x06Groups\x12(\n\tgroupings\x18\x01 \x03(\x0b\x32\x15.dpmosaic.v1.Grouping\"\x1c\n\x07\x43harged\x12\x11\n\tsignature\x18\x01 \x01(\x0c\"K\n\rAnswerRequest\x12)\n\x05query\x18\x01 \x01(\x0b\x32\x1a.dpmosaic.v1.MarginalQuery\x12\x0f\n\x07\x63harges\x18\x02 \x03(\x0c\"\xd0\x01\n\nScoreQuery\x12\x12\n\nrelease_id\x18\x0b \x01(\t\x12\x10\n\x08query_id\x18\x0c \x01(\t\x12\"\n\x07\x63liques\x18\r \x03(\x0b\x32\x11.dpmosaic.v1.Part\x12\r\n\x05sigma\x18\x0e \x01(\x01\x12\x12\n\nreferences\x18\x0f \x01(\x0c\x12\x19\n\x11largest_reference\x18\x10 \x01(\x04\x12\x15\n\rlargest_total\x18\x11 \x01(\x04\x12#\n\x06groups\x18\x12 \x03(\x0b\x32\x13.dpmosaic.v1.Groups\"@\n\x0b\x41nswerFrame\x12\x0f\n\x07payload\x18\x01 \x01(\x0c\x12\x12\n\nword_bytes\x18\x02 \x01(\r\x12\x0c\n\x04last\x18\x03 \x01(\x08\"C\n\x05\x43laim\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\x13\n\x0b\x63\x65rtificate\x18\x02 \x01(\x0c\x12\x11\n\tspent_rho\x18\x03 \x01(\x01\"H\n\x05\x45ntry\x12\x10\n\x08query_id\x18\x01 \x01(\t\x12\r\n\x05query\x18\x02 \x01(\x0c\x12\x0b\n\x03rho\x18\x03 \x01(\t\x12\x11\n\tsignature\x18\x04 \x01(\x0c\"i\n\x0eStatementFrame\x12#\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x12.dpmosaic.v1.Entry\x12\x11\n\tsignature\x18\x02 \x01(\x0c\x12\x1f\n\x04mark\x18\x03 \x01(\x0b\x32\x11.dpmosaic.v1.Mark\"$\n\x0e\x41\x62\x61ndonRequest\x12\x12\n\nrelease_id\x18\x01 \x01(\t\"(\n\x07Refusal\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t*\xe0\x03\n\x0c\x44\x65liveryKind\x12\x1d\n\x19\x44\x45LIVERY_KIND_UNSPECIFIED\x10\x00\x12\x19\n\x15\x44\x45LIVERY_KIND_OPENING\x10\x01\x12\x1c\n\x18\x44\x45LIVERY_KIND_DEALT_ROWS\x10\x02\x12 \n\x1c\x44\x45LIVERY_KIND_DEALT_PRODUCTS\x10\x03\x12\x1c\n\x18\x44\x45LIVERY_KIND_SCORE_STEP\x10\x04\x12\"\n\x1e\x44\x45LIVERY_KIND_SCORE_REFERENCES\x10\x05\x12\x1e\n\x1a\x44\x45LIVERY_KIND_RECORD_ORDER\x10\x07\x12\x17\n\x13\x44\x45LIVERY_KIND_PROOF\x10\x08\x12\x1d\n\x19\x44\x45LIVERY_KIND_ATTESTATION\x10\t\x12\x1f\n\x1b\x44\x45LIVERY_KIND_ALIGNMENT_KEY\x10\n\x12\x1b\n\x17\x44\x45LIVERY_KIND_POSITIONS\x10\x0b\x12\"\n\x1e\x44\x45LIVERY_KIND_ALIGNMENT_POINTS\x10\x0c\x12\x1c\n\x18\x44\x45LIVERY_KIND_MASK_SEEDS\x10\r\x12\x1d\n\x19\x44\x45LIVERY_KIND_DEALT_CHECK\x10\x0e\x12\x17\n\x13\x44\x45LIVERY_KIND_CHECK\x10\x0f\"\x04\x08\x06\x10\x06*\x90\x01\n\nAnswerForm\x12\x1b\n\x17\x41NSWER_FORM_UNSPECIFIED\x10\x00\x12\x19\n\x15\x41NSWER_FORM_HISTOGRAM\x10\x01\x12\x1b\n\x17\x41NSWER_FORM_RECORD_WISE\x10\x02\x12\x15\n\x11\x41NSWER_FORM_SHARE\x10\x03\x12\x16\n\x12\x41NSWER_FORM_LABELS\x10\x04\x32\xed\x08\n\x05Party\x12G\n\x08\x44\x65scribe\x12\x1c.dpmosaic.v1.DescribeRequest\x1a\x1d.dpmosaic.v1.PartyDescription\x12=\n\x05Probe\x12\x17.dpmosaic.v1.ProbeFrame\x1a\x17.dpmosaic.v1.ProbeFrame(\x01\x30\x01\x12\x38\n\x06Review\x12\x18.dpmosaic.v1.SignedTerms\x1a\x14.dpmosaic.v1.Verdict\x12;\n\x06\x41\x63\x63\x65pt\x12\x18.dpmosaic.v1.SignedTerms\x1a\x17.dpmosaic.v1.Acceptance\x12:\n\x06\x43harge\x12\x1a.dpmosaic.v1.MarginalQuery\x1a\x14.dpmosaic.v1.Charged\x12@\n\x06\x41nswer\x12\x1a.dpmosaic.v1.AnswerRequest\x1a\x18.dpmosaic.v1.AnswerFrame0\x01\x12\x44\n\tIntroduce\x12\x19.dpmosaic.v1.Introduction\x1a\x1c.dpmosaic.v1.Acknowledgement\x12\x41\n\x04Open\x12\x1b.dpmosaic.v1.OpeningRequest\x1a\x1a.dpmosaic.v1.DeliveryFrame0\x01\x12>\n\x04Push\x12\x18.dpmosaic.v1.PushRequest\x1a\x1c.dpmosaic.v1.Acknowledgement\x12>\n\x04\x44\x65\x61l\x12\x18.dpmosaic.v1.DealRequest\x1a\x1a.dpmosaic.v1.DeliveryFrame0\x01\x12\x45\n\x07\x44\x65liver\x12\x1a.dpmosaic.v1.DeliveryFrame\x1a\x1c.dpmosaic.v1.Acknowledgement(\x01\x12>\n\x05\x41lign\x12\x19.dpmosaic.v1.AlignRequest\x1a\x18.dpmosaic.v1.AnswerFrame0\x01\x12\x46\n\x08Multiply\x12\x1c.dpmosaic.v1.MultiplyRequest\x1a\x1c.dpmosaic.v1.Acknowledgement\x12\x46\n\rPrepareScores\x12\x17.dpmosaic.v1.ScoreQuery\x1a\x1c.dpmosaic.v1.Acknowledgement\x12\x43\n\x0c\x41nswerScores\x12\x17.dpmosaic.v1.ScoreQuery\x1a\x18.dpmosaic.v1.AnswerFrame0\x01\x12<\n\x07\x43\x65rtify\x12\x12.dpmosaic.v1.Claim\x1a\x1b.dpmosaic.v1.StatementFrame0\x01\x12\x44\n\x07\x41\x62\x61ndon\x12\x1b.dpmosaic.v1.AbandonRequest\x1a\x1c.dpmosaic.v1.Acknowledgementb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x0bparty.proto\x12\x0b\x64pmosaic.v1\"\x11\n\x0f\x44\x65scribeRequest\"\xaf\x02\n\x10PartyDescription\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x18\n\x10protocol_version\x18\x02 \x01(\r\x12\x18\n\x10software_version\x18\x03 \x01(\t\x12\x13\n\x0b\x64omain_json\x18\x04 \x01(\t\x12\x19\n\x0crecord_count\x18\x05 \x01(\x04H\x00\x88\x01\x01\x12\x11\n\tprotocols\x18\x06 \x03(\t\x12\x10\n\x08identity\x18\x07 \x01(\x0c\x12\x12\n\nalignments\x18\x08 \x03(\t\x12\x13\n\x0bidentifiers\x18\t \x03(\t\x12\x16\n\tmax_cells\x18\n \x01(\x04H\x01\x88\x01\x01\x12\x10\n\x08sends_to\x18\x0b \x03(\t\x12\x12\n\ntakes_from\x18\x0c \x03(\tB\x0f\n\r_record_countB\x0c\n\n_max_cells\"B\n\x07Verdict\x12&\n\x08refusals\x18\x01 \x03(\x0b\x32\x14.dpmosaic.v1.Refusal\x12\x0f\n\x07\x62y_hand\x18\x02 \x01(\x08\"?\n\nProbeFrame\x12\x0e\n\x06wanted\x18\x01 \x01(\r\x12\x10\n\x08\x63lock_us\x18\x02 \x01(\x03\x12\x0f\n\x07payload\x18\x03 \x01(\x0c\"X\n\x0bSignedTerms\x12\r\n\x05terms\x18\x01 \x01(\x0c\x12\x19\n\x11\x63urator_signature\x18\x02 \x01(\x0c\x12\x1f\n\x04seen\x18\x03 \x01(\x0b\x32\x11.dpmosaic.v1.Mark\"S\n\nAcceptance\x12\x11\n\tephemeral\x18\x01 \x01(\x0c\x12\x11\n\tsignature\x18\x02 \x01(\x0c\x12\x1f\n\x04mark\x18\x03 \x01(\x0b\x32\x11.dpmosaic.v1.Mark\"$\n\x04Mark\x12\x0e\n\x06\x65vents\x18\x01 \x01(\x04\x12\x0c\n\x04head\x18\x02 \x01(\x0c\"\x11\n\x0f\x41\x63knowledgement\"P\n\x0cIntroduction\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12,\n\x0b\x61\x63\x63\x65ptances\x18\x02 \x03(\x0b\x32\x17.dpmosaic.v1.Acceptance\"\x1a\n\x04Part\x12\x12\n\nattributes\x18\x01 \x03(\t\"\xa8\x01\n\x0eOpeningRequest\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12 \n\x05\x63hain\x18\x02 \x03(\x0b\x32\x11.dpmosaic.v1.Part\x12\x11\n\trecipient\x18\x03 \x01(\r\x12\x10\n\x08query_id\x18\x04 \x01(\t\x12\x0c\n\x04step\x18\x05 \x01(\r\x12\'\n\x04kind\x18\x06 \x01(\x0e\x32\x19.dpmosaic.v1.DeliveryKindJ\x04\x08\x07\x10\x08\"^\n\x0bPushRequest\x12,\n\x07opening\x18\x01 \x01(\x0b\x32\x1b.dpmosaic.v1.OpeningRequest\x12\x11\n\trecipient\x18\x02 \x01(\t\x12\x0e\n\x06sender\x18\x03 \x01(\r\"\x96\x01\n\x0b\x44\x65\x61lRequest\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\'\n\x04kind\x18\x02 \x01(\x0e\x32\x19.dpmosaic.v1.DeliveryKind\x12\x11\n\trecipient\x18\x03 \x01(\r\x12\"\n\x06\x63hains\x18\x04 \x03(\x0b\x32\x12.dpmosaic.v1.Chain\x12\r\n\x05owner\x18\x05 \x01(\rJ\x04\x08\x06\x10\x07\"\xd2\x01\n\x08\x44\x65livery\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\'\n\x04kind\x18\x02 \x01(\x0e\x32\x19.dpmosaic.v1.DeliveryKind\x12 \n\x05\x63hain\x18\x03 \x03(\x0b\x32\x11.dpmosaic.v1.Part\x12\x0e\n\x06sender\x18\x04 \x01(\r\x12\x10\n\x08query_id\x18\x05 \x01(\t\x12\x0c\n\x04step\x18\x06 \x01(\r\x12\"\n\x06\x63hains\x18\x08 \x03(\x0b\x32\x12.dpmosaic.v1.Chain\x12\r\n\x05owner\x18\t \x01(\rJ\x04\x08\x07\x10\x08\"V\n\rDeliveryFrame\x12\'\n\x06header\x18\x01 \x01(\x0b\x32\x15.dpmosaic.v1.DeliveryH\x00\x12\x11\n\x07payload\x18\x02 \x01(\x0cH\x00\x42\t\n\x07\x63ontent\"1\n\x0c\x41lignRequest\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\r\n\x05owner\x18\x02 \x01(\r\"I\n\x0fMultiplyRequest\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\"\n\x06\x63hains\x18\x02 \x03(\x0b\x32\x12.dpmosaic.v1.Chain\")\n\x05\x43hain\x12 \n\x05parts\x18\x01 \x03(\x0b\x32\x11.dpmosaic.v1.Part\"$\n\x03\x42ox\x12\x0e\n\x06starts\x18\x01 \x03(\r\x12\r\n\x05stops\x18\x02 \x03(\r\"\xee\x01\n\rMarginalQuery\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\x10\n\x08query_id\x18\x02 \x01(\t\x12%\n\x04\x66orm\x18\x03 \x01(\x0e\x32\x17.dpmosaic.v1.AnswerForm\x12\x0e\n\x06\x63lique\x18\x04 \x03(\t\x12\r\n\x05sigma\x18\x05 \x01(\x01\x12\x1f\n\x05\x62oxes\x18\x06 \x03(\x0b\x32\x10.dpmosaic.v1.Box\x12\x13\n\x0binteraction\x18\x07 \x01(\x08\x12\x14\n\x0cother_sigmas\x18\x08 \x03(\x01\x12%\n\x06groups\x18\t \x03(\x0b\x32\x15.dpmosaic.v1.Grouping\"\x1a\n\x08Grouping\x12\x0e\n\x06labels\x18\x01 \x03(\r\"2\n\x06Groups\x12(\n\tgroupings\x18\x01 \x03(\x0b\x32\x15.dpmosaic.v1.Grouping\"\x1c\n\x07\x43harged\x12\x11\n\tsignature\x18\x01 \x01(\x0c\"K\n\rAnswerRequest\x12)\n\x05query\x18\x01 \x01(\x0b\x32\x1a.dpmosaic.v1.MarginalQuery\x12\x0f\n\x07\x63harges\x18\x02 \x03(\x0c\"\xd0\x01\n\nScoreQuery\x12\x12\n\nrelease_id\x18\x0b \x01(\t\x12\x10\n\x08query_id\x18\x0c \x01(\t\x12\"\n\x07\x63liques\x18\r \x03(\x0b\x32\x11.dpmosaic.v1.Part\x12\r\n\x05sigma\x18\x0e \x01(\x01\x12\x12\n\nreferences\x18\x0f \x01(\x0c\x12\x19\n\x11largest_reference\x18\x10 \x01(\x04\x12\x15\n\rlargest_total\x18\x11 \x01(\x04\x12#\n\x06groups\x18\x12 \x03(\x0b\x32\x13.dpmosaic.v1.Groups\"@\n\x0b\x41nswerFrame\x12\x0f\n\x07payload\x18\x01 \x01(\x0c\x12\x12\n\nword_bytes\x18\x02 \x01(\r\x12\x0c\n\x04last\x18\x03 \x01(\x08\"C\n\x05\x43laim\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\x13\n\x0b\x63\x65rtificate\x18\x02 \x01(\x0c\x12\x11\n\tspent_rho\x18\x03 \x01(\x01\"H\n\x05\x45ntry\x12\x10\n\x08query_id\x18\x01 \x01(\t\x12\r\n\x05query\x18\x02 \x01(\x0c\x12\x0b\n\x03rho\x18\x03 \x01(\t\x12\x11\n\tsignature\x18\x04 \x01(\x0c\"i\n\x0eStatementFrame\x12#\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x12.dpmosaic.v1.Entry\x12\x11\n\tsignature\x18\x02 \x01(\x0c\x12\x1f\n\x04mark\x18\x03 \x01(\x0b\x32\x11.dpmosaic.v1.Mark\"$\n\x0e\x41\x62\x61ndonRequest\x12\x12\n\nrelease_id\x18\x01 \x01(\t\"(\n\x07Refusal\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t*\xf9\x03\n\x0c\x44\x65liveryKind\x12\x1d\n\x19\x44\x45LIVERY_KIND_UNSPECIFIED\x10\x00\x12\x19\n\x15\x44\x45LIVERY_KIND_OPENING\x10\x01\x12\x1c\n\x18\x44\x45LIVERY_KIND_DEALT_ROWS\x10\x02\x12 \n\x1c\x44\x45LIVERY_KIND_DEALT_PRODUCTS\x10\x03\x12\x1c\n\x18\x44\x45LIVERY_KIND_SCORE_STEP\x10\x04\x12\"\n\x1e\x44\x45LIVERY_KIND_SCORE_REFERENCES\x10\x05\x12\x1e\n\x1a\x44\x45LIVERY_KIND_RECORD_ORDER\x10\x07\x12\x17\n\x13\x44\x45LIVERY_KIND_PROOF\x10\x08\x12\x1d\n\x19\x44\x45LIVERY_KIND_ATTESTATION\x10\t\x12\x1f\n\x1b\x44\x45LIVERY_KIND_ALIGNMENT_KEY\x10\n\x12\x1b\n\x17\x44\x45LIVERY_KIND_POSITIONS\x10\x0b\x12\"\n\x1e\x44\x45LIVERY_KIND_ALIGNMENT_POINTS\x10\x0c\x12\x1c\n\x18\x44\x45LIVERY_KIND_MASK_SEEDS\x10\r\x12\x1d\n\x19\x44\x45LIVERY_KIND_DEALT_CHECK\x10\x0e\x12\x17\n\x13\x44\x45LIVERY_KIND_CHECK\x10\x0f\x12\x17\n\x13\x44\x45LIVERY_KIND_COINS\x10\x10\"\x04\x08\x06\x10\x06*\x90\x01\n\nAnswerForm\x12\x1b\n\x17\x41NSWER_FORM_UNSPECIFIED\x10\x00\x12\x19\n\x15\x41NSWER_FORM_HISTOGRAM\x10\x01\x12\x1b\n\x17\x41NSWER_FORM_RECORD_WISE\x10\x02\x12\x15\n\x11\x41NSWER_FORM_SHARE\x10\x03\x12\x16\n\x12\x41NSWER_FORM_LABELS\x10\x04\x32\xed\x08\n\x05Party\x12G\n\x08\x44\x65scribe\x12\x1c.dpmosaic.v1.DescribeRequest\x1a\x1d.dpmosaic.v1.PartyDescription\x12=\n\x05Probe\x12\x17.dpmosaic.v1.ProbeFrame\x1a\x17.dpmosaic.v1.ProbeFrame(\x01\x30\x01\x12\x38\n\x06Review\x12\x18.dpmosaic.v1.SignedTerms\x1a\x14.dpmosaic.v1.Verdict\x12;\n\x06\x41\x63\x63\x65pt\x12\x18.dpmosaic.v1.SignedTerms\x1a\x17.dpmosaic.v1.Acceptance\x12:\n\x06\x43harge\x12\x1a.dpmosaic.v1.MarginalQuery\x1a\x14.dpmosaic.v1.Charged\x12@\n\x06\x41nswer\x12\x1a.dpmosaic.v1.AnswerRequest\x1a\x18.dpmosaic.v1.AnswerFrame0\x01\x12\x44\n\tIntroduce\x12\x19.dpmosaic.v1.Introduction\x1a\x1c.dpmosaic.v1.Acknowledgement\x12\x41\n\x04Open\x12\x1b.dpmosaic.v1.OpeningRequest\x1a\x1a.dpmosaic.v1.DeliveryFrame0\x01\x12>\n\x04Push\x12\x18.dpmosaic.v1.PushRequest\x1a\x1c.dpmosaic.v1.Acknowledgement\x12>\n\x04\x44\x65\x61l\x12\x18.dpmosaic.v1.DealRequest\x1a\x1a.dpmosaic.v1.DeliveryFrame0\x01\x12\x45\n\x07\x44\x65liver\x12\x1a.dpmosaic.v1.DeliveryFrame\x1a\x1c.dpmosaic.v1.Acknowledgement(\x01\x12>\n\x05\x41lign\x12\x19.dpmosaic.v1.AlignRequest\x1a\x18.dpmosaic.v1.AnswerFrame0\x01\x12\x46\n\x08Multiply\x12\x1c.dpmosaic.v1.MultiplyRequest\x1a\x1c.dpmosaic.v1.Acknowledgement\x12\x46\n\rPrepareScores\x12\x17.dpmosaic.v1.ScoreQuery\x1a\x1c.dpmosaic.v1.Acknowledgement\x12\x43\n\x0c\x41nswerScores\x12\x17.dpmosaic.v1.ScoreQuery\x1a\x18.dpmosaic.v1.AnswerFrame0\x01\x12<\n\x07\x43\x65rtify\x12\x12.dpmosaic.v1.Claim\x1a\x1b.dpmosaic.v1.StatementFrame0\x01\x12\x44\n\x07\x41\x62\x61ndon\x12\x1b.dpmosaic.v1.AbandonRequest\x1a\x1c.dpmosaic.v1.Acknowledgementb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'party_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_DELIVERYKIND']._serialized_start=2819
-  _globals['_DELIVERYKIND']._serialized_end=3299
-  _globals['_ANSWERFORM']._serialized_start=3302
-  _globals['_ANSWERFORM']._serialized_end=3446
+  _globals['_DELIVERYKIND']._serialized_start=2792
+  _globals['_DELIVERYKIND']._serialized_end=3297
+  _globals['_ANSWERFORM']._serialized_start=3300
+  _globals['_ANSWERFORM']._serialized_end=3444
   _globals['_DESCRIBEREQUEST']._serialized_start=28
   _globals['_DESCRIBEREQUEST']._serialized_end=45
   _globals['_PARTYDESCRIPTION']._serialized_start=48
@@ -56,47 +56,47 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PART']._serialized_start=800
   _globals['_PART']._serialized_end=826
   _globals['_OPENINGREQUEST']._serialized_start=829
-  _globals['_OPENINGREQUEST']._serialized_end=1006
-  _globals['_PUSHREQUEST']._serialized_start=1008
-  _globals['_PUSHREQUEST']._serialized_end=1102
-  _globals['_DEALREQUEST']._serialized_start=1105
-  _globals['_DEALREQUEST']._serialized_end=1264
-  _globals['_DELIVERY']._serialized_start=1267
-  _globals['_DELIVERY']._serialized_end=1486
-  _globals['_DELIVERYFRAME']._serialized_start=1488
-  _globals['_DELIVERYFRAME']._serialized_end=1574
-  _globals['_ALIGNREQUEST']._serialized_start=1576
-  _globals['_ALIGNREQUEST']._serialized_end=1625
-  _globals['_MULTIPLYREQUEST']._serialized_start=1627
-  _globals['_MULTIPLYREQUEST']._serialized_end=1700
-  _globals['_CHAIN']._serialized_start=1702
-  _globals['_CHAIN']._serialized_end=1743
-  _globals['_BOX']._serialized_start=1745
-  _globals['_BOX']._serialized_end=1781
-  _globals['_MARGINALQUERY']._serialized_start=1784
-  _globals['_MARGINALQUERY']._serialized_end=2022
-  _globals['_GROUPING']._serialized_start=2024
-  _globals['_GROUPING']._serialized_end=2050
-  _globals['_GROUPS']._serialized_start=2052
-  _globals['_GROUPS']._serialized_end=2102
-  _globals['_CHARGED']._serialized_start=2104
-  _globals['_CHARGED']._serialized_end=2132
-  _globals['_ANSWERREQUEST']._serialized_start=2134
-  _globals['_ANSWERREQUEST']._serialized_end=2209
-  _globals['_SCOREQUERY']._serialized_start=2212
-  _globals['_SCOREQUERY']._serialized_end=2420
-  _globals['_ANSWERFRAME']._serialized_start=2422
-  _globals['_ANSWERFRAME']._serialized_end=2486
-  _globals['_CLAIM']._serialized_start=2488
-  _globals['_CLAIM']._serialized_end=2555
-  _globals['_ENTRY']._serialized_start=2557
-  _globals['_ENTRY']._serialized_end=2629
-  _globals['_STATEMENTFRAME']._serialized_start=2631
-  _globals['_STATEMENTFRAME']._serialized_end=2736
-  _globals['_ABANDONREQUEST']._serialized_start=2738
-  _globals['_ABANDONREQUEST']._serialized_end=2774
-  _globals['_REFUSAL']._serialized_start=2776
-  _globals['_REFUSAL']._serialized_end=2816
-  _globals['_PARTY']._serialized_start=3449
-  _globals['_PARTY']._serialized_end=4582
+  _globals['_OPENINGREQUEST']._serialized_end=997
+  _globals['_PUSHREQUEST']._serialized_start=999
+  _globals['_PUSHREQUEST']._serialized_end=1093
+  _globals['_DEALREQUEST']._serialized_start=1096
+  _globals['_DEALREQUEST']._serialized_end=1246
+  _globals['_DELIVERY']._serialized_start=1249
+  _globals['_DELIVERY']._serialized_end=1459
+  _globals['_DELIVERYFRAME']._serialized_start=1461
+  _globals['_DELIVERYFRAME']._serialized_end=1547
+  _globals['_ALIGNREQUEST']._serialized_start=1549
+  _globals['_ALIGNREQUEST']._serialized_end=1598
+  _globals['_MULTIPLYREQUEST']._serialized_start=1600
+  _globals['_MULTIPLYREQUEST']._serialized_end=1673
+  _globals['_CHAIN']._serialized_start=1675
+  _globals['_CHAIN']._serialized_end=1716
+  _globals['_BOX']._serialized_start=1718
+  _globals['_BOX']._serialized_end=1754
+  _globals['_MARGINALQUERY']._serialized_start=1757
+  _globals['_MARGINALQUERY']._serialized_end=1995
+  _globals['_GROUPING']._serialized_start=1997
+  _globals['_GROUPING']._serialized_end=2023
+  _globals['_GROUPS']._serialized_start=2025
+  _globals['_GROUPS']._serialized_end=2075
+  _globals['_CHARGED']._serialized_start=2077
+  _globals['_CHARGED']._serialized_end=2105
+  _globals['_ANSWERREQUEST']._serialized_start=2107
+  _globals['_ANSWERREQUEST']._serialized_end=2182
+  _globals['_SCOREQUERY']._serialized_start=2185
+  _globals['_SCOREQUERY']._serialized_end=2393
+  _globals['_ANSWERFRAME']._serialized_start=2395
+  _globals['_ANSWERFRAME']._serialized_end=2459
+  _globals['_CLAIM']._serialized_start=2461
+  _globals['_CLAIM']._serialized_end=2528
+  _globals['_ENTRY']._serialized_start=2530
+  _globals['_ENTRY']._serialized_end=2602
+  _globals['_STATEMENTFRAME']._serialized_start=2604
+  _globals['_STATEMENTFRAME']._serialized_end=2709
+  _globals['_ABANDONREQUEST']._serialized_start=2711
+  _globals['_ABANDONREQUEST']._serialized_end=2747
+  _globals['_REFUSAL']._serialized_start=2749
+  _globals['_REFUSAL']._serialized_end=2789
+  _globals['_PARTY']._serialized_start=3447
+  _globals['_PARTY']._serialized_end=4580
 # @@protoc_insertion_point(module_scope)

@@ -24,6 +24,7 @@ class DeliveryKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DELIVERY_KIND_MASK_SEEDS: _ClassVar[DeliveryKind]
     DELIVERY_KIND_DEALT_CHECK: _ClassVar[DeliveryKind]
     DELIVERY_KIND_CHECK: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_COINS: _ClassVar[DeliveryKind]
 
 class AnswerForm(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -47,6 +48,7 @@ DELIVERY_KIND_ALIGNMENT_POINTS: DeliveryKind
 DELIVERY_KIND_MASK_SEEDS: DeliveryKind
 DELIVERY_KIND_DEALT_CHECK: DeliveryKind
 DELIVERY_KIND_CHECK: DeliveryKind
+DELIVERY_KIND_COINS: DeliveryKind
 ANSWER_FORM_UNSPECIFIED: AnswerForm
 ANSWER_FORM_HISTOGRAM: AnswerForm
 ANSWER_FORM_RECORD_WISE: AnswerForm
@@ -150,22 +152,20 @@ class Part(_message.Message):
     def __init__(self, attributes: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class OpeningRequest(_message.Message):
-    __slots__ = ("release_id", "chain", "recipient", "query_id", "step", "kind", "coins")
+    __slots__ = ("release_id", "chain", "recipient", "query_id", "step", "kind")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     CHAIN_FIELD_NUMBER: _ClassVar[int]
     RECIPIENT_FIELD_NUMBER: _ClassVar[int]
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
-    COINS_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     chain: _containers.RepeatedCompositeFieldContainer[Part]
     recipient: int
     query_id: str
     step: int
     kind: DeliveryKind
-    coins: bytes
-    def __init__(self, release_id: _Optional[str] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., recipient: _Optional[int] = ..., query_id: _Optional[str] = ..., step: _Optional[int] = ..., kind: _Optional[_Union[DeliveryKind, str]] = ..., coins: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, release_id: _Optional[str] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., recipient: _Optional[int] = ..., query_id: _Optional[str] = ..., step: _Optional[int] = ..., kind: _Optional[_Union[DeliveryKind, str]] = ...) -> None: ...
 
 class PushRequest(_message.Message):
     __slots__ = ("opening", "recipient", "sender")
@@ -178,30 +178,27 @@ class PushRequest(_message.Message):
     def __init__(self, opening: _Optional[_Union[OpeningRequest, _Mapping]] = ..., recipient: _Optional[str] = ..., sender: _Optional[int] = ...) -> None: ...
 
 class DealRequest(_message.Message):
-    __slots__ = ("release_id", "kind", "recipient", "chains", "owner", "coins")
+    __slots__ = ("release_id", "kind", "recipient", "chains", "owner")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     RECIPIENT_FIELD_NUMBER: _ClassVar[int]
     CHAINS_FIELD_NUMBER: _ClassVar[int]
     OWNER_FIELD_NUMBER: _ClassVar[int]
-    COINS_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     kind: DeliveryKind
     recipient: int
     chains: _containers.RepeatedCompositeFieldContainer[Chain]
     owner: int
-    coins: bytes
-    def __init__(self, release_id: _Optional[str] = ..., kind: _Optional[_Union[DeliveryKind, str]] = ..., recipient: _Optional[int] = ..., chains: _Optional[_Iterable[_Union[Chain, _Mapping]]] = ..., owner: _Optional[int] = ..., coins: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, release_id: _Optional[str] = ..., kind: _Optional[_Union[DeliveryKind, str]] = ..., recipient: _Optional[int] = ..., chains: _Optional[_Iterable[_Union[Chain, _Mapping]]] = ..., owner: _Optional[int] = ...) -> None: ...
 
 class Delivery(_message.Message):
-    __slots__ = ("release_id", "kind", "chain", "sender", "query_id", "step", "coins", "chains", "owner")
+    __slots__ = ("release_id", "kind", "chain", "sender", "query_id", "step", "chains", "owner")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     CHAIN_FIELD_NUMBER: _ClassVar[int]
     SENDER_FIELD_NUMBER: _ClassVar[int]
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
-    COINS_FIELD_NUMBER: _ClassVar[int]
     CHAINS_FIELD_NUMBER: _ClassVar[int]
     OWNER_FIELD_NUMBER: _ClassVar[int]
     release_id: str
@@ -210,10 +207,9 @@ class Delivery(_message.Message):
     sender: int
     query_id: str
     step: int
-    coins: bytes
     chains: _containers.RepeatedCompositeFieldContainer[Chain]
     owner: int
-    def __init__(self, release_id: _Optional[str] = ..., kind: _Optional[_Union[DeliveryKind, str]] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., sender: _Optional[int] = ..., query_id: _Optional[str] = ..., step: _Optional[int] = ..., coins: _Optional[bytes] = ..., chains: _Optional[_Iterable[_Union[Chain, _Mapping]]] = ..., owner: _Optional[int] = ...) -> None: ...
+    def __init__(self, release_id: _Optional[str] = ..., kind: _Optional[_Union[DeliveryKind, str]] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., sender: _Optional[int] = ..., query_id: _Optional[str] = ..., step: _Optional[int] = ..., chains: _Optional[_Iterable[_Union[Chain, _Mapping]]] = ..., owner: _Optional[int] = ...) -> None: ...
 
 class DeliveryFrame(_message.Message):
     __slots__ = ("header", "payload")

@@ -138,7 +138,6 @@ def encode_opening_request(request: OpeningRequest) -> bytes:
         query_id=request.query_id,
         step=request.step,
         kind=pb.DeliveryKind.Name(request.kind.value),
-        coins=request.coins,
     )
     return message.SerializeToString()
 
@@ -154,7 +153,6 @@ def decode_opening_request(data: bytes) -> OpeningRequest:
             DeliveryKind(message.kind),
             message.query_id,
             message.step,
-            message.coins,
         )
     except ValueError as cause:
         raise ProtocolError(f"expected a consistent request: {cause}; compare versions") from None
@@ -183,7 +181,6 @@ def encode_deal_request(request: DealRequest) -> bytes:
         recipient=request.recipient,
         chains=encoded_chains(request.chains),
         owner=request.owner,
-        coins=request.coins,
     )
     return message.SerializeToString()
 
@@ -198,7 +195,6 @@ def decode_deal_request(data: bytes) -> DealRequest:
             message.recipient,
             decoded_chains(message.chains),
             message.owner,
-            message.coins,
         )
     except ValueError as cause:
         raise ProtocolError(f"expected a consistent request: {cause}; compare versions") from None

@@ -26,7 +26,6 @@ def encode_delivery(delivery: Delivery) -> bytes:
         sender=delivery.sender,
         query_id=delivery.query_id,
         step=delivery.step,
-        coins=delivery.coins,
         chains=encoded_chains(delivery.chains),
         owner=delivery.owner,
     )
@@ -49,20 +48,16 @@ def decode_delivery(frames: Iterator[bytes]) -> tuple[Delivery, Iterator[bytes]]
         raise ProtocolError(
             "expected the header frame of a delivery, got another; compare versions"
         ) from None
-    try:
-        delivery = Delivery(
-            header.release_id,
-            kind,
-            decoded_chain(header.chain),
-            header.sender,
-            header.query_id,
-            header.step,
-            header.coins,
-            decoded_chains(header.chains),
-            header.owner,
-        )
-    except ValueError as cause:
-        raise ProtocolError(f"expected a consistent delivery: {cause}; compare versions") from None
+    delivery = Delivery(
+        header.release_id,
+        kind,
+        decoded_chain(header.chain),
+        header.sender,
+        header.query_id,
+        header.step,
+        decoded_chains(header.chains),
+        header.owner,
+    )
     return delivery, decode_payload(frames)
 
 

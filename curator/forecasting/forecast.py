@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
+from ...common.binding import BindingsInMemory
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Clique, Domain
@@ -139,7 +140,7 @@ def forecast(
     if plan.bins_share is not None:
         records = connect(plan.domain, links, plan.left_out, aligned).record_count
         chosen = planned_bins(plan.domain, order_of(plan), plan.bins_share, records)
-    dealing = dealers_of(plan, dealers or {}, Identity.generate(), RandomStream.from_os())
+    dealing = dealers_of(plan, dealers or {}, Identity.generate(), RandomStream.from_os(), BindingsInMemory())
     federation = connect(plan.domain, links, plan.left_out, aligned, dealers=dealing, chosen=chosen)
     return forecast_order(order_of(plan, chosen), federation, link_mib_s)
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import secrets
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from ...common.crypto.randomness import KEY_BYTES
 from ...common.data.domain import Clique
 from ...common.data.grouping import Groups
 from ...common.errors import DeliveriesLost
@@ -134,12 +132,14 @@ class Products:
         self._ranges = {known for known in self._ranges if known[:3] != (owner, chain, recipient)}
 
     def _check(self, owner: int, chain: Chain, recipient: int) -> None:
-        """Has an opening proved to its receiver, by coins that its owner could not know when it opened."""
-        coins = secrets.token_bytes(KEY_BYTES)
-        request = OpeningRequest(self._release_id, chain, recipient, DeliveryKind.PROOF, coins=coins)
-        self._participants[owner].relay(owner, request, self._participants[recipient])
+        """Has an opening proved to its receiver, which tells its owner and the dealer by which coins."""
         (dealer,) = self._plan.dealers_of(self._plan.roster[owner].slice)
-        attested = DealRequest(self._release_id, DeliveryKind.ATTESTATION, recipient, (chain,), owner, coins)
+        for told in (owner, dealer):
+            coins = OpeningRequest(self._release_id, chain, told, DeliveryKind.COINS, step=owner)
+            self._participants[recipient].relay(recipient, coins, self._participants[told])
+        proof = OpeningRequest(self._release_id, chain, recipient, DeliveryKind.PROOF)
+        self._participants[owner].relay(owner, proof, self._participants[recipient])
+        attested = DealRequest(self._release_id, DeliveryKind.ATTESTATION, recipient, (chain,), owner)
         self._deal(dealer, attested)
 
     def _deal_rows(self, chain: Chain, number: int) -> None:

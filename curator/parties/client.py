@@ -178,7 +178,6 @@ class PartyClient:
             request.kind,
             chain,
             sender,
-            coins=request.coins,
             chains=chains,
             owner=request.owner,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ...common.acceptance import accept
+from ...common.binding import Binding, BindingStore
 from ...common.canonical.terms import decode_terms, terms_digest
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
@@ -18,18 +19,20 @@ from ...common.wire import codec, queries, refusals, streams
 
 
 class CuratorDealer:
-    """A connection to the curator's own dealer, which keeps nothing: its keys follow from the curator's.
+    """A connection to the curator's own dealer: its keys follow from the curator's.
 
     A curator that deals knows all masks. It is trusted to deal as written, and not to collude with a party.
 
     Args:
         identity: identity of the curator, which signs the acceptance.
         keys: source of the dealer's secret; the same keys deal the same randomness again.
+        bindings: where it keeps what it received; as durable as the keys.
     """
 
-    def __init__(self, identity: Identity, keys: RandomStream) -> None:
+    def __init__(self, identity: Identity, keys: RandomStream, bindings: BindingStore) -> None:
         self._identity = identity
         self._keys = keys
+        self._binding = Binding(bindings)
         self._terms: ReleaseTerms | None = None
         self._dealing: Dealing | None = None
 
@@ -46,10 +49,19 @@ class CuratorDealer:
                 accepted = accept(terms_digest(self._terms), self._identity, self._secret(), START)
                 yield codec.encode_acceptance(accepted)
             case "Introduce":
-                acceptances = codec.decode_introduction(*requests).acceptances
+                introduction = codec.decode_introduction(*requests)
                 assert self._terms is not None, "terms are accepted before the introduction"
+                keys = introduction.keys_digest().hex()
+                self._binding.use("keys of all participants", self._terms.release_id, keys)
                 place = [each.name for each in self._terms.plan.participants].index(CURATOR_DEALS)
-                self._dealing = Dealing(self._terms, place, self._secret(), acceptances, self._keys.key)
+                self._dealing = Dealing(
+                    self._terms,
+                    place,
+                    self._secret(),
+                    introduction.acceptances,
+                    self._keys.key,
+                    self._binding,
+                )
                 yield codec.encode_acknowledgement()
             case "Deal":
                 assert self._dealing is not None, "dealers are introduced before they deal"

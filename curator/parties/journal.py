@@ -21,6 +21,7 @@ from ...common.keyring import check_database
 from ...common.locks import exclusive
 
 _DONE = "done"
+_BOUND = "bound "
 _FINISHED, _ABANDONED = b"finished", b"abandoned"
 _FORMAT = Format(
     kind="journal", number=1, steps={0: ()}, else_do="finish the release with the version that began it"
@@ -171,7 +172,7 @@ class Journal:
     def _end(self, how: bytes) -> None:
         self._database.execute("BEGIN IMMEDIATE")
         self.note_once(_DONE, how)
-        self._database.execute("DELETE FROM header WHERE name = 'key'")
+        self._database.execute(f"DELETE FROM header WHERE name = 'key' OR name LIKE '{_BOUND}%'")
         self._database.execute("COMMIT")
         self._truncate()
 
@@ -200,6 +201,15 @@ class Journal:
         assert noted is not None
         return noted
 
+    def bind(self, kind: str, of: str, digest: str) -> str:
+        """Keeps what a secret of the curator's own dealer hides; see `BindingStore`."""
+        return self.note_once(_bound(kind, of), digest.encode()).decode()
+
+    def bound(self, kind: str, of: str) -> str | None:
+        """See `BindingStore`."""
+        noted = self.note(_bound(kind, of))
+        return None if noted is None else noted.decode()
+
     def recall(self, query_id: str, query: bytes) -> NDArray[np.float64] | None:
         """The answer to a query, if it was given before.
 
@@ -224,3 +234,8 @@ class Journal:
         digest = hashlib.sha256(query).digest()
         values = np.ascontiguousarray(answered, dtype="<f8").tobytes()
         self._database.execute("INSERT INTO answer VALUES (?, ?, ?)", (query_id, digest, values))
+
+
+def _bound(kind: str, of: str) -> str:
+    """The name of a note that keeps a binding."""
+    return f"{_BOUND}{kind} {of}"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
+from ...common.binding import BindingStore
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
 from ...common.data.workload import Workload
@@ -79,7 +80,7 @@ def release_over_parties(
         plan.domain,
         links,
         proposal,
-        dealers=dealers_of(plan, dealers or {}, signer, keys.child("dealer")),
+        dealers=dealers_of(plan, dealers or {}, signer, keys.child("dealer"), journal),
         left_out=plan.left_out,
         identities=identities,
         sealing=sealing(journal, signer),
@@ -114,7 +115,11 @@ def release_over_parties(
 
 
 def dealers_of(
-    plan: ReleasePlan, links: Mapping[str, Connection], signer: Identity, keys: RandomStream
+    plan: ReleasePlan,
+    links: Mapping[str, Connection],
+    signer: Identity,
+    keys: RandomStream,
+    bindings: BindingStore,
 ) -> list[str | Connection]:
     """The dealers of a plan, as `agree` takes them.
 
@@ -123,9 +128,10 @@ def dealers_of(
         links: connections to the dealers that are no party and not the curator, by name.
         signer: the curator's identity, for a curator that deals.
         keys: source of the secrets of a curator that deals.
+        bindings: where a curator that deals keeps what it received.
     """
     return [
-        CuratorDealer(signer, keys)
+        CuratorDealer(signer, keys, bindings)
         if name == CURATOR_DEALS
         else name
         if name in plan.parties

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ...common.binding import BindingsInMemory
 from ...common.crypto.randomness import RandomStream
 from ...common.errors import MosaicError
 from ...common.messages import ReleaseTerms, Verdict
@@ -68,7 +69,7 @@ def review(
     what = "the release"
     if plan.bins_share is not None:
         order, what = bins_order(order, plan.bins_share), "the choice of bins"
-    dealing = dealers_of(plan, dealers, home.keyring.identity, RandomStream.from_os())
+    dealing = dealers_of(plan, dealers, home.keyring.identity, RandomStream.from_os(), BindingsInMemory())
     federation = connect(plan.domain, slices, plan.left_out, aligned, dealers=dealing)
     yield _reviewed(home, what, federation, order.proposal(secrets.token_hex(16)))
 

@@ -116,7 +116,11 @@ class Answerer(ABC):
         """A range of the rows of a matrix minus its mask, in frames sealed for another party."""
         raise self._nothing_shared()
 
-    def prove(self, chain: Chain, recipient: int, coins: bytes) -> Iterator[bytes]:
+    def coins(self, chain: Chain, owner: int, recipient: int) -> Iterator[bytes]:
+        """The coins by which another party proves its opening, in frames sealed for it or for a dealer."""
+        raise self._nothing_shared()
+
+    def prove(self, chain: Chain, recipient: int) -> Iterator[bytes]:
         """The proof that an opening is one-hot, in frames sealed for another party."""
         raise self._nothing_shared()
 

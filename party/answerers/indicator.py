@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Clique
+from ...common.data.rows import codes_digest
 from ...common.errors import ProtocolError
 from ...common.messages import AnswerForm, MarginalQuery
 from ...common.protocols.indicator import divide, noisy_indicators
@@ -61,7 +62,11 @@ class IndicatorAnswerer(Answerer):
             return histogram(self.account, table, query, self._noise(query, charges))
 
         def blocks() -> Iterator[NDArray[np.int64]]:
-            return noisy_indicators(table, part, sigma, self._noise(query, charges))
+            noise = self._noise(query, charges)
+            # A stream that is cut leaves no digest of the whole answer.
+            codes = codes_digest(table, part, range(table.record_count))
+            self.account.binding.use("rows under noise", query.query_id, codes)
+            return noisy_indicators(table, part, sigma, noise)
 
         return encode_answer(self.account.answered_in_blocks(query, blocks), word_bytes(1, sigma))
 

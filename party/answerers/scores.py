@@ -48,7 +48,7 @@ class ScoreRun(Protocol):
         ...
 
     def begin(self) -> None:
-        """Computes the exact values; called after the charge, and before all of the following."""
+        """Computes the exact values, binds what pads will hide; called after the charge, before the rest."""
         ...
 
     def open(self, step: int, recipient: int) -> Iterator[bytes]:
@@ -57,10 +57,6 @@ class ScoreRun(Protocol):
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores a delivery for this party."""
-        ...
-
-    def bound(self) -> dict[str, str]:
-        """Digests of the exact values so far that masks or noise hide; see `Ledger.bind`."""
         ...
 
     def answer(self, stream: RandomStream) -> NDArray[np.int64]:
@@ -79,7 +75,6 @@ class ScoreRuns:
         self._account = account
         self._memory = account.allowance.memory
         self._runs: dict[str, ScoreRun] = {}
-        self._bound: dict[str, dict[str, str]] = {}
 
     def prepare(self, query: ScoreQuery, run: ScoreRun) -> None:
         """Charges a query before anything for it is computed; a repeated query costs nothing.
@@ -90,7 +85,6 @@ class ScoreRuns:
         if query.query_id not in self._runs:
             for oldest in list(self._runs)[: 1 - MAX_RUNS]:
                 del self._runs[oldest]
-                self._bound.pop(oldest, None)
                 self._memory.free([oldest])
             self._memory.reserve({query.query_id: run.memory_bytes + _query_bytes(query)})
         try:
@@ -98,25 +92,17 @@ class ScoreRuns:
             if query.query_id not in self._runs:
                 run.begin()
                 self._runs[query.query_id] = run
-            self._account.bind(query, self._runs[query.query_id].bound())
         finally:
             if query.query_id not in self._runs:
                 self._memory.free([query.query_id])
 
     def open(self, query_id: str, step: int, recipient: int) -> Iterator[bytes]:
-        """The sealed frames of a step for another party, after what they hide is bound to the query.
+        """The sealed frames of a step for another party.
 
         Raises:
             DeliveriesLost: see `named`.
-            ProtocolError: the step would hide other values than before under the same words.
         """
-        run = self.named(query_id)
-        frames = run.open(step, recipient)
-        values = run.bound()
-        if self._bound.get(query_id) != values:
-            self._account.bind(run.query, values)
-            self._bound[query_id] = values
-        return frames
+        return self.named(query_id).open(step, recipient)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Receives a delivery for a run.
@@ -133,7 +119,6 @@ class ScoreRuns:
         """The frames of the scores, after all deliveries."""
         run = self.named(query.query_id)
         stream = self._account.charge(query)
-        self._account.bind(query, run.bound())
         self._memory.reserve({query.query_id: run.memory_bytes + _query_bytes(query)})
         return encode_answer([self._account.answered(query, run.answer(stream))], run.word_bytes)
 
@@ -195,10 +180,6 @@ class LocalScores:
         if delivery.kind is not DeliveryKind.SCORE_REFERENCES:
             raise ProtocolError("a single party needs only the references; compare versions")
         self._references = read_references(self.query, self._cells, chunks)
-
-    def bound(self) -> dict[str, str]:
-        """Empty: rows and query determine the scores."""
-        return {}
 
     def answer(self, stream: RandomStream) -> NDArray[np.int64]:
         """The exact scores plus noise."""

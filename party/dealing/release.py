@@ -115,4 +115,12 @@ class DealtRelease:
             )
         place = names.index(self._name)
         ranges = self._processors.map
-        return Dealing(release.terms, place, release.secret(), introduction.acceptances, release.keys, ranges)
+        return Dealing(
+            release.terms,
+            place,
+            release.secret(),
+            introduction.acceptances,
+            release.keys,
+            release.binding,
+            ranges,
+        )

@@ -45,7 +45,7 @@ def ledger(home):
         opened.reserve(TERMS, DATA, SECRET, anything)
         opened.introduce(TERMS.release_id, INTRODUCTION, b"keys", {})
         opened.charge(QUERY, HALF, DATA, KEY)
-        opened.bind(QUERY, {"answer": "a" * 64})
+        opened.bind(TERMS.release_id, "answer", "q1", "a" * 64)
         yield opened
 
 

@@ -5,6 +5,7 @@ import hashlib
 import pytest
 
 from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.privacy import noise
 from support.lone_party import QUERY, RECORD_WISE
@@ -54,7 +55,7 @@ def test_another_answer_is_refused_before_any_of_it_is_sent(party, query, other_
     first = list(party.answer(query))
     assert list(party.answer(query)) == first
     other_sampler()
-    with pytest.raises(ProtocolError, match="with other noise before"):
+    with pytest.raises(ProtocolError, match="the same content as before"):
         party.answer(query)
 
 
@@ -63,3 +64,13 @@ def test_an_answer_whose_stream_was_cut_is_repeated_from_its_start(party):
     next(cut)
     whole = list(party.answer(RECORD_WISE))
     assert list(party.answer(RECORD_WISE)) == whole
+
+
+def test_other_rows_are_refused_under_the_noise_of_an_answer_whose_stream_was_cut(party, monkeypatch):
+    """The noise that both would have in common would cancel in the difference."""
+    cut = party.answer(RECORD_WISE)
+    next(cut)
+    codes = Table.cell_codes
+    monkeypatch.setattr(Table, "cell_codes", lambda self, *asked: codes(self, *asked)[::-1].copy())
+    with pytest.raises(ProtocolError, match=r"same content as before, got another \(rows under noise\)"):
+        party.answer(RECORD_WISE)

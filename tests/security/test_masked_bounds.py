@@ -97,15 +97,12 @@ def test_honest_answers_are_not_refused():
 
 def scored(monkeypatch, shift):
     """A score to which one evaluator adds a number of records."""
-    bound = ScoreEvaluator.bound
+    scores = ScoreEvaluator.scores.fget
 
     def shifted(self):
-        if self.role == 1 and self.ended and not hasattr(self, "shifted"):
-            self._run.scores = self._run.scores + np.uint32(shift % 2**32)
-            self.shifted = True
-        return bound(self)
+        return scores(self) + np.uint32(shift % 2**32 if self.role == 1 else 0)
 
-    monkeypatch.setattr(ScoreEvaluator, "bound", shifted)
+    monkeypatch.setattr(ScoreEvaluator, "scores", property(shifted))
     references = [np.full(DOMAIN.cells(DOMAIN.names), RECORDS // 32, dtype=np.int64)]
     return release().score([DOMAIN.names], references, GRANTED, "scores")
 

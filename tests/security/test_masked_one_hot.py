@@ -12,15 +12,23 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
-from dpmosaic.common.errors import DataError, DeliveriesLost, ProtocolError
-from dpmosaic.common.messages import DeliveryKind, MultiplyRequest
+from dpmosaic.common.dealing.dealing import dealt_labels
+from dpmosaic.common.errors import DataError, DeliveriesLost, PartyUnavailable, ProtocolError
+from dpmosaic.common.messages import DealRequest, Delivery, DeliveryKind, OpeningRequest
+from dpmosaic.common.protocols.masked.masks import coins_labels
+from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.wire import queries, streams
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.measurers.products import Products
-from dpmosaic.curator.parties.client import PartyClient
+from dpmosaic.party.allowance import Quota
+from dpmosaic.party.answerers.masked.openings import Openings
 from support.taps import Curator
 from support.terms import RELEASE_ID
 
 DOMAIN = Domain.coded({"a": 4, "b": 8})
+CHAIN = (("a",),)
+"""What the first party opens to the second."""
+FLIPPED = np.arange(299, -1, -1)
 RECORDS, GRANTED = 300, Fraction(1, 20_000)
 REFUSED = "one value for each record from party 'party-1-1'"
 
@@ -45,9 +53,9 @@ def session(curator, place):
     return curator.links[place].connection.party._releases.of(RELEASE_ID)._introduced_session()
 
 
-def release(cheat=None, table=table, grid="1x2"):
+def release(cheat=None, table=table, grid="1x2", dealers=0, seed=1):
     """A measurer over parties, the first of which changes its indicators with `cheat`."""
-    curator = Checked(table(), grid, GRANTED)
+    curator = Checked(table(), grid, GRANTED, seed, dealers=dealers)
     measurer = curator.measurer()
     if cheat is not None:
         own = session(curator, 0)
@@ -111,57 +119,109 @@ def test_a_party_multiplies_nothing_that_was_not_checked(monkeypatch):
         measured(release()[1])
 
 
-def test_another_opening_after_the_check_is_not_multiplied(monkeypatch):
-    """The owner is asked again after its opening passed, and opens other rows."""
+def opens_otherwise(curator, measurer):
+    """The first party opens other rows than it did."""
+    own = session(curator, 0)
+    matrix = own._matrix
+    own._matrix = lambda *asked: (2 * block for block in matrix(*asked))
+    measurer._products.forget(DeliveriesLost("asked again"))
+    measurer._products.begin(0)
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_nothing_is_opened_anew_once_its_coins_are_known(restarted):
     curator, measurer = release()
-    multiply = PartyClient.multiply
-
-    def again(self, request: MultiplyRequest):
-        if not hasattr(curator, "reopened"):
-            curator.reopened = True
-            own = session(curator, 0)
-            matrix = own._matrix
-            own._matrix = lambda *asked: (2 * block for block in matrix(*asked))
-            with monkeypatch.context() as patched:
-                patched.setattr(Products, "_check", lambda *args: None)
-                measurer._products._opened.clear()
-                measurer._products._open(0, (("a",),), 1)
-        multiply(self, request)
-
-    monkeypatch.setattr(PartyClient, "multiply", again)
-    with pytest.raises(DeliveriesLost, match="whose proof was not delivered"):
-        measured(measurer)
-
-
-def test_a_proof_for_other_coins_does_not_count(monkeypatch):
-    """Coins that the owner knew before it opened would let it choose rows that pass."""
-    relay = PartyClient.relay_dealt
-
-    def other(self, sender, request, recipient):
-        if request.kind is DeliveryKind.ATTESTATION:
-            request = replace(request, coins=bytes([1]) * 32)
-        relay(self, sender, request, recipient)
-
-    monkeypatch.setattr(PartyClient, "relay_dealt", other)
-    with pytest.raises(DeliveriesLost, match="the same coins"):
-        measured(release()[1])
-
-
-def test_coins_are_fresh_for_every_opening(monkeypatch):
-    _, measurer = release()
-    coins = []
-    relay = PartyClient.relay_dealt
-
-    def seen(self, sender, request, recipient):
-        if request.kind is DeliveryKind.ATTESTATION:
-            coins.append(request.coins)
-        relay(self, sender, request, recipient)
-
-    monkeypatch.setattr(PartyClient, "relay_dealt", seen)
     measurer._products.prepare([(DOMAIN.names, ())])
-    measurer._products.forget(DeliveriesLost("restarted"))
-    measurer._products.prepare([(DOMAIN.names, ())])
-    assert len(set(coins)) == len(coins) == 4
+    if restarted:
+        curator.links[1].connection.restart()
+    opens_otherwise(curator, measurer)
+    with pytest.raises(
+        ProtocolError, match=r"same content as before, got another \(opening from party-1-1\)"
+    ):
+        measurer._products._open(0, CHAIN, 1)
+
+
+def test_an_opening_that_is_still_written_is_not_completed_by_another_one():
+    """Otherwise its end could be exchanged after the beginning was bound and its coins told."""
+    openings, rows = Openings(Ring(32), Quota(1 << 20, "max_disk_mb")), range(4)
+    openings.put("opening", 8, 1, [bytes(16)], rows)
+
+    def stalled():
+        yield bytes(8)
+        with pytest.raises(PartyUnavailable, match="has not ended"):
+            openings.put("opening", 8, 1, [bytes(16)], range(4, 8))
+        yield bytes(8)
+
+    openings.put("opening", 8, 1, stalled(), range(4, 8))
+    (block,) = openings.blocks("opening", 8)
+    assert not block.any()
+
+
+def asked(release_id, chain, recipient, kind, step=0):
+    return queries.encode_opening_request(OpeningRequest(release_id, chain, recipient, kind, step=step))
+
+
+def test_coins_are_told_only_of_an_opening_that_came_whole():
+    curator, measurer = release()
+    measurer._products.begin(0)
+    with pytest.raises(DeliveriesLost, match="an opening that was not delivered"):
+        list(curator.links[1].call("Open", [asked(RELEASE_ID, CHAIN, 0, DeliveryKind.COINS)]))
+
+
+def test_an_owner_proves_nothing_before_it_has_the_coins_of_the_receiver():
+    curator, measurer = release()
+    measurer._products.begin(0)
+    with pytest.raises(DeliveriesLost, match="coins of the receiver"):
+        list(curator.links[0].call("Open", [asked(RELEASE_ID, CHAIN, 1, DeliveryKind.PROOF)]))
+
+
+def test_a_dealer_attests_nothing_before_it_has_the_coins_of_the_receiver():
+    curator, measurer = release(dealers=1)
+    measurer._products.begin(0)
+    request = DealRequest(RELEASE_ID, DeliveryKind.ATTESTATION, 1, (CHAIN,), 0)
+    with pytest.raises(DeliveriesLost, match="coins of the receiver"):
+        list(curator.dealers[0].call("Deal", [queries.encode_deal_request(request)]))
+
+
+def test_coins_follow_from_the_opening_and_a_secret_of_its_receiver():
+    def coins(seed=1, table=table):
+        curator, measurer = release(table=table, seed=seed)
+        measurer._products.prepare([(DOMAIN.names, ())])
+        return session(curator, 1)._checks._coins(0, CHAIN)
+
+    first, again, seeded, rows = coins(), coins(), coins(seed=2), coins(table=lambda: table().take(FLIPPED))
+    assert first == again
+    assert len({first, seeded, rows}) == 3
+
+
+def attested(curator, coins):
+    """What the dealer attests to party-1-2, which tells it these coins, of the opening of party-1-1."""
+    mine, dealer = session(curator, 1), curator.dealers[0]
+    told = mine.peers.seal(2, coins_labels(0, CHAIN), [coins])
+    header = Delivery(RELEASE_ID, DeliveryKind.COINS, CHAIN, 1, step=0)
+    list(dealer.call("Deliver", [streams.encode_delivery(header), *streams.encode_payload(told)]))
+    request = DealRequest(RELEASE_ID, DeliveryKind.ATTESTATION, 1, (CHAIN,), 0)
+    sealed = streams.decode_payload(dealer.call("Deal", [queries.encode_deal_request(request)]))
+    return b"".join(mine.peers.unseal(2, dealt_labels(request.kind, (CHAIN,), 0), sealed))
+
+
+def test_a_dealer_attests_an_opening_at_one_point_only_whoever_asks_how_often():
+    """33 points would determine the vector that one point hides, and with it each record of the owner.
+
+    The receiver deviates and works together with the curator; the dealer is honest, and is restarted too.
+    """
+    curator, measurer = release(dealers=1)
+    measurer._products.begin(0)
+    first = attested(curator, b"c" * 32)
+    for _ in range(3):
+        assert attested(curator, b"c" * 32) == first
+    dealer = curator.dealers[0].connection.servicer
+    for restarted in (False, True):
+        if restarted:
+            dealer._party._releases._active.clear()
+        with pytest.raises(ProtocolError, match=r"same content as before, got another \(one-hot coins from"):
+            attested(curator, b"d" * 32)
+        assert attested(curator, b"c" * 32) == first
 
 
 def test_cliques_over_three_parties_are_not_measured_with_the_check():

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpmosaic.common.binding import BindingsInMemory
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
@@ -203,7 +204,7 @@ def test_curator_and_parties_charge_the_same_for_several_rows(interaction):
         ledgers.append(Ledger())
         policy = policy_of("masked", records=records, max_rows_per_person=2)
         links.append(Link(party_of(policy, table.project((column,)), ledgers[-1], keys, name)))
-    dealer = CuratorDealer(identity(CURATOR_DEALS), RandomStream.from_seed(2))
+    dealer = CuratorDealer(identity(CURATOR_DEALS), RandomStream.from_seed(2), BindingsInMemory())
     federation = connect(whole, [links], dealers=[dealer])
     plan = MaskedPlan(whole, federation.partition.roster, 1, Ring(64), (), DEALERS)
     terms = covering(2, plan, protocol="masked")

@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.acceptance import accept
+from dpmosaic.common.binding import Binding, BindingsInMemory
 from dpmosaic.common.canonical.terms import encode_terms, terms_digest
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
@@ -134,6 +136,7 @@ class Release:
         self.names = [entry.name for entry in self.plan.roster]
         self.dealer_names = [entry.name for entry in self.plan.participants[len(self.names) :]]
         self.ledgers, self.parties, self.dealings = {}, {}, {}
+        self.bindings = defaultdict(BindingsInMemory)
         for name in self.names:
             self.start(name)
 
@@ -165,7 +168,9 @@ class Release:
     def introduce_dealers(self):
         for place, name in enumerate(self.dealer_names, start=len(self.names)):
             salts = RandomStream.from_seed(9).child(name).key
-            self.dealings[place] = Dealing(self.terms, place, dealer_secret(name), self.acceptances, salts)
+            self.dealings[place] = Dealing(
+                self.terms, place, dealer_secret(name), self.acceptances, salts, Binding(self.bindings[place])
+            )
         return self
 
     def begin(self):

@@ -274,12 +274,11 @@ INTRODUCTIONS = st.builds(
     st.lists(ACCEPTANCES, max_size=3).map(tuple),
 )
 KINDS = st.sampled_from(DeliveryKind)
-COINS = st.just(b"") | st.binary(min_size=32, max_size=32)
 SEVERAL_CHAINS = st.lists(CHAINS, max_size=3).map(tuple)
-OPENING_REQUESTS = st.builds(OpeningRequest, TEXTS, CHAINS, WORDS, KINDS, TEXTS, WORDS, COINS)
-DEAL_REQUESTS = st.builds(DealRequest, TEXTS, KINDS, WORDS, SEVERAL_CHAINS, WORDS, COINS)
+OPENING_REQUESTS = st.builds(OpeningRequest, TEXTS, CHAINS, WORDS, KINDS, TEXTS, WORDS)
+DEAL_REQUESTS = st.builds(DealRequest, TEXTS, KINDS, WORDS, SEVERAL_CHAINS, WORDS)
 MULTIPLY_REQUESTS = st.builds(MultiplyRequest, TEXTS, SEVERAL_CHAINS)
-DELIVERIES = st.builds(Delivery, TEXTS, KINDS, CHAINS, WORDS, TEXTS, WORDS, COINS, SEVERAL_CHAINS, WORDS)
+DELIVERIES = st.builds(Delivery, TEXTS, KINDS, CHAINS, WORDS, TEXTS, WORDS, SEVERAL_CHAINS, WORDS)
 BOUNDS = st.tuples(st.integers(0, 2**62 - 1), st.integers(0, 2**62 - 1)).map(sorted)
 SCORE_QUERIES = st.builds(
     lambda bounds, *fields: ScoreQuery(*fields, *bounds),
@@ -336,14 +335,10 @@ MARK = Mark(7, b"h" * 32)
 ACCEPTANCE = Acceptance(b"e" * 32, b"s" * 64, MARK)
 INTRODUCTION = Introduction("r", (ACCEPTANCE, Acceptance(b"f" * 32, b"t" * 64, START)))
 CHAIN = (("a", "b"), ("c",))
-OPENING_REQUEST = OpeningRequest("r", CHAIN, 2, DeliveryKind.PROOF, "q", 3, coins=b"c" * 32)
+OPENING_REQUEST = OpeningRequest("r", CHAIN, 2, DeliveryKind.COINS, "q", 3)
 MULTIPLY_REQUEST = MultiplyRequest("r", (CHAIN, (("a",), ("b",))))
-DEAL_REQUEST = DealRequest(
-    "r", DeliveryKind.ATTESTATION, 2, (CHAIN, (("a",), ("b",))), owner=1, coins=b"c" * 32
-)
-DELIVERY = Delivery(
-    "r", DeliveryKind.OPENING, CHAIN, 2, "q", 3, b"c" * 32, (CHAIN, (("a",), ("b",))), owner=1
-)
+DEAL_REQUEST = DealRequest("r", DeliveryKind.ATTESTATION, 2, (CHAIN, (("a",), ("b",))), owner=1)
+DELIVERY = Delivery("r", DeliveryKind.OPENING, CHAIN, 2, "q", 3, (CHAIN, (("a",), ("b",))), owner=1)
 SCORE_QUERY = ScoreQuery("r", "q", (("a", "b"), ("c",)), 2.5, b"h" * 32, 7, 9)
 GROUPED = replace(QUERY, boxes=(), groups=((0, 1, 1), ()))
 GROUPED_SCORES = replace(SCORE_QUERY, groups=(((0, 1, 1), ()), ()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -79,6 +79,40 @@ class Mask:
         for words in others:
             np.add(first, words, out=first)
         return first
+
+
+def coins_of(secret: RandomStream, owner: int, opened: Sequence[str], chain: Chain) -> bytes:
+    """Run by the receiver of an opening: the coins of the proof that it is one-hot, 32 bytes.
+
+    They follow from the opening, so that they test this one and no other.
+
+    Args:
+        secret: stream that only the receiver has.
+        owner: index in the roster of the party that opened the matrix.
+        opened: SHA-256 of each range of the opening, in order.
+        chain: chain of the opened matrix.
+    """
+    return secret.child_key("one-hot coins", str(owner), *opened, *labels(chain))
+
+
+def coins_labels(owner: int, chain: Chain) -> list[str]:
+    """Labels of the message in which a receiver tells owner and dealer its coins."""
+    return ["one-hot coins", str(owner), *labels(chain)]
+
+
+def point_stream(
+    secret: RandomStream, owner: int, recipient: int, coins: bytes, chain: Chain
+) -> RandomStream:
+    """Run by a dealer: the source of the point at which it attests a proof, the same whenever it is asked.
+
+    Args:
+        secret: stream that only the dealer has.
+        owner: index in the roster of the party that opened the matrix.
+        recipient: index of the receiver.
+        coins: coins of the proof.
+        chain: chain of the opened matrix.
+    """
+    return secret.child("one-hot point", str(owner), str(recipient), coins.hex(), *labels(chain))
 
 
 def proof_stream(source: RandomStream, recipient: int, coins: bytes, chain: Chain) -> RandomStream:

@@ -14,8 +14,9 @@ which are the values of polynomials at 1, 2, ..; at 0 they have random values. T
 the polynomial X(t) Y(t) between dealer and receiver before the dealer draws the point t, at which the
 receiver compares.
 
-In protocol order: the receiver has the opening; the dealer draws `coins`; the owner runs `prove`; the
-receiver has the proof; the dealer runs `attest`; the receiver runs `holds`.
+In protocol order: the receiver has the opening, and takes no other one from now on; it derives `coins` from
+it and tells them to owner and dealer; the owner runs `prove`; the receiver has the proof, and takes no other
+one; the dealer runs `attest`, at the same point whenever it is asked; the receiver runs `holds`.
 
 Guarantee: openings with a row that is not one-hot pass with probability below 2^-53. Dealer and receiver
     learn nothing from an honest proof (docs/adr/0027).
@@ -95,10 +96,10 @@ class Challenge:
 
     @classmethod
     def from_coins(cls, coins: bytes, rows: int, cells: int) -> Challenge:
-        """The challenge that the dealer's coins determine.
+        """The challenge that the receiver's coins determine.
 
         Args:
-            coins: 32 bytes, drawn after the receiver has the opening.
+            coins: 32 bytes, which follow from the opening and a secret of its receiver (`coins_of`).
             rows: records of the slice.
             cells: columns of the matrix.
         """
@@ -156,7 +157,7 @@ def prove(
     """Run by the owner: the receiver's share of the proof, shape (`PROOF_ELEMENTS`,).
 
     Args:
-        challenge: what the dealer's coins determine.
+        challenge: what the receiver's coins determine.
         mask: sums of the mask.
         opening: sums of the opening.
         dealer: stream that the owner shares with the dealer, for these coins only.
@@ -169,14 +170,14 @@ def prove(
     return minus(elements(values), uniform(dealer, PROOF_ELEMENTS))
 
 
-def attest(challenge: Challenge, mask: Sketch, dealer: RandomStream, coins: RandomStream) -> Elements:
+def attest(challenge: Challenge, mask: Sketch, dealer: RandomStream, points: RandomStream) -> Elements:
     """Run by the dealer, once the receiver has the proof: its message to the receiver.
 
     Args:
-        challenge: what the dealer's coins determine.
+        challenge: what the receiver's coins determine.
         mask: sums of the mask.
         dealer: stream that it shares with the owner, for these coins only.
-        coins: source of the point, fresh for every proof.
+        points: source of the point, for these coins only; the owner does not know it.
 
     Returns:
         The point, the dealer's share of the sum and of the proof at the point, and its vector there.
@@ -184,7 +185,7 @@ def attest(challenge: Challenge, mask: Sketch, dealer: RandomStream, coins: Rand
     left, proof = challenge.left(mask, dealer), uniform(dealer, PROOF_ELEMENTS)
     point = PROOF_ELEMENTS
     while point <= PROOF_ELEMENTS:
-        point = int(uniform(coins, 1)[0])
+        point = int(uniform(points, 1)[0])
     known = challenge.local(mask, masks=True) + total(proof[1 : GROUPS + 1])
     at = product(interpolation(GROUPS + 1, [point]), left)[0]
     return np.concatenate([elements([point, known, _value(proof, point)]), at])
@@ -201,7 +202,7 @@ def holds(
     """Run by the receiver: whether the rows of the opened matrix are one-hot.
 
     Args:
-        challenge: what the dealer's coins determine.
+        challenge: what the receiver's coins determine.
         opening: sums of the opening.
         proof: its share of the proof.
         attestation: message of the dealer.

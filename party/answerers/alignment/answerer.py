@@ -184,7 +184,14 @@ class AlignmentAnswerer(Answerer):
 
     def _introduced(self, introduction: Introduction) -> Peers:
         account = self.account
-        return Peers(account.terms, self._me, account.secret(), introduction.acceptances, account.keys)
+        return Peers(
+            account.terms,
+            self._me,
+            account.secret(),
+            introduction.acceptances,
+            account.keys,
+            account.binding,
+        )
 
 
 def _plan(terms: ReleaseTerms) -> AlignmentPlan:

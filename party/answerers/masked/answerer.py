@@ -84,11 +84,15 @@ class MaskedAnswerer(Answerer):
         self.institution.rules.policy.check_cells(session.cells(chain, parts=1))
         return session.open(chain, recipient, place)
 
-    def prove(self, chain: Chain, recipient: int, coins: bytes) -> Iterator[bytes]:
+    def coins(self, chain: Chain, owner: int, recipient: int) -> Iterator[bytes]:
+        """The coins for the proof of an opening, in frames sealed for its owner or for a dealer."""
+        return self._introduced_session().coins(chain, owner, recipient)
+
+    def prove(self, chain: Chain, recipient: int) -> Iterator[bytes]:
         """The proof that an opening is one-hot, in frames sealed for another party of the slice."""
         session = self._introduced_session()
         self.institution.rules.policy.check_cells(session.cells(chain, parts=1))
-        return session.prove(chain, recipient, coins)
+        return session.prove(chain, recipient)
 
     def check(self, chain: Chain, recipient: int) -> Iterator[bytes]:
         """A part of the check of a dealt product, in frames sealed for another party of the slice."""
@@ -108,20 +112,24 @@ class MaskedAnswerer(Answerer):
         for chain in request.chains:
             plan.check_chain(chain, plan.roster[place].slice, summed=True)
             self.institution.rules.policy.check_cells(plan.cells(chain))
+        # The products, and the same words as bytes.
+        size = 2 * plan.ring.word_bytes * sum(map(plan.cells, request.chains))
+        return self._dealt(self._own_dealing(), request, size)
+
+    def _own_dealing(self) -> Dealing:
+        """What this party deals for other slices."""
         if self._dealing is None:
             account = self.account
-            acceptances = account.introduction().acceptances
             self._dealing = Dealing(
                 account.terms,
                 self._place(),
                 account.secret(),
-                acceptances,
+                account.introduction().acceptances,
                 account.keys,
+                account.binding,
                 account.allowance.processors.map,
             )
-        # The products, and the same words as bytes.
-        size = 2 * plan.ring.word_bytes * sum(map(plan.cells, request.chains))
-        return self._dealt(self._dealing, request, size)
+        return self._dealing
 
     def _dealt(self, dealing: Dealing, request: DealRequest, size: int) -> Iterator[bytes]:
         with self.account.allowance.memory.during(size):
@@ -131,6 +139,9 @@ class MaskedAnswerer(Answerer):
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores an opening of another party, or a message of the dealer."""
+        if delivery.kind is DeliveryKind.COINS and delivery.step != self._place():
+            self._own_dealing().deliver(delivery, chunks)
+            return
         session = self._introduced_session()
         policy, chain = self.institution.rules.policy, delivery.chain
         if delivery.kind in (DeliveryKind.OPENING, DeliveryKind.PROOF):
@@ -189,6 +200,7 @@ class MaskedAnswerer(Answerer):
             introduction,
             institution.order,
             account.keys,
+            account.binding,
             account.allowance,
         )
 

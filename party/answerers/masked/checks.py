@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
+from ....common.crypto.randomness import KEY_BYTES, RandomStream
 from ....common.dealing.dealing import dealt_labels
 from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, ProtocolError
 from ....common.messages import Delivery
 from ....common.protocols.masked.field import PRIME, Elements
-from ....common.protocols.masked.masks import proof_stream
+from ....common.protocols.masked.masks import coins_labels, coins_of, proof_stream
 from ....common.protocols.masked.one_hot import (
     PROOF_ELEMENTS,
     Challenge,
@@ -23,6 +24,7 @@ from ....common.protocols.masked.plan import Chain, MaskedPlan, labels
 from ....common.protocols.masked.ring import Words
 from ....common.wire.streams import row_blocks
 from .dealt import ReceivedSeeds
+from .openings import opened_labels
 
 _WORD = np.dtype("<u8")
 
@@ -35,22 +37,46 @@ class Checks:
         me: index of this party in the roster.
         seeds: seeds of this party's masks.
         peers: the other parties.
+        secret: stream that only this party has, for this release only.
     """
 
-    def __init__(self, plan: MaskedPlan, me: int, seeds: ReceivedSeeds, peers: Peers) -> None:
+    def __init__(
+        self, plan: MaskedPlan, me: int, seeds: ReceivedSeeds, peers: Peers, secret: RandomStream
+    ) -> None:
         self._plan = plan
+        self._secret = secret
         self._me = me
         self._records = plan.opened_records(plan.roster[me].slice)
         self._seeds = seeds
         self._peers = peers
-        self._proofs: dict[tuple[int, Chain], tuple[bytes, Elements]] = {}
+        self._told: dict[tuple[int, Chain], bytes] = {}
+        self._proofs: dict[tuple[int, Chain], Elements] = {}
         self._passed: set[tuple[int, Chain]] = set()
+
+    def coins(self, chain: Chain, owner: int, recipient: int) -> Iterator[bytes]:
+        """The coins for another party's opening, sealed for that party or for the dealer.
+
+        Args:
+            chain: chain of the opened matrix.
+            owner: index of the party that opened it.
+            recipient: place of the party or dealer that they are for.
+
+        Raises:
+            DeliveriesLost: the opening was not received whole; then no other one would be taken.
+        """
+        return self._peers.seal(recipient, coins_labels(owner, chain), [self._coins(owner, chain)])
+
+    def receive_coins(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
+        """Stores the coins by which the receiver of an opening of this party has it proved."""
+        sender, chain = delivery.sender, delivery.chain
+        sealed = self._peers.unseal(sender, coins_labels(self._me, chain), chunks)
+        (coins,) = row_blocks(sealed, np.dtype("u1"), 1, KEY_BYTES, 1)
+        self._told[sender, chain] = coins.tobytes()
 
     def prove(
         self,
         chain: Chain,
         recipient: int,
-        coins: bytes,
         masks: Callable[[], Iterable[Words]],
         opened: Callable[[], Iterable[Words]],
     ) -> Iterator[bytes]:
@@ -59,10 +85,15 @@ class Checks:
         Args:
             chain: chain of the opened matrix.
             recipient: index of the receiver in the roster.
-            coins: coins of the dealer.
             masks: gives the mask, in blocks of rows.
             opened: gives the opening, in blocks of rows.
+
+        Raises:
+            DeliveriesLost: its coins were not delivered.
         """
+        if (recipient, chain) not in self._told:
+            raise DeliveriesLost("a proof needs the coins of the receiver; deliver them first")
+        coins = self._told[recipient, chain]
         challenge = self._challenge(coins, chain)
         proof = prove(
             challenge,
@@ -73,15 +104,11 @@ class Checks:
         )
         return self._peers.seal(recipient, self._what(coins, chain), [proof.astype(_WORD).data])
 
-    def forget(self, sender: int, chain: Chain) -> None:
-        """An opening was delivered: what was proved of another one does not count for it."""
-        self._proofs.pop((sender, chain), None)
-        self._passed.discard((sender, chain))
-
     def receive(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores another party's proof."""
-        sealed = self._peers.unseal(delivery.sender, self._what(delivery.coins, delivery.chain), chunks)
-        self._proofs[delivery.sender, delivery.chain] = delivery.coins, _read(sealed, PROOF_ELEMENTS)
+        sender, chain = delivery.sender, delivery.chain
+        sealed = self._peers.unseal(sender, self._what(self._coins(sender, chain), chain), chunks)
+        self._proofs[sender, chain] = _read(sealed, PROOF_ELEMENTS)
 
     def decide(self, delivery: Delivery, chunks: Iterable[bytes], opened: Iterable[Words]) -> None:
         """Accepts or refuses another party's opening, from its proof and the dealer's attestation.
@@ -93,15 +120,14 @@ class Checks:
 
         Raises:
             ProtocolError: the opening is not one-hot.
-            DeliveriesLost: there is no proof for these coins.
+            DeliveriesLost: the proof was not delivered.
         """
-        sender, chain, coins = delivery.owner, delivery.chain, delivery.coins
-        what = dealt_labels(delivery.kind, (chain,), sender, coins)
-        sealed = self._peers.unseal(delivery.sender, what, chunks)
+        sender, chain = delivery.owner, delivery.chain
+        if (sender, chain) not in self._proofs:
+            raise DeliveriesLost("an attestation needs the proof; deliver the proof first")
+        coins, proof = self._coins(sender, chain), self._proofs[sender, chain]
+        sealed = self._peers.unseal(delivery.sender, dealt_labels(delivery.kind, (chain,), sender), chunks)
         attestation = _read(sealed, attestation_elements(self._records))
-        known, proof = self._proofs.pop((sender, chain), (b"", None))
-        if proof is None or known != coins:
-            raise DeliveriesLost("an attestation needs the proof for the same coins; deliver the proof first")
         challenge = self._challenge(coins, chain)
         stream = proof_stream(self._peers.streams()[sender], self._me, coins, chain)
         if not holds(challenge, challenge.sketch(opened, masks=False), proof, attestation, stream):
@@ -116,18 +142,24 @@ class Checks:
         """Refuses to multiply with an opening that was not checked.
 
         Raises:
-            DeliveriesLost: no proof of it was accepted since it was delivered.
+            DeliveriesLost: its proof was not accepted since the party was started.
         """
         if self._plan.check and (sender, chain) not in self._passed:
             raise DeliveriesLost(
                 "a product needs an opening whose proof was not delivered; deliver both, then attest it"
             )
 
+    def _coins(self, owner: int, chain: Chain) -> bytes:
+        """This party's coins for an opening that it received whole, and will receive as no other one."""
+        if not self._plan.check or len(chain) > 1:
+            raise ProtocolError("expected one part, in a release that checks openings; compare plans")
+        ranges = range(self._plan.opened_ranges(chain, self._plan.roster[owner].slice))
+        opened = [self._peers.received(owner, opened_labels(chain, place)) for place in ranges]
+        if None in opened:
+            raise DeliveriesLost("coins are for an opening that was not delivered; deliver it first")
+        return coins_of(self._secret, owner, [digest for digest in opened if digest], chain)
+
     def _challenge(self, coins: bytes, chain: Chain) -> Challenge:
-        if not self._plan.check or not coins or len(chain) > 1:
-            raise ProtocolError(
-                "expected coins for one part, in a release that checks openings; compare plans"
-            )
         return Challenge.from_coins(coins, self._records, self._plan.cells(chain))
 
     def _what(self, coins: bytes, chain: Chain) -> list[str]:

@@ -6,14 +6,21 @@ The files are deleted when the process ends. The senders then deliver their cont
 from __future__ import annotations
 
 import tempfile
+import threading
 import weakref
 from collections.abc import Hashable, Iterable, Iterator
 
 import numpy as np
 
-from ....common.errors import DeliveriesLost, ProtocolError
+from ....common.errors import DeliveriesLost, PartyUnavailable, ProtocolError
+from ....common.protocols.masked.plan import Chain, labels
 from ....common.protocols.masked.ring import Ring, Words
 from ...allowance import Quota
+
+
+def opened_labels(chain: Chain, place: int) -> list[str]:
+    """Labels of a range of an opening, by its number."""
+    return ["opening", str(place), *labels(chain)]
 
 
 class _Matrix:
@@ -23,6 +30,7 @@ class _Matrix:
         self.rows = rows
         self.cells = cells
         self.received = 0
+        self.writing = threading.Lock()
         purpose = object()
         disk.reserve({purpose: size})
         weakref.finalize(self, disk.free, [purpose])
@@ -65,13 +73,28 @@ class Openings:
         Raises:
             ProtocolError: the number of words is not the expected one.
             DeliveriesLost: a range before this one was not received.
+            PartyUnavailable: another delivery writes to the matrix.
             PolicyError: there is no room for it; nothing was read or written.
         """
         within = range(rows) if within is None else within
         matrix = self._matrix(key, rows, cells, within)
+        if not matrix.writing.acquire(blocking=False):
+            # What is written after a range is complete would not be what was received and bound.
+            raise PartyUnavailable("another delivery of the same opening has not ended; deliver it again")
+        try:
+            self._write(matrix, within, chunks)
+        finally:
+            matrix.writing.release()
+        if matrix.received == rows:
+            self._matrices[key] = matrix
+            self._begun.pop(key, None)
+
+    def _write(self, matrix: _Matrix, within: range, chunks: Iterable[bytes]) -> None:
+        """Writes a range of a matrix, which counts as received once its last chunk was taken."""
         stored = within.start < matrix.received
-        size, read = len(within) * cells * self._ring.word_bytes, 0
-        matrix.file.seek(within.start * cells * self._ring.word_bytes)
+        row_bytes, read = matrix.cells * self._ring.word_bytes, 0
+        size = len(within) * row_bytes
+        matrix.file.seek(within.start * row_bytes)
         for chunk in chunks:
             read += len(chunk)
             if read > size:
@@ -82,9 +105,6 @@ class Openings:
             raise ProtocolError("a message has more or fewer integers than expected; ask again")
         matrix.file.flush()
         matrix.received = max(matrix.received, within.stop)
-        if matrix.received == rows:
-            self._matrices[key] = matrix
-            self._begun.pop(key, None)
 
     def _matrix(self, key: Hashable, rows: int, cells: int, within: range) -> _Matrix:
         """The matrix that a range belongs to: a new one for the first range."""

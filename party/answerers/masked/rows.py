@@ -55,13 +55,10 @@ class DealtRows:
         self._streams = peers.streams()
         self._dealt = Openings(WIDE, disk)
         self._words: dict[tuple[int, Chain, int], Words] = {}
-        # What was dealt last, and what passed; another delivery may come in the middle of a check.
-        self._current: dict[tuple[int, Chain], object] = {}
-        self._passed: dict[tuple[int, Chain], object] = {}
-        self._failed: set[Chain] = set()
+        self._passed: set[tuple[int, Chain]] = set()
 
     def receive(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
-        """Stores dealt rows, or dealt words of their check; what was checked before does not count for them.
+        """Stores dealt rows, or dealt words of their check.
 
         Raises:
             ProtocolError: this party holds not the last part, or the owner no earlier one.
@@ -76,7 +73,6 @@ class DealtRows:
         else:
             (words,) = row_blocks(dealt, WIDE.dtype, 1, repetitions(self._plan.ring), 1)
             self._words[owner, chain, dealer] = words[0]
-        self._current[owner, chain] = object()
 
     def answer(self, chain: Chain, recipient: int) -> Iterator[bytes]:
         """The owner's part of a check, sealed for the receiver: rows of X + X', then a row of sums.
@@ -118,15 +114,14 @@ class DealtRows:
             chunks: the owner's part.
 
         Raises:
-            ProtocolError: the check failed, now or before.
+            ProtocolError: the check failed, as it will again, since nothing else can be dealt.
             DeliveriesLost: a dealer's message was not delivered.
         """
         chain, owner = delivery.chain, delivery.sender
         self._check(chain, owner, self._me)
-        self._refuse_failed(chain)
         if any((owner, chain, dealer) not in self._words for dealer in self._dealers):
             raise DeliveriesLost("a check needs the messages of all dealers; deliver them first")
-        checked, ring, plan = self._current[owner, chain], self._plan.ring, self._plan
+        ring, plan = self._plan.ring, self._plan
         cells, columns, times = plan.cells(chain), plan.cells(chain[-1:]), repetitions(ring)
         at_once = self._at_once(chain)
         sealed = self._peers.unseal(owner, self._what(chain), chunks)
@@ -145,34 +140,22 @@ class DealtRows:
             if size < len(block):
                 zero += block[-1, :times]
             start += size
-        if self._current.get((owner, chain)) is not checked:
-            raise DeliveriesLost(
-                "a row-wise product was dealt again during its check; deliver the check again"
-            )
         if zero.any():
-            self._failed.add(chain)
-            self._refuse_failed(chain)
-        self._passed[owner, chain] = checked
-
-    def _refuse_failed(self, chain: Chain) -> None:
-        if chain in self._failed:
             names = ", ".join(repr(self._plan.participants[place].name) for place in self._dealers)
             raise ProtocolError(
                 f"expected a row-wise product that passes its check, got another: a dealer of {names}, or "
                 "another holder of the product, did not follow the protocol; ask their operators"
             )
+        self._passed.add((owner, chain))
 
     def blocks(self, chain: Chain, rows: int) -> Iterator[Words]:
         """The receiver's share of the product of the masks, in blocks of rows.
 
         Raises:
-            DeliveriesLost: the check with an owner was not delivered since the product was dealt.
-            ProtocolError: the check failed.
+            DeliveriesLost: the check with an owner was not delivered.
         """
         owners = self._plan.openers(chain, self._slice)
-        self._refuse_failed(chain)
-        keys = [(owner, chain) for owner in owners]
-        if any(key not in self._passed or self._passed[key] is not self._current.get(key) for key in keys):
+        if not self._passed.issuperset((owner, chain) for owner in owners):
             raise DeliveriesLost("a product needs dealt rows that passed their check; deliver both")
         parts = [self._owned(owner, chain, rows) for owner in owners]
         for blocks in zip(*parts, strict=True):
@@ -186,10 +169,9 @@ class DealtRows:
             yield share.astype(self._plan.ring.dtype)
 
     def drop(self, chain: Chain) -> None:
-        """Frees what was dealt for a product; a failed one stays refused."""
+        """Frees what was dealt for a product."""
         for owner in self._plan.openers(chain, self._slice):
-            self._passed.pop((owner, chain), None)
-            self._current.pop((owner, chain), None)
+            self._passed.discard((owner, chain))
             for dealer in self._dealers:
                 self._dealt.drop((DeliveryKind.DEALT_ROWS, owner, chain, dealer))
                 self._words.pop((owner, chain, dealer), None)

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from ....common.crypto.digests import content_digest
 from ....common.crypto.randomness import RandomStream
-from ....common.dealing.evaluator import EVALUATED_WORDS, Resharing, ScoreEvaluator, digest
+from ....common.dealing.evaluator import EVALUATED_WORDS, Resharing, ScoreEvaluator
 from ....common.errors import ProtocolError
 from ....common.messages import Delivery, ScoreQuery
 from .session import MaskedSession
@@ -43,7 +44,6 @@ class SharedScores:
         for clique, groups in dict.fromkeys(query.grouped_cliques):
             session.check_share(clique, groups)
         self._cells = np.zeros(0, dtype=plan.ring.dtype)
-        self._cells_digest = ""
         self._evaluates = session.me in plan.evaluators
         self._evaluator: ScoreEvaluator | None = None
 
@@ -64,13 +64,13 @@ class SharedScores:
         return 3 * max(self._shape.total * 8, *(step.size for step in self._shape.steps))
 
     def begin(self) -> None:
-        """Computes the party's cells of all cliques."""
+        """Computes the party's cells of all cliques, and binds them to the query, whose pads hide them."""
         session, shares, asked = self._session, {}, self.query.grouped_cliques
         for clique, groups in dict.fromkeys(asked):
             session.processors.check()
             shares[clique, groups] = session.share(clique, groups)
         self._cells = np.concatenate([shares[each] for each in asked])
-        self._cells_digest = digest(self._cells)
+        session.binding.use("cells of scores", self.query.query_id, content_digest([self._cells.data]))
         if self._evaluates:
             self._evaluator = ScoreEvaluator(
                 self._resharing, self.query, session.me, session.peers, self._cells
@@ -85,11 +85,6 @@ class SharedScores:
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores what an evaluator receives."""
         self._own_evaluator().deliver(delivery, chunks)
-
-    def bound(self) -> dict[str, str]:
-        """The cells; an evaluator's part of the differences, and at the end its share of the scores."""
-        evaluated = {} if self._evaluator is None else self._evaluator.bound()
-        return {"cells": self._cells_digest, **evaluated}
 
     def answer(self, stream: RandomStream) -> NDArray[np.int64]:
         """This party's share of the scores plus its noise and its mask."""

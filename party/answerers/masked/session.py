@@ -9,12 +9,13 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ....common.binding import Binding, labelled
 from ....common.canonical.terms import terms_digest
 from ....common.crypto.randomness import FreshKeys, RandomStream
 from ....common.data.domain import Clique
 from ....common.data.grouping import Groups, grouped_shape
 from ....common.data.interactions import difference_count
-from ....common.data.rows import Rows
+from ....common.data.rows import Rows, codes_digest
 from ....common.dealing.dealing import dealt_labels, pad_stream
 from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, PolicyError, ProtocolError
@@ -39,7 +40,7 @@ from ....common.wire.streams import row_blocks
 from ...allowance import Allowance
 from .checks import Checks
 from .dealt import DealtShare, ReceivedSeeds
-from .openings import Openings
+from .openings import Openings, opened_labels
 from .order import RecordOrder
 from .rows import DealtRows
 
@@ -59,6 +60,7 @@ class MaskedSession:
         introduction: introduction from the curator; its acceptances are verified here.
         order: digest of the key of each row; None if the policy guarantees the order of the rows.
         salts: source of salts.
+        binding: what this party received of the others, and hid.
         allowance: what the release may use of the machine.
 
     Raises:
@@ -74,6 +76,7 @@ class MaskedSession:
         introduction: Introduction,
         order: bytes | None,
         salts: FreshKeys,
+        binding: Binding,
         allowance: Allowance,
     ) -> None:
         if terms.masked is None:
@@ -85,8 +88,9 @@ class MaskedSession:
         self._presences = plan.presences(self._slice)
         self._rows = rows
         self._multiplied = _sampled(rows, terms, self._slice)
-        self.peers = Peers(terms, self.me, secret, introduction.acceptances, salts)
+        self.peers = Peers(terms, self.me, secret, introduction.acceptances, salts, binding)
         self._streams = self.peers.streams()
+        self.binding = binding
         # Aligned parties have no order to compare: their rows are at positions.
         compared = plan.members(self._slice) if plan.alignment is None else ()
         self._order = RecordOrder(self.peers, {i: plan.roster[i].name for i in compared if i != me}, order)
@@ -95,7 +99,7 @@ class MaskedSession:
         self._openings = Openings(plan.ring, allowance.disk)
         self._memory = allowance.memory
         self.processors = allowance.processors
-        self._checks = Checks(plan, self.me, self._seeds, self.peers)
+        self._checks = Checks(plan, self.me, self._seeds, self.peers, RandomStream(secret))
         self._row_products = DealtRows(plan, self.me, self._seeds, self.peers, allowance.disk)
         self._products: dict[Chain, Words] = {}
         self._dealt: dict[Chain, DealtShare] = {}
@@ -137,26 +141,44 @@ class MaskedSession:
         self._check(chain)
         self._check_size(chain)
         within = self.plan.opened_range(chain, self._slice, place)
+        self._bind_rows(chain, within)
         blocks = self._masked(chain, self._rows_at_once(chain), within)
         opened = (products.opening(block, mask).data for mask, block in blocks)
-        return self.peers.seal(recipient, _opened_labels(chain, place), opened)
+        return self.peers.seal(recipient, opened_labels(chain, place), opened)
 
-    def prove(self, chain: Chain, recipient: int, coins: bytes) -> Iterator[bytes]:
+    def coins(self, chain: Chain, owner: int, recipient: int) -> Iterator[bytes]:
+        """The coins by which another party proves its opening, sealed for that party or for a dealer.
+
+        Args:
+            chain: one part of the other party.
+            owner: its index in the roster.
+            recipient: its place, or that of a dealer.
+        """
+        self._check_neighbour(owner)
+        self._check(chain, holder=owner)
+        if recipient not in (owner, *self._dealers):
+            raise ProtocolError("expected the owner of an opening or a dealer as recipient; compare the plan")
+        return self._checks.coins(chain, owner, recipient)
+
+    def prove(self, chain: Chain, recipient: int) -> Iterator[bytes]:
         """The proof that an opening of this party is one-hot, sealed for its receiver.
 
         Args:
             chain: one part of this party.
             recipient: index of the other party in the roster.
-            coins: coins of the dealer.
+
+        Raises:
+            DeliveriesLost: the receiver's coins were not delivered.
         """
         self._check_neighbour(recipient)
         self._check(chain)
         self._check_size(chain)
         rows = self._rows_at_once(chain)
+        for place in range(self.plan.opened_ranges(chain, self._slice)):
+            self._bind_rows(chain, self.plan.opened_range(chain, self._slice, place))
         return self._checks.prove(
             chain,
             recipient,
-            coins,
             lambda: (mask for mask, _ in self._masked(chain, rows)),
             lambda: (products.opening(block, mask) for mask, block in self._masked(chain, rows)),
         )
@@ -182,12 +204,14 @@ class MaskedSession:
                 self._check(chain, holder=sender)
                 self._check_size(chain)
                 within = self.plan.opened_range(chain, self._slice, delivery.step)
-                opened = self.peers.unseal(sender, _opened_labels(chain, delivery.step), chunks)
+                opened = self.peers.unseal(sender, opened_labels(chain, delivery.step), chunks)
                 self._openings.put((sender, chain), records, self.plan.cells(chain), opened, within)
-                # Only now: a proof of the earlier opening may come before the last chunk.
-                self._checks.forget(sender, chain)
             case DeliveryKind.RECORD_ORDER:
                 self._order.compare(sender, chunks)
+            case DeliveryKind.COINS:
+                self._check_neighbour(sender)
+                self._check(chain)
+                self._checks.receive_coins(delivery, chunks)
             case DeliveryKind.PROOF:
                 self._check_neighbour(sender)
                 self._check(chain, holder=sender)
@@ -352,6 +376,13 @@ class MaskedSession:
         if other == self.me or other not in self.plan.members(self._slice):
             raise ProtocolError("expected an opening between two parties of one slice; compare the plan")
 
+    def _bind_rows(self, chain: Chain, within: range) -> None:
+        """Binds this party's rows to the mask that hides a matrix of them; all else in it was received."""
+        if self._holders(chain)[-1] == self.me:
+            columns = columns_in(chain[-1])
+            digest = codes_digest(self._multiplied, names_of(columns), within, groups_of(columns))
+            self.binding.use("rows under a mask", labelled([str(within.start), *labels(chain)]), digest)
+
     def _rows_at_once(self, chain: Chain) -> int:
         return block_rows(self.plan.ring, 4 * self.plan.cells(chain))
 
@@ -461,8 +492,3 @@ def _sampled(rows: Rows, terms: ReleaseTerms, number: int) -> Rows:
         return rows
     records, sampled = plan.records(number), plan.sampling.sampled[number]
     return SampledRows(rows, sampled_positions(terms.release_id, number, records, sampled))
-
-
-def _opened_labels(chain: Chain, place: int) -> list[str]:
-    """Labels of a range of an opening."""
-    return ["opening", str(place), *labels(chain)]

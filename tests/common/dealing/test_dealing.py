@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.acceptance import accept
+from dpmosaic.common.binding import Binding, BindingsInMemory
 from dpmosaic.common.canonical.terms import terms_digest
 from dpmosaic.common.crypto.randomness import KEY_BYTES, RandomStream
 from dpmosaic.common.dealing.dealing import Dealing, dealt_labels
@@ -52,7 +53,12 @@ class Dealt:
         salts = RandomStream.from_seed(3).key
         self.dealings = {
             self.names.index(name): Dealing(
-                self.terms, self.names.index(name), self.secret(name), self.acceptances, salts
+                self.terms,
+                self.names.index(name),
+                self.secret(name),
+                self.acceptances,
+                salts,
+                Binding(BindingsInMemory()),
             )
             for name in dealers
         }
@@ -62,7 +68,9 @@ class Dealt:
 
     def peers(self, place):
         secret = self.secret(self.names[place])
-        return Peers(self.terms, place, secret, self.acceptances, lambda: bytes(32))
+        return Peers(
+            self.terms, place, secret, self.acceptances, lambda: bytes(32), Binding(BindingsInMemory())
+        )
 
     def opened(self, dealer, request):
         """What a dealer deals, without its envelope."""
@@ -240,4 +248,11 @@ def test_a_dealer_refuses_participants_that_the_plan_does_not_name(dealt):
     one, other, *rest = dealt.acceptances
     for wrong in ((one, *rest), (other, one, *rest), (*dealt.acceptances, one)):
         with pytest.raises(ProtocolError, match=r"one acceptance for each|does not verify"):
-            Dealing(dealt.terms, FIRST, dealt.secret("dealer"), wrong, lambda: bytes(32))
+            Dealing(
+                dealt.terms,
+                FIRST,
+                dealt.secret("dealer"),
+                wrong,
+                lambda: bytes(32),
+                Binding(BindingsInMemory()),
+            )

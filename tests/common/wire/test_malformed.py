@@ -42,9 +42,9 @@ def test_any_text_is_a_domain_or_a_protocol_error(text):
     ],
     ids=["opening request", "deal request", "delivery"],
 )
-@pytest.mark.parametrize("fields", [{"kind": 0}, {"kind": 99}, {"coins": b"c"}], ids=str)
-def test_a_message_of_an_unknown_kind_or_with_coins_of_another_length_is_refused(message, decode, fields):
-    encoded = message(**{"release_id": "r", "kind": 1} | fields)
+@pytest.mark.parametrize("kind", [0, 99])
+def test_a_message_of_an_unknown_kind_is_refused(message, decode, kind):
+    encoded = message(release_id="r", kind=kind)
     if message is pb.Delivery:
         encoded = pb.DeliveryFrame(header=encoded)
     with pytest.raises(ProtocolError, match=r"expected (a consistent|the header)"):

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from dpmosaic.common.binding import BindingsInMemory
 from dpmosaic.common.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
@@ -58,7 +59,7 @@ def made_over(population, adjacency=Adjacency.ADD_REMOVE):
         release.links,
         order.proposal(RELEASE_ID),
         sealing=lambda terms: (terms, sign_terms(SIGNER, terms)),
-        dealers=[CuratorDealer(SIGNER, RandomStream.from_seed(3))],
+        dealers=[CuratorDealer(SIGNER, RandomStream.from_seed(3), BindingsInMemory())],
         aligned=release.aligned,
     )
     measurer = agreement.measurer()

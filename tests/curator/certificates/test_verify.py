@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.about import About
+from dpmosaic.common.binding import BindingsInMemory
 from dpmosaic.common.card import CURATOR, DEALER, PARTY, Card, FederationList
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
@@ -75,7 +76,11 @@ def certified(dealers, mechanism):
     )
     trial = replace(TRIAL, granted=order.granted, dealers=dealers)
     links = trial.parties(TABLE)
-    dealing = trial.dealing(links) if dealers else [CuratorDealer(SIGNER, RandomStream.from_seed(3))]
+    dealing = (
+        trial.dealing(links)
+        if dealers
+        else [CuratorDealer(SIGNER, RandomStream.from_seed(3), BindingsInMemory())]
+    )
     agreement = agree(
         DOMAIN,
         links,

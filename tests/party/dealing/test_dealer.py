@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dpmosaic.common.acceptance import accept
+from dpmosaic.common.binding import Binding, BindingsInMemory
 from dpmosaic.common.canonical.terms import encode_terms, terms_digest
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
@@ -116,9 +117,10 @@ class Release:
             self.secret(recipient),
             self.introduction.acceptances,
             lambda: bytes(32),
+            Binding(BindingsInMemory()),
         )
         frames = list(self.dealers[name].deal(request))
-        what = dealt_labels(request.kind, request.chains, request.owner, request.coins)
+        what = dealt_labels(request.kind, request.chains, request.owner)
         return b"".join(peers.unseal(self.names.index(name), what, frames))
 
 

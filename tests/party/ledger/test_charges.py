@@ -70,26 +70,6 @@ def test_a_score_query_under_the_id_of_a_marginal_query_is_refused(ledger):
     assert ledger.spent(RELEASE_ID) == 1
 
 
-def test_other_exact_values_under_the_noise_of_an_answered_query_are_refused(ledger, path):
-    ledger.charge(QUERY, HALF, DATA, KEY)
-    ledger.bind(QUERY, {"share": "digest of a share"})
-    ledger.close()
-    again = Ledger(path)
-    again.bind(QUERY, {"share": "digest of a share"})
-    with pytest.raises(ProtocolError, match="answered from other values"):
-        again.bind(QUERY, {"share": "digest of another share"})
-    again.bind(QUERY, {"share": "digest of a share", "scores": "digest of scores"})
-    again.close()
-
-
-def test_nothing_is_bound_if_one_of_several_values_differs(ledger):
-    ledger.charge(QUERY, HALF, DATA, KEY)
-    ledger.bind(QUERY, {"share": "one"})
-    with pytest.raises(ProtocolError, match="answered from other values"):
-        ledger.bind(QUERY, {"scores": "first", "share": "another"})
-    ledger.bind(QUERY, {"scores": "second"})
-
-
 def test_an_id_may_be_used_once_in_each_release(ledger):
     ledger.reserve(replace(TERMS, release_id=id_of("s")), DATA, SECRET, anything)
     ledger.charge(QUERY, HALF, DATA, KEY)

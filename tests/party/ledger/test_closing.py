@@ -51,7 +51,7 @@ def used(path):
         query_id = f"{number * 77 % 200:06d}"
         asked = replace(QUERY, query_id=query_id, boxes=(((number, number + 1),),) * (1 + number % 40))
         ledger.charge(asked, Fraction(1, 400), DATA, key("noise key", number))
-        ledger.bind(asked, {"answer": "digest"})
+        ledger.bind(RELEASE_ID, "answer", query_id, "digest")
         ledger.charge(replace(asked, release_id=id_of("s")), Fraction(1, 400), DATA, bytes(32))
     yield ledger
     ledger.close()
@@ -106,7 +106,7 @@ def test_a_reader_that_keeps_the_log_alive_is_reported_and_the_call_can_be_repea
     [
         lambda ledger: ledger.charge(QUERY, HALF, DATA, SECOND_KEY),
         lambda ledger: ledger.charge(OTHER, HALF, DATA, SECOND_KEY),
-        lambda ledger: ledger.bind(QUERY, {"answer": "digest"}),
+        lambda ledger: ledger.bind(RELEASE_ID, "answer", "q1", "digest"),
         lambda ledger: ledger.introduce(RELEASE_ID, b"introduction", b"keys", {}),
         lambda ledger: ledger.reserve(TERMS, DATA, SECRET, anything),
         lambda ledger: ledger.release(RELEASE_ID),

@@ -28,7 +28,7 @@ def content(path):
     with contextlib.closing(sqlite3.connect(path)) as database:
         return [
             database.execute(f"SELECT * FROM {name}").fetchall()
-            for name in ("history", "release", "answer", "bound", "peer")
+            for name in ("history", "release", "answer", "peer")
         ]
 
 
@@ -37,18 +37,19 @@ def older_ledger(path, number):
     with contextlib.closing(Ledger.create(path.with_suffix(".now"))) as made:
         made.reserve(TERMS, DATA, SECRET, anything)
         made.charge(QUERY, HALF, DATA, KEY)
-        made.bind(QUERY, {"answer": "a" * 64})
     path.touch(0o600)
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("PRAGMA journal_mode = WAL")
         database.executescript((OLDER / f"format-{number}.sql").read_text())
         database.execute("ATTACH ? AS made", (str(path.with_suffix(".now")),))
-        for name in ("history", "release", "answer", "bound", "peer"):
+        for name in ("history", "release", "answer", "peer"):
             database.execute(f"INSERT INTO main.{name} SELECT * FROM made.{name}")
+        bound = (QUERY.release_id, QUERY.query_id, "answer", "a" * 64)
+        database.execute("INSERT INTO main.bound VALUES (?, ?, ?, ?)", bound)
     return path
 
 
-@pytest.fixture(params=[5, 6, 7])
+@pytest.fixture(params=[5, 6, 7, 8])
 def older(request, path):
     return older_ledger(path, request.param), request.param
 
@@ -61,6 +62,7 @@ def test_a_ledger_of_an_earlier_format_goes_on_as_it_was(older):
         assert ledger.reserve(TERMS, DATA, SECOND_SECRET, anything).secret == SECRET
         assert ledger.charge(QUERY, HALF, DATA, SECOND_KEY).noise_key == KEY
         assert (ledger.reserved(), ledger.mark().events) == (1, 2)
+        assert ledger.bind(QUERY.release_id, "answer", QUERY.query_id, "b" * 64) == "a" * 64
 
 
 def test_a_ledger_that_was_brought_forward_has_the_tables_of_a_new_one(older):
@@ -120,15 +122,15 @@ def test_a_daemon_of_an_earlier_version_that_sets_its_number_again_does_no_harm(
     with contextlib.closing(Ledger(path)) as ledger:
         assert ledger.is_held()
         with contextlib.closing(sqlite3.connect(path)) as database:
-            database.execute("PRAGMA user_version = 9")
+            database.execute("PRAGMA user_version = 10")
         ledger.check_writable()
-    assert ledger_format.FORMAT.found_in(path) == 9
+    assert ledger_format.FORMAT.found_in(path) == 10
 
 
 def test_a_step_that_fails_leaves_the_ledger_as_it_was(older):
     path, number = older
     before = tables(path), content(path)
-    broken = Format("ledger", 8, {5: ("CREATE TABLE a (b)",), 6: ("CREATE TABLE c (d)",), 7: ("no SQL",)}, "")
+    broken = Format("ledger", 9, {**{n: (f"CREATE TABLE a{n} (b)",) for n in (5, 6, 7)}, 8: ("no SQL",)}, "")
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
         with pytest.raises(sqlite3.OperationalError, match="syntax error"):
             broken.bring_forward(database, path)
@@ -138,10 +140,10 @@ def test_a_step_that_fails_leaves_the_ledger_as_it_was(older):
 @pytest.mark.parametrize(
     ("number", "said"),
     [
-        (4, "expected a ledger of format 5 to 8, found format 4; keep the file"),
+        (4, "expected a ledger of format 5 to 9, found format 4; keep the file"),
         (
-            9,
-            "expected a ledger of format 8 or earlier, found format 9, which a later version",
+            10,
+            "expected a ledger of format 9 or earlier, found format 10, which a later version",
         ),
     ],
 )

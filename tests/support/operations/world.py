@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpmosaic.common.binding import BindingsInMemory
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
@@ -114,7 +115,9 @@ class World:
         )
         links = [[self.parties[name] for name in release.parties]]
         keys = self.keys.child("dealer", release.release_id)
-        release.agreement = agree(domain, links, proposal, dealers=[CuratorDealer(self.curator, keys)])
+        release.agreement = agree(
+            domain, links, proposal, dealers=[CuratorDealer(self.curator, keys, BindingsInMemory())]
+        )
         ticks = itertools.count()
         asking = Asking(away_s=3, sleep=lambda s: None, now=lambda: next(ticks))
         release.measurer = release.agreement.measurer(asking)

@@ -15,7 +15,6 @@ from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, DealRequest, DeliveryKind, MarginalQuery
 from dpmosaic.common.protocols.masked.masks import release_masks
 from dpmosaic.party.answerers.masked import session as party_masked
-from dpmosaic.party.answerers.masked.rows import DealtRows
 from support.terms import RELEASE_ID
 
 NORTH, EAST, WEST, SOUTH, DEALER = range(5)
@@ -106,17 +105,18 @@ def test_a_repeated_opening_is_the_same_matrix_also_after_a_restart(masked, tmp_
     assert one_payload_each(sealings)
 
 
-def test_rows_that_are_dealt_again_are_sealed_under_a_new_key_or_context(release, sealings, monkeypatch):
-    """A repeated nonce would reveal the rows to the dealer, which knows how they differ."""
+@pytest.mark.parametrize("restarted", [False, True])
+def test_rows_are_not_dealt_otherwise_a_second_time(masked, tmp_path, restarted):
+    """What hides them in an opening is one mask."""
+    release = masked.Release(folder=tmp_path).accept().introduce()
     for step in release.deliveries(("a", "c", "d")):
         step()
+    if restarted:
+        release.start("west", seed=2)
+        release.begin()
     again = dealt_as(release, DEALT_ROWS, (A, D), WEST, bytes(40 * 4 * 8))
-    deliver_dealt(release, DEALT_ROWS, (A, D), WEST, again)
-    # As if they passed their check.
-    monkeypatch.setattr(DealtRows, "_refuse_failed", lambda self, chain: None)
-    release.check(NORTH, (A, D), WEST)
-    release.sealed(WEST, (A, D), EAST)
-    assert one_payload_each(sealings)
+    with pytest.raises(ProtocolError, match=r"same content as before, got another \(dealt from dealer\)"):
+        deliver_dealt(release, DEALT_ROWS, (A, D), WEST, again)
 
 
 @pytest.mark.parametrize("recipient", [NORTH, SOUTH, 4, 2**32 - 1])
@@ -272,7 +272,6 @@ def test_a_dealt_share_of_another_length_is_refused(release, kind, rows, change)
     frames = dealt_as(release, kind, PAIR, EAST, bytes(due + change))
     with pytest.raises(ProtocolError, match="more or fewer integers than expected"):
         deliver_dealt(release, kind, PAIR, EAST, frames)
-    deliver_dealt(release, kind, PAIR, EAST, dealt_as(release, kind, PAIR, EAST, bytes(due)))
 
 
 @pytest.mark.parametrize("sender", [NORTH, EAST, SOUTH, 5, 2**32 - 1])
@@ -300,12 +299,11 @@ def test_what_is_dealt_counts_as_dealt_for_this_party_and_these_chains_only(rele
     deliver_dealt(release, DEALT_PRODUCTS, PAIR, EAST, frames)
 
 
-def test_a_dealt_share_may_be_dealt_again_before_it_is_used(masked):
-    release = masked.Release(masked.terms_of(granted_rho=1e8)).accept().introduce()
+def test_a_dealt_share_is_not_dealt_otherwise_even_before_it_is_used(release):
     zeros = dealt_as(release, DEALT_PRODUCTS, PAIR, EAST, bytes(2 * 4 * 4))
     deliver_dealt(release, DEALT_PRODUCTS, PAIR, EAST, zeros)
-    query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a", "c"), 1e-3)
-    assert np.allclose(release.prepare(("a", "c")).counts(query), release.exact(("a", "c")), atol=0.03)
+    with pytest.raises(ProtocolError, match=r"same content as before, got another \(dealt from dealer\)"):
+        release.deal_product(PAIR)
 
 
 @pytest.mark.parametrize("kind", [DeliveryKind.SCORE_STEP, DeliveryKind.SCORE_REFERENCES])

@@ -7,8 +7,11 @@ import pytest
 
 from dpmosaic.common.dealing.evaluator import Resharing
 from dpmosaic.common.errors import ProtocolError
+from dpmosaic.common.protocols.scores.query import score_shape
 from dpmosaic.common.wire.streams import decode_answer
+from support.masked import plan_of
 from support.scoring import (
+    CELLS,
     CLIQUES,
     COST,
     QUERY,
@@ -123,35 +126,49 @@ def test_an_evaluator_that_died_between_two_steps_catches_up(new_release, tmp_pa
     assert set(scoring.release.spent().values()) == {COST}
 
 
-def test_after_a_restart_an_evaluator_that_computed_otherwise_does_not_answer_the_same_query_again(
-    new_release, tmp_path
+STEPS = len(score_shape(plan_of(), CELLS, QUERY.sigma, QUERY.largest_reference, QUERY.largest_total).steps)
+
+
+@pytest.mark.parametrize("number", range(1, 1 + STEPS))
+def test_after_a_restart_an_evaluator_takes_no_step_that_another_one_computed_otherwise(
+    new_release, tmp_path, number
 ):
-    """Two answers would differ without noise, by what another evaluator chose."""
+    """Its next messages would be other ones under the same pads, and show how both differ."""
     scoring = Scoring(new_release(tmp_path)).multiply().prepare().share().steps()
-    scoring.frames()
-    scoring.release.start("north", seed=50)
-    scoring.multiply().prepare().share()
-    last = len(scoring.shape.steps)
-    scoring.steps(until=last - 1)
-    # Evaluators 0 and 1 ended before: they repeat their messages and their answers.
-    run = scoring.party(ZERO)._releases.of(scoring.query.release_id).scores.named("s")._evaluator._run
-    sent = bytearray(run._sent[last - 1])
+    sender, recipient = scoring.ends(number)
+    scoring.release.start(scoring.release.names[recipient], seed=50)
+    scoring.multiply().prepare().share().steps(until=number - 1)
+    # The others repeat their messages.
+    run = scoring.party(sender)._releases.of(scoring.query.release_id).scores.named("s")._evaluator._run
+    sent = bytearray(run._sent[number - 1])
     sent[0] ^= 1
-    run._sent[last - 1] = bytes(sent)
-    scoring.relay(last, ZERO, TWO)
-    with pytest.raises(ProtocolError, match="answered from other values"):
-        scoring.frames()
+    run._sent[number - 1] = bytes(sent)
+    name = scoring.release.names[sender]
+    with pytest.raises(ProtocolError, match=rf"same content as before, got another \(score from {name}\)"):
+        scoring.relay(number, sender, recipient)
 
 
-def test_after_a_restart_the_assistant_opens_nothing_of_cells_that_a_party_reshared_otherwise(
-    new_release, tmp_path
-):
+def test_after_a_restart_the_assistant_takes_no_cells_that_a_party_reshared_otherwise(new_release, tmp_path):
     """Digits of other cells under the same words would show evaluator 2 how they differ."""
     scoring = Scoring(new_release(tmp_path)).multiply().prepare().share()
     scoring.sealed(1, ZERO, TWO)
     scoring.release.start("east", seed=50)
     run = scoring.party(WEST)._releases.of(scoring.query.release_id).scores.named("s")
     run._cells[0] += 1
-    scoring.multiply().prepare().share()
-    with pytest.raises(ProtocolError, match="answered from other values"):
+    with pytest.raises(ProtocolError, match=r"same content as before, got another \(score from west\)"):
+        scoring.multiply().prepare().share()
+    with pytest.raises(ProtocolError, match="deliver them first"):
         scoring.sealed(1, ZERO, TWO)
+
+
+def test_a_party_whose_rows_are_counted_otherwise_reshares_nothing_a_second_time(new_release, tmp_path):
+    """The assistant would see how the cells differ, under the same words."""
+    scoring = Scoring(new_release(tmp_path)).multiply().prepare().share()
+    scoring.release.start("west", seed=50)
+    session = scoring.multiply().party(WEST)._releases.of(scoring.query.release_id)._introduced_session()
+    share = session.share
+    session.share = lambda *asked: share(*asked) + share(*asked).dtype.type(1)
+    with pytest.raises(ProtocolError, match=r"same content as before, got another \(cells of scores\)"):
+        scoring.prepare()
+    with pytest.raises(ProtocolError, match="prepare it first"):
+        scoring.sealed(0, WEST, ZERO)
