@@ -1,15 +1,17 @@
-"""An adversary that plays the steps of an honest release again, late, changed, doubled and in another order.
+"""An adversary that plays the steps of honest releases again, late, changed, doubled and in another order.
 
-It is the curator, which relays everything, and perhaps one party or dealer, whose sealed messages it changes
-before they are sealed.
+It is the curator, which relays everything, and up to two other roles, whose sealed messages it changes before
+they are sealed.
 """
 
 import numpy as np
 
+from dpmosaic.common.canonical.terms import decode_terms
 from dpmosaic.common.errors import MosaicError
+from dpmosaic.common.wire import party_pb2 as pb
 from support.adversary.changes import Changes
 from support.adversary.scenarios import CLOSING, script
-from support.adversary.script import MESSAGES
+from support.adversary.script import MESSAGES, Ask
 from support.adversary.watching import Reused
 
 CHANGED = ("",) * 7 + ("rows", "rows behind its back", "sampler")
@@ -20,9 +22,15 @@ MOVES = 6
 
 
 class Transcript:
-    """What the adversary did, and what refused it.
+    """What the adversary does, and what refuses it.
+
+    Args:
+        scenario: the releases.
+        seed: of all choices.
+        watch: sees what honest roles do; installed.
 
     Attributes:
+        deviating: places of the roles that deviate.
         moves: each move in words.
         taken: number of steps that were answered.
         refused: number of steps that were refused.
@@ -30,19 +38,22 @@ class Transcript:
 
     def __init__(self, scenario, seed, watch):
         self.scenario, self.seed, self.watch = scenario, seed, watch
-        self.rng = np.random.default_rng(seed)
+        self.rng = rng = np.random.default_rng(seed)
         self.moves, self.taken, self.refused = [], 0, 0
         watch.begin()
         self.world = scenario.world(watch)
         self.steps = script(scenario)
-        messages = [
-            MESSAGES[step.method].FromString(request) for step in self.steps for request in step.requests[:1]
-        ]
-        self.change = Changes(messages, self.rng)
-        self.kinds = set()
+        asked = [MESSAGES[step.method].FromString(one) for step in self.steps for one in step.requests]
+        self.change = Changes(asked, rng)
+        places = rng.permutation(len(self.world.seats))[: int(rng.choice([0, 1, 1, 1, 2]))]
+        self.deviating = set(map(int, places))
+        # A curator that stops listening, or software that is at fault, but not both at once.
+        self.stops = rng.random() < 0.3
+        self._sent = {}
 
     def __str__(self):
-        return f"{self.scenario}, seed {self.seed}, {self.deviating} deviates: {'; '.join(self.moves)}"
+        who = f"{sorted(self.deviating)} deviate" if self.deviating else "the curator deviates"
+        return f"{self.scenario}, seed {self.seed}, {who}: {'; '.join(self.moves)}"
 
     def play(self):
         """Plays an honest beginning, then some moves.
@@ -50,48 +61,46 @@ class Transcript:
         Raises:
             Reused: an honest role used a secret for two values.
         """
-        rng, open_steps = self.rng, [step for step in self.steps if step.method not in CLOSING]
-        self.deviating = int(rng.integers(len(self.world.seats) + 1))
-        self.watch.deviating = {self.deviating} & {seat.place for seat in self.world.seats}
-        self.watch.alter = None
-        before = int(rng.integers(len(open_steps) // 3, len(open_steps) + 1))
-        self._take(open_steps[:before])
-        moves = (self.again, self.again, self.restarted, self.changed, self.shuffled, self.forward)
+        rng, steps = self.rng, [step for step in self.steps if step.method not in CLOSING]
+        self.watch.deviating, self.watch.alter = self.deviating, None
+        self._take(steps[: int(rng.integers(len(steps) // 8, len(steps) + 1))])
+        moves = (self.again, self.onward, self.restarted, self.restarted, self.changed, self.shuffled)
+        moves += (self.rekeyed,) * bool(self.deviating)
         for _ in range(int(rng.integers(2, MOVES + 1))):
-            moves[int(rng.integers(len(moves)))](open_steps)
-        self.watch.alter = None
+            moves[int(rng.integers(len(moves)))](steps)
         if rng.random() < 0.2:
-            self._take(self.steps[len(open_steps) :])
-            self.again(open_steps)
+            self._run("the end", self.steps[len(steps) :])
+            self.again(steps)
         self.watch.check()
         return self
 
     def again(self, steps):
-        """A run of steps once more, of which the deviating role changes its messages with some probability."""
+        """Some steps that follow each other once more."""
         first, last = sorted(self.rng.integers(0, len(steps) + 1, 2))
         self._run(f"again {first}:{last}", steps[first:last])
 
-    def forward(self, steps):
+    def onward(self, steps):
         """All steps from one on."""
         first = int(self.rng.integers(len(steps)))
         self._run(f"from {first}", steps[first:])
 
     def restarted(self, steps):
         """Some roles start again, perhaps with something changed, and all is delivered once more."""
-        again = {
-            seat.place: str(self.rng.choice(CHANGED)) for seat in self.world.seats if self.rng.random() < 0.6
-        }
+        changes = [one for one in CHANGED if one != "sampler" or not self.stops]
+        again = {s.place: str(self.rng.choice(changes)) for s in self.world.seats if self.rng.random() < 0.6}
         for place, changed in again.items():
             self.world.seats[place].restart(changed)
         first = int(self.rng.integers(len(steps) // 2))
-        self._run(f"restart {again}, from {first}", steps[first:])
+        curators = {place for place in again if self.world.seats[place].curators}
+        begun = [step for step in steps if step.place in curators and step.method in ("Accept", "Introduce")]
+        self._run(f"restart {again}, from {first}", begun + steps[first:])
 
     def changed(self, steps):
         """Some steps with another value of one or two fields."""
         for number in self.rng.integers(0, len(steps), int(self.rng.integers(1, 9))):
-            step = steps[number].changed(self.change)
-            if self.rng.random() < 0.3:
-                step = step.changed(self.change)
+            step = steps[number]
+            for _ in range(int(self.rng.choice([1, 1, 2]))):
+                step = step.changed(self.change, int(self.rng.integers(len(step.requests))))
             self._run(f"change of {number}", [step])
 
     def shuffled(self, steps):
@@ -99,14 +108,28 @@ class Transcript:
         numbers = self.rng.permutation(len(steps))[: int(self.rng.integers(2, 12))]
         self._run(f"in the order {numbers.tolist()}", [steps[number] for number in numbers])
 
+    def rekeyed(self, steps):
+        """A deviating role has new keys for other participants, and is introduced with them to some."""
+        place = int(self.rng.choice(sorted(self.deviating)))
+        self.world.seats[place].forget_keys(self.rng.bytes(32))
+        introduced = []
+        for accept in (step for step in steps if step.method == "Accept" and step.place == place):
+            for reply in self._take([accept]):
+                for step in (step for step in steps if _introduces(step, accept)):
+                    if self.rng.random() < 0.7:
+                        introduced.append(_introduction(step, place, reply))
+        first = int(self.rng.integers(len(steps)))
+        self._run(f"other keys of {place}, from {first}", introduced + steps[first:])
+
     def _run(self, name, steps):
         self.moves.append(name)
         share = float(self.rng.choice([0.0, 0.1, 0.5]))
         self.watch.alter = None if not share else lambda content: self._altered(content, share)
-        self._take(steps)
+        self._take(steps, relayed=True)
+        self.watch.alter = None
 
     def _altered(self, content, share):
-        """A sealed message of the deviating role: one more, or one bit, in a word of its beginning."""
+        """A sealed message of a deviating role: one more in a word, or another bit."""
         if len(content) < 4 or self.rng.random() >= share:
             return content
         words = np.frombuffer(content[: len(content) // 4 * 4], dtype="<u4").copy()
@@ -114,14 +137,37 @@ class Transcript:
         words[at] = words[at] + 1 if self.rng.random() < 0.5 else words[at] ^ (1 << self.rng.integers(32))
         return words.tobytes() + content[len(words) * 4 :]
 
-    def _take(self, steps):
+    def _take(self, steps, relayed=False):
+        """Takes steps; the replies to those that were answered."""
+        answered = []
         for step in steps:
-            self.kinds |= step.kinds
+            most = None if not self.stops or self.rng.random() < 0.9 else int(self.rng.integers(1, 3))
             try:
-                step.take(self.world)
+                relay = self._relayed if relayed and self.rng.random() < 0.1 else list
+                replies = step.take(self.world, most, lambda replies, relay=relay: relay(replies))
+                self._sent.setdefault(step, replies)
                 self.taken += 1
+                answered += replies
             except MosaicError:
                 self.refused += 1
+        return answered
+
+    def _relayed(self, replies):
+        """What the curator delivers in place of replies: earlier ones, some of them, or others."""
+        rng = self.rng
+        match int(rng.integers(4)):
+            case 0:
+                earlier = list(self._sent.values())
+                return earlier[int(rng.integers(len(earlier)))] if earlier else replies
+            case 1:
+                return replies[: int(rng.integers(len(replies) + 1))]
+            case 2:
+                return [replies[i] for i in rng.integers(0, len(replies), len(replies))] if replies else []
+        frames = [bytearray(reply) for reply in replies]
+        if frames:
+            frame = frames[int(rng.integers(len(frames)))]
+            frame[int(rng.integers(len(frame)))] ^= 1 << int(rng.integers(8))
+        return list(map(bytes, frames))
 
 
 def broken(scenario, seed, watch):
@@ -132,3 +178,18 @@ def broken(scenario, seed, watch):
     except Reused as found:
         return f"{transcript}: {found}"
     return None
+
+
+def _introduces(step, accept):
+    """Whether a step introduces the participants of a release that was accepted."""
+    if step.method != "Introduce":
+        return False
+    terms = decode_terms(pb.SignedTerms.FromString(accept.requests[0]).terms)
+    return pb.Introduction.FromString(step.requests[0]).release_id == terms.release_id
+
+
+def _introduction(step, place, reply):
+    """A step that introduces one participant with another acceptance."""
+    message = pb.Introduction.FromString(step.requests[0])
+    message.acceptances[place].CopyFrom(pb.Acceptance.FromString(reply))
+    return Ask(step.place, step.method, (message.SerializeToString(),))

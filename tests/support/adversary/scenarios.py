@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import cache
 
 import numpy as np
+import pytest
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
@@ -186,11 +187,11 @@ def _variants():
 @cache
 def script(scenario):
     """The honest script of a scenario; None if no plan allows it."""
-    world = scenario.world(Watch())
-    try:
-        return tuple(script_of(scenario.release(world)))
-    except DataError:
-        return None
+    with Watch().installed(pytest.MonkeyPatch()) as watch:
+        try:
+            return tuple(script_of(scenario.release(scenario.world(watch))))
+        except DataError:
+            return None
 
 
 def scenarios():

@@ -61,23 +61,39 @@ class Ask:
         frame = self.header or (self.requests[0] if self.method in DELIVERING else b"")
         return {self.method} | ({pb.DeliveryFrame.FromString(frame).header.kind} if frame else set())
 
-    def take(self, world):
-        """Asks, and delivers."""
-        replies = world.seats[self.place].call(self.method, list(self.requests))
-        if self.recipient is not None:
-            world.seats[self.recipient].call("Deliver", [self.header, *replies])
+    def take(self, world, most=None, relayed=lambda replies: replies):
+        """Asks, and delivers.
 
-    def changed(self, change):
-        """The same step with another request, and a header that says the same."""
-        request = MESSAGES[self.method].FromString(self.requests[0])
-        fields = change(request)
-        requests = (request.SerializeToString(), *self.requests[1:])
+        Args:
+            world: all roles.
+            most: number of replies that are taken; None for all.
+            relayed: what is delivered in place of the replies.
+
+        Returns:
+            The replies.
+        """
+        replies = world.seats[self.place].call(self.method, list(self.requests), most)
+        if self.recipient is not None:
+            world.seats[self.recipient].call("Deliver", [self.header, *relayed(replies)])
+        return replies
+
+    def changed(self, change, number=0):
+        """The same step with another request, and a header that says the same.
+
+        Args:
+            change: changes a message, and returns the names of the fields that are concerned.
+            number: which of the requests is changed.
+        """
+        requests = list(self.requests)
+        message = MESSAGES[self.method].FromString(requests[number])
+        fields = change(message)
+        requests[number] = message.SerializeToString()
         if self.recipient is None:
-            return replace(self, requests=requests)
+            return replace(self, requests=tuple(requests))
         frame = pb.DeliveryFrame.FromString(self.header)
         for name in fields & {one.name for one in frame.header.DESCRIPTOR.fields}:
-            copied(request, frame.header, name)
-        return replace(self, requests=requests, header=frame.SerializeToString())
+            copied(message, frame.header, name)
+        return replace(self, requests=tuple(requests), header=frame.SerializeToString())
 
 
 def copied(source, target, name):

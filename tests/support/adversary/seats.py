@@ -1,5 +1,6 @@
 """The roles of a release in this process: each can be asked, and started again from its ledger."""
 
+import contextlib
 import itertools
 from dataclasses import dataclass, replace
 
@@ -46,10 +47,14 @@ class Seat:
         """The process ends; another one goes on from the ledger.
 
         Args:
-            changed: what is different from its first start: "rows" in another order, "rows behind its back" of a
-                party whose source does not notice it, or a "sampler" that draws other noise and does not say so.
+            changed: what is different from its first start: "rows" in another order, "rows behind its back" of
+                a party whose source does not notice it, or a "sampler" that draws other noise and does not
+                say so.
         """
+        self.world.watch.restarted(self.place, changed == "sampler")
         if self.curators:
+            old = self._connection
+            self._connection = CuratorDealer(old._identity, old._keys, old._binding._store)
             return
         old = self.role
         if isinstance(old, Dealer):
@@ -63,24 +68,41 @@ class Seat:
             if changed == "rows behind its back":
                 self.role._digest = old._digest
         self._serve()
-        self.world.watch.restarted(self.place, changed == "sampler")
 
-    def call(self, method, requests):
-        """All replies, as they came before a refusal; the connection of an honest curator too."""
+    def forget_keys(self, secret):
+        """A deviating role has another secret of its releases, and was not introduced to anybody."""
+        if not self.curators:
+            database = self.role._ledger._database
+            with database:
+                database.execute(
+                    "UPDATE release SET secret = ?, introduction = NULL, introduced_keys = NULL "
+                    "WHERE closed_at IS NULL",
+                    (secret,),
+                )
+            self.restart()
+
+    def call(self, method, requests, most=None):
+        """The replies, also those before a refusal; the connection of an honest curator takes all of them.
+
+        Args:
+            method: name of a method.
+            requests: encoded requests.
+            most: number of replies that are taken; None for all.
+        """
         with self.world.watch.call(self.place, method, requests) as call:
-            if self.curators:
-                return self._own(method, requests)
             try:
-                for reply in self.servicer.serve(method, iter(requests), b""):
-                    call.replies.append(reply)
+                with contextlib.closing(self._replies(method, iter(requests))) as replies:
+                    call.replies.extend(itertools.islice(replies, most))
             except MosaicError as error:
                 raise decode_refusal(encode_refusal(error)) from error
         return call.replies
 
-    def _own(self, method, requests):
-        """The replies of the curator's own dealer, which takes for granted that its curator is honest."""
+    def _replies(self, method, requests):
+        if not self.curators:
+            yield from self.servicer.serve(method, requests, b"")
+            return
         try:
-            return list(self._connection.call(method, requests))
+            yield from self._connection.call(method, requests)
         except AssertionError as cause:
             raise ProtocolError("the curator asked its own dealer in another order") from cause
 
@@ -146,7 +168,7 @@ class World:
         self.slices = [[Seat(next(count), link, self) for link in row] for row in links]
         self.dealers = [Seat(next(count), dealer, self) for dealer in dealers]
         self.seats = [*itertools.chain(*self.slices), *self.dealers]
-        watch.honest = {seat.place for seat in self.seats if not seat.curators}
+        watch.honest = {seat.place for seat in self.seats}
 
     def connected(self):
         """Connections to all parties slice by slice, to all dealers, and the list of messages that they fill."""

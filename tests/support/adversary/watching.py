@@ -21,6 +21,17 @@ from support.adversary.script import DELIVERING, MESSAGES, METHODS, release_of
 _SENT = {name for name, method in METHODS.items() if method.output_type is not pb.Acknowledgement.DESCRIPTOR}
 """Methods whose replies say something."""
 
+SMALL = (
+    ("common.crypto.envelope", "FRAME_BYTES", 144),
+    ("common.crypto.envelope", "_CHUNK_BYTES", 128),
+    ("common.wire.streams", "FRAME_BYTES", 144),
+    ("curator.parties.client", "FRAME_BYTES", 144),
+    ("party.answerers.alignment.passing", "FRAME_BYTES", 128),
+    ("common.protocols.masked.plan", "OPENED_ROWS", 5),
+    ("common.protocols.indicator", "_BLOCK_CELLS", 8),
+)
+"""Sizes by which messages of small releases have several frames, openings several ranges, and answers blocks."""
+
 
 class Reused(AssertionError):
     """A secret of an honest role was used for two values."""
@@ -36,10 +47,10 @@ class Call:
         release: id of its release.
         header: of a delivery, what it says of itself but for bytes such as coins.
         replies: encoded replies.
-        sealed: labels of every stream that was sealed -> digests of its content.
-        hidden: key and position of secret words -> digests of what they were added to.
+        sealed: labels of every stream that was sealed, and its content as far as it was read.
+        hidden: key and position of secret words, and what they were added to.
         streams: keys and positions of all secret words that were read.
-        read: key of each opened or dealt matrix that was read -> digest.
+        read: key of each opened or dealt matrix that was read, and its digest.
     """
 
     place: int
@@ -80,6 +91,7 @@ class Watch:
         """Forgets all that was seen."""
         self._now = threading.local()
         self._values = defaultdict(set)
+        self._streamed = defaultdict(list)
         self._pending = defaultdict(list)
         self._resampled = set()
 
@@ -118,16 +130,25 @@ class Watch:
                 self._pending[place, call.release].append((key, digest))
         if not call.sent:
             return
-        for label, digest in call.sealed:
-            self._values["seals", place, label].add(digest)
+        for label, content in call.sealed:
+            self._stream(("seals", place, label), bytes(content))
         if call.sealed:
-            for secret, digest in call.hidden:
-                self._values["hides", place, secret].add(digest)
+            for secret, value in call.hidden:
+                self._stream(("hides", place, secret), value)
         else:
             for stream in call.streams:
-                self._values["answers", place, stream].add(_digest(b"".join(call.replies)))
+                self._stream(("answers", place, stream), tuple(call.replies))
         for key, digest in self._pending.pop((place, call.release), ()):
             self._values["opened", place, call.release, key].add(digest)
+
+    def _stream(self, use, content):
+        """Notes a content, perhaps the beginning of one that is known, or a known one that goes on."""
+        for number, known in enumerate(self._streamed[use]):
+            size = min(len(known), len(content))
+            if known[:size] == content[:size]:
+                self._streamed[use][number] = max(known, content, key=len)
+                return
+        self._streamed[use].append(content)
 
     def check(self):
         """Compares all uses of every secret.
@@ -135,8 +156,8 @@ class Watch:
         Raises:
             Reused: a rule is broken; names the first one.
         """
-        pads = {use[2][0] for use in self._values if use[0] == "hides"}
-        for use, values in self._values.items():
+        pads = {use[2][0] for use in self._streamed if use[0] == "hides"}
+        for use, values in (*self._streamed.items(), *self._values.items()):
             if len(values) < 2 or (use[0] == "checks" and use[4][0] in pads):
                 continue
             raise Reused(f"role {use[1]} {use[0]} {len(values)} values by one secret: {_shown(use[2:])}")
@@ -169,8 +190,11 @@ class Watch:
             call = getattr(self._now, "call", None)
             if call is not None and call.place in self.deviating and self.alter is not None:
                 payload = [self.alter(b"".join(bytes(memoryview(piece).cast("B")) for piece in payload))]
-            label = peers._digest, recipient, tuple(what)
-            return seal(peers, recipient, what, payload if call is None else _hashed(call, label, payload))
+            if call is not None:
+                content = bytearray()
+                call.sealed.append(((peers._digest, recipient, tuple(what)), content))
+                payload = _noted(content, payload)
+            return seal(peers, recipient, what, payload)
 
         def opened(matrices, key, rows):
             call, digest = getattr(self._now, "call", None), hashlib.sha256()
@@ -184,6 +208,8 @@ class Watch:
             call, draws = getattr(self._now, "call", None), accepted(*given)
             return -draws if call is not None and call.place in self._resampled else draws
 
+        for module, name, value in SMALL:
+            patched.setattr(f"dpmosaic.{module}.{name}", value)
         patched.setattr(noise, "_accepted", sampled)
         patched.setattr(RandomStream, "__init__", begun)
         patched.setattr(RandomStream, "bytes", drawn)
@@ -193,18 +219,14 @@ class Watch:
     def _added(self, streams, offset, value):
         call = getattr(self._now, "call", None)
         if call is not None:
-            found = np.asarray(value)
-            content = repr((found.shape, found.dtype.itemsize)).encode() + found.tobytes()
-            call.hidden.extend(((key, start + offset), _digest(content)) for key, start in streams)
+            content = np.asarray(value).tobytes()
+            call.hidden.extend(((key, start + offset), content) for key, start in streams)
 
 
-def _hashed(call, label, payload):
-    digest = hashlib.sha256()
+def _noted(content, payload):
     for piece in payload:
-        if len(piece):
-            digest.update(memoryview(piece).cast("B"))
+        content += memoryview(piece).tobytes()
         yield piece
-    call.sealed.append((label, digest.digest()))
 
 
 def _named(method, requests):
@@ -219,10 +241,6 @@ def _named(method, requests):
         if field.type == FieldDescriptor.TYPE_BYTES:
             message.header.ClearField(field.name)
     return message.header.release_id, message.header.SerializeToString()
-
-
-def _digest(content):
-    return hashlib.sha256(content).digest()
 
 
 def _shown(use):
