@@ -19,7 +19,7 @@ Elements: TypeAlias = "NDArray[np.uint64]"
 BITS = 61
 PRIME = (1 << BITS) - 1
 WORD_BYTES = 8
-_LIMB = 21
+LIMB = 21
 _LIMBS = 3
 
 
@@ -68,26 +68,27 @@ def dot(left: Elements, right: Elements) -> int:
 
 
 def limbs(values: Elements) -> list[NDArray[np.float64]]:
-    """Pieces of 21 bits, the lowest first, exact as float64."""
-    mask = np.uint64((1 << _LIMB) - 1)
-    return [((values >> np.uint64(_LIMB * i)) & mask).astype(np.float64) for i in range(_LIMBS)]
+    """Pieces of `LIMB` bits, the lowest first, exact as float64."""
+    mask = np.uint64((1 << LIMB) - 1)
+    return [((values >> np.uint64(LIMB * i)) & mask).astype(np.float64) for i in range(_LIMBS)]
 
 
-def from_limbs(pieces: Sequence[NDArray[np.float64]], step: int = _LIMB) -> Elements:
-    """The sum of pieces times 2^(step i); every piece holds integers below 2^53."""
+def from_limbs(pieces: Sequence[NDArray[np.float64]], places: Sequence[int]) -> Elements:
+    """The sum of pieces times 2^place, at most seven; every piece holds integers below 2^53."""
     found = np.zeros(pieces[0].shape, dtype=np.uint64)
-    for i, piece in enumerate(pieces):
-        found = plus(found, _shifted(piece.astype(np.uint64), step * i % BITS))
-    return found
+    for piece, place in zip(pieces, places, strict=True):
+        found += _shifted(piece.astype(np.uint64), place % BITS)
+    return _below(found)
 
 
 def product(left: Elements, right: Elements) -> Elements:
     """The matrix product, shapes (m, k) and (k, n) with k below 2^9; exact by float64 products of limbs."""
     pieces = [np.zeros((left.shape[0], right.shape[1])) for _ in range(2 * _LIMBS - 1)]
-    for i, low in enumerate(limbs(left)):
-        for j, high in enumerate(limbs(right)):
+    lows, highs = limbs(left), limbs(right)
+    for i, low in enumerate(lows):
+        for j, high in enumerate(highs):
             pieces[i + j] += low @ high
-    return from_limbs(pieces)
+    return from_limbs(pieces, [LIMB * i for i in range(len(pieces))])
 
 
 def interpolation(known: int, at: Sequence[int]) -> Elements:
@@ -119,13 +120,19 @@ def _inverses(known: int) -> tuple[int, ...]:
 def _below(values: Elements) -> Elements:
     """Values below 2^64 modulo the prime."""
     folded = (values >> np.uint64(BITS)) + (values & np.uint64(PRIME))
-    return np.where(folded >= PRIME, folded - np.uint64(PRIME), folded)
+    # What is below the prime already becomes larger, since it wraps around.
+    return np.minimum(folded, folded - np.uint64(PRIME))
 
 
 def _shifted(values: Elements, by: int) -> Elements:
-    """Values below 2^61 times 2^by, for by below 61: the bits that leave at the top return at the bottom."""
+    """Values below 2^61 times 2^by, for by below 61: the bits that leave at the top return at the bottom.
+
+    Below 2^61, and the prime itself for zero in the field.
+    """
     if not by:
-        return _below(values)
-    kept = np.uint64(BITS - by)
-    low = values & np.uint64((1 << (BITS - by)) - 1)
-    return _below((low << np.uint64(by)) + (values >> kept))
+        return values
+    top = values >> np.uint64(BITS - by)
+    shifted = values & np.uint64((1 << (BITS - by)) - 1)
+    shifted <<= np.uint64(by)
+    shifted |= top
+    return shifted

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING
 from ...crypto.randomness import RandomStream
 from ...later import np
 from .field import (
+    LIMB,
     PRIME,
     Elements,
     dot,
@@ -225,18 +226,21 @@ def _sums(block: Words, columns: NDArray[np.float64], masks: bool) -> list[Eleme
     """Sums of the rows of a block, weighted by limbs of r, limbs of r^2, and ones."""
     low = np.zeros((len(block), columns.shape[1]))
     high = np.zeros_like(low)
+    halves = np.ascontiguousarray(block).view(np.uint16)
     for start in range(0, block.shape[1], _COLUMNS):
         words, weights = block[:, start : start + _COLUMNS], columns[start : start + _COLUMNS]
-        low += (words & words.dtype.type(0xFFFF)).astype(np.float64) @ weights
-        upper = (words >> words.dtype.type(16)).astype(np.float64)
+        lower, upper = (
+            halves[:, 2 * start + half : 2 * (start + _COLUMNS) : 2].astype(np.float64) for half in (0, 1)
+        )
         if masks:
             upper[words == 0] = 1 << 16
+        low += lower @ weights
         high += upper @ weights
-    pieces = [slice(0, 3), slice(3, 6), slice(6, 7)]
     sums = []
-    for piece in pieces:
-        lower, above = (from_limbs(list(part[:, piece].T)) for part in (low, high))
-        sums.append(plus(lower, times(above, elements([1 << 16]))))
+    for piece in (slice(0, 3), slice(3, 6), slice(6, 7)):
+        parts = [*low[:, piece].T, *high[:, piece].T]
+        places = [LIMB * i for i in range(len(parts) // 2)]
+        sums.append(from_limbs(parts, [*places, *(16 + place for place in places)]))
     return sums
 
 

@@ -179,7 +179,7 @@ class MaskedSession:
         return self._checks.prove(
             chain,
             recipient,
-            lambda: (mask for mask, _ in self._masked(chain, rows)),
+            lambda: self._masks(chain, rows),
             lambda: (products.opening(block, mask) for mask, block in self._masked(chain, rows)),
         )
 
@@ -402,6 +402,13 @@ class MaskedSession:
         ]
         for blocks in zip(*matrices, strict=True):
             yield sum(blocks[1:], start=blocks[0])
+
+    def _masks(self, chain: Chain, rows: int) -> Iterator[Words]:
+        """The mask of this party's matrix, block by block."""
+        mask, cells = self._seeds.masks.child("mask", *labels(chain)), self.plan.cells(chain)
+        records = self._multiplied.record_count
+        for start in range(0, records, rows):
+            yield mask.uniform(self.plan.ring, start, min(rows, records - start), cells)
 
     def _masked(self, chain: Chain, rows: int, within: range | None = None) -> Iterator[tuple[Words, Words]]:
         """The mask and the matrix of this party, block by block; of one part, also within a range of rows."""

@@ -51,7 +51,9 @@ def test_a_message_may_come_again_with_another_salt(pair):
 def test_another_message_under_the_same_labels_is_refused_at_its_end(pair, other):
     pair.sent(b"words")
     for one in (pair, Pair(pair.bindings)):
-        with pytest.raises(ProtocolError, match=r"same content as before, got another \(opening from north\)"):
+        with pytest.raises(
+            ProtocolError, match=r"same content as before, got another \(opening from north\)"
+        ):
             one.sent(other)
         assert one.sent(b"words") == b"words"
 
