@@ -1,9 +1,9 @@
 """No honest role uses a secret for two values, whatever others send it, in which order and how often.
 
-An adversary plays every message of every role of small releases again, in all protocols, variants and numbers of
-dealers: late, changed, doubled, in another order, and after roles started again. The lists of methods, messages,
-fields, protocols and bindings are read from the product. `tests/soak/adversary.py` plays any number of transcripts;
-a failing one is named by its scenario and seed.
+An adversary plays every message of every role of small releases again, in all protocols, variants and numbers
+of dealers: late, changed, doubled, in another order, and after roles started again. The lists of methods,
+messages, fields, protocols and bindings are read from the product. A failing transcript is named by its
+scenario and seed; `tests/soak/adversary.py` plays any number of them.
 """
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.protocols.alignment.plan import ALIGNMENT
 from dpmosaic.common.protocols.registry import protocol_names
-from support.adversary.bindings import bindings, removed, sites
+from support.adversary.bindings import bindings, forgotten, removed, sites
 from support.adversary.playing import broken
 from support.adversary.scenarios import scenarios, script
 from support.adversary.script import METHODS
@@ -45,11 +45,21 @@ def test_no_honest_role_uses_a_secret_for_two_values(part, watch):
 
 
 def test_every_binding_of_the_code_is_used_in_some_release():
-    assert {site for site, _ in bindings()} == set(sites())
+    assert all(bindings().values())
+    assert sites()
 
 
-@pytest.mark.parametrize(("site", "kind"), bindings(), ids=lambda value: str(value))
-def test_without_a_binding_a_secret_is_used_for_two_values(site, kind, watch, monkeypatch):
-    removed(monkeypatch, site, kind)
-    every = scenarios()
-    assert any(broken(every[seed % len(every)], seed, watch) for seed in range(MOST))
+@pytest.mark.parametrize("site", sites(), ids=str)
+def test_without_a_binding_a_secret_is_used_for_two_values(site, watch, monkeypatch):
+    removed(monkeypatch, site)
+    assert found_in(bindings()[site], watch)
+
+
+def test_bindings_that_a_restart_forgets_are_noticed(watch, monkeypatch):
+    forgotten(monkeypatch)
+    assert found_in(scenarios(), watch)
+
+
+def found_in(some, watch):
+    """Whether one of the first transcripts of these scenarios breaks a rule."""
+    return any(broken(some[seed % len(some)], seed, watch) for seed in range(MOST))

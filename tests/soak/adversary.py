@@ -1,6 +1,7 @@
-"""Plays N transcripts of an adversary: `python tests/soak/adversary.py N [SEED]`; prints those that break a rule.
+"""Plays N transcripts of an adversary: `python tests/soak/adversary.py N [SEED]`.
 
-See tests/security/test_adversary.py. Prints how many steps of each scenario were answered and refused.
+See tests/security/test_adversary.py. Prints each transcript that breaks a rule, and how many steps of each
+scenario were answered and refused.
 """
 
 import collections
@@ -10,6 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import pytest
+
 from support.adversary.playing import Transcript
 from support.adversary.scenarios import scenarios
 from support.adversary.watching import Reused, Watch

@@ -1,15 +1,17 @@
-"""Every binding of the product, found in its code and in honest releases, and the product without one of them."""
+"""Every binding of the product, as its code has them, and the product without one of them."""
 
 import ast
-import re
 import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import dpmosaic
 from dpmosaic.common.binding import Binding
-from support.adversary.scenarios import scenarios
+from dpmosaic.party.ledger_bindings import LedgerBindings
+from support.adversary.scenarios import CLOSING, scenarios, script
 from support.adversary.watching import Watch
 
 ROOT = Path(dpmosaic.__file__).resolve().parent
@@ -29,6 +31,9 @@ class Site:
     path: str
     first: int
     last: int
+
+    def __str__(self):
+        return f"{self.path}:{self.first}"
 
     def is_at(self, frame):
         """Whether a frame is in this call."""
@@ -52,37 +57,44 @@ def sites():
     return sorted(found)
 
 
-def plain(kind):
-    """A kind of use without the name of a party or dealer."""
-    return re.sub(r" from .*", " from another", kind)
-
-
 @cache
 def bindings():
-    """The site and the kind of every binding of the honest releases of all scenarios."""
-    known, found, use = sites(), set(), Binding.use
-
-    def noted(binding, kind, *rest):
-        caller = sys._getframe(1)
-        found.update((site, plain(kind)) for site in known if site.is_at(caller))
-        return use(binding, kind, *rest)
-
-    Binding.use = noted
-    try:
+    """Every site -> the scenarios that use it, if each of their steps is taken twice."""
+    known, use = sites(), Binding.use
+    found = {site: {} for site in known}
+    with pytest.MonkeyPatch.context() as patched, Watch().installed(patched) as watch:
         for scenario in scenarios():
-            scenario.release(scenario.world(Watch()))
-    finally:
-        Binding.use = use
-    return sorted(found)
+
+            def noted(binding, *given, scenario=scenario):
+                caller = sys._getframe(1)
+                for site in (site for site in known if site.is_at(caller)):
+                    found[site][scenario] = None
+                return use(binding, *given)
+
+            patched.setattr(Binding, "use", noted)
+            world = scenario.world(watch)
+            for step in (step for step in 2 * script(scenario) if step.method not in CLOSING):
+                step.take(world)
+    return {site: tuple(used) for site, used in found.items()}
 
 
-def removed(monkeypatch, site, kind):
+def removed(monkeypatch, site):
     """The product without one binding."""
     use = Binding.use
 
-    def other(binding, asked, *rest):
-        if plain(asked) == kind and site.is_at(sys._getframe(1)):
-            return None
-        return use(binding, asked, *rest)
+    def other(binding, *given):
+        return None if site.is_at(sys._getframe(1)) else use(binding, *given)
 
     monkeypatch.setattr(Binding, "use", other)
+
+
+def forgotten(monkeypatch):
+    """The product whose parties and dealers keep their bindings only until they are started again."""
+
+    def kept(bindings):
+        return bindings.__dict__.setdefault("in memory", {})
+
+    monkeypatch.setattr(
+        LedgerBindings, "bind", lambda self, kind, of, digest: kept(self).setdefault((kind, of), digest)
+    )
+    monkeypatch.setattr(LedgerBindings, "bound", lambda self, kind, of: kept(self).get((kind, of)))

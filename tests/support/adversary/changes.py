@@ -8,7 +8,7 @@ EXTREMES = (0, 1, 2, 3, 7, 255, 2**31 - 1)
 
 
 def leaves(message, path=()):
-    """Every field of a message at any depth that is no message itself: its owner, description and first name."""
+    """Every field at any depth that is no message: its owner, its description, and its name at the top."""
     for field in message.DESCRIPTOR.fields:
         first = (*path, field.name)
         value = getattr(message, field.name)

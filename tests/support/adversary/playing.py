@@ -14,7 +14,7 @@ from support.adversary.scenarios import CLOSING, script
 from support.adversary.script import MESSAGES, Ask
 from support.adversary.watching import Reused
 
-CHANGED = ("",) * 7 + ("rows", "rows behind its back", "sampler")
+CHANGED = ("",) * 4 + ("rows",) + ("rows behind its back", "sampler") * 2
 """What may be different when a role starts again."""
 
 MOVES = 6
@@ -86,8 +86,8 @@ class Transcript:
 
     def restarted(self, steps):
         """Some roles start again, perhaps with something changed, and all is delivered once more."""
-        changes = [one for one in CHANGED if one != "sampler" or not self.stops]
-        again = {s.place: str(self.rng.choice(changes)) for s in self.world.seats if self.rng.random() < 0.6}
+        seats = (seat for seat in self.world.seats if self.rng.random() < 0.6)
+        again = {seat.place: self._changed_at_start() for seat in seats}
         for place, changed in again.items():
             self.world.seats[place].restart(changed)
         first = int(self.rng.integers(len(steps) // 2))
@@ -141,16 +141,30 @@ class Transcript:
         """Takes steps; the replies to those that were answered."""
         answered = []
         for step in steps:
-            most = None if not self.stops or self.rng.random() < 0.9 else int(self.rng.integers(1, 3))
-            try:
-                relay = self._relayed if relayed and self.rng.random() < 0.1 else list
-                replies = step.take(self.world, most, lambda replies, relay=relay: relay(replies))
-                self._sent.setdefault(step, replies)
-                self.taken += 1
-                answered += replies
-            except MosaicError:
-                self.refused += 1
+            relay = self._relayed if relayed and self.rng.random() < 0.1 else list
+            if self.stops and self.rng.random() < 0.2:
+                answered += self._one(step, int(self.rng.integers(1, 4)), relay)
+                if self.rng.random() < 0.5:
+                    self.world.seats[step.place].restart(changed := self._changed_at_start())
+                    self.moves.append(f"{step.place} restarts in the middle {changed}")
+                    answered += self._one(step)
+            else:
+                answered += self._one(step, None, relay)
         return answered
+
+    def _one(self, step, most=None, relay=list):
+        try:
+            replies = step.take(self.world, most, relay)
+        except MosaicError:
+            self.refused += 1
+            return []
+        self._sent.setdefault(step, replies)
+        self.taken += 1
+        return replies
+
+    def _changed_at_start(self):
+        """What is different when a role starts again; not the sampler if the curator stops in the middle."""
+        return str(self.rng.choice([one for one in CHANGED if one != "sampler" or not self.stops]))
 
     def _relayed(self, replies):
         """What the curator delivers in place of replies: earlier ones, some of them, or others."""

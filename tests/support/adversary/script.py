@@ -1,7 +1,7 @@
 """An honest release as a list of steps that can be taken again, changed and in any order.
 
-A message from one role to another is one step: it is asked for anew and delivered, so that whoever takes it again
-carries what the sender says now. Methods and messages come from the description of the service.
+A message from one role to another is one step: it is asked for anew and delivered, so that whoever takes it
+again carries what the sender says now. Methods and messages come from the description of the service.
 """
 
 from dataclasses import dataclass, replace
@@ -61,7 +61,7 @@ class Ask:
         frame = self.header or (self.requests[0] if self.method in DELIVERING else b"")
         return {self.method} | ({pb.DeliveryFrame.FromString(frame).header.kind} if frame else set())
 
-    def take(self, world, most=None, relayed=lambda replies: replies):
+    def take(self, world, most=None, relayed=list):
         """Asks, and delivers.
 
         Args:

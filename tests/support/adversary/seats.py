@@ -47,9 +47,8 @@ class Seat:
         """The process ends; another one goes on from the ledger.
 
         Args:
-            changed: what is different from its first start: "rows" in another order, "rows behind its back" of
-                a party whose source does not notice it, or a "sampler" that draws other noise and does not
-                say so.
+            changed: what is different from its first start: "rows" in another order; "rows behind its back",
+                of a party whose source does not notice; a "sampler" that draws other noise without saying so.
         """
         self.world.watch.restarted(self.place, changed == "sampler")
         if self.curators:
@@ -171,7 +170,7 @@ class World:
         watch.honest = {seat.place for seat in self.seats}
 
     def connected(self):
-        """Connections to all parties slice by slice, to all dealers, and the list of messages that they fill."""
+        """Connections to parties slice by slice, to dealers, and the list of messages that they fill."""
         noted = []
         slices = [[Connection(seat, noted) for seat in row] for row in self.slices]
         return slices, [Connection(seat, noted) for seat in self.dealers], noted

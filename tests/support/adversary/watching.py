@@ -22,15 +22,15 @@ _SENT = {name for name, method in METHODS.items() if method.output_type is not p
 """Methods whose replies say something."""
 
 SMALL = (
-    ("common.crypto.envelope", "FRAME_BYTES", 144),
-    ("common.crypto.envelope", "_CHUNK_BYTES", 128),
-    ("common.wire.streams", "FRAME_BYTES", 144),
-    ("curator.parties.client", "FRAME_BYTES", 144),
-    ("party.answerers.alignment.passing", "FRAME_BYTES", 128),
+    ("common.crypto.envelope", "FRAME_BYTES", 48),
+    ("common.crypto.envelope", "_CHUNK_BYTES", 32),
+    ("common.wire.streams", "FRAME_BYTES", 48),
+    ("curator.parties.client", "FRAME_BYTES", 48),
+    ("party.answerers.alignment.passing", "FRAME_BYTES", 32),
     ("common.protocols.masked.plan", "OPENED_ROWS", 5),
     ("common.protocols.indicator", "_BLOCK_CELLS", 8),
 )
-"""Sizes by which messages of small releases have several frames, openings several ranges, and answers blocks."""
+"""Sizes by which messages of small releases have several frames, openings ranges, and answers blocks."""
 
 
 class Reused(AssertionError):
@@ -237,11 +237,14 @@ def _named(method, requests):
         return "", b""
     if method not in DELIVERING:
         return release_of(message), b""
-    for field in message.header.DESCRIPTOR.fields:
-        if field.type == FieldDescriptor.TYPE_BYTES:
-            message.header.ClearField(field.name)
+    for one in message.header.DESCRIPTOR.fields:
+        if one.type == FieldDescriptor.TYPE_BYTES:
+            message.header.ClearField(one.name)
     return message.header.release_id, message.header.SerializeToString()
 
 
-def _shown(use):
-    return " ".join(str(one) for one in use)[:300]
+def _shown(one):
+    """A secret in a message, with keys and digests cut short."""
+    if isinstance(one, bytes):
+        return one.hex()[:12]
+    return f"({', '.join(map(_shown, one))})" if isinstance(one, tuple) else str(one)
