@@ -37,11 +37,7 @@ OPEN = {"type": "categorical", "categories": ["other", "clerk"], "other": "other
 DOMAIN = Domain.from_json({"a": 3, "b": OPEN, "c": 2})
 TABLE = encode_table(
     DOMAIN,
-    {
-        "a": [0, 1, 2, 2, 1, 0, 2, 0],
-        "b": ["nurse"] * 3 + ["clerk", "king"] * 2 + ["nurse"],
-        "c": [0, 1, 0, 0, 1, 1, 1, 0],
-    },
+    {"a": [0, 1, 2, 2, 1, 0] * 5, "b": ["nurse", "clerk", "king"] * 10, "c": [0, 1, 0, 0, 1] * 6},
 )
 GRANTED = {32: Fraction(2), 64: Fraction(3 * 10**11)}
 """Budgets that make a release choose the ring."""

@@ -22,12 +22,12 @@ _SENT = {name for name, method in METHODS.items() if method.output_type is not p
 """Methods whose replies say something."""
 
 SMALL = (
-    ("common.crypto.envelope", "FRAME_BYTES", 48),
-    ("common.crypto.envelope", "_CHUNK_BYTES", 32),
-    ("common.wire.streams", "FRAME_BYTES", 48),
-    ("curator.parties.client", "FRAME_BYTES", 48),
-    ("party.answerers.alignment.passing", "FRAME_BYTES", 32),
-    ("common.protocols.masked.plan", "OPENED_ROWS", 5),
+    ("common.crypto.envelope", "FRAME_BYTES", 272),
+    ("common.crypto.envelope", "_CHUNK_BYTES", 256),
+    ("common.wire.streams", "FRAME_BYTES", 272),
+    ("curator.parties.client", "FRAME_BYTES", 272),
+    ("party.answerers.alignment.passing", "FRAME_BYTES", 256),
+    ("common.protocols.masked.plan", "OPENED_ROWS", 20),
     ("common.protocols.indicator", "_BLOCK_CELLS", 8),
 )
 """Sizes by which messages of small releases have several frames, openings ranges, and answers blocks."""
