@@ -51,10 +51,8 @@ class CuratorDealer:
             case "Introduce":
                 introduction = codec.decode_introduction(*requests)
                 assert self._terms is not None, "terms are accepted before the introduction"
-                keys = introduction.keys_digest().hex()
-                self._binding.use("keys of all participants", self._terms.release_id, keys)
                 place = [each.name for each in self._terms.plan.participants].index(CURATOR_DEALS)
-                self._dealing = Dealing(
+                dealing = Dealing(
                     self._terms,
                     place,
                     self._secret(),
@@ -62,6 +60,9 @@ class CuratorDealer:
                     self._keys.key,
                     self._binding,
                 )
+                keys = introduction.keys_digest().hex()
+                self._binding.use("keys of all participants", self._terms.release_id, keys)
+                self._dealing = dealing
                 yield codec.encode_acknowledgement()
             case "Deal":
                 assert self._dealing is not None, "dealers are introduced before they deal"

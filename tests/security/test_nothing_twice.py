@@ -10,18 +10,28 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.binding import Binding
-from dpmosaic.common.canonical.terms import encode_terms
+from dpmosaic.common.canonical.terms import encode_terms, terms_digest
+from dpmosaic.common.crypto.agreement import EphemeralKey
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.dealing.dealing import Dealing, dealt_labels
 from dpmosaic.common.dealing.evaluator import Resharing
 from dpmosaic.common.errors import ProtocolError
-from dpmosaic.common.messages import DealRequest, Delivery, DeliveryKind, OpeningRequest, ScoreQuery
+from dpmosaic.common.messages import (
+    DealRequest,
+    Delivery,
+    DeliveryKind,
+    Introduction,
+    OpeningRequest,
+    ScoreQuery,
+)
 from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.protocols.scores.query import references_digest
+from dpmosaic.common.wire import codec
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.ledger_bindings import LedgerBindings
 from support.masked import DEALERS, GRID, Release, dealer_secret, plan_of, terms_of
+from support.taps import Curator, table_of
 from support.terms import RELEASE_ID
 
 FOUR = Domain.coded({"a": 2, "b": 3, "c": 4, "d": 2, "e": 3})
@@ -192,6 +202,27 @@ def test_the_assistant_of_two_parties_uses_the_pads_of_a_query_for_one_part_of_e
                 trial.first_message(dealer, 1)
         with trial.dealer() as dealer:
             assert trial.first_message(dealer, 0) == first
+
+
+def test_a_curator_that_deals_takes_no_other_keys_of_a_party_for_the_same_release():
+    """With other keys the same pads would be in other messages."""
+    curator = Curator(table_of("random", FOUR, 40), "1x2")
+    terms = curator.terms()
+    acceptances = list(curator.federation.accept(terms))
+    dealer, ephemeral = curator.dealers[0], EphemeralKey.from_seed(b"e" * 32).public
+
+    def introduce():
+        introduced = codec.encode_introduction(Introduction(RELEASE_ID, tuple(acceptances)))
+        return list(dealer.call("Introduce", [introduced]))
+
+    first = introduce()
+    assert introduce() == first
+    party = curator.links[0].connection.party
+    message = terms_digest(terms) + acceptances[0].mark.signed() + ephemeral
+    signature = party._identity.sign("acceptance of a release", message)
+    acceptances[0] = replace(acceptances[0], ephemeral=ephemeral, signature=signature)
+    with refused("keys of all participants"):
+        introduce()
 
 
 def test_what_was_bound_is_refused_after_the_end_of_the_release_too(tmp_path):

@@ -21,6 +21,9 @@ PRIME = (1 << BITS) - 1
 WORD_BYTES = 8
 LIMB = 21
 _LIMBS = 3
+_PLACES = [LIMB * i for i in range(2 * _LIMBS - 1)]
+_AT_ONCE = 240
+"""Columns of a product at once: they stay in the processor's cache, and BLAS starts no threads for them."""
 
 
 def elements(integers: Sequence[int]) -> Elements:
@@ -83,12 +86,16 @@ def from_limbs(pieces: Sequence[NDArray[np.float64]], places: Sequence[int]) -> 
 
 def product(left: Elements, right: Elements) -> Elements:
     """The matrix product, shapes (m, k) and (k, n) with k below 2^9; exact by float64 products of limbs."""
-    pieces = [np.zeros((left.shape[0], right.shape[1])) for _ in range(2 * _LIMBS - 1)]
-    lows, highs = limbs(left), limbs(right)
-    for i, low in enumerate(lows):
-        for j, high in enumerate(highs):
-            pieces[i + j] += low @ high
-    return from_limbs(pieces, [LIMB * i for i in range(len(pieces))])
+    lows = limbs(left)
+    found = np.empty((left.shape[0], right.shape[1]), dtype=np.uint64)
+    for start in range(0, right.shape[1], _AT_ONCE):
+        pieces = [np.zeros((left.shape[0], min(_AT_ONCE, right.shape[1] - start))) for _ in _PLACES]
+        highs = limbs(right[:, start : start + _AT_ONCE])
+        for i, low in enumerate(lows):
+            for j, high in enumerate(highs):
+                pieces[i + j] += low @ high
+        found[:, start : start + _AT_ONCE] = from_limbs(pieces, _PLACES)
+    return found
 
 
 def interpolation(known: int, at: Sequence[int]) -> Elements:

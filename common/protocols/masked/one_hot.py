@@ -27,6 +27,7 @@ Source: Boneh, Boyle, Corrigan-Gibbs, Gilboa, Ishai, "Lightweight Techniques for
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -64,6 +65,8 @@ GROUPS = 32
 PROOF_ELEMENTS = 2 * GROUPS + 1
 _MODULUS = 1 << RING_BITS
 _COLUMNS = 1 << 15
+_WORDS = 1 << 15
+"""Words of a matrix that are multiplied at once: their halves stay in the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,15 +230,16 @@ def _sums(block: Words, columns: NDArray[np.float64], masks: bool) -> list[Eleme
     low = np.zeros((len(block), columns.shape[1]))
     high = np.zeros_like(low)
     halves = np.ascontiguousarray(block).view(np.uint16)
-    for start in range(0, block.shape[1], _COLUMNS):
-        words, weights = block[:, start : start + _COLUMNS], columns[start : start + _COLUMNS]
+    at_once = max(1, _WORDS // block.shape[1])
+    for top, start in itertools.product(range(0, len(block), at_once), range(0, block.shape[1], _COLUMNS)):
+        rows, weights = slice(top, top + at_once), columns[start : start + _COLUMNS]
         lower, upper = (
-            halves[:, 2 * start + half : 2 * (start + _COLUMNS) : 2].astype(np.float64) for half in (0, 1)
+            halves[rows, 2 * start + half : 2 * (start + _COLUMNS) : 2].astype(np.float64) for half in (0, 1)
         )
         if masks:
-            upper[words == 0] = 1 << 16
-        low += lower @ weights
-        high += upper @ weights
+            upper[block[rows, start : start + _COLUMNS] == 0] = 1 << 16
+        low[rows] += lower @ weights
+        high[rows] += upper @ weights
     sums = []
     for piece in (slice(0, 3), slice(3, 6), slice(6, 7)):
         parts = [*low[:, piece].T, *high[:, piece].T]

@@ -140,3 +140,14 @@ def test_simulations_keep_nothing():
     forgetful = NoJournal()
     forgetful.keep("000001", b"query", np.zeros(1))
     assert forgetful.recall("000001", b"query") is None
+
+
+def test_what_the_curator_s_own_dealer_received_is_bound_in_its_journal_until_the_end(journal, tmp_path):
+    assert journal.bind("score from east", "one", "a" * 64) == "a" * 64
+    journal.close()
+    with contextlib.closing(Journal(tmp_path / "journal.sqlite")) as again:
+        assert again.bind("score from east", "one", "b" * 64) == "a" * 64
+        assert again.bound("score from east", "one") == "a" * 64
+        assert again.bound("score from east", "two") is None
+        again.finish()
+    assert b"a" * 64 not in (tmp_path / "journal.sqlite").read_bytes()
