@@ -51,8 +51,9 @@ def test_every_binding_of_the_code_is_used_in_some_release():
 
 @pytest.mark.parametrize("site", sites(), ids=str)
 def test_without_a_binding_a_secret_is_used_for_two_values(site, watch, monkeypatch):
+    some = bindings()[site]
     removed(monkeypatch, site)
-    assert found_in(bindings()[site], watch)
+    assert found_in(some, watch)
 
 
 def test_bindings_that_a_restart_forgets_are_noticed(watch, monkeypatch):

@@ -16,6 +16,7 @@ from support.adversary.watching import Watch
 
 ROOT = Path(dpmosaic.__file__).resolve().parent
 ROOMS = ("common", "party", "curator")
+BINDS = Binding.use.__name__
 
 
 @dataclass(frozen=True, order=True)
@@ -43,16 +44,15 @@ class Site:
 
 def sites():
     """All calls of `Binding.use` in the product."""
-    name = Binding.use.__name__
     found = []
     for path in (path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))):
         text = path.read_text()
-        if f".{name}(" in text:
+        if f".{BINDS}(" in text:
             calls = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
             found += [
                 Site(path.relative_to(ROOT).as_posix(), call.lineno, call.end_lineno)
                 for call in calls
-                if isinstance(call.func, ast.Attribute) and call.func.attr == name
+                if isinstance(call.func, ast.Attribute) and call.func.attr == BINDS
             ]
     return sorted(found)
 
