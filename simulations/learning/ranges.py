@@ -141,11 +141,12 @@ class Range:
 
 def found_range(ruler: Ruler, counts: NoisyCounts) -> Range:
     """Where the records are, from noisy counts of the cells of a ruler."""
-    first, stop = _seen(counts, ruler.cells)
-    if first >= stop:
+    seen = _seen(counts, ruler.cells, _FALSE)
+    if seen is None:
         best = int(np.argmax(np.diff(counts.sums)))
         low, high = ruler.numbers(best, best + 1)
         return Range(low, high, (low + high) / 2, max(abs(low), abs(high)), False)
+    first, stop = seen.outer
     below = counts.sums
     half = int(np.searchsorted(below[first : stop + 1], (below[first] + below[stop]) / 2)) + first
     middle = float(np.mean(ruler.numbers(max(first, half - 1), max(first + 1, half))))
@@ -156,8 +157,8 @@ def found_range(ruler: Ruler, counts: NoisyCounts) -> Range:
     if low > -small and high < small:
         reach = [min(reach[0], -small), max(reach[1], small)]
     lowest, highest = map(int, ruler.edges.searchsorted(reach))
-    first = _extended(counts, first, max(0, min(first - 2, lowest - 1)), _LIKELY)
-    stop = _extended(counts, stop, min(ruler.cells, max(stop + 2, highest)), _LIKELY)
+    limits = max(0, min(first - 2, lowest - 1)), min(ruler.cells, max(stop + 2, highest))
+    first, stop = seen.extended(counts, limits, _LIKELY)
     # The outer cells may be filled in part, and the next ones too.
     low, high = ruler.numbers(max(0, first - 1), min(ruler.cells, stop + 1))
     margin = _MARGIN * (high - low)
@@ -195,13 +196,11 @@ def held(counts: NoisyCounts, cells: int) -> tuple[tuple[int, int], tuple[int, i
         counts: of cells around the records, and perhaps of missing values after them.
         cells: number of cells.
     """
-    first, stop = _seen(counts, cells, _LAST_FALSE)
-    if first >= stop:
+    seen = _seen(counts, cells, _LAST_FALSE)
+    if seen is None:
         return (0, cells), (0, cells)
-    return (first, stop), (
-        _extended(counts, first, 0, _LIKELY),
-        _extended(counts, stop, cells, _LIKELY),
-    )
+    sure = seen.extended(counts, (0, cells), _SURE)
+    return sure, (_extended(counts, sure[0], 0, _LIKELY), _extended(counts, sure[1], cells, _LIKELY))
 
 
 def single_cells(counts: NoisyCounts, cells: int) -> NDArray[np.intp]:
@@ -222,25 +221,47 @@ def single_cells(counts: NoisyCounts, cells: int) -> NDArray[np.intp]:
     return held if records < _LIKELY * deviation else held[:0]
 
 
-def _seen(counts: NoisyCounts, cells: int, false: float = _FALSE) -> tuple[int, int]:
-    """The first cell that holds records and the one after the last, as precisely as noise allows.
+@dataclass(frozen=True)
+class _Seen:
+    """Where noisy counts show records.
 
-    Records are seen in a cell or box of cells whose count can be told from none, and where the cells that
-    follow these together hold more.
+    Attributes:
+        outer: first cell of the first box of cells that holds records, and the one after the last.
+        inner: the cell before which some of them lie, and the one from which on others do.
+    """
+
+    outer: tuple[int, int]
+    inner: tuple[int, int]
+
+    def extended(self, counts: NoisyCounts, limits: tuple[int, int], likely: float) -> tuple[int, int]:
+        """The first cell that holds records and the one after the last; see `_extended`."""
+        low, high = (
+            _extended(counts, end, limit, likely) for end, limit in zip(self.inner, limits, strict=True)
+        )
+        return (low, high) if low < high else self.outer
+
+
+def _seen(counts: NoisyCounts, cells: int, false: float) -> _Seen | None:
+    """Where records are seen: in a cell or box of cells whose count can be told from none.
+
+    And beyond a place, if the count of all that lies there can.
+
+    Args:
+        counts: of the cells.
+        cells: number of cells.
+        false: probability with which noise alone shows some, about.
     """
     certain = NormalDist().inv_cdf(1 - false / (4 * cells))
     boxes = _seen_boxes(counts, cells, certain)
     if not boxes:
-        return cells, 0
+        return None
     before, after = counts.deviations()
     below, above = counts.sums[: cells + 1], counts.sums[cells] - counts.sums[: cells + 1]
-    # Records are seen beyond a place, too, if the count of all that lies there can be told from none.
-    low = min(
-        [high for _, high in boxes] + np.flatnonzero(below > certain * before[: cells + 1])[:1].tolist()
-    )
-    high = max([low for low, _ in boxes] + np.flatnonzero(above > certain * after[: cells + 1])[-1:].tolist())
-    first, stop = _extended(counts, low, 0, _SURE), _extended(counts, high, cells, _SURE)
-    return (first, stop) if first < stop else (min(boxes)[0], max(stop for _, stop in boxes))
+    many_below = np.flatnonzero(below > certain * before[: cells + 1])[:1].tolist()
+    many_above = np.flatnonzero(above > certain * after[: cells + 1])[-1:].tolist()
+    (first, low), (high, stop) = min(boxes), max(boxes, key=lambda box: box[1])
+    low, high = min([low, *many_below]), max([high, *many_above])
+    return _Seen((min(first, low - 1), max(stop, high + 1)), (low, high))
 
 
 def _seen_boxes(counts: NoisyCounts, cells: int, certain: float) -> list[tuple[int, int]]:
@@ -281,8 +302,8 @@ def _extended(counts: NoisyCounts, end: int, farthest: int, likely: float) -> in
         if gains[best] < likely or records[best] < least:
             return end
         beside = math.sqrt(max(float(gains[best]) ** 2 - 2 * _BESIDE, likely**2))
-        # Less than half a record is none.
-        end = int(borders[np.argmax((gains >= beside) | (records[best] - records < 0.5))])
+        # Where there is hardly any noise, less than half a record is none.
+        end = int(borders[np.argmax((gains >= beside) | (records[best] - records + deviations < 0.5))])
     return end
 
 

@@ -14,7 +14,7 @@ from dpmosaic.common.errors import DataError
 from dpmosaic.common.privacy import noise
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.party.sources.source import FileSource
-from dpmosaic.simulations.learning import first_step, learning
+from dpmosaic.simulations.learning import choice, first_step, learning
 from dpmosaic.simulations.learning.asking import Asking
 from dpmosaic.simulations.learning.cells import Cells
 from dpmosaic.simulations.learning.forms import FORMS, PLACES, Form
@@ -152,7 +152,7 @@ def the_real_maximum_ends_a_range(monkeypatch):
 
 
 def exact_number_of_rows(monkeypatch):
-    monkeypatch.setattr(first_step, "_counted", lambda counts, rho, rows, adjacency: first_step._Rows(rows))
+    monkeypatch.setattr(first_step, "_counted", lambda counts, rho, rows, adjacency: choice.Rows(rows))
 
 
 def a_refusal_on_the_exact_number_of_rows(monkeypatch):
