@@ -119,7 +119,7 @@ class Choice:
         apart = {name: _without_atoms(free[name], numbers_of(domain[name])) for name in numbers if trim}
         ends = {name: _ends(one, numbers_of(domain[name])) for name, one in apart.items()}
         beyond = {
-            name: _beyond(apart[name], len(numbers_of(domain[name]).cells), *likely)
+            name: _beyond(apart[name], numbers_of(domain[name]), rows, *likely)
             for name, (_, likely) in ends.items()
         }
         measured = [one for name in numbers for one in ladders[name]]
@@ -182,11 +182,32 @@ class Choice:
         return found, tuple(kept), tuple(unseen)
 
 
-def _beyond(counts: NoisyCounts, cells: int, first: int, stop: int) -> tuple[float, float]:
-    """Upper limits of the records before the first cell and from `stop` on; missing values follow cells."""
-    before, after = counts.deviations()
-    below, above = max(0.0, counts.between(0, first)), max(0.0, counts.between(stop, cells))
-    return below + SURE * float(before[first]), above + SURE * float(after[stop])
+def _beyond(
+    counts: NoisyCounts, attribute: NumericAttribute, rows: Rows, first: int, stop: int
+) -> tuple[float, float]:
+    """Upper limits of the records before the first cell and from `stop` on; missing values follow cells.
+
+    They follow from the counts of these cells or, where that has less noise, from all rows without those of
+    the cells between.
+
+    Args:
+        counts: of the cells, with nothing in atoms.
+        attribute: the numbers.
+        rows: the number of rows.
+        first: the first cell that is kept.
+        stop: the one after the last.
+    """
+    cells, (before, after) = len(attribute.cells), counts.deviations()
+    found = [
+        (float(before[first]), counts.between(0, first)),
+        (float(after[stop]), counts.between(stop, cells)),
+    ]
+    if not attribute.atoms:
+        deviation = math.hypot(math.sqrt(rows.variance), counts.sigma(first, stop))
+        rest = deviation, rows.records - counts.between(first, stop)
+        found = [min(one, rest, key=lambda each: each[0]) for one in found]
+    below, above = (max(0.0, records) + SURE * deviation for deviation, records in found)
+    return below, above
 
 
 def _ends(counts: NoisyCounts, attribute: NumericAttribute) -> tuple[tuple[int, int], tuple[int, int]]:
