@@ -64,7 +64,7 @@ def test_a_release_by_a_protocol_of_another_package_names_it(acme):
 def test_a_party_takes_part_in_it_only_if_its_policy_says_so(acme):
     assert answerer_of("acme").__module__ == "acme"
     terms = terms_of(protocol="acme", granted=0.1)
-    refusals = Policy(protocols=frozenset({"masked"})).refusals(terms, 100, 0)
+    refusals = Policy(protocols=frozenset({"masked"})).refusals(terms, 100, ())
     assert any("'acme'" in str(refusal) for refusal in refusals)
     table = chain_table(50)
     trial = Trial(1, "acme", "1x2")

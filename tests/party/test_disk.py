@@ -67,7 +67,7 @@ def test_tells_a_full_disk_from_other_errors(error, full):
 
 def test_a_curator_is_told_that_the_disk_is_full_and_can_resume(ledger):
     # Terms that need a page of their own.
-    table = random_table(Domain.coded({"a" * 5_000: 2}), 9)
+    table = random_table(Domain.coded({letter * 1_000: 2 for letter in "abcde"}), 9)
     party = party_of("north", table, policy_for("indicator"), ledger=ledger)
     link, signed = Link(party), codec.encode_signed_terms(encode_terms(terms_for(party)), b"")
     fill(ledger)

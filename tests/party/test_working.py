@@ -12,10 +12,10 @@ NAME = "policy.toml"
     ("entries", "reason"),
     [
         ({"threads": 2, "scheduler": "tls://host:8786"}, "has threads and scheduler"),
-        ({"scheduler": "tcp://10.0.0.1:8786"}, "expected an address such as tls://host:8786"),
-        ({"scheduler": "tcp://localhost.example.org:8786"}, "expected an address such as tls://host:8786"),
-        ({"scheduler": "ws://127.0.0.1:8786"}, "expected an address such as tls://host:8786"),
-        ({"scheduler": "host:8786"}, "expected an address such as tls://host:8786"),
+        ({"scheduler": "tcp://10.0.0.1:8786"}, "expected addresses such as tls://host:8786"),
+        ({"scheduler": "tcp://localhost.example.org:8786"}, "expected addresses such as tls://host:8786"),
+        ({"scheduler": "ws://127.0.0.1:8786"}, "expected addresses such as tls://host:8786"),
+        ({"scheduler": "host:8786"}, "expected addresses such as tls://host:8786"),
     ],
 )
 def test_workers_that_do_not_hold_together_or_would_be_read_on_the_way_are_refused(entries, reason):

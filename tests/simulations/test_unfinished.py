@@ -22,6 +22,8 @@ from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.simulations.stopping import UNFINISHED
 
 ROWS = 3000
+DEVIATION = 36
+"""Of the noise of the number of rows: a thirtieth of epsilon 1."""
 FILES = ("synthetic.csv", "model.npz", "evidence.npz", "bins/domain.json")
 RNG = np.random.default_rng(8)
 AGE = RNG.integers(18, 90, ROWS)
@@ -117,7 +119,8 @@ def test_without_a_seed_what_was_answered_is_part_of_the_release(tmp_path, monke
     assert [answer is None for answer in recalled[:2]] == [False, True]
     counted = recalled[0][-1]
     assert counted != ROWS
-    assert release.certificate.plan.record_counts[0] == pytest.approx(counted, abs=30)
+    # More counts of all rows are averaged with it: five deviations of its noise.
+    assert release.certificate.plan.record_counts[0] == pytest.approx(counted, abs=5 * DEVIATION)
     assert release.certificate.promise.spent_within_grant
 
 
