@@ -70,7 +70,7 @@ class Choice:
         rows: the number of rows.
         within: name -> first bin in which records were seen, and the one after the last.
         before: one-way marginals in the chosen bins.
-        beyond: name -> upper limits of the records before and after those bins.
+        beyond: name -> upper limits of the records before and after those bins, unless it is listed.
         listed: name -> number of each bin of a column of which few numbers hold all records.
     """
 
@@ -116,30 +116,29 @@ class Choice:
         ladders = counts.ladders("bins", asked, each, single)
         free = {name: NoisyCounts.of(ladder) for name, ladder in ladders.items()}
         rows = rows.beside(list(free.values()))
-        apart = {name: _without_atoms(free[name], numbers_of(domain[name])) for name in numbers if trim}
-        ends = {name: _ends(one, numbers_of(domain[name])) for name, one in apart.items()}
+        grids = {name: numbers_of(domain[name]) for name in numbers}
+        apart = {name: _without_atoms(free[name], grids[name]) for name in numbers if trim}
+        ends = {name: _ends(one, grids[name]) for name, one in apart.items()}
+        alone = {name: _single(free[name], domain[name], likely) for name, (_, likely) in ends.items()}
         beyond = {
-            name: _beyond(apart[name], numbers_of(domain[name]), rows, *likely)
+            name: _beyond(apart[name], grids[name], rows, *likely)
             for name, (_, likely) in ends.items()
+            if not len(alone[name])
         }
         measured = [one for name in numbers for one in ladders[name]]
         # What only likely holds records is apart from what does for sure.
         edges = {
-            name: {*sure, *likely} - {len(numbers_of(domain[name]).cells)}
+            name: {*sure, *likely, *map(int, alone[name]), *map(int, alone[name] + 1)}
+            - {len(grids[name].cells)}
             for name, (sure, likely) in ends.items()
         }
-        single = {name: _single(free[name], domain[name], likely) for name, (_, likely) in ends.items()}
-        for name, cells in single.items():
-            edges[name] |= {int(cell) + k for cell in cells for k in (0, 1)} - {
-                len(numbers_of(domain[name]).cells)
-            }
         coding = replace(chosen_coding(domain, measured, rows.records, left, edges), labels=labels)
         within, listed = {}, {}
         for name, (_, (first, stop)) in ends.items():
-            runs, starts = merged_codes(domain[name], coding.runs[name]), numbers_of(domain[name]).cells[:, 0]
+            runs, starts = merged_codes(domain[name], coding.runs[name]), grids[name].cells[:, 0]
             within[name] = int(runs[first]), int(runs[stop - 1]) + 1
-            if len(single[name]):
-                listed[name] = {int(runs[cell]): float(starts[cell]) for cell in single[name]}
+            if len(alone[name]):
+                listed[name] = {int(runs[cell]): float(starts[cell]) for cell in alone[name]}
         before = published_marginals(domain, measured, rows.records, coding)
         return cls(coding, rows, within, before, beyond, listed)
 
@@ -165,19 +164,17 @@ class Choice:
                 usual = int(np.argmax(one.values[: attribute.size - 1]))
                 if listed:
                     released, last = in_list(name, listed, attribute.size, missing, usual)
-                    moved += _others(one, listed)
+                    moved += _others(one, np.setdiff1d(np.arange(attribute.size - 1), list(listed)))
                     one, usual = _merged(one, last[: len(one.values)]), int(last[usual])
                 else:
                     released, last = column.finished(attribute, missing, usual)
                 kept.append(one)
             else:
-                released, last = column.finished(attribute, bool(missing), usual)
+                released, last = column.finished(attribute, missing, usual)
                 usual = int(last[column.usual])
             attributes.append(released)
             columns.append(last[codes][table.column(name)].astype(code_dtype(released.size)))
-            unseen.append(
-                Unseen(name, usual, moved, *(self.beyond.get(name, ()) if name not in self.listed else ()))
-            )
+            unseen.append(Unseen(name, usual, moved, *self.beyond.get(name, ())))
         found = Table(Domain(tuple(attributes), learned.unmodelled), tuple(columns))
         return found, tuple(kept), tuple(unseen)
 
@@ -252,9 +249,8 @@ def _single(counts: NoisyCounts, attribute: Attribute, likely: tuple[int, int]) 
     return cells if len(cells) and likely == (cells[0], cells[-1] + 1) else nothing
 
 
-def _others(one: Measurement, listed: Mapping[int, float]) -> float:
-    """An upper limit of the records in bins that are not listed; the last code may be a missing value."""
-    bins = np.setdiff1d(np.arange(max(listed) + 1), list(listed))
+def _others(one: Measurement, bins: NDArray[np.int64]) -> float:
+    """An upper limit of the records in some bins together."""
     deviation = math.sqrt(float((_sigmas(one)[bins] ** 2).sum()))
     return max(0.0, float(one.values[bins].sum())) + SURE * deviation
 
