@@ -70,7 +70,26 @@ class TimeAttribute(Attribute):
 
 
 @dataclass(frozen=True)
-class DateAttribute(TimeAttribute):
+class BinnedTimes(TimeAttribute):
+    """A column of dates or timestamps whose codes are bins and atoms of whole units."""
+
+    @property
+    def size(self) -> int:
+        """The number of bins and atoms, plus one for a missing value if nullable."""
+        return self.units.size
+
+    @property
+    def open(self) -> bool:
+        """Whether a release has to choose bins before it can measure pairs."""
+        return self.units.open
+
+    def merged(self, runs: NDArray[np.int64]) -> Self:
+        """This attribute with its bins merged; see `NumericAttribute.merged`."""
+        return replace(self, units=self.units.merged(runs))
+
+
+@dataclass(frozen=True)
+class DateAttribute(BinnedTimes):
     """A column of dates or timestamps, divided into bins of days, months, seconds or another unit."""
 
     def __post_init__(self) -> None:
@@ -82,16 +101,6 @@ class DateAttribute(TimeAttribute):
         samples = np.linspace(first, last, _SAMPLES).astype(np.int64)
         atoms = np.array(self.units.atoms, dtype=np.int64)
         self.moments.check_format(self.name, np.concatenate([samples, atoms]))
-
-    @property
-    def size(self) -> int:
-        """The number of bins and atoms, plus one for a missing value if nullable."""
-        return self.units.size
-
-    @property
-    def open(self) -> bool:
-        """Whether a release has to choose bins before it can measure pairs."""
-        return self.units.open
 
     def read(self, values: RawColumn) -> Reading:
         """The bin or atom of each date or timestamp; the last code for a missing value."""
@@ -123,10 +132,6 @@ class DateAttribute(TimeAttribute):
         """The values in units since 1970, within the bounds or at an atom; NaN for a missing value."""
         return self.units.within(numbers_of_units(self.name, values, self.moments, self.units))
 
-    def merged(self, runs: NDArray[np.int64]) -> DateAttribute:
-        """This attribute with its bins merged; see `NumericAttribute.merged`."""
-        return replace(self, units=self.units.merged(runs))
-
     def to_json(self) -> dict[str, Any]:
         """Bounds, bins and flags; keys only where they are not the default."""
         form = self.units.to_json()
@@ -139,7 +144,7 @@ class DateAttribute(TimeAttribute):
 
 
 @dataclass(frozen=True)
-class GapAttribute(TimeAttribute):
+class GapAttribute(BinnedTimes):
     """A column of dates or timestamps that come after those of another column, counted from them.
 
     Its units are those from the other column's value to this one's. The raw column that it reads is of
@@ -158,16 +163,6 @@ class GapAttribute(TimeAttribute):
             raise DataError(f"attribute {self.name!r}: after: expected min and max; fix the domain")
         years = np.arange(_FIRST_SAMPLED, _LAST_SAMPLED).astype("datetime64[Y]").astype("datetime64[us]")
         self.moments.check_format(self.name, self.moments.counted(years))
-
-    @property
-    def size(self) -> int:
-        """The number of bins and atoms, plus one for a missing value if nullable."""
-        return self.units.size
-
-    @property
-    def open(self) -> bool:
-        """Whether a release has to choose bins before it can measure pairs."""
-        return self.units.open
 
     @property
     def difference(self) -> str:
@@ -229,10 +224,6 @@ class GapAttribute(TimeAttribute):
         """The gaps within the bounds or at an atom; NaN for a missing value."""
         return self.units.within(values)
 
-    def merged(self, runs: NDArray[np.int64]) -> GapAttribute:
-        """This attribute with its bins merged; see `NumericAttribute.merged`."""
-        return replace(self, units=self.units.merged(runs))
-
     def to_json(self) -> dict[str, Any]:
         """The other column with the bins of gaps, and flags; keys only where they are not the default."""
         form = self.units.to_json()
@@ -247,7 +238,7 @@ def bins_of(attribute: Attribute) -> NumericAttribute | None:
     match attribute:
         case NumericAttribute():
             return attribute
-        case DateAttribute() | GapAttribute():
+        case BinnedTimes():
             return attribute.units
     return None
 
