@@ -1,5 +1,7 @@
 """One row more or less changes nothing that leaves, if noisy counts are the same; see `replayed_noise`."""
 
+import json
+
 import pytest
 
 from support import leaks
@@ -34,6 +36,23 @@ def test_a_row_shows_only_in_noisy_counts_under_a_domain(odd):
     rows = plain_rows()
     both = as_typed(rows), as_typed(with_row(rows, ODD[odd]))
     assert alarms(in_python(**SETTINGS, domain=DOMAIN), *both) == set()
+
+
+@pytest.mark.parametrize("options", [{"anyway": True}, {"domain": DOMAIN}])
+def test_the_only_row_of_a_table_shows_only_in_noisy_counts(options):
+    none = plain_rows().iloc[:0]
+    both = as_typed(none), as_typed(with_row(none, {"age": "1000000000000"}))
+    assert alarms(in_python(**SETTINGS, **options), *both) == set()
+
+
+@pytest.mark.parametrize("options", [("--anyway",), ("--domain",)])
+def test_the_only_row_of_a_file_shows_only_in_noisy_counts(options, tmp_path):
+    if options == ("--domain",):
+        (tmp_path / "domain.json").write_text(json.dumps(DOMAIN))
+        options = (*options, str(tmp_path / "domain.json"))
+    none = plain_rows().iloc[:0]
+    both = csv_of(none), csv_of(with_row(none, {"age": "unknown"}))
+    assert alarms(by_command(tmp_path, *COMMAND, *options), *both) == set()
 
 
 FAULTS = [

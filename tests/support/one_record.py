@@ -42,10 +42,11 @@ class Pair:
         return [numbers_of(one) for one in shown], sides
 
 
-def by_file(folder, *options, epsilon, rows, cells=ODD_EVERYWHERE, mechanism="independent"):
-    """Of a file by the command; the neighbour has one row more."""
+def by_file(folder, *options, epsilon, rows, cells=ODD_EVERYWHERE, replaced=None, mechanism="independent"):
+    """Of a file by the command; the neighbour has one row more, or another one in place of one."""
     given = ("--epsilon", str(epsilon), "--mechanism", mechanism, *options)
-    return Pair(by_command(folder, *given), csv_of(rows), csv_of(_with(rows, cells)), epsilon)
+    table = rows if replaced is None else _with(rows, replaced)
+    return Pair(by_command(folder, *given), csv_of(table), csv_of(_with(rows, cells)), epsilon)
 
 
 def by_frame(*, epsilon, rows, cells=ODD_EVERYWHERE, typed=lambda rows: rows, **options):
