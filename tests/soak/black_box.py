@@ -1,7 +1,7 @@
 """Lower bounds on epsilon from N releases of pairs of tables: `python tests/soak/black_box.py N [WORD...]`.
 
 Each odd cell of tests/support/odd_rows.py, with and without a domain, by the command and in Python; refusals,
-other mechanisms and neighbours; and one pair at epsilon 1 with 10 N releases, where a bound above zero shows
+other mechanisms and neighbours; and one pair at epsilon 10 with 10 N releases, where a bound above zero shows
 what the audit can see. WORD selects pairs whose name contains it. It prints each bound beside epsilon; status
 1 if one is not below.
 """
@@ -59,6 +59,9 @@ def pairs(folder):
         learned = just_learnable(EPSILON, columns)
         yield f"refused or not: {', '.join(columns)}", partial(file, rows=learned), 1
         yield f"learned: {', '.join(columns)}", partial(file, "--anyway", rows=learned), 1
+    empty = rows.iloc[:0]
+    yield "the only row, no domain", partial(file, "--anyway", rows=empty), 1
+    yield "the only row, domain", partial(file, *given, rows=empty), 1
     for mechanism in ("mosaic", "mst", "privbayes"):
         yield f"{mechanism}, domain", partial(file, *given, mechanism=mechanism, rows=rows), 1
     yield (
@@ -67,7 +70,11 @@ def pairs(folder):
         1,
     )
     few = plain_rows(20)[["flag"]]
-    yield "epsilon 1, one column of 20 rows", partial(by_frame, rows=few, domain=reviewed(few), epsilon=1), 10
+    yield (
+        "epsilon 10, one column of 20 rows",
+        partial(by_frame, rows=few, domain=reviewed(few), epsilon=10),
+        10,
+    )
 
 
 def main(count, *words):
