@@ -113,10 +113,10 @@ def every_label_passes_the_threshold(monkeypatch):
 
 
 def the_file_decides_its_encoding(monkeypatch):
-    columns = FileSource.read
+    columns = FileSource.encoded
 
-    def read(self, domain):
+    def encoded(self, domain):
         odd = b"\xff" in self.path.read_bytes()
         return columns(self, domain) if not odd else columns(self, domain).project(domain.names[:1])
 
-    monkeypatch.setattr(FileSource, "read", read)
+    monkeypatch.setattr(FileSource, "encoded", encoded)
