@@ -210,7 +210,7 @@ def test_a_table_of_one_column_is_released():
         ({"time_limit": 5}, DataError, "expected the mechanism 'mosaic', got 'independent'"),
         ({"domain": {"height": 3}}, DataError, "expected a column 'height'"),
         ({"rows": 0}, DataError, "rows: expected at least 1"),
-        ({"data": REAL.iloc[:0]}, DataError, "at least one row"),
+        ({"data": REAL.iloc[:0], "adjacency": "zero-out"}, DataError, "the table has no rows"),
         ({"data": "nowhere.csv"}, DataError, "expected a file"),
     ],
 )
