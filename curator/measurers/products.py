@@ -6,8 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from ...common.data.domain import Clique
-from ...common.data.grouping import Groups
+from ...common.data.view import View
 from ...common.errors import DeliveriesLost
 from ...common.messages import DealRequest, DeliveryKind, MultiplyRequest, OpeningRequest
 from ...common.protocols.masked.plan import Chain, MaskedPlan
@@ -47,10 +46,10 @@ class Products:
         self._seeded.add(number)
         self._compare_order(number)
 
-    def prepare(self, asked: Sequence[tuple[Clique, Groups]]) -> None:
-        """Opens, deals and multiplies what cliques with these groups need and earlier ones did not."""
+    def prepare(self, asked: Sequence[View]) -> None:
+        """Opens, deals and multiplies what these views need and earlier ones did not."""
         for number in range(self._plan.slice_count):
-            chains = dict.fromkeys(self._plan.chain(clique, number, groups) for clique, groups in asked)
+            chains = dict.fromkeys(self._plan.chain(view, number) for view in asked)
             together: dict[Chain, list[Chain]] = {}
             for chain in chains:
                 if len(chain) > 1 and (number, chain) not in self._multiplied:

@@ -12,6 +12,7 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing.dealing import dealt_labels
 from dpmosaic.common.errors import DataError, DeliveriesLost, PartyUnavailable, ProtocolError
 from dpmosaic.common.messages import DealRequest, Delivery, DeliveryKind, OpeningRequest
@@ -73,7 +74,7 @@ def release(cheat=None, table=table, grid="1x2", dealers=0, seed=1):
 
 
 def measured(measurer, clique=DOMAIN.names):
-    (found,) = measurer.measure([Query(clique, GRANTED, "test")])
+    (found,) = measurer.measure([Query(View(clique), GRANTED, "test")])
     return found.values
 
 
@@ -121,7 +122,7 @@ def test_honest_parties_are_never_refused_and_their_answers_are_exact(bits, monk
     """A budget of 10^11 leaves no noise."""
     monkeypatch.setattr(Checked, "bits", bits)
     curator = Checked(table(), "2x2", Fraction(10**6))
-    found = curator.measurer().measure([Query(DOMAIN.names, Fraction(10**5), "test")])[0]
+    found = curator.measurer().measure([Query(View(DOMAIN.names), Fraction(10**5), "test")])[0]
     assert np.rint(found.values).tolist() == table().marginal(DOMAIN.names).tolist()
 
 
@@ -242,7 +243,7 @@ def test_cliques_over_three_parties_are_not_measured_with_the_check():
     rng = np.random.default_rng(1)
     wide = Table.from_codes(domain, rng.integers(0, 2, (40, 3)))
     _, measurer = release(table=lambda: wide, grid="1x3")
-    assert measurer.expected_sigma(("a", "b", "c"), GRANTED) == np.inf
+    assert measurer.expected_sigma(View(("a", "b", "c")), GRANTED) == np.inf
     with pytest.raises(DataError, match="what three parties hold, which are not checked"):
         measured(measurer, ("a", "b", "c"))
-    assert np.isfinite(measurer.expected_sigma(("a", "c"), GRANTED))
+    assert np.isfinite(measurer.expected_sigma(View(("a", "c")), GRANTED))

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing.dealing import Dealing
 from dpmosaic.common.dealing.peers import Peers
 from dpmosaic.common.messages import DeliveryKind
@@ -104,7 +105,7 @@ class DealtRelease:
             patched.setattr(Peers, "unseal", read)
             measurer = self._measurer(table, dealers)
             cost = GRANTED / len(CLIQUES)
-            self.found = measurer.measure([Query(clique, cost, "test") for clique in CLIQUES])
+            self.found = measurer.measure([Query(View(clique), cost, "test") for clique in CLIQUES])
         self.plan = measurer._plan
         self.dealers = self.plan.dealers_of(0)
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 import numpy as np
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.protocols.masked.ring import Ring
@@ -90,7 +91,7 @@ def views_of(table, monkeypatch, *, bits=32, seed=1, dealers=0):
         patched.setattr(Openings, "put", seen)
         patched.setattr(DealtShare, "add", added)
         patched.setattr(received_rows, "inner", compared)
-        found = measurer.measure([Query(clique, rho, "test") for clique in CLIQUES * REPEATS])
+        found = measurer.measure([Query(View(clique), rho, "test") for clique in CLIQUES * REPEATS])
 
     def mask(party, chain, rows):
         masks = curator.session(party)._seeds.masks

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ...data.domain import Clique
-from ...data.grouping import Groups, check_groups, last_code_apart
+from ...data.grouping import last_code_apart
+from ...data.view import View
 from ...errors import DataError, ProtocolError
 from ...privacy.cost import grid_of
 from ...privacy.distributed import DistributedNoise
@@ -138,7 +139,7 @@ class MaskedPlan(Partition):
         return DistributedNoise(len(self.roster), self.tolerated)
 
     @cached_property
-    def _feasible(self) -> dict[tuple[Clique, Groups], bool]:
+    def _feasible(self) -> dict[View, bool]:
         """Cache of `feasible`: selection repeats the same cliques."""
         return {}
 
@@ -184,34 +185,33 @@ class MaskedPlan(Partition):
         """The presence of each party of a slice that chains may contain -> its index in the roster."""
         return self._presences.get(number, {})
 
-    def check_groups(self, clique: Clique, groups: Groups) -> None:
-        """Refuses groups that do not fit a clique.
+    def check_view(self, view: View) -> None:
+        """Refuses groups and boxes that do not fit.
 
         Raises:
-            DataError: see `grouping.check_groups`; or `absent` is not the last group, alone, although the
+            DataError: see `View.check`; or `absent` is not the last group, alone, although the
                 last cell of a marginal has to be the people for whom all attributes are absent.
         """
-        check_groups(self.domain.shape(clique), groups)
-        if self.absent and not all(map(last_code_apart, groups)):
+        view.check(self.domain)
+        if self.absent and not all(map(last_code_apart, view.groups)):
             raise DataError(
                 "groups: over these aligned parties expected the last code, `absent`, as the last group, "
                 "alone; set it apart"
             )
 
-    def chain(self, clique: Clique, number: int, groups: Groups = ()) -> Chain:
-        """The parts of a clique in a slice, in the order of multiplication.
+    def chain(self, view: View, number: int) -> Chain:
+        """The parts of a view's cells in a slice, in the order of multiplication.
 
         Two parts are in roster order, so that products of the same two parties are computed together. More
         are sorted by their cells, since every product but the last has records times cells entries.
 
         Args:
-            clique: attributes in domain order.
+            view: whose cells are counted.
             number: of the slice.
-            groups: groups of codes that are counted instead of single codes.
         """
         members = self.members(number)
-        column = dict(zip(clique, columns_of(clique, groups), strict=True))
-        held = divide(clique, [self.roster[i].attributes for i in members])
+        column = dict(zip(view.clique, columns_of(view), strict=True))
+        held = divide(view.clique, [self.roster[i].attributes for i in members])
         parts = {j: tuple(column[name] for name in part) for j, part in held.items()}
         if parts and self.presences(number):
             others = [self.roster[place].name for j, place in enumerate(members) if j not in parts]
@@ -257,7 +257,7 @@ class MaskedPlan(Partition):
                 f"expected at least {parts} parts, of attributes of the plan, each once; compare the plan"
             )
         try:
-            self.check_groups(names, groups_of(columns))
+            self.check_view(View(names, groups_of(columns)))
         except DataError as cause:
             raise ProtocolError(f"expected groups that fit the plan: {cause}") from None
         holders = self.holders(chain, number)
@@ -304,7 +304,7 @@ class MaskedPlan(Partition):
         """Whether sampled rows answer for this clique, in all slices: in some slice it needs a product."""
         if not self.sample:
             return False
-        return any(len(self.chain(clique, number)) > 1 for number in range(self.slice_count))
+        return any(len(self.chain(View(clique), number)) > 1 for number in range(self.slice_count))
 
     def opened_records(self, number: int) -> int:
         """Number of rows of a slice that are opened and multiplied."""
@@ -336,29 +336,29 @@ class MaskedPlan(Partition):
         """Bytes of the row-wise product of these parts."""
         return self.opened_records(number) * self.cells(chain) * self.ring.word_bytes
 
-    def multiplied(self, clique: Clique, groups: Groups = ()) -> dict[Hashable, int]:
-        """What parties open to multiply the columns of this clique row by row.
+    def multiplied(self, view: View) -> dict[Hashable, int]:
+        """What parties open to multiply the columns of this view row by row.
 
         Returns:
-            The words of each matrix, by its chain and slice; cliques share those with equal keys. Empty if
+            The words of each matrix, by its chain and slice; views share those with equal keys. Empty if
             each slice has the clique at one party.
         """
         return {
             (opened, number): self.opened_records(number) * self.cells(opened)
             for number in range(self.slice_count)
-            for opened in _opened(self.chain(clique, number, groups))
+            for opened in _opened(self.chain(view, number))
         }
 
-    def feasible(self, clique: Clique, groups: Groups = ()) -> bool:
-        """Whether no slice needs an opening for this clique that is too large, or that cannot be checked."""
-        if (clique, groups) not in self._feasible:
-            self._feasible[clique, groups] = all(
+    def feasible(self, view: View) -> bool:
+        """Whether no slice needs an opening for this view that is too large, or that cannot be checked."""
+        if view not in self._feasible:
+            self._feasible[view] = all(
                 self.opening_bytes(opened, number) <= MAX_OPENING_BYTES
                 and (len(opened) == 1 or not self.check)
                 for number in range(self.slice_count)
-                for opened in _opened(self.chain(clique, number, groups))
+                for opened in _opened(self.chain(view, number))
             )
-        return self._feasible[clique, groups]
+        return self._feasible[view]
 
     def largest(self, sigma: float, exact: int | None = None, interaction: Sequence[int] = ()) -> int:
         """Upper bound of the absolute noisy values at this scale, in units of 1/grid.

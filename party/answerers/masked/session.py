@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import numpy as np
@@ -13,9 +12,9 @@ from ....common.binding import Binding, labelled
 from ....common.canonical.terms import terms_digest
 from ....common.crypto.randomness import FreshKeys, RandomStream
 from ....common.data.domain import Clique
-from ....common.data.grouping import Groups, grouped_shape
 from ....common.data.interactions import difference_count
 from ....common.data.rows import Rows, codes_digest
+from ....common.data.view import View
 from ....common.dealing.dealing import dealt_labels, pad_stream
 from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, PolicyError, ProtocolError
@@ -289,63 +288,60 @@ class MaskedSession:
             for k in range(2, len(chain)):
                 self._forget(chain[:k])
 
-    def check_share(self, clique: Clique, groups: Groups = ()) -> None:
+    def check_share(self, view: View) -> None:
         """Refuses a marginal of which this party has no share yet.
 
         Raises:
             DataError: the groups do not fit.
             DeliveriesLost: a product was not computed.
         """
-        self.plan.check_groups(clique, groups)
-        chain = self.plan.chain(clique, self._slice, groups)
+        self.plan.check_view(view)
+        chain = self.plan.chain(view, self._slice)
         if len(chain) > 1 and self.me in self._holders(chain) and chain not in self._products:
             raise DeliveriesLost("the answer needs a product that was not computed; multiply first")
 
-    def share(self, clique: Clique, groups: Groups = ()) -> Words:
-        """The party's exact share of a marginal, shape (cells,); all shares sum to the exact counts.
+    def share(self, view: View) -> Words:
+        """The party's exact share of a view, shape (cells,) or (boxes,); all shares sum to the exact counts.
 
         Counts are those of sampled rows if the plan says so (`MaskedPlan.is_sampled`). The shares of a cell
         in which every attribute is `absent` are zero.
 
-        Args:
-            clique: attributes of the marginal.
-            groups: groups of codes that are counted instead of single codes.
-
         Raises:
-            DataError: the groups do not fit.
+            DataError: the groups or boxes do not fit.
             DeliveriesLost: a product was not computed.
         """
-        self.check_share(clique, groups)
+        self.check_share(view)
         ring, domain = self.plan.ring, self.plan.domain
-        chain = self.plan.chain(clique, self._slice, groups)
+        chain = self.plan.chain(view, self._slice)
         if self.me not in self._holders(chain):
-            return np.zeros(math.prod(grouped_shape(domain.shape(clique), groups)), dtype=ring.dtype)
+            return np.zeros(view.size(domain), dtype=ring.dtype)
         if len(chain) == 1:
-            rows = self._multiplied if self.plan.is_sampled(clique) else self._rows
-            share = ring.words(rows.marginal(clique, groups))
+            rows = self._multiplied if self.plan.is_sampled(view.clique) else self._rows
+            share = ring.words(rows.marginal(view.clique, view.groups))
         else:
             held = [column for part in chain for column in columns_in(part)]
-            axes = [held.index(column) for column in columns_of(clique, groups)]
+            axes = [held.index(column) for column in columns_of(view)]
             sizes = [width(domain, column) for column in held]
             share = self._products[chain].reshape(sizes).transpose(axes).flatten()
         if self.plan.absent:
             share[-1] = 0
-        return share
+        return view.in_boxes(share, domain)
 
     def answer(
-        self, query: str, sigma: float, share: Words, stream: RandomStream, interaction: Sequence[int] = ()
+        self, query: str, sigma: float, share: Words, stream: RandomStream, view: View | None = None
     ) -> NDArray[np.int64]:
-        """A share plus the party's noise and mask: ring words as integers, shape (cells,).
+        """A share plus the party's noise and mask: ring words as integers, with the shape that is sent.
 
         Args:
             query: digest of the query.
             sigma: scale of the charged noise.
-            share: exact share, shape (cells,).
+            share: exact share, shape (values,).
             stream: stream of the noise.
-            interaction: shape of the marginal if only its differences are answered; else empty.
+            view: of which the share is; None for scores.
         """
         ring = self.plan.ring
         noise = self.plan.noise.draw(sigma, share.size, stream)
+        interaction = () if view is None else view.interaction_shape(self.plan.domain)
         words = difference_count(interaction) if interaction else share.size
         others = {place: self._streams[place] for place in range(len(self.plan.roster)) if place != self.me}
         mask = reveal.pairwise_mask(ring, self.me, others, query, words)

@@ -77,7 +77,7 @@ def combined_sigmas(released):
     """For each clique whose cells were measured, the deviation of the average of all its measurements."""
     precisions = {}
     for found in released.fitted.measurements:
-        if not found.boxes:
+        if not found.view.boxes:
             precisions[found.clique] = precisions.get(found.clique, 0.0) + found.sigma**-2
     return {clique: precision**-0.5 for clique, precision in precisions.items()}
 

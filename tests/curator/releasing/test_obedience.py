@@ -12,6 +12,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.rules.breaking import broken
 from dpmosaic.common.data.rules.satisfying import example
 from dpmosaic.common.data.table import Table, decode_table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.common.privacy.budget import Budget
@@ -220,9 +221,9 @@ def test_likelihoods_are_those_of_all_measurements_of_the_pair(columns):
     records = np.array([5.0, 7.0, 9.0])[: domain["zip"].size]
     noisy = [rng.normal(size=6) for _ in range(2)]
     measured = [
-        Measurement(clique, values, sigma, 0.0) for values, sigma in zip(noisy, (1.0, 2.0), strict=True)
+        Measurement(View(clique), values, sigma, 0.0) for values, sigma in zip(noisy, (1.0, 2.0), strict=True)
     ]
-    others = [Measurement((clique[0],), np.zeros(domain[clique[0]].size), 1.0, 0.0)]
+    others = [Measurement(View((clique[0],)), np.zeros(domain[clique[0]].size), 1.0, 0.0)]
     found = measured_likelihoods([*measured, *others], domain, ("zip", "state"), records)
     table = (noisy[0] + noisy[1] / 4).reshape(domain.sizes)
     table = table if clique == ("zip", "state") else table.T

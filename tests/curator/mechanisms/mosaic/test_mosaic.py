@@ -48,7 +48,7 @@ def steps(measurer):
 def test_asks_only_for_interactions_and_scores(parties, run, chain_table):
     fitted, measurer = run(Mosaic(), chain_table(), BUDGET, **parties)
     assert all(charge.interaction or charge.scores for charge in measurer.accountant.charges)
-    assert all(measurement.interaction for measurement in fitted.measurements)
+    assert all(measurement.view.interaction for measurement in fitted.measurements)
     assert fitted.selection == "exact L1 distances with noise"
 
 
