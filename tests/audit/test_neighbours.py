@@ -23,6 +23,8 @@ from dpmosaic.simulations.learning.private_counts import PrivateCounts
 from support.odd_rows import DOMAIN, ODD, ROWS, as_typed, plain_rows, with_row
 from support.replayed_noise import alarms
 
+pytestmark = pytest.mark.slow
+
 synthesizing = importlib.import_module("dpmosaic.simulations.synthesize")
 
 EPSILON = 30.0

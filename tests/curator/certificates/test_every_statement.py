@@ -140,11 +140,13 @@ def is_unverified(path):
     return any(named == place or named.startswith(f"{place}.") for place in UNVERIFIED)
 
 
+@pytest.mark.slow
 def test_an_unaltered_certificate_verifies():
     signed, identities = certified()
     assert failed(signed_by(IDENTITIES, signed), identities) == set()
 
 
+@pytest.mark.slow
 def test_every_field_that_is_altered_before_the_parties_sign_it_is_noticed():
     """What is left out is said by `verify` to be the curator's own statement."""
     assert len(cases()) > 150

@@ -16,6 +16,8 @@ from dpmosaic.party.answerers.masked.session import MaskedSession
 from dpmosaic.party.ledger import Ledger
 from support.terms import RELEASE_ID
 
+pytestmark = pytest.mark.slow
+
 NORTH, EAST, WEST, SOUTH, DEALER = range(5)
 A, C, D = ("a",), ("c",), ("d",)
 THREE = ("a", "c", "d")
