@@ -9,6 +9,8 @@ from support.odd_rows import DOMAIN, NO_UTF8, ODD, as_typed, plain_rows, with_ro
 from support.replayed_noise import alarms
 from support.shown import by_command, csv_of, in_python
 
+pytestmark = pytest.mark.slow
+
 EPSILON = 30.0
 """So large that the columns of few rows are learned; the same noise is repeated, so its size is no matter."""
 

@@ -29,6 +29,7 @@ def watch(monkeypatch):
         yield installed
 
 
+@pytest.mark.slow
 def test_the_releases_that_are_played_use_every_message_of_the_service_and_every_protocol():
     steps = [step for scenario in scenarios() for step in script(scenario)]
     kinds = set().union(*(step.kinds for step in steps))
@@ -37,6 +38,7 @@ def test_the_releases_that_are_played_use_every_message_of_the_service_and_every
     assert {scenario.protocol for scenario in scenarios()} == {ALIGNMENT, *protocol_names(for_daemons=True)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_honest_role_uses_a_secret_for_two_values(part, watch):
     every = scenarios()

@@ -20,6 +20,8 @@ from support.masked_views import table_of
 from support.taps import Curator
 from support.terms import RELEASE_ID, id_of
 
+pytestmark = pytest.mark.slow
+
 WIDE = Domain.coded({"x": 400, "y": 3})
 
 

@@ -65,6 +65,7 @@ def more(rows):
     return changed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restarted", [False, True], ids=["", "restarted"])
 @pytest.mark.parametrize("dealers", [1, 3])
 @pytest.mark.parametrize("bits", [32, 64])

@@ -11,6 +11,8 @@ import pytest
 import dpmosaic
 from dpmosaic.simulations.arrow_tables import data_frame
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(11)
 ROWS = 200
 DAYS = pd.Series(np.datetime64("2020-01-01") + RNG.integers(0, 366, ROWS))

@@ -17,6 +17,8 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.curator.certificates.certificate import Certificate
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(5)
 ROWS = 1500
 DOMAIN = {

@@ -37,6 +37,8 @@ from support.messages import (
 )
 from support.terms import id_of
 
+pytestmark = pytest.mark.slow
+
 
 def decode_header(data):
     """The header of a delivery with only this frame."""

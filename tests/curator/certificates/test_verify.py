@@ -42,6 +42,8 @@ from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_releas
 from dpmosaic.simulations.contracts.trial import Trial
 from support.certificates import signed_by
 
+pytestmark = pytest.mark.slow
+
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 2})
 TABLE = Table.from_codes(DOMAIN, np.column_stack([np.arange(3000) % n for n in DOMAIN.sizes]))
 SIGNER, STRANGER = Identity.from_seed(b"c" * 32), Identity.from_seed(b"s" * 32)

@@ -21,6 +21,8 @@ from dpmosaic.simulations import network
 from dpmosaic.simulations.partition import Grid, partition
 from support.releases import release_of_plan
 
+pytestmark = pytest.mark.slow
+
 SIZES = {"a": 6, "b": 3, "c": 5, "d": 2}
 RECORDS = 900
 

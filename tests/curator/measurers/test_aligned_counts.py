@@ -24,6 +24,8 @@ from support.aligning import POLICY, Aligning, align
 from support.parties import dealers_for, masked_terms
 from support.terms import id_of
 
+pytestmark = pytest.mark.slow
+
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 4, "d": 2})
 CLIQUES = [clique for size in (1, 2, 3) for clique in itertools.combinations(DOMAIN.names, size)]
 GRIDS = [["abcd"], ["ac bd"], ["ab c d"], ["a b c d"], ["abc d", "abcd", "b ac d"]]

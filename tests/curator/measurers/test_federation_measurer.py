@@ -20,6 +20,8 @@ from dpmosaic.curator.parties.federation import connect
 from support.parties import cut, policy_for, random_table, started
 from support.terms import RELEASE_ID, terms_of
 
+pytestmark = pytest.mark.slow
+
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 2, "d": 4})
 RECORDS = 40
 SPLITS = {

@@ -22,6 +22,8 @@ from dpmosaic.simulations.contracts.trial import Trial
 from support.aligned import AlignedRelease, People
 from support.parties import random_table
 
+pytestmark = pytest.mark.slow
+
 DOMAIN = Domain.coded({"a": 4, "b": 3, "c": 5, "d": 4})
 GROUPS = {"a": (0, 1, 1, 0), "b": (), "c": (1, 0, 0, 2, 1), "d": (0, 0, 0, 1)}
 CLIQUES = [("a",), ("a", "c"), ("b", "c"), ("a", "c", "d"), ("a", "b", "c", "d")]

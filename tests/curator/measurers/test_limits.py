@@ -34,6 +34,7 @@ def measurer_of(protocol, grid, most=MOST):
     return agree(DOMAIN, links, proposal, dealers=dealers).measurer()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("protocol", "grid"), [("masked", "1x2"), ("trusted", "1x1")])
 @pytest.mark.parametrize("name", ["mosaic", "mst", "aim", "mwem", "absyn", "privbayes"])
 def test_no_mechanism_asks_for_a_larger_marginal(name, protocol, grid):

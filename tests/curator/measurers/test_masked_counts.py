@@ -16,6 +16,8 @@ from dpmosaic.curator.measurers.measurer import Query
 from support.grids import CLIQUES, EXACT, EXACT_64, GRIDS, RECORDS, assert_exact, release, table_of
 from support.parties import Link, layout
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(("bits", "rho"), [(32, EXACT), (64, EXACT_64)])
 @pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)

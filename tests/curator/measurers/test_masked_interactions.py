@@ -35,6 +35,7 @@ def projected(values, shape):
     return functools.reduce(np.kron, [np.eye(n) - 1 / n for n in shape]) @ values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("grid", "bits", "rho"),
     [*((name, 32, EXACT) for name in GRIDS), ("1x1", 64, EXACT_64), ("1x4", 64, EXACT_64)],

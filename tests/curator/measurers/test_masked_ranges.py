@@ -21,6 +21,8 @@ from dpmosaic.party.allowance import Processors
 from dpmosaic.party.role import Role
 from support.grids import CLIQUES, EXACT, GRIDS, RECORDS, assert_exact, release, table_of
 
+pytestmark = pytest.mark.slow
+
 AT_ONCE = 13
 RANGES = -(-RECORDS // AT_ONCE)
 

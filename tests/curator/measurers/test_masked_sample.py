@@ -122,6 +122,7 @@ def test_scores_are_distances_of_scaled_counts_from_references():
     assert found.sigma == pytest.approx(factor * plain.sigma)
 
 
+@pytest.mark.slow
 def test_a_release_states_the_sample_and_bounds_its_error():
     """No false alarm: noise is far below a record, and the bound on the sample's error fails with 1e-6."""
     table = table_of(records=3000)

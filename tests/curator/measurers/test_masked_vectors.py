@@ -26,6 +26,7 @@ VECTORS = Path(__file__).parents[2] / "common" / "protocols" / "masked" / "vecto
 TWO_VALUES_AT_LEAST = [clique for clique in CLIQUES if "e" not in clique]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grid", ["2x2", GRIDS["1x4"]], ids=["2x2", "1x4"])
 def test_a_batch_of_queries_gives_the_shares_of_one_query_at_a_time(grid, monkeypatch):
     seeds = [RandomStream.from_seed(n).child_key() for n in range(len(release(grid)._clients))]

@@ -55,6 +55,7 @@ def assert_exact(measurer, scores, expected):
     assert np.rint(scores.values).astype(int).tolist() == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("bits", "rho"), [(32, EXACT), (64, EXACT_64)])
 @pytest.mark.parametrize("grid", [*GRIDS.values(), "2x1"], ids=[*GRIDS, "2x1"])
 def test_every_score_is_exact_for_any_holders(grid, bits, rho):
@@ -98,6 +99,7 @@ def test_the_ring_holds_the_largest_distance_to_a_rounded_reference(grid):
     assert_exact(measurer, scores, [60])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", [1, 20, 100])
 @pytest.mark.parametrize(("protocol", "grid"), [("trusted", "1x1"), ("masked", "1x1"), ("masked", "2x2")])
 def test_scores_in_several_batches_are_those_in_one(protocol, grid, cells, monkeypatch):
@@ -138,6 +140,7 @@ NOISY = [("trusted", "1x1", None), ("masked", "1x1", 0), ("masked", "1x2", 0), (
 NOISY += [("masked", "2x2", 0), ("masked", "2x2", 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("protocol", "grid", "tolerated"), NOISY)
 @pytest.mark.parametrize("adjacency", [Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE])
 def test_noise_of_scores_has_the_stated_deviation(protocol, grid, tolerated, adjacency):
@@ -172,6 +175,7 @@ def test_the_same_scores_under_a_new_id_have_fresh_noise():
     assert np.all(one.values != other.values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", [Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE])
 @pytest.mark.parametrize("batch", [1 << 21, 10])
 @pytest.mark.parametrize(
@@ -192,6 +196,7 @@ def test_every_ledger_charges_exactly_what_the_accountant_charges(
         assert rho * Fraction(9999, 10000) < measurer.accountant.charges[-1].zcdp_rho == cost <= rho
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [1 << 21, 10])
 @pytest.mark.parametrize(("protocol", "grid"), [("trusted", "1x1"), ("masked", "2x2")])
 def test_parties_accept_a_query_for_all_that_is_left_after_scores(protocol, grid, batch, monkeypatch):

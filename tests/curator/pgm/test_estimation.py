@@ -17,6 +17,8 @@ from dpmosaic.curator.pgm.loss import QuadraticLoss
 from dpmosaic.curator.pgm.model import MarkovRandomField
 from support.fits import Summed, least_loss, loss_of, noisy
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("sigma", [1.0, 20.0, 400.0])
 def test_the_loss_is_the_least_that_any_joint_table_has(

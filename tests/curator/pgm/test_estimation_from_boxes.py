@@ -14,6 +14,8 @@ from dpmosaic.curator.pgm.estimation import estimate
 from support.changed import changed
 from support.fits import Array, Summed, least_loss, loss_of, noisy
 
+pytestmark = pytest.mark.slow
+
 
 def random_boxes(shape: Sequence[int], rng: np.random.Generator, cuts: int) -> tuple[Box, ...]:
     """Boxes that cover all cells, made by so many cuts, and then perhaps one of them left out."""

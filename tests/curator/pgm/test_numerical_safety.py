@@ -18,6 +18,8 @@ from dpmosaic.curator.pgm.loss import QuadraticLoss, split
 from dpmosaic.curator.pgm.model import MarkovRandomField
 from dpmosaic.curator.pgm.parallel import estimate_in_parallel
 
+pytestmark = pytest.mark.slow
+
 Array = NDArray[np.float64]
 Summed = Callable[[Domain, Array, Clique], Array]
 

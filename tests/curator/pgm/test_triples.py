@@ -59,6 +59,7 @@ def test_they_are_triples_of_rows_that_are_adjusted_to_groups_first():
     assert np.mean((a // 2 + b % 2 + c) % 2 == 0) > 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_they_do_not_oppose_larger_marginals_that_rows_are_adjusted_to(seed, monkeypatch):
     """Marginals of five attributes of a table of hidden classes; the tree knows neighbours only."""

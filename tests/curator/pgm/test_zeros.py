@@ -19,6 +19,8 @@ from dpmosaic.curator.pgm.model import MarkovRandomField
 from dpmosaic.curator.pgm.parallel import estimate_in_parallel
 from dpmosaic.curator.pgm.zeros import LARGEST, zeros_of
 
+pytestmark = pytest.mark.slow
+
 Array = NDArray[np.float64]
 
 RECORDS = 1000.0

@@ -91,6 +91,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 @given(domain=domains(), seed=st.integers(0, 2**32))
 @settings(max_examples=40, deadline=None)
@@ -111,6 +112,7 @@ def test_an_example_obeys_all_rules(domain):
     assert not any(rule.forbids(domain, row)[0] for rule in domain.rules)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["mosaic", "privbayes", "mst"])
 @given(domain=domains(), seed=st.integers(0, 2**16))
 @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -126,6 +128,7 @@ def test_no_row_of_a_release_breaks_a_rule(mechanism, domain, seed):
     assert not any(breaking.any() for breaking in broken(domain, values))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parties", [{"grid": "2x2"}, {"grid": "1x2", "overlap": 0.9, "population": "anywhere"}], ids=str
 )

@@ -193,6 +193,7 @@ def test_a_measurer_of_a_release_without_a_search_finds_no_labels():
     assert measurer.accountant.spent == 0
 
 
+@pytest.mark.slow
 def test_a_text_of_one_person_is_stated_about_as_often_as_delta_allows():
     """A correct party fails with probability below 1e-6 on each side; the brute force is of the noise."""
     search, runs, said = LabelSearch(("job",), 0.1), 400, 0

@@ -48,6 +48,7 @@ def in_engine(tmp_path):
         rows.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("population", list(Population))
 def test_a_release_is_the_same_as_over_rows_in_memory(in_engine, population):
     ours, theirs = (

@@ -20,6 +20,8 @@ from support.lone_party import DOMAIN, QUERY, asked, started
 from support.parties import random_table
 from support.terms import RELEASE_ID, terms_for
 
+pytestmark = pytest.mark.slow
+
 SMALL = Fraction(1, 100)
 TABLE = random_table(DOMAIN, 700)
 

@@ -30,6 +30,8 @@ from dpmosaic.common.protocols.masked.one_hot import (
 )
 from dpmosaic.common.protocols.masked.ring import Ring
 
+pytestmark = pytest.mark.slow
+
 RINGS, COINS = [Ring(32), Ring(64)], b"c" * 32
 in_rings = pytest.mark.parametrize("ring", RINGS, ids=["32 bits", "64 bits"])
 

@@ -18,6 +18,8 @@ from dpmosaic.curator.mechanisms.mosaic.effects import Effect, Observed
 from dpmosaic.curator.mechanisms.mosaic.larger import LARGE, Larger
 from dpmosaic.curator.mechanisms.mosaic.mosaic import Mosaic
 
+pytestmark = pytest.mark.slow
+
 RECORDS = 4000
 PARITY = ("a", "c", "d")
 

@@ -23,6 +23,8 @@ from dpmosaic.curator.mechanisms.mosaic.mosaic import Mosaic, candidates, cheap
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
 from dpmosaic.curator.mechanisms.randdpgen.randdpgen import RandDPGen
 
+pytestmark = pytest.mark.slow
+
 BUDGET = Budget(2.0, 1e-9)
 
 

@@ -23,6 +23,8 @@ from dpmosaic.curator.mechanisms.ppsyn.partitions import WithinBoxDeviation, seq
 from dpmosaic.curator.mechanisms.ppsyn.ppsyn import PPSyn
 from dpmosaic.curator.pgm.estimation import estimate
 
+pytestmark = pytest.mark.slow
+
 
 def spent(measurer):
     shares = {}

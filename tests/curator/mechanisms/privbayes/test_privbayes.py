@@ -15,6 +15,8 @@ from dpmosaic.curator.mechanisms.independent import Independent
 from dpmosaic.curator.mechanisms.parts.steps import Asks
 from dpmosaic.curator.mechanisms.privbayes.privbayes import PrivBayes
 
+pytestmark = pytest.mark.slow
+
 BUDGET = Budget(2.0, 1e-9)
 
 

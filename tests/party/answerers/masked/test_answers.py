@@ -25,6 +25,8 @@ from dpmosaic.party.serving.servicer import PartyServicer
 from support.changed import changed
 from support.terms import RELEASE_ID
 
+pytestmark = pytest.mark.slow
+
 NORTH, EAST, WEST, SOUTH, DEALER = range(5)
 A, B, C, D = ("a",), ("b",), ("c",), ("d",)
 PAIR = (A, C)

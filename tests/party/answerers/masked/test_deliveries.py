@@ -18,6 +18,8 @@ from dpmosaic.common.protocols.masked.masks import release_masks
 from dpmosaic.party.answerers.masked import session as party_masked
 from support.terms import RELEASE_ID
 
+pytestmark = pytest.mark.slow
+
 NORTH, EAST, WEST, SOUTH, DEALER = range(5)
 A, B, C, D = ("a",), ("b",), ("c",), ("d",)
 PAIR = (A, C)

@@ -22,6 +22,8 @@ from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost
 from support.changed import changed
 from support.terms import RELEASE_ID, id_of
 
+pytestmark = pytest.mark.slow
+
 NORTH, EAST, WEST, SOUTH, DEALER = range(5)
 A, B, C, D = ("a",), ("b",), ("c",), ("d",)
 PAIR = (A, C)

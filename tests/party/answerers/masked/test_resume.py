@@ -18,6 +18,8 @@ from dpmosaic.party.ledger import Ledger
 from support.changed import changed
 from support.terms import RELEASE_ID
 
+pytestmark = pytest.mark.slow
+
 NORTH, EAST, WEST, SOUTH, DEALER = range(5)
 A, C, D = ("a",), ("c",), ("d",)
 THREE = ("a", "c", "d")

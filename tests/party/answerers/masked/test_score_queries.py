@@ -29,6 +29,8 @@ from support.scoring import (
 )
 from support.terms import id_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("evaluators", [EVALUATORS, (3, 1, 2), (0, 2, 3)], ids=str)
 def test_steps_in_order_give_the_distances_with_noise(new_release, evaluators):

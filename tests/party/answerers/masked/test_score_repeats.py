@@ -21,6 +21,8 @@ from support.scoring import (
     query_of,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_repeated_step_changes_nothing(scoring, new_release):
     undisturbed = Scoring(new_release()).multiply().prepare().share().steps().frames()
