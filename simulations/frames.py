@@ -270,10 +270,6 @@ def draft(data: Source, blanks: Collection[str] = (), *, header: bool | None = N
     return inference.draft_rows(_FrameRows(rows, nested=True), blanks, ordered, zones)
 
 
-infer_domain = draft
-"""The former name of `draft`, for scripts that have it."""
-
-
 @dataclass(frozen=True, eq=False)
 class _FrameRows:
     """The rows of a data frame, as DuckDB queries them; see `party.sources.source.Queried`.
