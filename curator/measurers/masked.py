@@ -180,12 +180,6 @@ class MaskedMeasurer(ScoringMeasurer):
     def _check_feasible(self, clique: Clique, groups: Groups) -> None:
         if self._plan.feasible(clique, groups):
             return
-        longest = max(len(self._plan.chain(clique, n, groups)) for n in range(self._plan.slice_count))
-        if self._plan.check and longest > 2:
-            raise DataError(
-                f"measuring {', '.join(clique)} needs openings of what three parties hold, which are not "
-                "checked; choose a smaller marginal, or leave check out of the plan"
-            )
         raise DataError(
             f"measuring {', '.join(clique)} needs an opening of more than {MAX_OPENING_BYTES >> 30} GiB; "
             "choose a smaller marginal or a partition in which fewer parties hold it"

@@ -132,9 +132,17 @@ class Products:
         self._ranges = {known for known in self._ranges if known[:3] != (owner, chain, recipient)}
 
     def _check(self, owner: int, chain: Chain, recipient: int) -> None:
-        """Has an opening proved to its receiver, which tells its owner and the dealer by which coins."""
+        """Has an opening proved to its receiver.
+
+        Of one part, the receiver tells owner and dealer by which coins. Of a product, the receiver needs the
+        openings of its factors.
+        """
         (dealer,) = self._plan.dealers_of(self._plan.roster[owner].slice)
-        for told in (owner, dealer):
+        for factor in (chain[:-1], chain[-1:]) if len(chain) > 1 else ():
+            for holder in self._plan.holders(factor, self._plan.roster[owner].slice):
+                if holder != recipient:
+                    self._open(holder, factor, recipient)
+        for told in (owner, dealer) if len(chain) == 1 else ():
             coins = OpeningRequest(self._release_id, chain, told, DeliveryKind.COINS, step=owner)
             self._participants[recipient].relay(recipient, coins, self._participants[told])
         proof = OpeningRequest(self._release_id, chain, recipient, DeliveryKind.PROOF)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...crypto.randomness import RandomStream
-from .plan import Chain, labels
+from .plan import Chain, MaskedPlan, labels
 from .ring import Ring, Words
 
 
@@ -39,6 +39,10 @@ class Masks:
         """The mask with these labels."""
         return Mask(tuple((n, source.child_key(*labels)) for n, source in self._components.items()))
 
+    def of(self, plan: MaskedPlan, chain: Chain) -> Mask:
+        """The mask that hides the matrix of a chain."""
+        return replace(self.child("mask", *labels(chain)), drawn=plan.opened_ring(chain))
+
     @property
     def source(self) -> RandomStream:
         """The only component, if one dealer knows the masks."""
@@ -52,33 +56,40 @@ class Mask:
 
     Attributes:
         keys: number and key of each known component.
+        drawn: ring of the words that are drawn, if wider than that in which they are used.
     """
 
     keys: tuple[tuple[int, bytes], ...] = field(repr=False)
+    drawn: Ring | None = None
 
     def components(self, ring: Ring, start: int, rows: int, cells: int) -> dict[int, Words]:
         """The rows from `start` on of every known component, each of shape (rows, cells)."""
-        position = start * cells * ring.word_bytes
-        return {number: ring.uniform(RandomStream(key, position), rows, cells) for number, key in self.keys}
+        drawn = self.drawn or ring
+        position = start * cells * drawn.word_bytes
+        return {
+            number: drawn.uniform(RandomStream(key, position), rows, cells).astype(ring.dtype, copy=False)
+            for number, key in self.keys
+        }
 
     def uniform(self, ring: Ring, start: int, rows: int, cells: int) -> Words:
         """The rows from `start` on of the sum of the known components, shape (rows, cells)."""
-        first, *others = self.components(ring, start, rows, cells).values()
-        for words in others:
-            np.add(first, words, out=first)
-        return first
+        return _added(self.components(ring, start, rows, cells))
 
     def wide_components(self, ring: Ring, start: int, rows: int, cells: int) -> dict[int, Words]:
         """The rows from `start` on of every known component as integers, uint64; see `sacrifice`."""
-        known = self.components(ring, start, rows, cells)
+        known = self.components(self.drawn or ring, start, rows, cells)
         return {number: words.astype(np.uint64, copy=False) for number, words in known.items()}
 
     def wide(self, ring: Ring, start: int, rows: int, cells: int) -> Words:
         """The rows from `start` on of the sum of the components modulo 2^64; its low bits are `uniform`."""
-        first, *others = self.wide_components(ring, start, rows, cells).values()
-        for words in others:
-            np.add(first, words, out=first)
-        return first
+        return _added(self.wide_components(ring, start, rows, cells))
+
+
+def _added(components: Mapping[int, Words]) -> Words:
+    first, *others = components.values()
+    for words in others:
+        np.add(first, words, out=first)
+    return first
 
 
 def coins_of(secret: RandomStream, owner: int, opened: Sequence[str], chain: Chain) -> bytes:

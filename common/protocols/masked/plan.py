@@ -26,6 +26,7 @@ from .dealers import DealerEntry, check_collusions, check_dealers, dealers_wante
 from .one_hot import CHECK
 from .presence import columns_in, presence, present_chain
 from .ring import Ring, Words
+from .sacrifice import WIDE
 from .sampling import MOST_ROWS, Sampling
 
 Chain = tuple[Clique, ...]
@@ -56,8 +57,8 @@ class MaskedPlan(Partition):
             marginal that is scored. Only evaluator 0 may be a dealer that is no party.
         dealers: who deals the randomness of slices of several parties: one, or three or more. A dealer may be
             a party, and deals for other slices then.
-        check: "one-hot" if every opening is proved to be one-hot (`one_hot`), so that a clique may have parts
-            of two parties at most; else empty.
+        check: "one-hot" if every opening of one part is proved to be one-hot (`one_hot`), and every other one
+            to be the product of openings (`opened_rows`); else empty.
         sample: rows of the largest slice of several parties on which products between parties are computed
             (`sampling`), and the same share of every other slice; 0 for all rows.
     """
@@ -332,9 +333,13 @@ class MaskedPlan(Partition):
         """Number of ranges of an opening."""
         return 1 if len(chain) > 1 else max(1, -(-self.opened_records(number) // OPENED_ROWS))
 
+    def opened_ring(self, chain: Chain) -> Ring:
+        """The ring of the words that are opened of the row-wise product of these parts."""
+        return WIDE if self.check and len(chain) > 1 else self.ring
+
     def opening_bytes(self, chain: Chain, number: int) -> int:
-        """Bytes of the row-wise product of these parts."""
-        return self.opened_records(number) * self.cells(chain) * self.ring.word_bytes
+        """Bytes of an opening of the row-wise product of these parts."""
+        return self.opened_records(number) * self.cells(chain) * self.opened_ring(chain).word_bytes
 
     def multiplied(self, clique: Clique, groups: Groups = ()) -> dict[Hashable, int]:
         """What parties open to multiply the columns of this clique row by row.
@@ -350,11 +355,10 @@ class MaskedPlan(Partition):
         }
 
     def feasible(self, clique: Clique, groups: Groups = ()) -> bool:
-        """Whether no slice needs an opening for this clique that is too large, or that cannot be checked."""
+        """Whether no slice needs an opening for this clique that is too large."""
         if (clique, groups) not in self._feasible:
             self._feasible[clique, groups] = all(
                 self.opening_bytes(opened, number) <= MAX_OPENING_BYTES
-                and (len(opened) == 1 or not self.check)
                 for number in range(self.slice_count)
                 for opened in _opened(self.chain(clique, number, groups))
             )

@@ -136,6 +136,10 @@ class Checks:
                 f"{self._plan.roster[sender].name!r}, got another: it did not follow the protocol, or its "
                 "dealer did not; ask their operators"
             )
+        self.accept(sender, chain)
+
+    def accept(self, sender: int, chain: Chain) -> None:
+        """Notes that an opening of another party was checked."""
         self._passed.add((sender, chain))
 
     def require(self, sender: int, chain: Chain) -> None:

@@ -1,0 +1,96 @@
+"""Check that a party opens its share of a row-wise product, and nothing else.
+
+Three and more parties multiply row by row (`products`). Every holder of a product W of the first parts of a
+chain opens its share less a mask to the holder of the next part, which multiplies what it received by its own
+records: words of the holder's choice would show these. But all of the share is known without its holder. With
+M the masks of the holders of the left factor, L the sum of what they opened, A and E mask and opening of the
+last part, and dealt words S and C, a holder opens
+
+    a holder of the left factor:     M E + S - M',
+    the holder of the last part:     L (A + E) + C - M'.
+
+The dealer knows M, A, S, C and the new mask M'. The receiver gets L and E as well, each checked as this one
+is, or proved one-hot. What is left to check, once the receiver has subtracted L E, is a row-wise product of a
+mask and a matrix that the receiver knows, plus words that the dealer knows. That is the check of `sacrifice`:
+the dealer is the owner of the mask, the receiver the one of the other factor, and the holder is tested, with
+weights from the key of dealer and receiver. So the words that are opened have 64 bits in a ring of 32.
+
+A holder, also together with all others of the slice and the curator, passes with other words with probability
+2^-32 at most. Nothing of the check depends on data: it tests a function of masks and of openings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...crypto.randomness import RandomStream
+from .masks import Mask, Masks
+from .plan import Chain, MaskedPlan, labels
+from .ring import Words
+from .sacrifice import WIDE, repetitions
+
+_CHECK = "check of opened rows"
+
+
+def holds_left(plan: MaskedPlan, chain: Chain, number: int, holder: int) -> bool:
+    """Whether a holder of a row-wise product holds its left factor, and not the last part.
+
+    Args:
+        plan: plan of the release.
+        chain: chain of the product.
+        number: of the slice.
+        holder: index in the roster.
+    """
+    return plan.holders(chain, number)[-1] != holder
+
+
+def other_cells(plan: MaskedPlan, chain: Chain, left: bool) -> int:
+    """Columns of the factor that the receiver knows.
+
+    Args:
+        plan: plan of the release.
+        chain: chain of the product.
+        left: whether the tested party holds the left factor.
+    """
+    return plan.cells(chain[-1:] if left else chain[:-1])
+
+
+def opened_weights(pair: RandomStream, holder: int, chain: Chain) -> RandomStream:
+    """Run by dealer and receiver: the stream of the weights, which no holder of the product knows.
+
+    Args:
+        pair: stream of the key that the two share.
+        holder: index in the roster of the party that is tested.
+        chain: chain of the product.
+    """
+    return pair.child(_CHECK, "weights", str(holder), *labels(chain))
+
+
+def opened_check_mask(masks: Masks, recipient: int, chain: Chain) -> Mask:
+    """Run by holder and dealer: the mask X', from the holder's masks.
+
+    Args:
+        masks: the holder's masks.
+        recipient: index of the receiver in the roster.
+        chain: chain of the product.
+    """
+    return masks.child(_CHECK, "mask", str(recipient), *labels(chain))
+
+
+def opened_check_pad(plan: MaskedPlan, pair: RandomStream, recipient: int, chain: Chain) -> Words:
+    """Run by holder and dealer: the words z', shape (repetitions,).
+
+    Args:
+        plan: plan of the release.
+        pair: stream of the key that the two share.
+        recipient: index of the receiver in the roster.
+        chain: chain of the product.
+    """
+    stream = pair.child(_CHECK, "pad", str(recipient), *labels(chain))
+    pad: Words = WIDE.uniform(stream, 1, repetitions(plan.ring))[0]
+    return pad
+
+
+def opened_check_labels(chain: Chain) -> Sequence[str]:
+    """Labels of the holder's message to the receiver."""
+    return [_CHECK, *labels(chain)]
