@@ -31,11 +31,11 @@ from ..protocols.masked.masks import (
     Mask,
     Masks,
     coins_labels,
-    point_stream,
     proof_stream,
     release_masks,
 )
-from ..protocols.masked.one_hot import Challenge, attest
+from ..protocols.masked.one_hot import attest
+from ..protocols.masked.one_hot_integers import challenge_of
 from ..protocols.masked.opened_rows import (
     holds_left,
     opened_check_mask,
@@ -267,7 +267,8 @@ class Dealing:
         recipient, owner, chain = delivery.sender, delivery.step, delivery.chain
         self._check_opened(owner, chain, self._slice_of(recipient))
         sealed = self._peers.unseal(recipient, coins_labels(owner, chain), chunks)
-        self._coins[recipient, owner, chain] = joined(sealed, KEY_BYTES)
+        # Of one part, the key of the point comes after the coins.
+        self._coins[recipient, owner, chain] = joined(sealed, (1 + (len(chain) == 1)) * KEY_BYTES)
 
     def _check_opened(self, owner: int, chain: Chain, number: int) -> None:
         if not self._plan.check or self._slice_of(owner) != number:
@@ -278,32 +279,46 @@ class Dealing:
         self._plan.check_chain(chain, number)
 
     def _attestation(self, request: DealRequest, number: int) -> Iterator[bytes]:
-        """Its message to the receiver of an opening, by the receiver's coins, at one point (`one_hot`)."""
+        """Its message to the receiver of an opening, by the receiver's coins (`one_hot`, `opened_rows`)."""
         plan, owner, recipient = self._plan, request.owner, request.recipient
         chain = request.chains[0] if len(request.chains) == 1 else ()
         self._check_opened(owner, chain, number)
-        what = dealt_labels(request.kind, request.chains, owner)
-        if len(chain) > 1:
-            blocks = self._opened_check(chain, owner, recipient, number)
-            return self._peers.seal(recipient, what, (block.data for block in blocks))
         if (recipient, owner, chain) not in self._coins:
             raise DeliveriesLost("an attestation needs the coins of the receiver; deliver them first")
-        coins, cells = self._coins[recipient, owner, chain], plan.cells(chain)
-        mask = self._mask(owner, chain)
-        blocks = (mask.uniform(plan.ring, *at, cells) for at in self._blocks(number, 4 * cells))
-        challenge = Challenge.from_coins(coins, plan.opened_records(number), cells, empty=plan.empty_rows)
-        proof = proof_stream(self._masks(owner).source, recipient, coins, chain)
-        point = point_stream(self._secret, owner, recipient, coins, chain)
-        attested = attest(challenge, challenge.sketch(blocks, masks=True), proof, point)
+        told = self._coins[recipient, owner, chain]
+        coins, point = told[:KEY_BYTES], told[KEY_BYTES:]
+        what = dealt_labels(request.kind, request.chains, owner)
+        if len(chain) > 1:
+            blocks = self._opened_check(chain, owner, recipient, number, coins)
+            return self._peers.seal(recipient, what, (block.data for block in blocks))
+        challenge, masks = challenge_of(plan, number, chain, coins), self._masks(owner)
+        ring, cells = plan.opened_ring(chain), plan.cells(chain)
+        known, streams = {}, {}
+        for component, source in masks.sources.items():
+            mask = Masks({component: source}).of(plan, chain)
+            blocks = (mask.uniform(ring, *at, cells) for at in self._blocks(number, 4 * cells))
+            known[component] = challenge.sketch(blocks, masks=True)
+            streams[component] = proof_stream(source, recipient, coins, chain)
+        dealers = plan.dealers_of(number)
+        position = dealers.index(self._place)
+        attested = attest(challenge, known, streams, RandomStream(point), len(dealers), position)
         return self._peers.seal(recipient, what, [attested.astype("<u8").tobytes()])
 
-    def _opened_check(self, chain: Chain, owner: int, recipient: int, number: int) -> Iterator[Words]:
-        """Its part of the check of an opened share of a row-wise product (`opened_rows`)."""
+    def _opened_check(
+        self, chain: Chain, owner: int, recipient: int, number: int, coins: bytes
+    ) -> Iterator[Words]:
+        """Its part of the check of an opened share of a row-wise product (`opened_rows`).
+
+        Of three dealers, each answers for one component of the masks.
+        """
         plan, ring, cells = self._plan, self._plan.ring, self._plan.cells(chain)
         left = holds_left(plan, chain, number, owner)
         factor = chain[:-1] if left else chain[-1:]
-        mask, opened = self._mask(owner, factor), self._mask(owner, chain)
-        hidden = opened_check_mask(self._masks(owner), recipient, chain)
+        dealers = plan.dealers_of(number)
+        component, *_ = known_components(len(dealers), dealers.index(self._place))
+        masks = Masks({component: self._masks(owner).sources[component]})
+        mask, opened = masks.of(plan, factor), masks.of(plan, chain)
+        hidden = opened_check_mask(masks, recipient, chain)
         times, columns = repetitions(ring), other_cells(plan, chain, left)
         shares = self._shares(chain, owner, number)
         blocks = (
@@ -315,8 +330,7 @@ class Dealing:
             for start, size in self._blocks(number, 8 * cells)
         )
         pad = opened_check_pad(plan, self._streams[owner], recipient, chain)
-        stream = opened_weights(self._streams[recipient], owner, chain)
-        return hidden_sums(ring, stream, blocks, pad, right=not left)
+        return hidden_sums(ring, opened_weights(coins), blocks, pad, right=not left)
 
     def _shares(self, chain: Chain, owner: int, number: int) -> Iterator[Words]:
         """What a holder of a row-wise product adds to it: pads, or all that was dealt; in blocks of rows."""

@@ -14,6 +14,7 @@ from ...common.protocols.indicator import divide
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.field import WORD_BYTES
 from ...common.protocols.masked.one_hot import PROOF_ELEMENTS, attestation_elements
+from ...common.protocols.masked.one_hot_integers import attested_vectors
 from ...common.protocols.masked.opened_rows import holds_left, other_cells
 from ...common.protocols.masked.plan import Chain, MaskedPlan
 from ...common.protocols.masked.sacrifice import WIDE, repetitions
@@ -199,7 +200,7 @@ def _opened(
         return
     if len(chain) == 1:
         traffic.relay(owner, recipient, PROOF_ELEMENTS * WORD_BYTES)
-        attested = attestation_elements(plan.opened_records(number), plan.ring)
+        attested = attestation_elements(plan.opened_records(number), attested_vectors(plan))
         _deal(traffic, plan, recipient, attested * WORD_BYTES)
         return
     for factor in (chain[:-1], chain[-1:]):

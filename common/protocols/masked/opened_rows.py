@@ -9,11 +9,13 @@ last part, and dealt words S and C, a holder opens
     a holder of the left factor:     M E + S - M',
     the holder of the last part:     L (A + E) + C - M'.
 
-The dealer knows M, A, S, C and the new mask M'. The receiver gets L and E as well, each checked as this one
-is, or proved one-hot. What is left to check, once the receiver has subtracted L E, is a row-wise product of a
-mask and a matrix that the receiver knows, plus words that the dealer knows. That is the check of `sacrifice`:
-the dealer is the owner of the mask, the receiver the one of the other factor, and the holder is tested, with
-weights from the key of dealer and receiver. So the words that are opened have 64 bits in a ring of 32.
+The dealers know M, A, S, C and the new mask M', or parts of them that add up. The receiver gets L and E
+too, each checked as this one is, or proved one-hot. What is left to check, once the receiver has subtracted
+L E, is a row-wise product of a mask and a matrix that the receiver knows, plus words that dealers know.
+That is the check of `sacrifice`: the dealers are the owner of the mask, the receiver has the other factor,
+and the holder is tested. The receiver tells dealers its coins, of which the weights are a stream, once it
+has the opening and the holder's words, and takes no others. So the words that are opened have 64 bits in a
+ring of 32.
 
 A holder, also together with all others of the slice and the curator, passes with other words with probability
 2^-32 at most. Nothing of the check depends on data: it tests a function of masks and of openings.
@@ -55,15 +57,13 @@ def other_cells(plan: MaskedPlan, chain: Chain, left: bool) -> int:
     return plan.cells(chain[-1:] if left else chain[:-1])
 
 
-def opened_weights(pair: RandomStream, holder: int, chain: Chain) -> RandomStream:
-    """Run by dealer and receiver: the stream of the weights, which no holder of the product knows.
+def opened_weights(coins: bytes) -> RandomStream:
+    """Run by dealers and receiver: the stream of the weights, which no holder of the product knows.
 
     Args:
-        pair: stream of the key that the two share.
-        holder: index in the roster of the party that is tested.
-        chain: chain of the product.
+        coins: coins of the receiver for this opening.
     """
-    return pair.child(_CHECK, "weights", str(holder), *labels(chain))
+    return RandomStream(coins).child(_CHECK)
 
 
 def opened_check_mask(masks: Masks, recipient: int, chain: Chain) -> Mask:

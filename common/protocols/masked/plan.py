@@ -40,6 +40,9 @@ ring of 32 bits have twice as many bytes (`sacrifice`)."""
 OPENED_ROWS = 1 << 20
 """Rows of the indicators of one part that are opened at a time; a lost connection costs one such range."""
 
+COMPONENT_BITS = 58
+"""Bits of a component of an integer mask (`one_hot_integers`): what hides a bit by 2^-58 less than all."""
+
 _BLOCK_BYTES = 1 << 25
 _MAX_BLOCK_ROWS = 1 << 13
 _MAX_RECTANGLE = 1 << 22
@@ -101,11 +104,6 @@ class MaskedPlan(Partition):
         parties = {entry.name: entry.identity for entry in self.roster}
         if any(parties.get(dealer.name, dealer.identity) != dealer.identity for dealer in self.dealers):
             raise DataError("dealers: expected dealers that are parties with their identities, got another")
-        if self.check and dealers_wanted(len(names)) > 1:
-            raise DataError(
-                f"check: {self.check!r} needs one dealer that knows a whole mask, and the plan has several; "
-                "leave the check out, or name one dealer"
-            )
 
     @cached_property
     def participants(self) -> tuple[Participant, ...]:
@@ -335,7 +333,12 @@ class MaskedPlan(Partition):
 
     def opened_ring(self, chain: Chain) -> Ring:
         """The ring of the words that are opened of the row-wise product of these parts."""
-        return WIDE if self.check and len(chain) > 1 else self.ring
+        return WIDE if self.integer_masks or (self.check and len(chain) > 1) else self.ring
+
+    @property
+    def integer_masks(self) -> bool:
+        """Whether masks of one part are integers that do not wrap around, for the check of openings."""
+        return bool(self.check) and (self.ring == WIDE or dealers_wanted(len(self.dealers)) > 1)
 
     def opening_bytes(self, chain: Chain, number: int) -> int:
         """Bytes of an opening of the row-wise product of these parts."""

@@ -144,32 +144,35 @@ def hidden_sums(
     yield row
 
 
-def difference(
-    ring: Ring,
-    stream: RandomStream,
-    sent: Iterable[Words],
-    blocks: Iterator[tuple[Words, Words]],
-    sacrificed: Words,
-    records: int,
-) -> Words:
-    """Run by the receiver: what is zero if the words are those of the product, shape (repetitions,).
+def unsacrificed(sent: Iterable[Words], others: Iterator[Words], records: int, times: int) -> Words:
+    """Run by the receiver: <w, pads> + z' less <X + X', B>, shape (repetitions,).
+
+    Args:
+        sent: what an owner sent (`hidden_sums`), in blocks of any rows; B has blocks of the same.
+        others: B, shape (rows, n) at a time.
+        records: number of rows of the product.
+        times: number of repetitions.
+    """
+    left, start = np.zeros(times, dtype=np.uint64), 0
+    for block in sent:
+        size = min(records - start, len(block))
+        if size:
+            left = left - inner(block[:size], next(others))
+        if size < len(block):
+            left = left + block[-1, :times]
+        start += size
+    return left
+
+
+def weighted_sums(ring: Ring, stream: RandomStream, blocks: Iterable[Words]) -> Words:
+    """Run by the receiver: <w, C> of the words that are tested, shape (repetitions,).
 
     Args:
         ring: ring of the plan.
         stream: stream of the weights.
-        sent: what the owner sent (`hidden_sums`), in blocks of any rows; B and words have blocks of the same.
-        blocks: for each block of rows B, shape (rows, n), and the tested words, shape (rows, m * n).
-        sacrificed: <X', B> less z', from whoever is tested, shape (repetitions,).
-        records: number of rows of the product.
+        blocks: the words, shape (rows, m * n) at a time.
     """
-    left, start = sacrificed, 0
-    for block in sent:
-        size = min(records - start, len(block))
-        if size:
-            other, words = next(blocks)
-            left = left - inner(block[:size], other)
-            left += np.array([weighted(w, words) for w in weights(ring, stream, *words.shape)])
-        if size < len(block):
-            left = left + block[-1, : sacrificed.size]
-        start += size
-    return left
+    sums = np.zeros(repetitions(ring), dtype=np.uint64)
+    for words in blocks:
+        sums += np.array([weighted(weight, words) for weight in weights(ring, stream, *words.shape)])
+    return sums

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,9 +21,22 @@ from ....common.protocols.masked.opened_rows import (
 )
 from ....common.protocols.masked.plan import Chain, MaskedPlan
 from ....common.protocols.masked.ring import Words
-from ....common.protocols.masked.sacrifice import WIDE, difference, inner, repetitions
+from ....common.protocols.masked.sacrifice import WIDE, inner, repetitions, unsacrificed, weighted_sums
 from ....common.wire.streams import row_blocks
 from .dealt import ReceivedSeeds
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What a receiver tests an opened share with; each is read from its beginning.
+
+    Attributes:
+        factor: gives the factor that the receiver knows, in blocks of rows.
+        words: gives the opening less the product of openings, in blocks of rows.
+    """
+
+    factor: Callable[[], Iterator[Words]]
+    words: Callable[[], Iterator[Words]]
 
 
 class OpenedRows:
@@ -45,6 +59,7 @@ class OpenedRows:
         self._peers = peers
         self._streams = peers.streams()
         self._sacrificed: dict[tuple[int, Chain], Words] = {}
+        self._attested: dict[tuple[int, Chain], dict[int, Words]] = {}
 
     def prove(self, chain: Chain, recipient: int, factor: Iterable[Words]) -> Iterator[bytes]:
         """This party's part of the check of its opening, sealed for its receiver.
@@ -74,15 +89,19 @@ class OpenedRows:
         self._sacrificed[sender, chain] = words[0]
 
     def decide(
-        self, delivery: Delivery, chunks: Iterable[bytes], blocks: Iterator[tuple[Words, Words]], rows: int
-    ) -> None:
-        """Accepts or refuses another party's opening, from its part of the check and the dealer's.
+        self, delivery: Delivery, chunks: Iterable[bytes], coins: bytes, tested: Tested, rows: int
+    ) -> bool:
+        """Accepts or refuses another party's opening, from its part of the check and those of all dealers.
 
         Args:
-            delivery: header of the dealer's part.
+            delivery: header of a dealer's part.
             chunks: the dealer's part.
-            blocks: the factor that this party knows, and the opening less the product of openings.
+            coins: this party's coins for the opening.
+            tested: what is tested, in blocks of rows.
             rows: number of rows of each block.
+
+        Returns:
+            Whether it is accepted; not before the parts of all dealers were delivered.
 
         Raises:
             ProtocolError: other words were opened.
@@ -96,10 +115,16 @@ class OpenedRows:
         sealed = self._peers.unseal(dealer, dealt_labels(delivery.kind, (chain,), holder), chunks)
         # The row after the records contains the sums.
         sent = row_blocks(sealed, WIDE.dtype, self._records + 1, times * columns, rows)
-        stream = opened_weights(self._streams[dealer], holder, chain)
-        sacrificed = self._sacrificed[holder, chain]
-        if difference(plan.ring, stream, sent, blocks, sacrificed, self._records).any():
+        attested = self._attested.setdefault((holder, chain), {})
+        attested[dealer] = unsacrificed(sent, tested.factor(), self._records, times)
+        if attested.keys() != set(self._dealers):
+            return False
+        del self._attested[holder, chain]
+        left = self._sacrificed[holder, chain] + sum(attested.values())
+        left += weighted_sums(plan.ring, opened_weights(coins), tested.words())
+        if left.any():
             raise ProtocolError(
                 f"expected the opened share of a product from party {plan.roster[holder].name!r}, got other "
                 "words: it, another holder or its dealer did not follow the protocol; ask their operators"
             )
+        return True

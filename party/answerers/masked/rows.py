@@ -15,9 +15,10 @@ from ....common.protocols.masked.sacrifice import (
     CHECK_MASK,
     CHECK_PAD,
     WIDE,
-    difference,
     hidden_sums,
     repetitions,
+    unsacrificed,
+    weighted_sums,
 )
 from ....common.wire.streams import row_blocks
 from ...allowance import Quota
@@ -120,14 +121,11 @@ class DealtRows:
         sealed = self._peers.unseal(owner, self._what(chain), chunks)
         # The row after the records contains the sums.
         received = row_blocks(sealed, WIDE.dtype, self._records + 1, times * columns, at_once)
-        mask, dealt = self._seeds.masks.of(plan, chain[-1:]), self._owned(owner, chain, at_once)
-        blocks = (
-            (mask.wide(ring, start, size, columns), words)
-            for (start, size), words in zip(self._blocks(chain), dealt, strict=True)
-        )
-        sacrificed = _sum([self._words[owner, chain, dealer] for dealer in self._dealers])
-        stream = self._weights(chain, owner)
-        zero = difference(ring, stream, received, blocks, sacrificed, self._records)
+        mask, stream = self._seeds.masks.of(plan, chain[-1:]), self._weights(chain, owner)
+        others = (mask.wide(ring, start, size, columns) for start, size in self._blocks(chain))
+        zero = unsacrificed(received, others, self._records, times)
+        zero += weighted_sums(ring, stream, self._owned(owner, chain, at_once))
+        zero += _sum([self._words[owner, chain, dealer] for dealer in self._dealers])
         if zero.any():
             names = ", ".join(repr(self._plan.participants[place].name) for place in self._dealers)
             raise ProtocolError(

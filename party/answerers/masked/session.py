@@ -42,7 +42,7 @@ from ....common.wire.streams import row_blocks
 from ...allowance import Allowance
 from .checks import Checks
 from .dealt import DealtShare, ReceivedSeeds
-from .opened_rows import OpenedRows
+from .opened_rows import OpenedRows, Tested
 from .openings import Openings, opened_labels
 from .order import RecordOrder
 from .rows import DealtRows
@@ -248,15 +248,18 @@ class MaskedSession:
         """Accepts or refuses an opening that its owner and a dealer proved."""
         chain, owner = delivery.chain, delivery.owner
         rows = self._rows_at_once(chain)
-        opened = self._openings.blocks((owner, chain), rows)
         if len(chain) == 1:
-            self._checks.decide(delivery, chunks, opened)
+            self._checks.decide(delivery, chunks, self._openings.blocks((owner, chain), rows))
             return
         self.processors.check()
         self._check_size(chain)
-        blocks = self._tested(chain, owner, opened, rows)
-        self._opened_rows.decide(delivery, chunks, blocks, rows)
-        self._checks.accept(owner, chain)
+        tested = Tested(
+            lambda: map(_wide, self._other_factor(chain, owner, rows)),
+            lambda: self._tested(chain, owner, rows),
+        )
+        coins = self._checks.coins_for(owner, chain)
+        if self._opened_rows.decide(delivery, chunks, coins, tested, rows):
+            self._checks.accept(owner, chain)
 
     def _receive_products(self, chains: Sequence[Chain], dealer: int, chunks: Iterable[bytes]) -> None:
         """Adds what a dealer dealt for products to what the others dealt; ignores what came before."""
@@ -432,19 +435,20 @@ class MaskedSession:
         """This party's matrix less its mask, block by block, in the words that are opened."""
         within = range(self._multiplied.record_count) if within is None else within
         ring, mask, cells = self.plan.opened_ring(chain), self._mask(chain), self.plan.cells(chain)
-        matrix = self._matrix if ring == self.plan.ring else self._wide_matrix
+        matrix = self._wide_matrix if len(chain) > 1 and ring != self.plan.ring else self._matrix
         for start, block in zip(within[::rows], matrix(chain, rows, within), strict=True):
-            yield products.opening(block, mask.uniform(ring, start, len(block), cells))
+            hidden = mask.uniform(ring, start, len(block), cells)
+            yield products.opening(block.astype(ring.dtype, copy=False), hidden)
 
     def _mask(self, chain: Chain) -> Mask:
         return self._seeds.masks.of(self.plan, chain)
 
     def _masks(self, chain: Chain, rows: int) -> Iterator[Words]:
         """The mask of this party's matrix, block by block."""
-        mask, cells = self._mask(chain), self.plan.cells(chain)
+        ring, mask, cells = self.plan.opened_ring(chain), self._mask(chain), self.plan.cells(chain)
         records = self._multiplied.record_count
         for start in range(0, records, rows):
-            yield mask.uniform(self.plan.ring, start, min(rows, records - start), cells)
+            yield mask.uniform(ring, start, min(rows, records - start), cells)
 
     def _matrix(self, chain: Chain, rows: int, within: range | None = None) -> Iterator[Words]:
         """This party's matrix: indicators of its own part, or its share of a row-wise product."""
@@ -472,15 +476,14 @@ class MaskedSession:
     def _wide_matrix(self, chain: Chain, rows: int, within: range) -> Iterator[Words]:
         """This party's share of a row-wise product in words of 64 bits, whose low bits are `_matrix`."""
         ring, cells = self.plan.ring, self.plan.cells
-        starts = within[::rows]
-        last = self._holders(chain)[-1] == self.me
+        starts, last = within[::rows], self._holders(chain)[-1] == self.me
         own = chain[-1:] if last else chain[:-1]
         mask = self._mask(own)
+        added: Iterator[Words] = itertools.repeat(np.zeros((1, 1), dtype=ring.dtype))
         if last:
-            added = self._own_opening(own, rows)
+            added = (block.astype(ring.dtype) for block in self._own_opening(own, rows))
             dealt = self._row_products.blocks(chain, rows)
         else:
-            added = itertools.repeat(np.zeros((1, 1), dtype=ring.dtype))
             dealt = self._row_products.owner_blocks(chain, (min(rows, within.stop - at) for at in starts))
         others = self._other_factor(chain, self.me, rows)
         for start, opening, other, share in zip(starts, added, others, dealt, strict=False):
@@ -493,16 +496,16 @@ class MaskedSession:
         left = holds_left(self.plan, chain, self._slice, holder)
         return self._all_opened(chain[-1:] if left else chain[:-1], rows)
 
-    def _tested(
-        self, chain: Chain, owner: int, opened: Iterator[Words], rows: int
-    ) -> Iterator[tuple[Words, Words]]:
-        """What an opened share is tested with, block by block: see `opened_rows`."""
-        others = self._other_factor(chain, owner, rows)
+    def _tested(self, chain: Chain, owner: int, rows: int) -> Iterator[Words]:
+        """An opened share of a product, block by block; of the holder of the last part, less L E."""
+        opened = self._openings.blocks((owner, chain), rows)
         if holds_left(self.plan, chain, self._slice, owner):
-            yield from zip(map(_wide, others), opened, strict=True)
-            return
-        for left, right, words in zip(others, self._all_opened(chain[-1:], rows), opened, strict=True):
-            yield _wide(left), words - products.row_products(_wide(left), _wide(right))
+            return opened
+        lefts, rights = self._all_opened(chain[:-1], rows), self._all_opened(chain[-1:], rows)
+        return (
+            words - products.row_products(_wide(left), _wide(right))
+            for left, right, words in zip(lefts, rights, opened, strict=True)
+        )
 
     def _pads(self, kind: str, chain: Chain) -> list[RandomStream]:
         """This party's share of a dealt product: the words that hide what each dealer deals for it."""
