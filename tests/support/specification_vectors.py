@@ -185,7 +185,7 @@ def dealt_rows():
 
 
 def opened_rows():
-    """The check of opened shares of a product of two parts, by the holder of the left factor or the last part."""
+    """The check of opened shares of a product, by the holder of the left factor or of the last part."""
     cases, terms, rows, top = [], TERMS, 3, 2**64
     sizes = {"left": (2, 6), "last": (6, 2)}
     for bits in (32, 64):

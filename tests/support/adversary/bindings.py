@@ -2,6 +2,7 @@
 
 import ast
 import sys
+import threading
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 import dpmosaic
 from dpmosaic.common.binding import Binding
+from dpmosaic.common.dealing.peers import Peers
 from dpmosaic.party.ledger_bindings import LedgerBindings
 from support.adversary.scenarios import CLOSING, scenarios, script
 from support.adversary.watching import Watch
@@ -76,6 +78,60 @@ def bindings():
             for step in (step for step in 2 * script(scenario) if step.method not in CLOSING):
                 step.take(world)
     return {site: tuple(used) for site, used in found.items()}
+
+
+def kind_of(what):
+    """The kind of a message by its labels; dealers name theirs in the second one."""
+    return " ".join(what[: 1 + (what[0] == "dealt")])
+
+
+@cache
+def kinds():
+    """Every kind of message that a role takes from another -> the scenarios in which it does."""
+    found, received = {}, Peers._received
+    with pytest.MonkeyPatch.context() as patched, Watch().installed(patched) as watch:
+        for scenario in scenarios():
+
+            def noted(peers, sender, what, payload, scenario=scenario):
+                found.setdefault(kind_of(what), {})[scenario] = None
+                return received(peers, sender, what, payload)
+
+            patched.setattr(Peers, "_received", noted)
+            world = scenario.world(watch)
+            for step in script(scenario):
+                step.take(world)
+    return {kind: tuple(used) for kind, used in sorted(found.items())}
+
+
+def unbound(monkeypatch, kind):
+    """The product whose roles take any number of messages of a kind, each in place of the one before.
+
+    Installed below what watches, so that it sees what is taken.
+    """
+    use, received = Binding.use, Peers.received
+    latest, now = {}, threading.local()
+    take = Peers._received
+
+    def taken(peers, sender, what, payload):
+        now.free = kind_of(what) == kind
+        try:
+            yield from take(peers, sender, what, payload)
+        finally:
+            now.free = False
+
+    def used(binding, name, of, digest):
+        if getattr(now, "free", False):
+            latest[id(binding._store), name, of] = digest
+            return
+        use(binding, name, of, digest)
+
+    def told(peers, sender, what):
+        name = id(peers._binding._store), *peers._use(sender, what)
+        return latest.get(name) or received(peers, sender, what)
+
+    monkeypatch.setattr(Peers, "_received", taken)
+    monkeypatch.setattr(Peers, "received", told)
+    monkeypatch.setattr(Binding, "use", used)
 
 
 def removed(monkeypatch, site):

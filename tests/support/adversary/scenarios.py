@@ -145,9 +145,8 @@ class Scenario:
         if self.labels:
             measurer.find_labels("b", rho, "s")
             return
-        longest = ("a", "c") if self.check and self.grid.endswith("3") else ("a", "b", "c")
         measurer.measure([Query(("a",), rho, "s"), Query(("a", "c"), rho, "s", interaction=True)])
-        measurer.measure([Query(longest, rho, "s")])
+        measurer.measure([Query(("a", "b", "c"), rho, "s")])
         if measurer.scores_exactly:
             for number in range(2):
                 measurer.score([("a", "c")], [np.arange(6) + number], rho, "s")
