@@ -251,7 +251,7 @@ def opened_rows():
                 {
                     "bits": bits,
                     "holder": holder,
-                    "opened, less the product of openings": digits(opened, 64),
+                    "opened": digits(opened, 64),
                     "sent by the holder": digits([sacrificed], 64)[0],
                     "SHA-256 of the rows that the dealer sends": digest.hexdigest(),
                     "sums that the dealer sends": digits([sums], 64)[0],

@@ -1,24 +1,25 @@
 """Check that a party opens its share of a row-wise product, and nothing else.
 
 Three and more parties multiply row by row (`products`). Every holder of a product W of the first parts of a
-chain opens its share less a mask to the holder of the next part, which multiplies what it received by its own
-records: words of the holder's choice would show these. But all of the share is known without its holder. With
-M the masks of the holders of the left factor, L the sum of what they opened, A and E mask and opening of the
-last part, and dealt words S and C, a holder opens
+chain opens its share less a mask to the holder of the next part, which multiplies what it received by its
+own records: words of the holder's choice would show these. With the check, shares are such that they are
+known without their holder. Let M be the masks of the holders of the left factor, L what was opened of it, A
+and E mask and opening of the last part, so that W is the row-wise product of L + M and E + A. With dealt
+words S and C of M A, a holder opens
 
     a holder of the left factor:     M E + S - M',
-    the holder of the last part:     L (A + E) + C - M'.
+    the holder of the last part:     L A + C - M',
 
-The dealers know M, A, S, C and the new mask M', or parts of them that add up. The receiver gets L and E
-too, each checked as this one is, or proved one-hot. What is left to check, once the receiver has subtracted
-L E, is a row-wise product of a mask and a matrix that the receiver knows, plus words that dealers know.
-That is the check of `sacrifice`: the dealers are the owner of the mask, the receiver has the other factor,
-and the holder is tested. The receiver tells dealers its coins, of which the weights are a stream, once it
-has the opening and the holder's words, and takes no others. So the words that are opened have 64 bits in a
-ring of 32.
+and L E is left, which all have who have L and E. The dealers know M, A, S, C and the new mask M', or parts
+of them that add up. The receiver gets L and E too, each checked as this one is, or proved one-hot. So what
+a holder opens is a row-wise product of a mask and a matrix that the receiver knows, plus words that dealers
+know. That is the check of `sacrifice`: the dealers are the owner of the mask, the receiver has the other
+factor, and the holder is tested. The receiver tells dealers its coins, of which the weights are a stream,
+once it has the opening and the holder's words, and takes no others. So words that are opened have 64 bits
+in a ring of 32.
 
 A holder, also together with all others of the slice and the curator, passes with other words with probability
-2^-32 at most. Nothing of the check depends on data: it tests a function of masks and of openings.
+2^-32 at most. Nothing here depends on rows but through openings of one part.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Tested:
 
     Attributes:
         factor: gives the factor that the receiver knows, in blocks of rows.
-        words: gives the opening less the product of openings, in blocks of rows.
+        words: gives the opening, in blocks of rows.
     """
 
     factor: Callable[[], Iterator[Words]]

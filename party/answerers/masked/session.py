@@ -254,8 +254,8 @@ class MaskedSession:
         self.processors.check()
         self._check_size(chain)
         tested = Tested(
-            lambda: map(_wide, self._other_factor(chain, owner, rows)),
-            lambda: self._tested(chain, owner, rows),
+            lambda: (block.astype(np.uint64) for block in self._other_factor(chain, owner, rows)),
+            lambda: self._openings.blocks((owner, chain), rows),
         )
         coins = self._checks.coins_for(owner, chain)
         if self._opened_rows.decide(delivery, chunks, coins, tested, rows):
@@ -423,20 +423,24 @@ class MaskedSession:
         return self._sum_opened(chain, rows, lambda: self._own_opening(chain, rows))
 
     def _sum_opened(self, chain: Chain, rows: int, own: Callable[[], Iterator[Words]]) -> Iterator[Words]:
-        holders = self._holders(chain)
+        dtype, holders = self.plan.ring.dtype, self._holders(chain)
         for holder in holders:
             if holder != self.me:
                 self._checks.require(holder, chain)
         matrices = [own() if i == self.me else self._openings.blocks((i, chain), rows) for i in holders]
+        if self.plan.check and len(chain) > 1:
+            lefts, rights = self._all_opened(chain[:-1], rows), self._all_opened(chain[-1:], rows)
+            matrices.append(map(products.row_products, lefts, rights))
         for blocks in zip(*matrices, strict=True):
-            yield sum(blocks[1:], start=blocks[0]).astype(self.plan.ring.dtype, copy=False)
+            yield sum(blocks[1:], start=blocks[0]).astype(dtype, copy=False)
 
     def _own_opening(self, chain: Chain, rows: int, within: range | None = None) -> Iterator[Words]:
         """This party's matrix less its mask, block by block, in the words that are opened."""
         within = range(self._multiplied.record_count) if within is None else within
         ring, mask, cells = self.plan.opened_ring(chain), self._mask(chain), self.plan.cells(chain)
-        matrix = self._wide_matrix if len(chain) > 1 and ring != self.plan.ring else self._matrix
-        for start, block in zip(within[::rows], matrix(chain, rows, within), strict=True):
+        checked = self.plan.check and len(chain) > 1
+        matrix = self._masked_product(chain, rows) if checked else self._matrix(chain, rows, within)
+        for start, block in zip(within[::rows], matrix, strict=True):
             hidden = mask.uniform(ring, start, len(block), cells)
             yield products.opening(block.astype(ring.dtype, copy=False), hidden)
 
@@ -460,6 +464,8 @@ class MaskedSession:
             for start in records:
                 codes = self._codes(last, start, min(rows, within.stop - start))
                 yield products.indicators(ring, codes, cells)
+        elif self.plan.check:
+            yield from (share.astype(ring.dtype) for share in self._masked_product(chain, rows))
         elif self._holders(chain)[-1] == self.me:
             dealt = self._row_products.blocks(chain, rows)
             for start, opened, share in zip(records, self._opened(chain[:-1], rows), dealt, strict=True):
@@ -473,39 +479,23 @@ class MaskedSession:
                 mask = masks.uniform(ring, start, len(opened), self.plan.cells(chain[:-1]))
                 yield products.left_rows(mask, opened, share.astype(ring.dtype))
 
-    def _wide_matrix(self, chain: Chain, rows: int, within: range) -> Iterator[Words]:
-        """This party's share of a row-wise product in words of 64 bits, whose low bits are `_matrix`."""
-        ring, cells = self.plan.ring, self.plan.cells
-        starts, last = within[::rows], self._holders(chain)[-1] == self.me
-        own = chain[-1:] if last else chain[:-1]
-        mask = self._mask(own)
-        added: Iterator[Words] = itertools.repeat(np.zeros((1, 1), dtype=ring.dtype))
-        if last:
-            added = (block.astype(ring.dtype) for block in self._own_opening(own, rows))
-            dealt = self._row_products.blocks(chain, rows)
-        else:
-            dealt = self._row_products.owner_blocks(chain, (min(rows, within.stop - at) for at in starts))
+    def _masked_product(self, chain: Chain, rows: int) -> Iterator[Words]:
+        """This party's share of a row-wise product less that of openings, uint64; see `opened_rows`."""
+        left = holds_left(self.plan, chain, self._slice, self.me)
+        own, records = chain[:-1] if left else chain[-1:], self._multiplied.record_count
+        mask, cells, starts = self._mask(own), self.plan.cells(own), range(0, records, rows)
+        sizes = (min(rows, records - start) for start in starts)
+        dealt = self._row_products
+        shares = dealt.owner_blocks(chain, sizes) if left else dealt.blocks(chain, rows)
         others = self._other_factor(chain, self.me, rows)
-        for start, opening, other, share in zip(starts, added, others, dealt, strict=False):
-            factor = mask.wide(ring, start, len(other), cells(own)) + opening
-            left, right = (other, factor) if last else (factor, other)
-            yield products.row_products(left, right) + share
+        for start, other, share in zip(starts, others, shares, strict=True):
+            factor = mask.wide(self.plan.ring, start, len(other), cells)
+            yield products.row_products(*((factor, other) if left else (other, factor))) + share
 
     def _other_factor(self, chain: Chain, holder: int, rows: int) -> Iterator[Words]:
-        """What others opened and a holder of a row-wise product multiplies by its own, block by block."""
+        """What others opened and a holder of a row-wise product multiplies by its mask, block by block."""
         left = holds_left(self.plan, chain, self._slice, holder)
         return self._all_opened(chain[-1:] if left else chain[:-1], rows)
-
-    def _tested(self, chain: Chain, owner: int, rows: int) -> Iterator[Words]:
-        """An opened share of a product, block by block; of the holder of the last part, less L E."""
-        opened = self._openings.blocks((owner, chain), rows)
-        if holds_left(self.plan, chain, self._slice, owner):
-            return opened
-        lefts, rights = self._all_opened(chain[:-1], rows), self._all_opened(chain[-1:], rows)
-        return (
-            words - products.row_products(_wide(left), _wide(right))
-            for left, right, words in zip(lefts, rights, opened, strict=True)
-        )
 
     def _pads(self, kind: str, chain: Chain) -> list[RandomStream]:
         """This party's share of a dealt product: the words that hide what each dealer deals for it."""
@@ -558,10 +548,6 @@ class MaskedSession:
         self._row_products.drop(chain)
         for sender in self.plan.members(self._slice):
             self._openings.drop((sender, chain))
-
-
-def _wide(words: Words) -> Words:
-    return words.astype(np.uint64, copy=False)
 
 
 def _sampled(rows: Rows, terms: ReleaseTerms, number: int) -> Rows:
