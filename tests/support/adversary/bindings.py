@@ -59,11 +59,19 @@ def sites():
     return sorted(found)
 
 
+def kind_of(what):
+    """The kind of a message by its labels; dealers name theirs in the second one."""
+    return " ".join(what[: 1 + (what[0] == "dealt")])
+
+
 @cache
-def bindings():
-    """Every site -> the scenarios that use it, if each of their steps is taken twice."""
-    known, use = sites(), Binding.use
-    found = {site: {} for site in known}
+def uses():
+    """Every site, and every kind of message that a role takes -> the scenarios that use it.
+
+    Each of their steps is taken twice.
+    """
+    known, use, received = sites(), Binding.use, Peers._received
+    found, kinds = {site: {} for site in known}, {}
     with pytest.MonkeyPatch.context() as patched, Watch().installed(patched) as watch:
         for scenario in scenarios():
 
@@ -73,34 +81,26 @@ def bindings():
                     found[site][scenario] = None
                 return use(binding, *given)
 
+            def taken(peers, sender, what, payload, scenario=scenario):
+                kinds.setdefault(kind_of(what), {})[scenario] = None
+                return received(peers, sender, what, payload)
+
             patched.setattr(Binding, "use", noted)
+            patched.setattr(Peers, "_received", taken)
             world = scenario.world(watch)
             for step in (step for step in 2 * script(scenario) if step.method not in CLOSING):
                 step.take(world)
-    return {site: tuple(used) for site, used in found.items()}
+    return tuple({one: tuple(some) for one, some in sorted(by.items())} for by in (found, kinds))
 
 
-def kind_of(what):
-    """The kind of a message by its labels; dealers name theirs in the second one."""
-    return " ".join(what[: 1 + (what[0] == "dealt")])
+def bindings():
+    """Every site -> the scenarios that use it."""
+    return uses()[0]
 
 
-@cache
 def kinds():
     """Every kind of message that a role takes from another -> the scenarios in which it does."""
-    found, received = {}, Peers._received
-    with pytest.MonkeyPatch.context() as patched, Watch().installed(patched) as watch:
-        for scenario in scenarios():
-
-            def noted(peers, sender, what, payload, scenario=scenario):
-                found.setdefault(kind_of(what), {})[scenario] = None
-                return received(peers, sender, what, payload)
-
-            patched.setattr(Peers, "_received", noted)
-            world = scenario.world(watch)
-            for step in script(scenario):
-                step.take(world)
-    return {kind: tuple(used) for kind, used in sorted(found.items())}
+    return uses()[1]
 
 
 def unbound(monkeypatch, kind):
