@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -90,6 +90,14 @@ class Sums:
     squared: Elements
     plain: Elements
 
+    def less(self, other: Sums) -> Sums:
+        """The difference."""
+        return Sums(
+            minus(self.weighted, other.weighted),
+            minus(self.squared, other.squared),
+            minus(self.plain, other.plain),
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Challenge:
@@ -134,6 +142,34 @@ class Challenge:
         if self.empty:
             blocks = (np.hstack([block, _empty(block, masks)]) for block in blocks)
         return sums_of_rows(self.columns, blocks, 0 if masks else 1 << _BITS, whole=masks)
+
+    def owned(self, blocks: Iterable[tuple[Words, Words]]) -> tuple[Sums, Sums]:
+        """Run by the owner: the sums of its mask, and of its opening, in one pass; see `sketch`.
+
+        Few words of U are not zero, and the opening has the sums of U less those of the mask.
+
+        Args:
+            blocks: the mask and the matrix, in blocks of rows.
+        """
+        if self.empty:
+            blocks = (
+                (np.hstack([mask, _empty(mask, True)]), np.hstack([matrix, _empty(matrix, False)]))
+                for mask, matrix in blocks
+            )
+        found: list[Sums] = []
+
+        def masks() -> Iterator[Words]:
+            for mask, matrix in blocks:
+                rows, cells = np.nonzero(matrix)
+                word, hidden = matrix[rows, cells], mask[rows, cells]
+                # The sum wraps around but for these, whose U is smaller by 2^k.
+                less = np.where((hidden != 0) & (hidden <= word), np.uint64(1 << _BITS), np.uint64(0))
+                value = minus(word.astype(np.uint64), less)
+                found.append(sums_of_entries(self.columns, rows, cells, value, len(matrix)))
+                yield mask
+
+        hidden = sums_of_rows(self.columns, masks(), 0, whole=True)
+        return hidden, joined_sums(found).less(hidden)
 
     def local(self, share: Sums, *, masks: bool) -> int:
         """What one role's shares alone add to the sum that must be zero; the dealer adds the constant."""
@@ -273,6 +309,37 @@ def _empty(block: Words, masks: bool) -> Words:
     """A column that is 1 in rows of zeros: 1 less the sum of the row, the 1 being the opening's."""
     found: Words = block.dtype.type(not masks) - block.sum(axis=1, keepdims=True, dtype=block.dtype)
     return found
+
+
+def joined_sums(parts: Sequence[Sums]) -> Sums:
+    """The sums of all rows from those of blocks of them."""
+    pieces = zip(*((part.weighted, part.squared, part.plain) for part in parts), strict=True)
+    return Sums(*map(np.concatenate, pieces))
+
+
+def sums_of_entries(
+    columns: Elements, rows: NDArray[np.intp], cells: NDArray[np.intp], values: Elements, count: int
+) -> Sums:
+    """Sums of every row of a matrix of which few entries are not zero.
+
+    Args:
+        columns: r, shape (cells,).
+        rows: row of each entry.
+        cells: its column.
+        values: its value.
+        count: number of rows.
+    """
+    r = columns[cells]
+    once = times(r, values)
+    return Sums(*(_by_row(rows, of_each, count) for of_each in (once, times(r, once), values)))
+
+
+def _by_row(rows: NDArray[np.intp], values: Elements, count: int) -> Elements:
+    """Sums of values by their rows; sums of halves are exact in float64."""
+    half = np.uint64(31)
+    low, high = values & np.uint64((1 << 31) - 1), values >> half
+    sums = [np.bincount(rows, part.astype(np.float64), count).astype(np.uint64) for part in (low, high)]
+    return plus(times(sums[1], elements([1 << 31])), sums[0])
 
 
 def sums_of_rows(columns: Elements, blocks: Iterable[Words], taken: int, *, whole: bool) -> Sums:

@@ -18,7 +18,7 @@ to a dealer that knows both; what is left is the inner product of the sums z of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -26,8 +26,8 @@ from ...crypto.randomness import RandomStream
 from ...errors import ProtocolError
 from ...later import np
 from .dealers import REPLICATED, dealt_terms, known_components
-from .field import Elements, dot, elements, minus, plus, times, total
-from .one_hot import Challenge, Sums, grouped, sums_of_rows
+from .field import PRIME, Elements, dot, elements, minus, plus, times, total
+from .one_hot import Challenge, Sums, grouped, joined_sums, sums_of_entries, sums_of_rows
 from .plan import COMPONENT_BITS, Chain, MaskedPlan
 from .ring import Words
 
@@ -47,13 +47,35 @@ class IntegerChallenge(Challenge):
         Raises:
             ProtocolError: the opening has words that are no integers less a mask.
         """
-        columns = self.columns[: self.columns.size - self.empty]
         shifted = blocks if masks else map(_shifted, blocks)
-        sums = sums_of_rows(columns, shifted, 0 if masks else _MOST, whole=False)
+        sums = sums_of_rows(self._own_columns, shifted, 0 if masks else _MOST, whole=False)
+        return self._with_last(sums, masks=masks)
+
+    def owned(self, blocks: Iterable[tuple[Words, Words]]) -> tuple[Sums, Sums]:
+        """See `Challenge.owned`; of integers, U is the matrix."""
+        found: list[Sums] = []
+
+        def masks() -> Iterator[Words]:
+            for mask, matrix in blocks:
+                rows, cells = np.nonzero(matrix)
+                value = matrix[rows, cells] % np.uint64(PRIME)
+                found.append(sums_of_entries(self._own_columns, rows, cells, value, len(matrix)))
+                yield mask
+
+        hidden = sums_of_rows(self._own_columns, masks(), 0, whole=False)
+        opened = joined_sums(found).less(hidden)
+        return self._with_last(hidden, masks=True), self._with_last(opened, masks=False)
+
+    @property
+    def _own_columns(self) -> Elements:
+        """The elements r of the matrix, without that of the further column."""
+        return self.columns[: self.columns.size - self.empty]
+
+    def _with_last(self, sums: Sums, *, masks: bool) -> Sums:
+        """The sums with those of the further column, where rows may be zero."""
         if not self.empty:
             return sums
-        last = minus(elements([not masks]), sums.plain)
-        r = self.columns[-1:]
+        last, r = minus(elements([not masks]), sums.plain), self.columns[-1:]
         return Sums(
             plus(sums.weighted, times(r, last)), plus(sums.squared, times(times(r, r), last)), sums.plain
         )

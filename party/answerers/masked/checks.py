@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -93,16 +93,14 @@ class Checks:
         self,
         chain: Chain,
         recipient: int,
-        masks: Callable[[], Iterable[Words]],
-        opened: Callable[[], Iterable[Words]],
+        blocks: Iterable[tuple[Words, Words]],
     ) -> Iterator[bytes]:
         """The proof for an opening of this party, sealed for its receiver.
 
         Args:
             chain: chain of the opened matrix.
             recipient: index of the receiver in the roster.
-            masks: gives the mask, in blocks of rows.
-            opened: gives the opening, in blocks of rows.
+            blocks: its mask and the matrix, in blocks of rows.
 
         Raises:
             DeliveriesLost: its coins were not delivered.
@@ -113,8 +111,7 @@ class Checks:
         challenge = self._challenge(coins, chain)
         proof = prove(
             challenge,
-            challenge.sketch(masks(), masks=True),
-            challenge.sketch(opened(), masks=False),
+            *challenge.owned(blocks),
             [proof_stream(one, recipient, coins, chain) for one in self._seeds.masks.sources.values()],
             proof_stream(self._peers.streams()[recipient], recipient, coins, chain),
         )

@@ -182,12 +182,7 @@ class MaskedSession:
             return self._opened_rows.prove(chain, recipient, self._other_factor(chain, self.me, rows))
         for place in range(self.plan.opened_ranges(chain, self._slice)):
             self._bind_rows(chain, self.plan.opened_range(chain, self._slice, place))
-        return self._checks.prove(
-            chain,
-            recipient,
-            lambda: self._masks(chain, rows),
-            lambda: self._own_opening(chain, rows),
-        )
+        return self._checks.prove(chain, recipient, self._masked(chain, rows))
 
     def check(self, chain: Chain, recipient: int) -> Iterator[bytes]:
         """This party's part of the check of a dealt row-wise product, sealed for its receiver.
@@ -436,23 +431,21 @@ class MaskedSession:
 
     def _own_opening(self, chain: Chain, rows: int, within: range | None = None) -> Iterator[Words]:
         """This party's matrix less its mask, block by block, in the words that are opened."""
+        blocks = self._masked(chain, rows, within)
+        return (products.opening(matrix, mask) for mask, matrix in blocks)
+
+    def _masked(self, chain: Chain, rows: int, within: range | None = None) -> Iterator[tuple[Words, Words]]:
+        """The mask and the matrix of this party, block by block, in the words that are opened."""
         within = range(self._multiplied.record_count) if within is None else within
         ring, mask, cells = self.plan.opened_ring(chain), self._mask(chain), self.plan.cells(chain)
         checked = self.plan.check and len(chain) > 1
         matrix = self._masked_product(chain, rows) if checked else self._matrix(chain, rows, within)
         for start, block in zip(within[::rows], matrix, strict=True):
             hidden = mask.uniform(ring, start, len(block), cells)
-            yield products.opening(block.astype(ring.dtype, copy=False), hidden)
+            yield hidden, block.astype(ring.dtype, copy=False)
 
     def _mask(self, chain: Chain) -> Mask:
         return self._seeds.masks.of(self.plan, chain)
-
-    def _masks(self, chain: Chain, rows: int) -> Iterator[Words]:
-        """The mask of this party's matrix, block by block."""
-        ring, mask, cells = self.plan.opened_ring(chain), self._mask(chain), self.plan.cells(chain)
-        records = self._multiplied.record_count
-        for start in range(0, records, rows):
-            yield mask.uniform(ring, start, min(rows, records - start), cells)
 
     def _matrix(self, chain: Chain, rows: int, within: range | None = None) -> Iterator[Words]:
         """This party's matrix: indicators of its own part, or its share of a row-wise product."""

@@ -98,6 +98,11 @@ of_each_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 of_integers = pytest.mark.parametrize("kind", list(KINDS.values())[1:], ids=list(KINDS)[1:])
 
 
+def sum_of(mask):
+    """The mask from its components."""
+    return sum(mask[1:], start=mask[0])
+
+
 def receiver(coins=COINS):
     """A fresh stream of owner and receiver."""
     return RandomStream.from_seed(3).child("receiver", coins.hex())
@@ -106,7 +111,7 @@ def receiver(coins=COINS):
 def messages(kind, opened, mask, empty=False):
     """The challenge, the receiver's sketch, the proof and the attestations, of honest roles."""
     challenge = kind.challenge.from_coins(COINS, *opened.shape, empty=empty)
-    hidden = challenge.sketch([sum(mask[1:], start=mask[0])], masks=True)
+    hidden = challenge.sketch([sum_of(mask)], masks=True)
     shown = challenge.sketch([opened[:3], opened[3:]] if len(opened) > 3 else [opened], masks=False)
     proof = prove(challenge, hidden, shown, kind.streams(), receiver())
     return challenge, shown, proof, kind.attested(challenge, mask, kind.streams)
@@ -114,7 +119,7 @@ def messages(kind, opened, mask, empty=False):
 
 def passes(kind, matrix, mask, empty=False):
     try:
-        found = messages(kind, matrix - sum(mask[1:], start=mask[0]), mask, empty)
+        found = messages(kind, matrix - sum_of(mask), mask, empty)
     except ProtocolError:
         return False
     return holds(*found, receiver())
@@ -126,6 +131,22 @@ def passes(kind, matrix, mask, empty=False):
 def test_one_hot_rows_pass_for_any_shape(kind, rows, cells, seed):
     codes = np.random.default_rng(seed).integers(0, cells, rows)
     assert passes(kind, kind.matrix(codes, cells), kind.mask(rows, cells, seed))
+
+
+@of_each_kind
+@pytest.mark.parametrize("empty", [False, True])
+@pytest.mark.parametrize("change", [{}, {(17, 1): 1 << 18}, {(17, 0): 1}, {(3, 3): 0}], ids=str)
+def test_an_owner_has_the_sums_of_mask_and_opening_in_one_pass(change, empty, kind):
+    rows, mask = changed(change, kind), sum_of(kind.mask(40, 4))
+    # Masks under which nothing wraps around.
+    mask[:4] = [[0] * 4, [1] * 4, [2, 1, 0, 3], [-1 % 2**kind.below] * 4]
+    challenge = kind.challenge.from_coins(COINS, 40, 4, empty=empty)
+    found = challenge.owned([(mask[:7], rows[:7]), (mask[7:], rows[7:])])
+    expected = challenge.sketch([mask], masks=True), challenge.sketch([rows - mask], masks=False)
+    for one, other in zip(found, expected, strict=True):
+        assert np.array_equal(one.weighted, other.weighted)
+        assert np.array_equal(one.squared, other.squared)
+        assert np.array_equal(one.plain, other.plain)
 
 
 def special(words, kind):
@@ -204,7 +225,7 @@ def test_integers_that_differ_in_high_bits_alone_fail(shift, kind):
 def test_a_proof_that_hides_the_error_in_its_sum_fails_at_the_point(kind):
     """The owner adds to one group what the sum lacks, after it has seen the coins."""
     rows, mask = changed({(17, 1): 1 << 18}, kind), kind.mask(40, 4)
-    challenge, shown, proof, said = messages(kind, rows - sum(mask[1:], start=mask[0]), mask)
+    challenge, shown, proof, said = messages(kind, rows - sum_of(mask), mask)
 
     def total():
         known = sum(int(one[1]) for one in said) + sum(map(int, proof[1 : GROUPS + 1]))
@@ -218,7 +239,7 @@ def test_a_proof_that_hides_the_error_in_its_sum_fails_at_the_point(kind):
 @of_each_kind
 def test_every_altered_element_of_a_proof_or_attestation_fails(kind):
     rows, mask = kind.matrix(np.arange(40) % 4, 4), kind.mask(40, 4)
-    challenge, shown, proof, said = messages(kind, rows - sum(mask[1:], start=mask[0]), mask)
+    challenge, shown, proof, said = messages(kind, rows - sum_of(mask), mask)
     sizes = [PROOF_ELEMENTS] + kind.dealers * [attestation_elements(40, challenge.vectors)]
     assert [message.size for message in (proof, *said)] == sizes
     for message in (proof, *said):
@@ -233,7 +254,7 @@ def test_every_altered_element_of_a_proof_or_attestation_fails(kind):
 @of_each_kind
 def test_a_point_at_which_a_group_would_be_shown_fails(kind):
     rows, mask = kind.matrix(np.arange(40) % 4, 4), kind.mask(40, 4)
-    challenge, shown, proof, said = messages(kind, rows - sum(mask[1:], start=mask[0]), mask)
+    challenge, shown, proof, said = messages(kind, rows - sum_of(mask), mask)
     for point in (0, 1, GROUPS, PROOF_ELEMENTS):
         for one in said:
             one[0] = point
@@ -270,7 +291,7 @@ def test_the_receiver_sees_the_same_of_every_table_that_its_opening_may_belong_t
     opened = tables[0] - sum(masks[0][1:], start=masks[0][0])
     masks[1][unknown] = tables[1] - opened - sum(masks[1][:unknown], start=np.zeros_like(opened))
     shown = challenge.sketch([opened], masks=False)
-    hidden = [challenge.sketch([sum(mask[1:], start=mask[0])], masks=True) for mask in masks]
+    hidden = [challenge.sketch([sum_of(mask)], masks=True) for mask in masks]
     parts = [challenge.sketch([mask[unknown]], masks=True) for mask in masks]
 
     def seen(table, blind, shares, zero):
