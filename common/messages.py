@@ -25,7 +25,7 @@ from .protocols.masked.plan import Chain, MaskedPlan
 from .protocols.partition import Partition
 from .protocols.registry import MASKED
 
-PROTOCOL_VERSION = 12
+PROTOCOL_VERSION = 13
 """Incremented with every change that an older party or curator would misread."""
 
 MAX_QUERY_ID = 256

@@ -12,6 +12,8 @@ from ...common.protocols.indicator import divide
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.field import WORD_BYTES
 from ...common.protocols.masked.one_hot import PROOF_ELEMENTS, attestation_elements
+from ...common.protocols.masked.one_hot_integers import attested_vectors
+from ...common.protocols.masked.opened_rows import holds_left, other_cells
 from ...common.protocols.masked.plan import Chain, MaskedPlan
 from ...common.protocols.masked.sacrifice import WIDE, repetitions
 from ...common.protocols.scores.query import score_shape
@@ -183,10 +185,21 @@ def _opened(
         return
     traffic._relayed.add((owner, chain, recipient))
     traffic.relay(owner, recipient, plan.opening_bytes(chain, number))
-    if plan.check:
+    if not plan.check:
+        return
+    if len(chain) == 1:
         traffic.relay(owner, recipient, PROOF_ELEMENTS * WORD_BYTES)
-        attested = attestation_elements(plan.opened_records(number), plan.ring)
+        attested = attestation_elements(plan.opened_records(number), attested_vectors(plan))
         _deal(traffic, plan, recipient, attested * WORD_BYTES)
+        return
+    for factor in (chain[:-1], chain[-1:]):
+        for holder in plan.holders(factor, number):
+            if holder != recipient:
+                _opened(traffic, plan, holder, factor, recipient, number)
+    words = repetitions(plan.ring) * WIDE.word_bytes
+    columns = other_cells(plan, chain, holds_left(plan, chain, number, owner))
+    traffic.relay(owner, recipient, words)
+    _deal(traffic, plan, recipient, (plan.opened_records(number) + 1) * columns * words)
 
 
 def _scored(traffic: Traffic, plan: MaskedPlan, asked: Sequence[View], times: int, sigma: float) -> None:

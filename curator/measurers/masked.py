@@ -174,12 +174,6 @@ class MaskedMeasurer(ScoringMeasurer):
         if self._plan.feasible(view):
             return
         names = ", ".join(view.clique)
-        longest = max(len(self._plan.chain(view, n)) for n in range(self._plan.slice_count))
-        if self._plan.check and longest > 2:
-            raise DataError(
-                f"measuring {names} needs openings of what three parties hold, which are not "
-                "checked; choose a smaller marginal, or leave check out of the plan"
-            )
         raise DataError(
             f"measuring {names} needs an opening of more than {MAX_OPENING_BYTES >> 30} GiB; "
             "choose a smaller marginal or a partition in which fewer parties hold it"

@@ -29,10 +29,10 @@ def received(monkeypatch, grid):
     stored, multiplied = [], []
     put, opened = Openings.put, MaskedSession._opened
 
-    def kept(self, key, rows, cells, chunks, within=None):
+    def kept(self, key, ring, rows, cells, chunks, within=None):
         chunks = [bytes(chunk) for chunk in chunks]
         stored.extend(chunks)
-        put(self, key, rows, cells, chunks, within)
+        put(self, key, ring, rows, cells, chunks, within)
 
     def summed(self, chain, rows):
         for block in opened(self, chain, rows):

@@ -27,6 +27,7 @@ from .dealers import DealerEntry, check_collusions, check_dealers, dealers_wante
 from .one_hot import CHECK
 from .presence import columns_in, presence, present_chain
 from .ring import Ring, Words
+from .sacrifice import WIDE
 from .sampling import MOST_ROWS, Sampling
 
 Chain = tuple[Clique, ...]
@@ -39,6 +40,9 @@ ring of 32 bits have twice as many bytes (`sacrifice`)."""
 
 OPENED_ROWS = 1 << 20
 """Rows of the indicators of one part that are opened at a time; a lost connection costs one such range."""
+
+COMPONENT_BITS = 58
+"""Bits of a component of an integer mask (`one_hot_integers`): what hides a bit by 2^-58 less than all."""
 
 _BLOCK_BYTES = 1 << 25
 _MAX_BLOCK_ROWS = 1 << 13
@@ -57,8 +61,8 @@ class MaskedPlan(Partition):
             marginal that is scored. Only evaluator 0 may be a dealer that is no party.
         dealers: who deals the randomness of slices of several parties: one, or three or more. A dealer may be
             a party, and deals for other slices then.
-        check: "one-hot" if every opening is proved to be one-hot (`one_hot`), so that a clique may have parts
-            of two parties at most; else empty.
+        check: "one-hot" if every opening of one part is proved to be one-hot (`one_hot`), and every other one
+            to be the product of openings (`opened_rows`); else empty.
         sample: rows of the largest slice of several parties on which products between parties are computed
             (`sampling`), and the same share of every other slice; 0 for all rows.
     """
@@ -101,11 +105,6 @@ class MaskedPlan(Partition):
         parties = {entry.name: entry.identity for entry in self.roster}
         if any(parties.get(dealer.name, dealer.identity) != dealer.identity for dealer in self.dealers):
             raise DataError("dealers: expected dealers that are parties with their identities, got another")
-        if self.check and dealers_wanted(len(names)) > 1:
-            raise DataError(
-                f"check: {self.check!r} needs one dealer that knows a whole mask, and the plan has several; "
-                "leave the check out, or name one dealer"
-            )
 
     @cached_property
     def participants(self) -> tuple[Participant, ...]:
@@ -332,9 +331,18 @@ class MaskedPlan(Partition):
         """Number of ranges of an opening."""
         return 1 if len(chain) > 1 else max(1, -(-self.opened_records(number) // OPENED_ROWS))
 
+    def opened_ring(self, chain: Chain) -> Ring:
+        """The ring of the words that are opened of the row-wise product of these parts."""
+        return WIDE if self.integer_masks or (self.check and len(chain) > 1) else self.ring
+
+    @property
+    def integer_masks(self) -> bool:
+        """Whether masks of one part are integers that do not wrap around, for the check of openings."""
+        return bool(self.check) and (self.ring == WIDE or dealers_wanted(len(self.dealers)) > 1)
+
     def opening_bytes(self, chain: Chain, number: int) -> int:
-        """Bytes of the row-wise product of these parts."""
-        return self.opened_records(number) * self.cells(chain) * self.ring.word_bytes
+        """Bytes of an opening of the row-wise product of these parts."""
+        return self.opened_records(number) * self.cells(chain) * self.opened_ring(chain).word_bytes
 
     def multiplied(self, view: View) -> dict[Hashable, int]:
         """What parties open to multiply the columns of this view row by row.
@@ -350,11 +358,10 @@ class MaskedPlan(Partition):
         }
 
     def feasible(self, view: View) -> bool:
-        """Whether no slice needs an opening for this view that is too large, or that cannot be checked."""
+        """Whether no slice needs an opening for this view that is too large."""
         if view not in self._feasible:
             self._feasible[view] = all(
                 self.opening_bytes(opened, number) <= MAX_OPENING_BYTES
-                and (len(opened) == 1 or not self.check)
                 for number in range(self.slice_count)
                 for opened in _opened(self.chain(view, number))
             )

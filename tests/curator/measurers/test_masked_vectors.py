@@ -92,11 +92,11 @@ def spied(monkeypatch, seeds):
     child_key, put, share = RandomStream.child_key, Openings.put, MaskedSession.share
     deal = Dealing._products
 
-    def put_seen(self, key, rows, cells, chunks, within=None):
+    def put_seen(self, key, ring, rows, cells, chunks, within=None):
         chunks = list(chunks)
-        words = np.frombuffer(b"".join(chunks), dtype=self._ring.dtype)
+        words = np.frombuffer(b"".join(chunks), dtype=ring.dtype)
         seen.opened[key] = words.tolist()
-        put(self, key, rows, cells, chunks, within)
+        put(self, key, ring, rows, cells, chunks, within)
 
     def deal_seen(self, chains, number):
         dealt = deal(self, chains, number)

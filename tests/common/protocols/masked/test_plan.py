@@ -352,15 +352,22 @@ def test_only_evaluator_0_may_be_a_dealer_that_is_no_party():
             dealt_by(D, evaluators=evaluators)
 
 
-def test_the_check_needs_a_dealer_that_knows_whole_masks():
-    dealt_by(D, check="one-hot")
-    with pytest.raises(DataError, match="one dealer that knows a whole mask"):
-        dealt_by(D, E, F, check="one-hot")
+@pytest.mark.parametrize("dealers", [(D,), (D, E, F)], ids=["one dealer", "three dealers"])
+@pytest.mark.parametrize("bits", [32, 64])
+def test_what_is_checked_is_opened_in_wide_words_unless_one_dealer_knows_masks_of_32_bits(dealers, bits):
+    plan = replace(dealt_by(*dealers), ring=Ring(bits))
+    checked = replace(plan, check="one-hot")
+    one, two = plan.domain.names[:2]
+    assert {plan.opened_ring(chain) for chain in (((one,),), ((one,), (two,)))} == {Ring(bits)}
+    assert checked.opened_ring(((one,), (two,))) == Ring(64)
+    assert checked.integer_masks == (len(dealers) == 3 or bits == 64)
+    assert checked.opened_ring(((one,),)) == Ring(64 if checked.integer_masks else 32)
 
 
-def test_with_the_check_a_clique_of_three_parties_is_not_feasible():
+def test_with_the_check_a_clique_of_three_parties_is_feasible():
     roster = tuple(RosterEntry(name, 0, (name,), 10, bytes(32)) for name in "abc")
     plan = MaskedPlan(Domain.coded({"a": 2, "b": 2, "c": 2}), roster, 1, Ring(32), dealers=DEALERS)
     checked = replace(plan, check="one-hot")
-    assert (plan.feasible(View(("a", "b", "c"))), checked.feasible(View(("a", "b", "c")))) == (True, False)
-    assert checked.feasible(View(("a", "c")))
+    assert checked.feasible(View(("a", "b", "c")))
+    chain = (("a",), ("b",))
+    assert checked.opening_bytes(chain, 0) == 2 * plan.opening_bytes(chain, 0)
