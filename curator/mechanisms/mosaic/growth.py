@@ -16,6 +16,7 @@ from ....common.data.interactions import freedom
 from ....common.data.table import Table
 from ...measurers.measurer import Measurer
 from ...pgm.supplemented import SupplementedModel
+from ...work.limits import attributes_adjusted, larger_scored, rows_drawn, words_multiplied
 from ..parts.allocation import EXPECTED_L1
 from ..parts.steps import PublicFacts
 from .larger import LARGE, Larger
@@ -28,13 +29,6 @@ PAIRS = 2
 
 MOST_SCORED = 2000
 """Most cliques that are scored at once."""
-
-_SHARE, _MULTIPLYING = 0.07, 0.07
-"""Shares of a release's time for counting what a round scores, and for multiplying it among parties."""
-
-_S_PER_CLIQUE, _S_PER_RECORD, _S_PER_WORD = 1.5e-3, 1e-8, 5e-8
-"""Processor seconds of one core, as measured: for each scored clique, for each record that is counted in it,
-and for each word that parties multiply for it."""
 
 _DETECTABLE = 0.1
 """So many cliques are scored at once that the noise of each stays below this share of the records."""
@@ -52,16 +46,6 @@ _TESTED = Fraction(1, 50)
 _LEFT = 0.8
 """A measurement tells much if it takes the predicted error below this share of the interaction's size."""
 
-_ADJUSTING = 0.2
-"""Share of a release's time for adjusting rows to selected interactions."""
-
-_S_PER_VALUE = 6e-8
-"""Processor seconds of one core, as measured: for each row and each attribute of a selected clique, over all
-sweeps."""
-
-_ROWS = 1 << 14, 1 << 17
-"""Fewest and most rows of an unfinished model."""
-
 
 def orders_of(facts: PublicFacts) -> tuple[int, ...]:
     """The numbers of attributes that are counted in groups: pairs only if some are large."""
@@ -78,8 +62,7 @@ def most_scored(records: int, rho: float, seconds: float) -> int:
         seconds: time limit of the release.
     """
     detectable = 2 * rho * (_DETECTABLE * records) ** 2
-    in_time = _SHARE * seconds / (_S_PER_CLIQUE + _S_PER_RECORD * records)
-    return int(min(MOST_SCORED, detectable, in_time))
+    return int(min(MOST_SCORED, detectable, larger_scored(records, seconds)))
 
 
 def most_cells(facts: PublicFacts) -> float:
@@ -102,7 +85,7 @@ def candidates_within(
         without: cliques that are no candidates.
     """
     most = most_scored(measurer.record_count, float(rho), seconds)
-    left, granted = _MULTIPLYING * seconds, measurer.granted
+    left, granted = words_multiplied(seconds), measurer.granted
     found: list[Clique] = []
     multiplied: set[Hashable] = set()
     for clique in larger.find(order, most_cells(measurer), without):
@@ -111,7 +94,7 @@ def candidates_within(
         groups = larger.groups[clique] = measurer.measurable_groups(larger.groups[clique])
         if math.isfinite(measurer.expected_sigma(clique, granted, True, groups)):
             words = measurer.multiplied(clique, groups)
-            left -= _S_PER_WORD * sum(words[matrix] for matrix in words.keys() - multiplied)
+            left -= sum(words[matrix] for matrix in words.keys() - multiplied)
             if left < 0:
                 break
             multiplied |= words.keys()
@@ -139,8 +122,7 @@ def worth_measuring(
     ranked = (scored[place] for place in np.argsort(-gains, kind="stable").tolist())
     large = (c for c in ranked if larger.size(c) >= least and larger.stands_out(c))
     worth = (c for c in large if tells_much(measurer, larger, c, rho))
-    values = _ADJUSTING * seconds / (_S_PER_VALUE * rows_drawn(measurer.record_count))
-    left = values - sum(map(len, larger.chosen))
+    left = attributes_adjusted(measurer.record_count, seconds) - sum(map(len, larger.chosen))
     return list(itertools.islice(worth, max(0, int(left / len(scored[0])))))
 
 
@@ -153,12 +135,6 @@ def tells_much(measurer: Measurer, larger: Larger, clique: Clique, rho: Fraction
     deviations = larger.effects[clique].deviations(measurer.record_count)
     left = deviations / np.sqrt(1 + deviations**2 / variance)
     return float(left.sum()) <= _LEFT * float(deviations.sum())
-
-
-def rows_drawn(records: int) -> int:
-    """Number of rows of an unfinished model: that of the records, if these are neither few nor very many."""
-    fewest, most = _ROWS
-    return min(most, max(fewest, records))
 
 
 def drawn_rows(model: SupplementedModel, records: int, stream: RandomStream) -> Table:

@@ -49,14 +49,14 @@ from ....common.data.interactions import freedom
 from ....common.data.workload import Workload
 from ...measurers.measurer import Measurer
 from ...pgm.zeros import zeros_of
+from ...work.limits import SECONDS, affordable, affords_larger, fitted_mb, model_mb
 from ..mechanism import GaussianMechanism
-from ..parts.allocation import check_smallest, measurable
+from ..parts.allocation import EXPECTED_L1, check_smallest, measurable
 from ..parts.fitted import FittedModel, Report
 from ..parts.parameters import Positive, check_parameters
 from ..parts.schedule import Schedule
 from ..parts.scoring import measurable_cliques
 from ..parts.steps import Asks, PublicFacts, Step, measurable_as_interaction
-from .affordable import SECONDS, affordable, affords_larger, model_mb, useful
 from .grouping import groups_within
 from .growth import PAIRS, most_cells, most_scored, orders_of
 from .run import Run
@@ -93,8 +93,8 @@ _SCORES_TITLE, _TITLE = "Scores of larger marginals", "Selected larger interacti
 _MOST_EXPECTED = 10
 """Number of larger interactions that a forecast expects in a round, at most."""
 
-_MB_PER_S = 0.5
-"""Limit of the model's MiB for each second: about a thousand iterations of at most 2 ms for each MiB."""
+_USELESS = 8.0
+"""Noise of so many times the number of records; the largest distance of two tables is twice that number."""
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,8 @@ class Mosaic(GaussianMechanism):
 
     Attributes:
         max_model_mb: limit of the junction tree's size; grows to this with the rounds.
-        time_limit: counted seconds of the release, 60 by default; limits the candidates (`affordable`) and
-            the size of the model. Work counts at fixed rates and the clock is not read, so that a resumed
+        time_limit: counted seconds of the release, 60 by default; limits the candidates and the size of the
+            model (`work.limits`). Work counts at fixed rates and the clock is not read, so that a resumed
             release makes the same choices. For seconds of a machine, see the argument `time_limit` of
             `synthesize`.
     """
@@ -120,7 +120,7 @@ class Mosaic(GaussianMechanism):
     @property
     def model_limit_mb(self) -> float:
         """The smaller of both limits."""
-        limit = math.inf if self.time_limit is None else self.time_limit * _MB_PER_S
+        limit = math.inf if self.time_limit is None else fitted_mb(self.time_limit)
         return min(self.max_model_mb, limit)
 
     @property
@@ -156,7 +156,7 @@ class Mosaic(GaussianMechanism):
             return (first,)
         by_scores = facts.scores_exactly
         selecting = _selecting(facts, workload, kept, self.seconds) if by_scores else _survey(facts, kept)
-        in_time = affords_larger(facts, self.seconds)
+        in_time = affords_larger(facts.domain, facts.record_count, self.seconds)
         more = _larger(facts, self.seconds) if by_scores and in_time else ()
         left = 1 - first.share - sum(step.share for step in (*selecting, *more))
         again = (*singles, *_measured(selecting))
@@ -168,7 +168,8 @@ class Mosaic(GaussianMechanism):
     def _kept(self, facts: PublicFacts, workload: Workload) -> tuple[Clique, ...]:
         """The candidates that the protocol can measure and the release can afford."""
         found = candidates(facts.domain, workload, self.model_limit_mb)
-        return tuple(affordable(facts, useful(facts, measurable_cliques(facts, found)), self.seconds))
+        useful = [c for c in measurable_cliques(facts, found) if least_noise(facts, c) <= _USELESS]
+        return tuple(affordable(facts.domain, facts.record_count, useful, self.seconds))
 
 
 def candidates(domain: Domain, workload: Workload, max_model_mb: float) -> list[Clique]:
@@ -180,6 +181,13 @@ def candidates(domain: Domain, workload: Workload, max_model_mb: float) -> list[
         and domain.cells(part) <= max_model_mb * 2**17
         and measurable_as_interaction(domain.shape(part))
     ]
+
+
+def least_noise(facts: PublicFacts, clique: Clique) -> float:
+    """Expected L1 norm of its noise if the whole budget measures it, as a share of the records."""
+    interaction = measurable_as_interaction(facts.domain.shape(clique))
+    sigma = facts.expected_sigma(clique, facts.granted, interaction=interaction)
+    return EXPECTED_L1 * sigma * facts.domain.cells(clique) / facts.record_count
 
 
 def cheap(domain: Domain, clique: Clique) -> bool:
@@ -210,7 +218,8 @@ def _by_scores(
     facts: PublicFacts, workload: Workload, kept: tuple[Clique, ...], seconds: float
 ) -> tuple[Step, ...]:
     """Rounds that score candidates and measure some, and the scores of the released model."""
-    wanted = affordable(facts, measurable_cliques(facts, workload.cliques), seconds)
+    measurable = measurable_cliques(facts, workload.cliques)
+    wanted = affordable(facts.domain, facts.record_count, measurable, seconds)
     scored = tuple(dict.fromkeys([*kept, *wanted]))
     schedule = Schedule(ROUNDS, math.inf)
     return (

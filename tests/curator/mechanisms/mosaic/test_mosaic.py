@@ -19,7 +19,7 @@ from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import MAX_INTERACTION_SIZE, Adjacency, gaussian_sigma
 from dpmosaic.curator.mechanisms.mosaic import mosaic
 from dpmosaic.curator.mechanisms.mosaic.knowledge import Knowledge
-from dpmosaic.curator.mechanisms.mosaic.mosaic import Mosaic, candidates, cheap
+from dpmosaic.curator.mechanisms.mosaic.mosaic import Mosaic, candidates, cheap, least_noise
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
 from dpmosaic.curator.mechanisms.randdpgen.randdpgen import RandDPGen
 
@@ -241,6 +241,12 @@ def test_bounds_from_measurements_alone_hold_for_nearly_all_marginals(run, chain
             failures, count = failures + (error > bound.l1), count + 1
     assert count >= 24
     assert failures <= 18
+
+
+def test_a_candidate_s_least_noise_is_that_of_the_whole_budget(facts):
+    given = facts(Domain.coded({"a": 10, "b": 20}), 1000, Fraction(1, 2))
+    # Noise of scale 1 in 200 cells; the expected absolute value of a standard normal variable is sqrt(2 / pi).
+    assert least_noise(given, ("a", "b")) == pytest.approx(200 * 0.79788 / 1000, rel=1e-4)
 
 
 def test_candidates_are_the_workload_and_its_subsets_that_fit():

@@ -3,9 +3,10 @@ from types import SimpleNamespace
 import pytest
 from numba.core import event
 
-from dpmosaic.curator.mechanisms.mosaic import denoising, rehearsal
-from dpmosaic.curator.mechanisms.mosaic.rehearsal import compiling_beside, rehearse
+from dpmosaic.curator.mechanisms.mosaic import denoising
 from dpmosaic.curator.pgm import belief_propagation, counting, descent, sampling, sweeps
+from dpmosaic.simulations import rehearsal
+from dpmosaic.simulations.rehearsal import compiling_beside, rehearse
 
 KERNELS = [
     belief_propagation.pass_messages,

@@ -10,19 +10,19 @@ from multiprocessing.process import BaseProcess
 import numpy as np
 from numba.core import event
 
-from ....common.children import left_to_the_command
-from ....common.data.domain import Domain
-from ....common.measurement import Measurement
-from ...pgm.counting import pairs_on_cores
-from ...pgm.descent import descend
-from ...pgm.junction_tree import JunctionTree
-from ...pgm.loss import QuadraticLoss
-from ...pgm.model import MarkovRandomField
-from ...pgm.oracle import MarginalOracle
-from ...pgm.parallel import cores
-from ...pgm.sampling import generate
-from ...pgm.sweeps import Columns, Marginal, sweep
-from .denoising import CHAIN_FROM, sticky_levels
+from ..common.children import left_to_the_command
+from ..common.data.domain import Domain
+from ..common.measurement import Measurement
+from ..curator.mechanisms.mosaic.denoising import CHAIN_FROM, sticky_levels
+from ..curator.pgm.counting import pairs_on_cores
+from ..curator.pgm.descent import descend
+from ..curator.pgm.junction_tree import JunctionTree
+from ..curator.pgm.loss import QuadraticLoss
+from ..curator.pgm.model import MarkovRandomField
+from ..curator.pgm.oracle import MarginalOracle
+from ..curator.pgm.parallel import cores
+from ..curator.pgm.sampling import generate
+from ..curator.pgm.sweeps import Columns, Marginal, sweep
 
 
 def rehearse() -> None:
