@@ -245,7 +245,7 @@ def test_bounds_from_measurements_alone_hold_for_nearly_all_marginals(run, chain
 
 def test_a_candidate_s_least_noise_is_that_of_the_whole_budget(facts):
     given = facts(Domain.coded({"a": 10, "b": 20}), 1000, Fraction(1, 2))
-    # Noise of scale 1 in 200 cells; the expected absolute value of a standard normal variable is sqrt(2 / pi).
+    # Noise of scale 1 in 200 cells; a standard normal variable is sqrt(2 / pi) from zero on average.
     assert least_noise(given, ("a", "b")) == pytest.approx(200 * 0.79788 / 1000, rel=1e-4)
 
 
