@@ -13,7 +13,8 @@ from numba.core import event
 from ..common.children import left_to_the_command
 from ..common.data.domain import Domain
 from ..common.measurement import Measurement
-from ..curator.mechanisms.mosaic.denoising import CHAIN_FROM, sticky_levels
+from ..curator.mechanisms.mosaic.one_way import sticky_levels
+from ..curator.mechanisms.mosaic.settings import SETTINGS
 from ..curator.pgm.counting import pairs_on_cores
 from ..curator.pgm.descent import descend
 from ..curator.pgm.junction_tree import JunctionTree
@@ -38,7 +39,7 @@ def rehearse() -> None:
     oracle = MarginalOracle(tree, loss.cliques, 1000.0)
     oracle(np.zeros(1200))
     beliefs = oracle.beliefs()
-    sticky_levels(np.arange(float(CHAIN_FROM)), np.ones(CHAIN_FROM))
+    sticky_levels(np.arange(float(SETTINGS.chain_from)), np.ones(SETTINGS.chain_from))
     descend(oracle, loss, np.zeros(1200), 1, 1.0)
     rng = np.random.default_rng(0)
     table = generate(MarkovRandomField(domain, tree, beliefs, 1000.0, {}, 0.0, 0), 1000, rng)

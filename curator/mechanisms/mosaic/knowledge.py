@@ -21,18 +21,15 @@ from ....common.measurement import Measurement
 from ..parts.allocation import EXPECTED_L1
 from ..parts.bounds import ScoredDistance
 from ..parts.consistency import raked
-from .axes import Axis, expected_axis
-from .covariances import MAX_VALUES, couples, has_shape, learned_axes, learned_coupling
-from .denoising import denoised, is_short
-from .effects import LEAST_VARIANCE, Effect, Foreseen, Observed
+from .components import Axis, expected_axis
+from .effects import Effect, Foreseen, Observed
 from .factors import foreseen
-from .learning import believed, learned_prior
+from .learning import believed, couples, has_shape, learned_axes, learned_coupling, learned_prior
+from .one_way import denoised, is_short
+from .settings import SETTINGS
 
 LEAST_CELL = 1e-3
 """Smallest value of a cell in a fit, because raking cannot raise a cell of zero."""
-
-_LOST = 2.0
-"""What is lost of a one-way count if noise hides it, as a multiple of the count."""
 
 
 class Knowledge:
@@ -74,11 +71,11 @@ class Knowledge:
     def levels(self, clique: Clique) -> NDArray[np.float64]:
         """What is lost of each count of a measured attribute if noise hides it, in records, shape (n,).
 
-        Counts below the noise are estimated near zero, or near the level of many (`denoising`), so their
+        Counts below the noise are estimated near zero, or near the level of many (`one_way`), so their
         error is about as large as they are, and not as large as the noise.
         """
         values, variances = self._denoised[clique]
-        return np.asarray(_LOST * np.sqrt(values**2 + variances))
+        return np.asarray(SETTINGS.lost_count * np.sqrt(values**2 + variances))
 
     def one_way_error(self, name: str, groups: Grouping = ()) -> float:
         """Expected L1 error of the counts of a measured attribute, of its codes or of groups, in records."""
@@ -151,7 +148,7 @@ class Knowledge:
         believed: dict[Clique, NDArray[np.float64]] = {}
         targets = []
         for clique, (values, variances) in self._denoised.items():
-            sigmas = np.sqrt(np.maximum(variances, LEAST_VARIANCE * self.ones[clique].variance))
+            sigmas = np.sqrt(np.maximum(variances, SETTINGS.least_variance * self.ones[clique].variance))
             believed[clique] = np.maximum(values, LEAST_CELL)
             targets.append(_target(clique, values, sigmas))
         for clique in sorted(cliques, key=len):
@@ -228,7 +225,9 @@ class Knowledge:
         margins = self.shares()
         pairs = {clique: effect for clique, effect in self.effects.items() if len(clique) == 2}
         axes = {
-            name: expected_axis(margin) for name, margin in margins.items() if 1 < margin.size <= MAX_VALUES
+            name: expected_axis(margin)
+            for name, margin in margins.items()
+            if 1 < margin.size <= SETTINGS.most_values
         }
         for clique, effect in pairs.items():
             axes |= dict(zip(clique, effect.axes, strict=False))

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.interactions import freedom, interaction
-from dpmosaic.curator.mechanisms.mosaic import priors
-from dpmosaic.curator.mechanisms.mosaic.axes import Axis, expected_variances
-from dpmosaic.curator.mechanisms.mosaic.effects import LEAST_VARIANCE, Effect, Foreseen, Observed
+from dpmosaic.curator.mechanisms.mosaic import components
+from dpmosaic.curator.mechanisms.mosaic.components import Axis, expected_variances
+from dpmosaic.curator.mechanisms.mosaic.effects import Effect, Foreseen, Observed
 from dpmosaic.curator.mechanisms.mosaic.learning import believed, learned_prior
+from dpmosaic.curator.mechanisms.mosaic.settings import SETTINGS
 
 RECORDS = 1000.0
 SHAPE = (3, 4)
@@ -23,7 +24,7 @@ def one_scale(monkeypatch):
     """Fixes D at a number of records."""
 
     def known(distance):
-        monkeypatch.setattr(priors, "SCALES", np.array([distance / RECORDS]))
+        monkeypatch.setattr(components, "SCALES", np.array([distance / RECORDS]))
 
     return known
 
@@ -54,7 +55,7 @@ def test_with_a_known_scale_the_estimate_is_that_of_a_normal_prior(one_scale):
 def test_the_posterior_of_the_scale_is_the_likelihood_times_the_prior():
     effect = Effect(SHAPE, REFERENCE, 300.0, 40.0, 90.0, Observed(AWAY, 100.0), typical=0.2)
     expected = []
-    for share in priors.SCALES:
+    for share in components.SCALES:
         scale = share * RECORDS
         expected_distance = math.hypot(scale, 90 / 2)
         spread = 40.0**2 + (0.3 * expected_distance) ** 2
@@ -99,8 +100,8 @@ def prior_and_noise(scale):
 
 
 def test_coefficients_along_axes_are_estimated_like_cells_with_that_covariance():
-    view = Effect(SHAPE, REFERENCE, observed=Observed(AWAY, VARIANCE), axes=AXES).views[-1]
-    means, variances = view.cells(*view.posterior(np.array([250.0]), np.ones(1)))
+    component = Effect(SHAPE, REFERENCE, observed=Observed(AWAY, VARIANCE), axes=AXES).components[-1]
+    means, variances = component.cells(*component.posterior(np.array([250.0]), np.ones(1)))
     prior, noise, _ = prior_and_noise(250.0)
     gain = prior @ np.linalg.pinv(prior + noise)
     assert np.allclose(means, gain @ MOVED)
@@ -108,7 +109,7 @@ def test_coefficients_along_axes_are_estimated_like_cells_with_that_covariance()
 
 
 def test_coefficients_along_axes_are_as_likely_as_cells_with_that_covariance():
-    view = Effect(SHAPE, REFERENCE, observed=Observed(AWAY, VARIANCE), axes=AXES).views[-1]
+    component = Effect(SHAPE, REFERENCE, observed=Observed(AWAY, VARIANCE), axes=AXES).components[-1]
     scales = np.array([10.0, 100.0, 400.0])
     expected = []
     for scale in scales:
@@ -116,37 +117,39 @@ def test_coefficients_along_axes_are_as_likely_as_cells_with_that_covariance():
         inside = whole.T @ (prior + noise) @ whole
         seen = whole.T @ MOVED
         expected.append(-0.5 * (np.linalg.slogdet(inside)[1] + seen @ np.linalg.solve(inside, seen)))
-    assert np.allclose(view.log_likelihood(scales), expected)
+    assert np.allclose(component.log_likelihood(scales), expected)
 
 
-def test_both_views_are_equally_likely_if_all_variances_are_equal():
-    """With equal variances both views are the same model, so they have the same likelihood."""
+def test_both_components_are_equally_likely_if_all_variances_are_equal():
+    """With equal variances both components are the same model, so they have the same likelihood."""
     axes = tuple(Axis.of(np.eye(n) - 1 / n) for n in SHAPE)
     effect = Effect(SHAPE, np.full(12, RECORDS / 12), observed=Observed(AWAY, VARIANCE), axes=axes)
-    cells, coefficients = (view.log_likelihood(np.array([50.0, 500.0])) for view in effect.views)
+    cells, coefficients = (
+        component.log_likelihood(np.array([50.0, 500.0])) for component in effect.components
+    )
     assert np.allclose(cells, coefficients)
 
 
-def test_weights_both_views_by_their_likelihood(one_scale):
+def test_weights_both_components_by_their_likelihood(one_scale):
     one_scale(250.0)
     effect = Effect(SHAPE, REFERENCE, observed=Observed(AWAY, 2500.0), axes=AXES)
     scale = np.array([250.0])
     means, variances, logs = [], [], []
-    for view in effect.views:
-        mean, variance = view.cells(*view.posterior(scale, np.ones(1)))
+    for component in effect.components:
+        mean, variance = component.cells(*component.posterior(scale, np.ones(1)))
         means.append(mean)
         variances.append(variance)
-        logs.append(view.log_likelihood(scale)[0])
+        logs.append(component.log_likelihood(scale)[0])
     share = 1 / (1 + math.exp(logs[1] - logs[0]))
     assert 0.01 < share < 0.99
     values, deviations = effect.estimate(RECORDS)
     between = share * (1 - share) * (means[0] - means[1]) ** 2
     assert np.allclose(values, REFERENCE + share * means[0] + (1 - share) * means[1])
     expected = share * variances[0] + (1 - share) * variances[1] + between
-    assert np.allclose(deviations**2, np.maximum(expected, LEAST_VARIANCE * 2500.0))
+    assert np.allclose(deviations**2, np.maximum(expected, SETTINGS.least_variance * 2500.0))
 
 
-def test_a_view_of_negligible_likelihood_has_no_effect():
+def test_a_component_of_negligible_likelihood_has_no_effect():
     seen = interaction(1e5 * np.outer([1.0, 0.0, -1.0], [1.0, -1.0, 1.0, -1.0]).ravel(), SHAPE)
     effect = Effect(SHAPE, REFERENCE, observed=Observed(seen, 1e-3), axes=AXES)
     values, deviations = effect.estimate(RECORDS)
@@ -251,7 +254,7 @@ def test_of_an_interaction_that_is_none_the_size_is_that_of_sampling_error(count
     tables = np.random.default_rng(3).poisson(count, (4000, 12))
     sizes = [np.abs(interaction(cells - count, SHAPE)).sum() for cells in tables]
     effect = Effect(SHAPE, np.full(12, count))
-    expected = priors.SCALES[effect.log_prior_of_none(12 * count).argmax()] * 12 * count
+    expected = components.SCALES[effect.log_prior_of_none(12 * count).argmax()] * 12 * count
     assert expected == pytest.approx(np.mean(sizes), rel=0.33)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from dpmosaic.common.data.interactions import freedom, interaction
 from dpmosaic.curator.mechanisms.mosaic import factors as module
-from dpmosaic.curator.mechanisms.mosaic.axes import expected_axis
+from dpmosaic.curator.mechanisms.mosaic.components import expected_axis
 from dpmosaic.curator.mechanisms.mosaic.effects import Observed
 from dpmosaic.curator.mechanisms.mosaic.factors import Blocks, factors, foreseen
 

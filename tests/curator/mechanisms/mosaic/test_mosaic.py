@@ -17,9 +17,9 @@ from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError, ModelError
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import MAX_INTERACTION_SIZE, Adjacency, gaussian_sigma
-from dpmosaic.curator.mechanisms.mosaic import mosaic
 from dpmosaic.curator.mechanisms.mosaic.knowledge import Knowledge
 from dpmosaic.curator.mechanisms.mosaic.mosaic import Mosaic, candidates, cheap, least_noise
+from dpmosaic.curator.mechanisms.mosaic.settings import SETTINGS
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
 from dpmosaic.curator.mechanisms.randdpgen.randdpgen import RandDPGen
 
@@ -110,7 +110,7 @@ def test_a_round_costs_at_most_what_the_budget_split_gives_its_pairs(run):
         rounds = [charge for charge in measurer.accountant.charges if charge.step == "round"]
         assert ("a", "b") in {charge.clique for charge in rounds}
         shares.append(float(sum(charge.zcdp_rho for charge in rounds) / measurer.granted))
-    assert min(shares) < mosaic.ROUND / 2
+    assert min(shares) < SETTINGS.round / 2
 
 
 def test_measures_no_interaction_before_its_subsets(run, chain_table):
@@ -212,7 +212,7 @@ def test_over_many_seeds_measuring_binary_pairs_beats_scoring_them_if_scores_are
         return np.mean([distance(run(Mosaic(), t, Budget(zcdp_rho=0.001))[0], t, 2) for t in tables])
 
     measured = error()
-    monkeypatch.setattr(mosaic, "POOR_SCORE", math.inf)
+    monkeypatch.setitem(vars(SETTINGS), "poor_score", math.inf)
     assert measured < error()
 
 

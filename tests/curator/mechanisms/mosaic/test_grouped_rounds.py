@@ -7,7 +7,7 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
-from dpmosaic.curator.mechanisms.mosaic.growth import (
+from dpmosaic.curator.mechanisms.mosaic.grouped_rounds import (
     MOST_SCORED,
     candidates_within,
     most_scored,
