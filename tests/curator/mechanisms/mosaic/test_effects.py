@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.interactions import freedom, interaction
-from dpmosaic.curator.mechanisms.mosaic import components
+from dpmosaic.curator.mechanisms.mosaic import components, effects
 from dpmosaic.curator.mechanisms.mosaic.components import Axis, expected_variances
 from dpmosaic.curator.mechanisms.mosaic.effects import Effect, Foreseen, Observed
 from dpmosaic.curator.mechanisms.mosaic.learning import believed, learned_prior
@@ -24,7 +24,8 @@ def one_scale(monkeypatch):
     """Fixes D at a number of records."""
 
     def known(distance):
-        monkeypatch.setattr(components, "SCALES", np.array([distance / RECORDS]))
+        for module in (components, effects):
+            monkeypatch.setattr(module, "SCALES", np.array([distance / RECORDS]))
 
     return known
 
