@@ -94,7 +94,7 @@ PARTS: dict[str, list[Any]] = {
     "coefficients are not coupled": [
         patch.object(knowledge, "learned_coupling", lambda pairs, records, before: None)
     ],
-    "pairs are not foreseen from others": _set(predicted_from=math.inf),
+    "pairs are not predicted from others": _set(predicted_from=math.inf),
     "small pairs are scored": _set(poor_score=math.inf),
     "no typical size is learned": [
         patch.object(knowledge, "learned_prior", lambda effects, records: (math.inf, 0.0))

@@ -13,8 +13,8 @@ The share and their mean, m, are learned from all of them (`learning`).
 Where covariances along the attributes are known (`learning`), there is a second component: coefficients
 along their eigenvectors. The two are weighted by the likelihood of the measurements.
 
-Where the interaction is foreseen from others (`factors`), a third component has the deviation from that, with
-a size D of its own kind, and a prior probability (`learning`).
+Where the interaction is predicted from others (`factors`), a third component has the deviation from that,
+with a size D of its own kind, and a prior probability (`learning`).
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Observed:
 
 
 @dataclass(frozen=True, eq=False)
-class Foreseen:
+class Prediction:
     """An interaction as all others lead to expect it.
 
     Attributes:
@@ -96,7 +96,7 @@ class Effect:
         none: prior probability that there is no interaction but of sampling error.
         axes: covariances along each attribute; empty if cells are modelled as independent.
         coupling: see `expected_variances`.
-        foreseen: what other interactions lead to expect; None if nothing.
+        predicted: what other interactions lead to expect; None if nothing.
         compared: the cells with which the score compared the table, if these are not the reference.
     """
 
@@ -110,7 +110,7 @@ class Effect:
     none: float = 0.0
     axes: tuple[Axis, ...] = ()
     coupling: Array | None = None
-    foreseen: Foreseen | None = None
+    predicted: Prediction | None = None
     compared: Array | None = None
     _kept: dict[float, Array] = field(default_factory=dict, init=False, repr=False)
 
@@ -122,9 +122,9 @@ class Effect:
         """The effect with another prior of its size, on which likelihoods do not depend."""
         return self._sharing(replace(self, typical=typical, none=none))
 
-    def with_foreseen(self, foreseen: Foreseen) -> Effect:
-        """The effect with something foreseen, on which other likelihoods do not depend."""
-        return self._sharing(replace(self, foreseen=foreseen))
+    def with_prediction(self, predicted: Prediction) -> Effect:
+        """The effect with something predicted, on which other likelihoods do not depend."""
+        return self._sharing(replace(self, predicted=predicted))
 
     def with_axes(self, axes: tuple[Axis, ...], coupling: Array | None = None) -> Effect:
         """The effect with other covariances along its attributes."""
@@ -196,9 +196,9 @@ class Effect:
         ahead = self._belief(records)
         found = [((1 - ahead) * share, means, own) for share, means, own in found]
         if ahead > NEGLIGIBLE:
-            assert self.foreseen is not None
+            assert self.predicted is not None
             component = self._component_from(self._ahead)
-            near = log_prior_around(self.foreseen.typical, SETTINGS.near_spread)
+            near = log_prior_around(self.predicted.typical, SETTINGS.near_spread)
             likely = self._likelihoods_ahead(records) + near
             means, own = component.cells(*component.posterior(scales, np.exp(likely - likely.max())))
             found.append((ahead, self._ahead + means, own))
@@ -246,20 +246,20 @@ class Effect:
 
     @property
     def _ahead(self) -> Array:
-        """The foreseen interaction less the reference's, shape (n_r,)."""
-        assert self.foreseen is not None
-        return interaction(self.foreseen.cells - self.reference, self.shape)
+        """The predicted interaction less the reference's, shape (n_r,)."""
+        assert self.predicted is not None
+        return interaction(self.predicted.cells - self.reference, self.shape)
 
     def _belief(self, records: float) -> float:
-        """Posterior probability that the interaction is near what is foreseen; 0 if nothing is."""
-        if self.foreseen is None or not self.foreseen.share:
+        """Posterior probability that the interaction is near what is predicted; 0 if nothing is."""
+        if self.predicted is None or not self.predicted.share:
             return 0.0
-        without, ahead = self.evidence(records, np.array([self.foreseen.typical]))
-        odds = math.log(self.foreseen.share) - math.log1p(-self.foreseen.share) + float(ahead[0]) - without
+        without, ahead = self.evidence(records, np.array([self.predicted.typical]))
+        odds = math.log(self.predicted.share) - math.log1p(-self.predicted.share) + float(ahead[0]) - without
         return 1 / (1 + math.exp(-max(min(odds, 500.0), -500.0)))
 
     def evidence(self, records: float, typical: Array) -> tuple[float, Array]:
-        """Log-likelihood of what is known without anything foreseen, and with it for some typical distances.
+        """Log-likelihood of what is known without anything predicted, and with it for some typical distances.
 
         Args:
             records: number of records.
@@ -275,10 +275,10 @@ class Effect:
         return without, np.asarray(np.logaddexp.reduce(ahead + near, axis=-1))
 
     def _likelihoods_ahead(self, records: float) -> Array:
-        """Log-likelihoods of distances from what is foreseen, shape (values of D,)."""
-        assert self.foreseen is not None
+        """Log-likelihoods of distances from what is predicted, shape (values of D,)."""
+        assert self.predicted is not None
         scales = SCALES * records
-        logs = self._log_score(scales, self.foreseen.cells)
+        logs = self._log_score(scales, self.predicted.cells)
         return (
             logs if self.observed is None else logs + self._component_from(self._ahead).log_likelihood(scales)
         )

@@ -1,4 +1,4 @@
-"""Interactions of pairs foreseen from all other interactions: few factors that all attributes share.
+"""Interactions of pairs predicted from all other interactions: few factors that all attributes share.
 
 If attributes are independent given a hidden class, or given a few hidden normal variables of which they are
 linear, the interactions of all pairs have few factors in common: that of a and b is A_a S A_b^T, with one
@@ -11,7 +11,7 @@ Along the eigenvectors of each attribute's covariance (`Axis`), scaled by its ro
     x_ij = a_i S a_j + e_ij + noise,    a_i ~ N(0, diag(l)),    e_ij ~ N(0, w),
 
 with the known variance of each pair's noise. Variational Bayes finds normal posteriors of all a_i; l and w
-are learned, so factors that the noise hides vanish. A pair is foreseen without its own measurement.
+are learned, so factors that the noise hides vanish. A pair is predicted without its own measurement.
 
 Source: multiple correspondence analysis, Greenacre, "Correspondence analysis of multivariate categorical data
     by weighted least-squares" (1988); variational matrix factorisation, Lim and Teh, "Variational Bayesian
@@ -44,7 +44,7 @@ COORDINATES = 12
 """Of an attribute with more values, only so many coordinates are kept, those with the largest variances."""
 
 _PARTS = 5
-"""The pairs are split into this many parts; each is foreseen from the others."""
+"""The pairs are split into this many parts; each is predicted from the others."""
 
 _THREADS = 2
 
@@ -127,13 +127,13 @@ class Blocks:
         return np.asarray(first @ block @ second.T).ravel()
 
 
-def foreseen(
+def predicted_pairs(
     margins: Mapping[str, Array],
     axes: Mapping[str, Axis],
     observed: Mapping[Clique, Observed],
     records: float,
 ) -> dict[Clique, Array]:
-    """Every pair's interaction, foreseen from the measured interactions of other pairs.
+    """Every pair's interaction, predicted from the measured interactions of other pairs.
 
     Args:
         margins: attribute -> its shares of the records, shape (n,).
@@ -155,7 +155,7 @@ def foreseen(
     left_out = [(part == number) & np.isfinite(blocks.noise) for number in range(_PARTS)]
     noises = [np.where(left, np.inf, blocks.noise) for left in left_out]
     if len(measured) < math.comb(len(kept), 2):
-        # Pairs that were not measured are foreseen from all that were.
+        # Pairs that were not measured are predicted from all that were.
         left_out, noises = [~np.isfinite(blocks.noise), *left_out], [blocks.noise, *noises]
     whole = np.zeros_like(blocks.values)
     with ThreadPoolExecutor(_THREADS) as threads:

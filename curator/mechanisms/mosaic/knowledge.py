@@ -22,9 +22,9 @@ from ..parts.allocation import EXPECTED_L1
 from ..parts.bounds import ScoredDistance
 from ..parts.consistency import raked
 from .components import Axis, expected_axis
-from .effects import Effect, Foreseen, Observed
-from .factors import foreseen
-from .learning import believed, couples, has_shape, learned_axes, learned_coupling, learned_prior
+from .effects import Effect, Observed, Prediction
+from .factors import predicted_pairs
+from .learning import couples, has_shape, learned_axes, learned_coupling, learned_prior, nearness
 from .one_way import denoised, is_short
 from .settings import SETTINGS
 
@@ -132,12 +132,12 @@ class Knowledge:
         """Learns what all interactions say of each.
 
         Args:
-            last: whether pairs are foreseen from all others, which takes seconds for hundreds of codes.
+            last: whether pairs are predicted from all others, which takes seconds for hundreds of codes.
         """
         self._learn_axes()
         self.learn_sizes()
         if last:
-            self._foresee()
+            self._predict()
 
     def targets(self, cliques: Iterable[Clique]) -> list[Measurement]:
         """Current estimates of one-way and these marginals, with a deviation for each cell.
@@ -145,11 +145,11 @@ class Knowledge:
         Args:
             cliques: chosen interactions.
         """
-        believed: dict[Clique, NDArray[np.float64]] = {}
+        margins_of: dict[Clique, NDArray[np.float64]] = {}
         targets = []
         for clique, (values, variances) in self._denoised.items():
             sigmas = np.sqrt(np.maximum(variances, SETTINGS.least_variance * self.ones[clique].variance))
-            believed[clique] = np.maximum(values, LEAST_CELL)
+            margins_of[clique] = np.maximum(values, LEAST_CELL)
             targets.append(_target(clique, values, sigmas))
         for clique in sorted(cliques, key=len):
             effect = self.effects[clique]
@@ -158,11 +158,11 @@ class Knowledge:
                 for axes in itertools.combinations(range(len(clique)), len(clique) - 1)
             }
             # Larger interactions that no workload names can be in the model without all their parts.
-            margins = [(axes, believed[part]) for axes, part in smaller.items() if part in believed]
+            margins = [(axes, margins_of[part]) for axes, part in smaller.items() if part in margins_of]
             effect = replace(effect, reference=raked(effect.reference, effect.shape, margins))
             self.effects[clique] = effect
             values, sigmas = effect.estimate(self.records)
-            believed[clique] = np.maximum(values, LEAST_CELL)
+            margins_of[clique] = np.maximum(values, LEAST_CELL)
             targets.append(_target(clique, values, sigmas))
         return targets
 
@@ -220,8 +220,8 @@ class Knowledge:
         for clique, effect in known.items():
             self.effects[clique] = effect.with_axes(effect.axes, coupling) if couples(effect) else effect
 
-    def _foresee(self) -> None:
-        """Foresees each pair from the others, and learns how near measured pairs are to that."""
+    def _predict(self) -> None:
+        """Predicts each pair from the others, and learns how near measured pairs are to that."""
         margins = self.shares()
         pairs = {clique: effect for clique, effect in self.effects.items() if len(clique) == 2}
         axes = {
@@ -234,7 +234,7 @@ class Knowledge:
         measured: dict[Clique, Observed] = {
             clique: e.observed for clique, e in pairs.items() if e.observed is not None
         }
-        found = foreseen(
+        found = predicted_pairs(
             {name: margins[name] for name in self.domain if name in axes}, axes, measured, self.records
         )
         ahead = {}
@@ -242,11 +242,11 @@ class Knowledge:
             if clique in found:
                 first, second = (margins[name] for name in clique)
                 ahead[clique] = self.records * np.outer(first, second).ravel() + found[clique]
-        known = [pairs[c].with_foreseen(Foreseen(ahead[c], 1.0, 0.5)) for c in measured if c in ahead]
+        known = [pairs[c].with_prediction(Prediction(ahead[c], 1.0, 0.5)) for c in measured if c in ahead]
         if known:
-            typical, share = believed(known, self.records)
+            typical, share = nearness(known, self.records)
             for clique, cells in ahead.items():
-                self.effects[clique] = pairs[clique].with_foreseen(Foreseen(cells, typical, share))
+                self.effects[clique] = pairs[clique].with_prediction(Prediction(cells, typical, share))
 
 
 def parts_of(clique: Clique) -> Iterator[Clique]:

@@ -71,11 +71,11 @@ def learned_prior(effects: Sequence[Effect], records: float, shares: Array = SHA
     return float(weights.sum(axis=0) @ means), float(weights.sum(axis=1) @ shares)
 
 
-def believed(effects: Sequence[Effect], records: float) -> tuple[float, float]:
-    """How near measured interactions are to what was foreseen of them without their own measurements.
+def nearness(effects: Sequence[Effect], records: float) -> tuple[float, float]:
+    """How near measured interactions are to what was predicted of them without their own measurements.
 
     Args:
-        effects: measured interactions of which something is foreseen; at least one.
+        effects: measured interactions of which something is predicted; at least one.
         records: number of records.
 
     Returns:

@@ -9,8 +9,8 @@ import pytest
 from dpmosaic.common.data.interactions import freedom, interaction
 from dpmosaic.curator.mechanisms.mosaic import components, effects
 from dpmosaic.curator.mechanisms.mosaic.components import Axis, expected_variances
-from dpmosaic.curator.mechanisms.mosaic.effects import Effect, Foreseen, Observed
-from dpmosaic.curator.mechanisms.mosaic.learning import believed, learned_prior
+from dpmosaic.curator.mechanisms.mosaic.effects import Effect, Observed, Prediction
+from dpmosaic.curator.mechanisms.mosaic.learning import learned_prior, nearness
 from dpmosaic.curator.mechanisms.mosaic.settings import SETTINGS
 
 RECORDS = 1000.0
@@ -271,12 +271,12 @@ def test_the_more_interactions_are_none_the_more_is_taken_for_noise():
     assert moved[0] > moved[1] > moved[2]
 
 
-def test_with_a_known_scale_the_belief_in_what_is_foreseen_follows_bayes_rule(one_scale):
+def test_with_a_known_scale_the_belief_in_what_is_predicted_follows_bayes_rule(one_scale):
     """Against normal densities of the measured coordinates, and the mixture of both posterior means."""
     one_scale(50.0)
     cells = REFERENCE + interaction(np.random.default_rng(4).normal(0, 4, 12), SHAPE)
     effect = Effect(
-        SHAPE, REFERENCE, observed=Observed(AWAY, 100.0), foreseen=Foreseen(cells, typical=0.1, share=0.3)
+        SHAPE, REFERENCE, observed=Observed(AWAY, 100.0), predicted=Prediction(cells, typical=0.1, share=0.3)
     )
     prior = effect.deviations(RECORDS) ** 2
     kept, free = prior / (prior + 100), freedom(SHAPE)
@@ -291,40 +291,40 @@ def test_with_a_known_scale_the_belief_in_what_is_foreseen_follows_bayes_rule(on
     assert np.allclose(effect.estimate(RECORDS)[0], (1 - belief) * means[0] + belief * means[1])
 
 
-def test_a_score_far_below_what_is_foreseen_speaks_against_it():
+def test_a_score_far_below_what_is_predicted_speaks_against_it():
     cells = REFERENCE + interaction(np.random.default_rng(4).normal(0, 60, 12), SHAPE)
     size = float(np.abs(interaction(cells - REFERENCE, SHAPE)).sum())
 
     def belief(distance):
-        foreseen = Foreseen(cells, typical=0.01, share=0.5)
-        return Effect(SHAPE, REFERENCE, distance, 20.0, typical=0.5, foreseen=foreseen)._belief(RECORDS)
+        predicted = Prediction(cells, typical=0.01, share=0.5)
+        return Effect(SHAPE, REFERENCE, distance, 20.0, typical=0.5, predicted=predicted)._belief(RECORDS)
 
     assert belief(size) > 0.5 > belief(0.1 * size)
 
 
 @pytest.mark.parametrize("near", [0.0, 0.5, 1.0])
-def test_learns_which_share_of_interactions_is_near_what_was_foreseen(near):
+def test_learns_which_share_of_interactions_is_near_what_was_predicted(near):
     """40 interactions of size 300, a fixed draw; those near are at 15. The share within 0.2."""
     rng = np.random.default_rng(5)
     found = []
     for place in range(40):
         away = interaction(rng.normal(0, 40, 12), SHAPE)
         ahead = away if place < 40 * near else interaction(rng.normal(0, 40, 12), SHAPE)
-        foreseen = Foreseen(REFERENCE + ahead + interaction(rng.normal(0, 2, 12), SHAPE), 1.0, 0.5)
+        predicted = Prediction(REFERENCE + ahead + interaction(rng.normal(0, 2, 12), SHAPE), 1.0, 0.5)
         seen = interaction(REFERENCE, SHAPE) + away + interaction(rng.normal(0, 3, 12), SHAPE)
         observed = Observed(seen, 9.0 * freedom(SHAPE))
-        found.append(Effect(SHAPE, REFERENCE, observed=observed, typical=0.4, foreseen=foreseen))
-    typical, share = believed(found, RECORDS)
+        found.append(Effect(SHAPE, REFERENCE, observed=observed, typical=0.4, predicted=predicted))
+    typical, share = nearness(found, RECORDS)
     assert abs(share - near) < (0.2 if near else 0.5)
     assert (typical < 0.1) == (near > 0)
 
 
-def test_the_distance_from_what_is_foreseen_is_not_taken_for_noise():
-    """Foreseen 40 apart in each cell, noise 10: at a typical distance of that size, hardly any shrinkage."""
+def test_the_distance_from_what_is_predicted_is_not_taken_for_noise():
+    """40 apart in each cell, noise 10: at a typical distance of that size, hardly any shrinkage."""
     away = interaction(np.random.default_rng(6).normal(0, 40, 12), SHAPE)
     observed = Observed(interaction(REFERENCE, SHAPE) + away, 100.0 * freedom(SHAPE))
-    foreseen = Foreseen(REFERENCE, typical=0.4, share=0.999)
-    effect = Effect(SHAPE, REFERENCE, observed=observed, typical=1e-3, foreseen=foreseen)
+    predicted = Prediction(REFERENCE, typical=0.4, share=0.999)
+    effect = Effect(SHAPE, REFERENCE, observed=observed, typical=1e-3, predicted=predicted)
     moved = effect.estimate(RECORDS)[0] - REFERENCE
     assert 0.85 < (moved @ away) / (away @ away) < 1
 
@@ -334,13 +334,13 @@ def test_an_effect_made_from_another_is_like_a_new_one_whatever_was_computed_bef
     effect = Effect(SHAPE, REFERENCE, distance=200.0, deviation=20.0, observed=observed)
     effect.size(RECORDS)
     effect.deviation_classes(RECORDS)
-    ahead = Foreseen(REFERENCE + AWAY, typical=0.1, share=0.3)
+    ahead = Prediction(REFERENCE + AWAY, typical=0.1, share=0.3)
     for other, new in (
         (effect.with_prior(0.3, 0.2), replace(effect, typical=0.3, none=0.2)),
         (effect.with_axes(AXES), replace(effect, axes=AXES)),
         (effect.with_axes(AXES).with_prior(0.3, 0.0), replace(effect, axes=AXES, typical=0.3)),
         (effect.with_axes(AXES).with_axes(()), effect),
-        (effect.with_foreseen(ahead), replace(effect, foreseen=ahead)),
+        (effect.with_prediction(ahead), replace(effect, predicted=ahead)),
     ):
         assert other.size(RECORDS) == new.size(RECORDS)
         if observed is not None:
