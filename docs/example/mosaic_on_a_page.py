@@ -15,6 +15,7 @@ from scipy.optimize import brentq
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.special import gammaln, logsumexp
 
+from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm.estimation import estimate
 from dpmosaic.curator.pgm.junction_tree import size_mb
@@ -413,7 +414,7 @@ class Run:
             self.pairs[c].reference = raked(self.pairs[c].reference, margins)
             targets.append((c, *(part.ravel() for part in self.pairs[c].estimate())))
         estimates = [
-            Measurement(name, values, math.sqrt(np.mean(sigmas**2)), 0.0, sigmas=sigmas)
+            Measurement(View(name), values, math.sqrt(np.mean(sigmas**2)), 0.0, sigmas=sigmas)
             for name, (_, values, sigmas) in zip(self.names(c for c, _, _ in targets), targets, strict=True)
         ]
         return estimate(self.domain, estimates, total=self.records, warm_start=start, tolerance=tolerance)

@@ -19,6 +19,7 @@ from ....common.data.domain import Clique
 from ....common.data.grouping import group_sums
 from ....common.data.interactions import freedom
 from ....common.data.table import Table
+from ....common.data.view import View
 from ....common.data.workload import Workload
 from ...measurers.measurer import Measurer
 from ...pgm.model import MarkovRandomField
@@ -161,8 +162,8 @@ class GroupedRounds:
     ) -> None:
         """Scores interactions beside references from so many rows."""
         whole = (np.rint(reference).astype(np.int64) for reference in references)
-        groups = [self._larger.groups[clique] for clique in cliques]
-        found = self._measurer.score(cliques, whole, self._measuring.budget(_SCORES), _SCORES, groups)
+        views = [View(clique, self._larger.groups[clique]) for clique in cliques]
+        found = self._measurer.score(views, whole, self._measuring.budget(_SCORES), _SCORES)
         self._larger.score(cliques, references, found, rows)
 
     def _measure(self, chosen: Sequence[Clique]) -> None:
@@ -220,7 +221,7 @@ def most_scored(records: int, rho: float, seconds: float) -> int:
 
 def most_cells(facts: PublicFacts) -> float:
     """How many cells a grouped marginal may have, so that a small share of the budget measures it well."""
-    sigma = facts.expected_sigma(facts.domain.names[:1], facts.granted * Fraction(SETTINGS.group_share))
+    sigma = facts.expected_sigma(View(facts.domain.names[:1]), facts.granted * Fraction(SETTINGS.group_share))
     return min(float(_CELLS), SETTINGS.group_noise * facts.record_count / (EXPECTED_L1 * sigma))
 
 
@@ -245,8 +246,8 @@ def candidates_within(
         if len(found) == most:
             break
         groups = larger.groups[clique] = measurer.measurable_groups(larger.groups[clique])
-        if math.isfinite(measurer.expected_sigma(clique, granted, True, groups)):
-            words = measurer.multiplied(clique, groups)
+        if math.isfinite(measurer.expected_sigma(View(clique, groups=groups, interaction=True), granted)):
+            words = measurer.multiplied(View(clique, groups=groups))
             left -= sum(words[matrix] for matrix in words.keys() - multiplied)
             if left < 0:
                 break
@@ -283,7 +284,7 @@ def tells_much(measurer: Measurer, larger: Larger, clique: Clique, rho: Fraction
     """Whether measuring a scored interaction for this cost takes its predicted error well below its size."""
     if rho <= 0:
         return False
-    sigma = measurer.expected_sigma(clique, rho, True, larger.groups[clique])
+    sigma = measurer.expected_sigma(View(clique, groups=larger.groups[clique], interaction=True), rho)
     variance = sigma**2 * freedom(larger.shape(clique))
     deviations = larger.effects[clique].deviations(measurer.record_count)
     left = deviations / np.sqrt(1 + deviations**2 / variance)

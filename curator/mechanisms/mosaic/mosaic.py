@@ -47,6 +47,7 @@ import numpy as np
 from ....common.crypto.randomness import RandomStream
 from ....common.data.domain import Clique, Domain
 from ....common.data.interactions import freedom
+from ....common.data.view import View
 from ....common.data.workload import Workload
 from ...measurers.measurer import Measurer
 from ...pgm.zeros import zeros_of
@@ -158,7 +159,7 @@ def candidates(domain: Domain, workload: Workload, max_model_mb: float) -> list[
 def least_noise(facts: PublicFacts, clique: Clique) -> float:
     """Expected L1 norm of its noise if the whole budget measures it, as a share of the records."""
     interaction = measurable_as_interaction(facts.domain.shape(clique))
-    sigma = facts.expected_sigma(clique, facts.granted, interaction=interaction)
+    sigma = facts.expected_sigma(View(clique, interaction=interaction), facts.granted)
     return EXPECTED_L1 * sigma * facts.domain.cells(clique) / facts.record_count
 
 
@@ -178,7 +179,7 @@ def _selecting(
     small = tuple(clique for clique in kept if cheap(facts.domain, clique))
     each = facts.granted * Fraction(SETTINGS.scores) / ((SETTINGS.rounds + 1) * len(kept))
     most = 2 * len(small) > sum(len(clique) == 2 for clique in kept)
-    if not most or facts.expected_sigma(small[0], each) <= SETTINGS.poor_score * facts.record_count:
+    if not most or facts.expected_sigma(View(small[0]), each) <= SETTINGS.poor_score * facts.record_count:
         return _by_scores(facts, workload, kept, seconds)
     others = tuple(clique for clique in kept if not cheap(facts.domain, clique))
     share = Fraction(SETTINGS.small_survey) * Fraction(len(small), len(kept))
@@ -237,7 +238,7 @@ def _larger(facts: PublicFacts, seconds: float) -> tuple[Step, ...]:
         for clique, groups in grouped.items()
         if groups is not None
         and (groups or len(clique) > PAIRS)
-        and math.isfinite(facts.expected_sigma(clique, facts.granted, True, groups))
+        and math.isfinite(facts.expected_sigma(View(clique, groups=groups, interaction=True), facts.granted))
     }
     if not planned:
         return ()

@@ -8,6 +8,8 @@ import pytest
 from dpmosaic.curator.mechanisms.mosaic import one_way as module
 from dpmosaic.curator.mechanisms.mosaic.one_way import dirichlet_posteriors, onto_simplex
 
+pytestmark = pytest.mark.slow
+
 
 def noise_of(count, sigma, seed):
     """Noise whose mean is taken away, and its variance."""
