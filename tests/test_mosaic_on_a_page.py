@@ -44,6 +44,7 @@ def distance(rows, table):
     return np.mean(apart) / (2 * table.record_count)
 
 
+@pytest.mark.slow
 def test_pairs_of_its_rows_are_as_close_as_those_of_the_product(page):
     """Of 8 seeds, distances vary by 1 % (page) and 1.5 % (product), and the means are 1 % apart.
 
