@@ -29,7 +29,7 @@ from .settings import SETTINGS
 
 Array = NDArray[np.float64]
 
-_WEIGHTS = (1.0, 0.25, 0.06)
+_WEIGHTS = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03)
 """Weights of a larger interaction beside the workload's marginals; the first that is tolerated counts."""
 
 _AMOUNTS = np.concatenate([[0.0], np.geomspace(1e-7, 1, 120)])
