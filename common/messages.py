@@ -25,7 +25,7 @@ from .protocols.masked.plan import Chain, MaskedPlan
 from .protocols.partition import Partition
 from .protocols.registry import MASKED
 
-PROTOCOL_VERSION = 13
+PROTOCOL_VERSION = 14
 """Incremented with every change that an older party or curator would misread."""
 
 MAX_QUERY_ID = 256
@@ -146,7 +146,7 @@ class ReleaseTerms:
     protocol: str
     adjacency: Adjacency
     granted_rho: float
-    plan: Partition
+    plan: Partition | MaskedPlan | AlignmentPlan
     purpose: Purpose
 
     def __post_init__(self) -> None:

@@ -20,8 +20,7 @@ from .decisions import APPROVED, DENIED, PENDING, Decision
 _MAX_PENDING = 100
 _FORMAT = Format(
     kind="file of requests",
-    number=2,
-    steps={},
+    number=3,
     else_do="remove it; curators send their requests again",
 )
 _SCHEMA = """
@@ -106,7 +105,7 @@ class Approvals:
         (tables,) = self._database.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         if tables:
             try:
-                _FORMAT.bring_forward(self._database, path)
+                _FORMAT.check(self._database)
             except DataError:
                 self._database.close()
                 raise

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from ..common.bounded import json_of
 from ..common.errors import DataError, MosaicError
-from ..common.formats import copies_of
 from ..common.messages import PROTOCOL_VERSION
 from ..common.version import __version__
 from .disk import check_room
@@ -141,11 +140,9 @@ def _ledger_format(path: Path) -> Diagnosis:
         finding = f"format {found} is later than {FORMAT.number} of this software"
         return Diagnosis("ledger format", False, finding, "install the later version")
     if found < FORMAT.number:
-        return Diagnosis(
-            "ledger format", True, f"format {found}; brought forward to {FORMAT.number} when opened"
-        )
-    kept = "; a copy from before the upgrade is kept until the next event" if copies_of(path) else ""
-    return Diagnosis("ledger format", True, f"format {found}{kept}")
+        finding = f"format {found} is earlier than {FORMAT.number} of this software"
+        return Diagnosis("ledger format", False, finding, FORMAT.else_do)
+    return Diagnosis("ledger format", True, f"format {found}")
 
 
 def _ledger_content(path: Path) -> Diagnosis:

@@ -46,7 +46,7 @@ class Ledger(ReadLedger):
         clock: seconds since 1970 in UTC, noted with each event.
 
     Raises:
-        DataError: there is no such file, other users can read it, or its format cannot be brought forward.
+        DataError: there is no such file, other users can read it, or it has another format.
     """
 
     @classmethod
@@ -313,10 +313,7 @@ class Ledger(ReadLedger):
         self._bindings.erase(release_id)
 
     def _event(self, event: str, release_id: str, digest: bytes, query_id: str | None = None) -> Mark:
-        """Appends an event; a copy in an earlier format is an old ledger from then on, and is deleted."""
-        for copy in self._copies:
-            copy.unlink(missing_ok=True)
-        self._copies.clear()
+        """Appends an event."""
         mark = self._history.append(event, release_id, digest)
         self._times.add(mark, release_id, query_id)
         return mark

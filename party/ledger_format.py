@@ -10,57 +10,7 @@ from ..common.errors import DataError
 from ..common.formats import Format
 from ..common.keyring import check_database
 
-_PLACEMENT = """
-CREATE TABLE IF NOT EXISTS placement (
-    release_id TEXT PRIMARY KEY REFERENCES release,
-    size INTEGER NOT NULL,
-    people TEXT NOT NULL,
-    positions BLOB NOT NULL
-) STRICT;
-"""
-_RESTORATION = """
-CREATE TABLE IF NOT EXISTS restoration (
-    number INTEGER PRIMARY KEY REFERENCES history,
-    counted TEXT,
-    reason TEXT,
-    stated INTEGER NOT NULL
-) STRICT;
-"""
-_MOMENT = """
-CREATE TABLE IF NOT EXISTS moment (
-    number INTEGER PRIMARY KEY REFERENCES history,
-    at INTEGER NOT NULL,
-    release_id TEXT NOT NULL,
-    query_id TEXT
-) STRICT;
-"""
-_CHARGED = """
-CREATE TABLE IF NOT EXISTS charged (
-    release_id TEXT NOT NULL,
-    query_id TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    clique TEXT NOT NULL,
-    groups TEXT NOT NULL,
-    delta TEXT NOT NULL,
-    PRIMARY KEY (release_id, query_id)
-) STRICT;
-"""
-_BINDING = """
-CREATE TABLE IF NOT EXISTS binding (
-    release_id TEXT NOT NULL REFERENCES release,
-    kind TEXT NOT NULL,
-    of TEXT NOT NULL,
-    digest TEXT NOT NULL,
-    PRIMARY KEY (release_id, kind, of)
-) STRICT;
-"""
-_FROM_ANSWERS = (
-    _BINDING,
-    "CREATE TABLE IF NOT EXISTS bound (release_id, query_id, name, digest)",
-    "INSERT OR IGNORE INTO binding SELECT release_id, name, query_id, digest FROM bound",
-    "DROP TABLE bound",
-)
-_SCHEMA = f"""
+_SCHEMA = """
 CREATE TABLE history (number INTEGER PRIMARY KEY, head BLOB NOT NULL) STRICT;
 CREATE TABLE release (
     release_id TEXT PRIMARY KEY,
@@ -89,8 +39,19 @@ CREATE TABLE answer (
     PRIMARY KEY (release_id, query_id)
 ) STRICT;
 CREATE INDEX in_order ON answer (release_id);
-{_BINDING}
-{_PLACEMENT}
+CREATE TABLE binding (
+    release_id TEXT NOT NULL REFERENCES release,
+    kind TEXT NOT NULL,
+    of TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    PRIMARY KEY (release_id, kind, of)
+) STRICT;
+CREATE TABLE placement (
+    release_id TEXT PRIMARY KEY REFERENCES release,
+    size INTEGER NOT NULL,
+    people TEXT NOT NULL,
+    positions BLOB NOT NULL
+) STRICT;
 CREATE TABLE peer (
     identity BLOB NOT NULL,
     events INTEGER NOT NULL,
@@ -98,20 +59,33 @@ CREATE TABLE peer (
     seen_at INTEGER NOT NULL REFERENCES history,
     PRIMARY KEY (identity, events)
 ) STRICT;
-{_RESTORATION}
-{_MOMENT}
-{_CHARGED}
+CREATE TABLE restoration (
+    number INTEGER PRIMARY KEY REFERENCES history,
+    counted TEXT,
+    reason TEXT,
+    stated INTEGER NOT NULL
+) STRICT;
+CREATE TABLE moment (
+    number INTEGER PRIMARY KEY REFERENCES history,
+    at INTEGER NOT NULL,
+    release_id TEXT NOT NULL,
+    query_id TEXT
+) STRICT;
+CREATE TABLE charged (
+    release_id TEXT NOT NULL,
+    query_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    clique TEXT NOT NULL,
+    groups TEXT NOT NULL,
+    delta TEXT NOT NULL,
+    PRIMARY KEY (release_id, query_id)
+) STRICT;
 """
 FORMAT = Format(
     kind="ledger",
-    number=9,
-    steps={5: (_PLACEMENT,), 6: (_RESTORATION,), 7: (_MOMENT,), 8: (*_FROM_ANSWERS, _CHARGED)},
+    number=10,
     else_do="keep the file, and start a new party with the remaining lifetime_rho",
 )
-"""Earlier formats have no history of events, by which a restored copy is noticed.
-
-A daemon of an earlier version that still runs may set its number again, so steps can be repeated.
-"""
 
 
 def create_database(path: Path) -> None:
@@ -132,14 +106,13 @@ def create_database(path: Path) -> None:
 
 
 def open_database(path: Path | None) -> sqlite3.Connection:
-    """The database of a ledger, brought forward if it has an earlier format.
+    """The database of a ledger.
 
     Args:
         path: the SQLite file, or None for a new ledger in memory.
 
     Raises:
-        DataError: there is no such file, other users can read or write it, or its format cannot be brought
-            forward.
+        DataError: there is no such file, other users can read or write it, or it has another format.
     """
     if path is None:
         database = _connected(":memory:")
@@ -153,7 +126,7 @@ def open_database(path: Path | None) -> sqlite3.Connection:
     check_database(path)
     database = _connected(f"{path.absolute().as_uri()}?mode=rw")
     try:
-        FORMAT.bring_forward(database, path)
+        FORMAT.check(database)
     except BaseException:
         database.close()
         raise

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
-from ..common.formats import copies_of
 from ..common.history import Mark
 from ..common.privacy.spending import Cost, together
 from .ledger_answers import AnswerRows
@@ -38,12 +37,11 @@ class ReadLedger:
         clock: seconds since 1970 in UTC, noted with each event.
 
     Raises:
-        DataError: there is no such file, other users can read it, or its format cannot be brought forward.
+        DataError: there is no such file, other users can read it, or it has another format.
     """
 
     def __init__(self, path: Path | None = None, clock: Callable[[], float] = time.time) -> None:
         self._database = open_database(path)
-        self._copies = [] if path is None else copies_of(path)
         self._lock = threading.Lock()
         self._history = History(self._database)
         self._releases = ReleaseRows(self._database)

@@ -3,7 +3,8 @@
 A dataclass is its fields in their order, one after the other. Within fields:
 
     str, bytes, int, float, bool     text, octets, integer, real, flag
-    Signed, Fraction                 text, in digits
+    Annotated[int, "signed"]         text, in digits
+    Fraction                         text, in digits and lowest terms
     an Enum                          its value
     X | None                         items: none or one
     tuple[X, ...]                    items
@@ -28,9 +29,6 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 
 from ..errors import MosaicError, ProtocolError
 from .form import Reader, flag, integer, items, octets, real, record, text
-
-Signed = Annotated[int, "signed"]
-"""A whole number that may be negative."""
 
 _T = TypeVar("_T")
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
@@ -78,7 +76,7 @@ class Kind:
             raise ProtocolError(f"expected {self.expected}: {cause}; compare versions") from None
         reader.end()
         if self.encode(value) != data:
-            raise ProtocolError(f"expected {self.expected} in its only form, got another; compare versions")
+            raise ProtocolError(f"expected {self.expected}: it has another form; compare versions")
         return value
 
 
@@ -203,6 +201,6 @@ _PLAIN: dict[Any, _Form] = {
     bool: _Form(flag, Reader.flag),
     int: _Form(integer, Reader.integer),
     float: _Form(real, Reader.real),
-    Signed: _digits(_WHOLE, int),
+    Annotated[int, "signed"]: _digits(_WHOLE, int),
     Fraction: _digits(_FRACTION, Fraction),
 }

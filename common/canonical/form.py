@@ -90,19 +90,17 @@ class Reader:
     Args:
         data: the whole record.
         kind: expected kind.
-        versions: versions of its form that are read.
+        version: expected version of its form.
 
     Raises:
         ProtocolError: the bytes have another form; raised by all methods too.
     """
 
-    def __init__(self, data: bytes, kind: str, *versions: int) -> None:
+    def __init__(self, data: bytes, kind: str, version: int) -> None:
         self._data = data
         self._at = 0
-        known = " or ".join(map(str, versions))
-        self._expected = f"expected {kind} in the canonical form of version {known}"
-        named, self.version = self.text(), self.integer()
-        if named != kind or self.version not in versions:
+        self._expected = f"expected {kind} in the canonical form of version {version}"
+        if (self.text(), self.integer()) != (kind, version):
             raise self._refused("another kind or version")
 
     def text(self) -> str:

@@ -24,10 +24,7 @@ from ...common.locks import exclusive
 _DONE = "done"
 _BOUND = "bound "
 _FINISHED, _ABANDONED = b"finished", b"abandoned"
-_FORMAT = Format(
-    kind="journal", number=1, steps={0: ()}, else_do="finish the release with the version that began it"
-)
-"""Format 0 is that of journals which state none."""
+_FORMAT = Format(kind="journal", number=2, else_do="finish the release with the version that began it")
 
 _ERASE = "PRAGMA secure_delete = ON"
 _SCHEMA = """
@@ -87,7 +84,9 @@ class Journal:
             self._database.execute("PRAGMA journal_mode = WAL")
             self._database.execute("PRAGMA synchronous = FULL")
             self._database.execute(_ERASE)
-            _FORMAT.bring_forward(self._database, path)
+            # A process that was killed as it created the file may have left it empty.
+            if self._database.execute("SELECT 1 FROM sqlite_schema").fetchone():
+                _FORMAT.check(self._database)
             self._database.executescript(_SCHEMA)
             key, release_id, plan = (self.note(name) for name in ("key", "release_id", "plan"))
             ended = self.note(_DONE)
@@ -131,8 +130,7 @@ class Journal:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         database = sqlite3.connect(path)
         database.execute(_ERASE)
-        database.executescript(_SCHEMA)
-        database.execute(f"PRAGMA user_version = {_FORMAT.number}")
+        database.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {_FORMAT.number}; COMMIT;")
         header = {
             "key": key or secrets.token_bytes(KEY_BYTES),
             "release_id": secrets.token_hex(16).encode(),

@@ -64,7 +64,7 @@ def test_it_changes_nothing(home):
     with contextlib.closing(sqlite3.connect(home.folder / LEDGER)) as database:
         database.execute("PRAGMA user_version = 6")
         database.execute("DROP TABLE restoration")
-    assert faults(home) == {}
+    assert set(faults(home)) == {"ledger format"}
     with contextlib.closing(sqlite3.connect(home.folder / LEDGER)) as database:
         assert database.execute("PRAGMA user_version").fetchone() == (6,)
     for name in before.keys() - {LEDGER}:
@@ -104,9 +104,14 @@ def touch_in_the_future(home):
         (rotate, "pins", "former identity of this party; enroll the new card"),
         (lambda home: (home.folder / LEDGER).unlink(), "ledger format", "without granting its budgets again"),
         (
-            statement("PRAGMA user_version = 10"),
+            statement("PRAGMA user_version = 11"),
             "ledger format",
-            "format 10 is later than 9 of this software",
+            "format 11 is later than 10 of this software",
+        ),
+        (
+            statement("PRAGMA user_version = 9"),
+            "ledger format",
+            "start a new party with the remaining lifetime_rho",
         ),
         (statement("DELETE FROM history WHERE number = 1"), "high-water mark", "events are missing"),
         (restore, "high-water mark", "run dpmosaic party recount"),

@@ -6,12 +6,17 @@ import enum
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Annotated
 
 from ...errors import DataError
 from ...privacy.cost import Neighbours, counting_sigma
 
 DEFAULT_RHO = 0.002
 """What an alignment may cost unless a plan says otherwise, zCDP."""
+
+
+NoisyCount = Annotated[int, "signed"]
+"""A number of people with noise, which may make it negative."""
 
 
 class Population(enum.Enum):
@@ -49,7 +54,7 @@ class Alignment:
 
     alignment_id: str
     population: Population
-    people: tuple[tuple[int, ...], ...]
+    people: tuple[tuple[NoisyCount, ...], ...]
     zcdp_rho: Fraction
     match_keys: int = 1
 

@@ -42,6 +42,8 @@ class AlignmentPlan(Partition):
         super().__post_init__()
         if any(entry.record_count for entry in self.roster):
             raise DataError("a plan that aligns rows must not state numbers of records")
+        if self.alignment is not None or self.chosen is not None:
+            raise DataError("a plan that aligns rows must state neither an alignment nor chosen codes")
         check_match(self.match)
         for name, value, known in (
             ("keying", self.keying, KEYINGS),

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from dpmosaic.common.canonical.form import integer, items, octets, record, text
 from dpmosaic.common.canonical.introductions import (
-    KIND,
-    VERSION,
+    INTRODUCTION as KIND,
+)
+from dpmosaic.common.canonical.introductions import (
     decode_introduction,
     encode_introduction,
 )
@@ -74,6 +75,6 @@ def test_every_field_of_an_introduction_changes_its_bytes(change):
 @pytest.mark.parametrize("length", [0, 31, 33])
 def test_an_introduction_with_a_mark_of_another_length_is_refused(length):
     signed = octets(b"e") + octets(b"s") + integer(1) + octets(bytes(length))
-    data = record(KIND, VERSION, [text("r"), items([signed])])
+    data = record(KIND.name, KIND.version, [text("r"), items([signed])])
     with pytest.raises(ProtocolError, match="a consistent introduction"):
         decode_introduction(data)

@@ -8,14 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpmosaic.common.canonical.form import integer, items, octets, real, record, text
-from dpmosaic.common.canonical.terms import (
-    KIND,
-    LIMITED_VERSION,
-    REASONED_VERSION,
-    SAMPLED_VERSION,
-    VERSION,
-    decode_terms,
-)
+from dpmosaic.common.canonical.terms import TERMS, decode_terms
 from dpmosaic.common.errors import ProtocolError
 from support.terms import RELEASE_ID
 
@@ -36,9 +29,9 @@ TWO = (entry("p", attributes=["a"]), entry("q", attributes=["b"], identity=b"j" 
 D, E = ("d", b"d" * 32), ("e", b"")
 
 
-def alignment(population="everywhere", people=(("7",),), rho="1/2", match_keys=1):
+def alignment(population="everywhere", people=((7,),), rho="1/2", match_keys=1):
     """The alignment of the plan's slices, consistent or not."""
-    counts = items(items(map(text, slice_counts)) for slice_counts in people)
+    counts = items(items(text(str(count)) for count in counts) for counts in people)
     return text("f" * 32) + text(population) + counts + text(rho) + integer(match_keys)
 
 
@@ -55,10 +48,11 @@ def partition(attributes=(A, B), roster=WHOLE, alignments=(), choices=()):
     return named + items(roster) + items(alignments) + items(choices)
 
 
-def masked(tolerated=0, ring_bits=32, evaluators=(), dealers=(), check=""):
+def masked(tolerated=0, ring_bits=32, evaluators=(), dealers=(), check="", sample=0):
     """What a plan of the protocol `masked` adds, consistent or not."""
     numbers = integer(tolerated) + integer(ring_bits) + items(map(integer, evaluators))
-    return numbers + items(text(name) + octets(identity) for name, identity in dealers) + text(check)
+    stated = items(text(name) + octets(identity) for name, identity in dealers)
+    return numbers + stated + text(check) + integer(sample)
 
 
 def matching(match=(("key:exact",),), keying="hmac", duplicates="first", across_slices=""):
@@ -72,20 +66,23 @@ def search(attributes=("a",), delta=0.01):
     return items(map(text, attributes)) + real(delta)
 
 
-def purpose(numbers=((), (), (1.0,)), words=("d" * 64, "{}", "", "w" * 64), rows=1, labels=()):
-    """Epsilon, delta and rho, each left out or given, texts, the rows of a person, and what is looked for."""
+WHY = ("research", "ethics@example.org", "2026-05-01", "")
+"""Why, who answers for it, when it was asked for and until when."""
+
+
+def purpose(
+    numbers=((), (), (1.0,)), words=("d" * 64, "{}", "", "w" * 64), rows=1, labels=(),
+    why=WHY, cells=(), attributes=(), unreviewed=(),
+):  # fmt: skip
+    """The promise, what it is for, and the limits, each number left out or given."""
     promise = (items(map(real, number)) for number in numbers)
-    return b"".join((*promise, *map(text, words), integer(rows), items(labels)))
-
-
-def reason(purpose="research", contact="ethics@example.org", asked="2026-05-01", until="", cells=()):
-    """Why, who answers for it, when it was asked for and until when, and the largest marginals."""
-    return b"".join((*map(text, (purpose, contact, asked, until)), items(map(integer, cells))))
+    limits = items(map(integer, cells)) + items(map(integer, attributes)) + items(map(text, unreviewed))
+    return b"".join((*promise, *map(text, words), integer(rows), items(labels), *map(text, why), limits))
 
 
 def terms(
-    plans=(), kind=KIND, version=VERSION, *, release_id=RELEASE_ID, protocol="masked", adjacency="zero-out",
-    rho=None, plan=None, made_for=None, aligning=(), why=b"",
+    added=None, kind=TERMS.name, version=TERMS.version, *, release_id=RELEASE_ID, protocol="masked",
+    adjacency="zero-out", rho=None, plan=None, made_for=None, matching=None, place=None,
 ):  # fmt: skip
     """Encoded terms, consistent or not."""
     fields = (
@@ -94,11 +91,10 @@ def terms(
         text(protocol),
         text(adjacency),
         real(1.0) if rho is None else rho,
+        integer((added is not None) + 2 * (matching is not None) if place is None else place),
         partition() if plan is None else plan,
-        items(plans),
-        items(aligning),
+        added or matching or b"",
         purpose() if made_for is None else made_for,
-        why,
     )
     return record(kind, version, fields)
 
@@ -141,9 +137,9 @@ def test_a_float_without_a_canonical_form_is_refused(value):
     "change",
     [
         {"kind": "dpmosaic introduction"},
-        {"kind": KIND + " "},
-        {"version": VERSION - 1},
-        {"version": LIMITED_VERSION + 1},
+        {"kind": TERMS.name + " "},
+        {"version": TERMS.version - 1},
+        {"version": TERMS.version + 1},
         {"version": 0},
     ],
 )
@@ -183,27 +179,27 @@ def test_another_kind_or_version_is_refused_before_anything_else_is_read(change)
         ({"roster": TWO, "dealers": [("p", b"i" * 32)]}, "slice 1: expected 1 dealers"),
         ({"roster": TWO, "dealers": [D, E, ("p", b"i" * 32)]}, "slice 1: expected 3 dealers"),
         ({"check": "two-hot"}, "expected 'one-hot' or none"),
-        ({"alignments": [alignment(), alignment()]}, "at most one alignment"),
-        ({"choices": [choice(), choice()]}, "at most one .*choice of codes"),
+        ({"alignments": [alignment(), alignment()]}, "several values"),
+        ({"choices": [choice(), choice()]}, "several values"),
         ({"choices": [choice(release_id="f" * 31)]}, "by id and certificate"),
         ({"choices": [choice(certificate="C" * 64)]}, "by id and certificate"),
         ({"choices": [choice(rho=0.0)]}, "a positive finite rho"),
-        ({"choices": [choice(runs=("b", "a"))]}, "in the order of their attributes' names"),
-        ({"choices": [choice(labels=("b", "b"))]}, "in the order of their attributes' names"),
+        ({"choices": [choice(runs=("b", "a"))]}, "another form"),
+        ({"choices": [choice(labels=("b", "b"))]}, "two values of one name"),
         ({"choices": [choice(labels=())]}, "the delta of chosen labels"),
         ({"choices": [choice(delta=0.0)]}, "the delta of chosen labels"),
         ({"choices": [choice(delta=1.0)]}, "the delta of chosen labels"),
-        ({"alignments": [alignment("nowhere")]}, "population: expected one of everywhere, anywhere"),
+        ({"alignments": [alignment("nowhere")]}, "'nowhere'"),
         ({"alignments": [alignment(people=())]}, "the number of people of every pattern"),
-        ({"alignments": [alignment(people=(("7", "8"),))]}, "the number of people of every pattern"),
-        ({"alignments": [alignment(people=(("7",), ("8",)))]}, "slices of other numbers of parties"),
-        ({"alignments": [alignment(people=(("7", "8", "9"),))]}, "slices of other numbers of parties"),
-        ({"alignments": [alignment(people=(("07",),))]}, "a whole number in its only form"),
-        ({"alignments": [alignment(people=(("-0",),))]}, "a whole number in its only form"),
-        ({"alignments": [alignment(people=(("9" * 20,),))]}, "a whole number in its only form"),
-        ({"alignments": [alignment(rho="2/4")]}, "a fraction in its only form"),
-        ({"alignments": [alignment(rho="1/0")]}, "a fraction in its only form"),
-        ({"alignments": [alignment(rho="1e999999999")]}, "a fraction in its only form"),
+        ({"alignments": [alignment(people=((7, 8),))]}, "the number of people of every pattern"),
+        ({"alignments": [alignment(people=((7,), (8,)))]}, "slices of other numbers of parties"),
+        ({"alignments": [alignment(people=((7, 8, 9),))]}, "slices of other numbers of parties"),
+        ({"alignments": [alignment(people=(("07",),))]}, "another form"),
+        ({"alignments": [alignment(people=(("-0",),))]}, "another form"),
+        ({"alignments": [alignment(people=(("9" * 20,),))]}, "a number in another form"),
+        ({"alignments": [alignment(rho="2/4")]}, "another form"),
+        ({"alignments": [alignment(rho="1/0")]}, "a number in another form"),
+        ({"alignments": [alignment(rho="1e999999999")]}, "a number in another form"),
         ({"alignments": [alignment(rho="0")]}, "a positive rho"),
         ({"alignments": [alignment(match_keys=0)]}, "at least one"),
         ({"ring_bits": 0}, "32 or 64 bits"),
@@ -222,13 +218,13 @@ def test_another_kind_or_version_is_refused_before_anything_else_is_read(change)
     ],
 )
 def test_terms_with_an_inconsistent_plan_are_refused(fields, reason):
-    decode_terms(terms([masked()]))
+    decode_terms(terms(masked()))
     shared = {
         n: value for n, value in fields.items() if n in ("attributes", "roster", "alignments", "choices")
     }
     added = {name: value for name, value in fields.items() if name not in shared}
     with pytest.raises(ProtocolError, match=f"consistent terms of a release: .*{reason}"):
-        decode_terms(terms([masked(**added)], plan=partition(**shared)))
+        decode_terms(terms(masked(**added), plan=partition(**shared)))
 
 
 @pytest.mark.parametrize(
@@ -239,8 +235,8 @@ def test_terms_with_an_inconsistent_plan_are_refused(fields, reason):
         ({"numbers": ((1.0,), (), ())}, "delta"),
         ({"numbers": ((0.0,), (1e-9,), ())}, "epsilon"),
         ({"numbers": ((1.0,), (1.0,), ())}, "delta"),
-        ({"numbers": ((1.0, 2.0), (1e-9,), ())}, "at most one number"),
-        ({"labels": [search(), search()]}, "at most one search"),
+        ({"numbers": ((1.0, 2.0), (1e-9,), ())}, "several values"),
+        ({"labels": [search(), search()]}, "several values"),
         ({"labels": [search(())]}, "names attributes"),
         ({"labels": [search(("a", "a"))]}, "names attributes"),
         ({"labels": [search(delta=0.0)]}, "delta of labels"),
@@ -248,9 +244,9 @@ def test_terms_with_an_inconsistent_plan_are_refused(fields, reason):
     ],
 )
 def test_terms_with_an_inconsistent_promise_are_refused(changed, reason):
-    decode_terms(terms([masked()], made_for=purpose(((1.0,), (1e-9,), ()))))
+    decode_terms(terms(masked(), made_for=purpose(((1.0,), (1e-9,), ()))))
     with pytest.raises(ProtocolError, match=f"consistent terms of a release: .*{reason}"):
-        decode_terms(terms([masked()], made_for=purpose(**changed)))
+        decode_terms(terms(masked(), made_for=purpose(**changed)))
 
 
 LETTERS = st.text("abc", max_size=1)
@@ -278,7 +274,7 @@ ADDED = st.builds(
 @example(partition([A], [entry(attributes=["a"])]), masked(ring_bits=64))
 def test_any_decoded_plan_covers_every_slice_once_or_is_refused(shared, added):
     try:
-        decoded = decode_terms(terms([added], plan=shared)).plan
+        decoded = decode_terms(terms(added, plan=shared)).plan
     except ProtocolError:
         return
     for number in range(decoded.slice_count):
@@ -288,7 +284,7 @@ def test_any_decoded_plan_covers_every_slice_once_or_is_refused(shared, added):
 
 @pytest.mark.parametrize(
     "data",
-    [terms(), terms([masked()], protocol="trusted")],
+    [terms(), terms(masked(), protocol="trusted")],
     ids=["masked without a plan", "a plan without masked"],
 )
 def test_a_plan_comes_with_the_protocol_masked_and_with_no_other(data):
@@ -314,16 +310,16 @@ UNCOUNTED = partition(roster=[entry(record_count=0)])
     ],
 )
 def test_terms_with_an_inconsistent_plan_to_align_rows_are_refused(changed, plan, reason):
-    decode_terms(terms(protocol="alignment", plan=UNCOUNTED, aligning=[matching()]))
+    decode_terms(terms(protocol="alignment", plan=UNCOUNTED, matching=matching()))
     with pytest.raises(ProtocolError, match=f"consistent terms of a release: .*{reason}"):
-        decode_terms(terms(protocol="alignment", plan=plan, aligning=[matching(**changed)]))
+        decode_terms(terms(protocol="alignment", plan=plan, matching=matching(**changed)))
 
 
 @pytest.mark.parametrize(
     "data",
     [
         terms(protocol="alignment", plan=UNCOUNTED),
-        terms(protocol="trusted", plan=UNCOUNTED, aligning=[matching()]),
+        terms(protocol="trusted", plan=UNCOUNTED, matching=matching()),
     ],
     ids=["alignment without match keys", "match keys without alignment"],
 )
@@ -332,14 +328,10 @@ def test_match_keys_come_with_the_protocol_alignment_and_with_no_other(data):
         decode_terms(data)
 
 
-def test_a_masked_plan_and_match_keys_together_are_refused():
-    with pytest.raises(ProtocolError, match="at most one plan"):
-        decode_terms(terms([masked()], plan=UNCOUNTED, aligning=[matching()]))
-
-
-def test_two_plans_are_refused():
-    with pytest.raises(ProtocolError, match="at most one plan"):
-        decode_terms(terms([masked(), masked()]))
+def test_a_plan_of_an_unknown_kind_is_refused():
+    for place in (3, 2**62):
+        with pytest.raises(ProtocolError, match="a value of an unknown kind"):
+            decode_terms(terms(masked(), place=place))
 
 
 def peak_of_refusing(data, reason):
@@ -356,7 +348,7 @@ def peak_of_refusing(data, reason):
 def test_a_plan_of_a_distant_slice_is_refused_without_a_loop_over_slices():
     """A few bytes name slice 2^17; a set of all slices up to it takes several MiB, up to 2^32 all memory."""
     assert (
-        peak_of_refusing(terms([masked()], plan=partition(roster=[entry(slice=2**17)])), "slice by slice")
+        peak_of_refusing(terms(masked(), plan=partition(roster=[entry(slice=2**17)])), "slice by slice")
         < 2**20
     )
 
@@ -370,71 +362,40 @@ def test_a_length_past_the_end_is_refused_without_memory_for_it(tag, length):
     assert peak_of_refusing(stated, "a length beyond its end") < 2**20
 
 
-REASONS = [
-    reason("", "", ""),
-    reason(cells=(1, 2)),
-    reason(asked="2026-02-30"),
-    reason(asked="1 May 2026"),
-    reason(until="2026-5-1"),
-    reason("x" * 2001),
-    reason()[:-1],
-    reason() + reason(),
-]
-
-
-@pytest.mark.parametrize("why", REASONS)
-def test_a_malformed_or_empty_reason_is_refused(why):
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"why": ("", "", "2026-02-30", "")},
+        {"why": ("", "", "1 May 2026", "")},
+        {"why": ("", "", "", "2026-5-1")},
+        {"why": ("x" * 2001, "", "", "")},
+        {"why": WHY[:-1]},
+        {"why": WHY * 2},
+        {"cells": (1, 2)},
+        {"attributes": (1, 2)},
+        {"attributes": (0,)},
+        {"unreviewed": ("b", "a")},
+        {"unreviewed": ("b", "b")},
+        {"unreviewed": ("c",)},
+    ],
+)
+def test_a_malformed_reason_or_limit_is_refused(changed):
     with pytest.raises(ProtocolError):
-        decode_terms(terms(protocol="p", version=REASONED_VERSION, why=why))
+        decode_terms(terms(protocol="p", made_for=purpose(**changed)))
 
 
-def test_a_reason_goes_with_its_version_only():
-    with pytest.raises(ProtocolError):
-        decode_terms(terms(protocol="p", why=reason()))
-    with pytest.raises(ProtocolError):
-        decode_terms(terms(protocol="p", version=REASONED_VERSION))
-    read = decode_terms(terms(protocol="p", version=REASONED_VERSION, why=reason(cells=(7,)))).purpose
-    assert (read.about.contact, read.about.until, read.max_cells) == ("ethics@example.org", "", 7)
+def test_reason_and_limits_are_read():
+    made_for = purpose(cells=(7,), attributes=(2,), unreviewed=("b",))
+    read = decode_terms(terms(protocol="p", made_for=made_for)).purpose
+    assert (read.about.contact, read.about.until) == ("ethics@example.org", "")
+    assert (read.max_cells, read.max_attributes, read.unreviewed) == (7, 2, ("b",))
 
 
-def test_a_sample_goes_with_a_masked_plan_of_more_rows_and_is_not_empty():
-    plans = [masked(dealers=[D])]
+def test_a_sample_is_of_fewer_rows_than_the_largest_slice():
     two = partition(roster=TWO)
-    read = decode_terms(terms(plans, version=SAMPLED_VERSION, plan=two, why=reason(cells=(7,)) + integer(6)))
-    assert (read.masked.sample, read.purpose.max_cells) == (6, 7)
-    without_reason = reason("", "", "", "") + integer(1)
-    assert (
-        decode_terms(terms(plans, version=SAMPLED_VERSION, plan=two, why=without_reason)).masked.sample == 1
-    )
-    for kept, rows in ((plans, 0), (plans, 7), ([], 6)):
-        with pytest.raises(ProtocolError):
-            decode_terms(terms(kept, version=SAMPLED_VERSION, plan=two, why=reason() + integer(rows)))
-
-
-def limited(attributes=(2,), unreviewed=("b",), sample=0):
-    return reason() + integer(sample) + items(map(integer, attributes)) + items(map(text, unreviewed))
-
-
-def test_limits_go_with_their_version_only_and_are_not_empty():
-    read = decode_terms(terms(protocol="p", version=LIMITED_VERSION, why=limited())).purpose
-    assert (read.max_attributes, read.unreviewed, read.max_cells) == (2, ("b",), None)
-    plans, two = [masked(dealers=[D])], partition(roster=TWO)
-    read = decode_terms(terms(plans, version=LIMITED_VERSION, plan=two, why=limited(sample=6)))
-    assert read.masked.sample == 6
-    wrong = [
-        limited((), ()),
-        limited((1, 2)),
-        limited((0,)),
-        limited(unreviewed=("b", "a")),
-        limited(unreviewed=("b", "b")),
-        limited(unreviewed=("c",)),
-        limited(sample=6),
-        limited()[:-1],
-        reason(),
-    ]
-    for why in wrong:
-        with pytest.raises(ProtocolError):
-            decode_terms(terms(protocol="p", version=LIMITED_VERSION, why=why))
+    assert decode_terms(terms(masked(dealers=[D], sample=6), plan=two)).masked.sample == 6
+    with pytest.raises(ProtocolError):
+        decode_terms(terms(masked(dealers=[D], sample=7), plan=two))
 
 
 @pytest.mark.parametrize(
@@ -458,6 +419,6 @@ def test_one_identity_under_two_names_is_refused(plan):
     ids=["two dealers", "a party of the slice as a dealer"],
 )
 def test_one_identity_in_two_roles_under_two_names_is_refused(dealers, named):
-    decode_terms(terms([masked(dealers=[D, ("e", b"e" * 32), ("f", b"f" * 32)])], plan=partition(roster=TWO)))
+    decode_terms(terms(masked(dealers=[D, ("e", b"e" * 32), ("f", b"f" * 32)]), plan=partition(roster=TWO)))
     with pytest.raises(ProtocolError, match=f"{named} have the same"):
-        decode_terms(terms([masked(dealers=dealers)], plan=partition(roster=TWO)))
+        decode_terms(terms(masked(dealers=dealers), plan=partition(roster=TWO)))

@@ -8,6 +8,7 @@ import pytest
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.privacy.cost import grid_of
 from dpmosaic.common.protocols import indicator
 
@@ -44,16 +45,16 @@ def test_products_are_exact_counts_where_the_noise_is_negligible(parties):
 def test_a_histogram_is_exact_where_the_noise_is_negligible():
     real, clique = table(), ("a", "c")
     cells = real.marginal(clique)
-    boxes = [((0, 2), (1, 2)), ((1, 2), (2, 4))]
+    boxes = (((0, 2), (1, 2)), ((1, 2), (2, 4)))
     for given, exact in [((), cells), (boxes, [cells[1] + cells[5], cells[6] + cells[7]])]:
-        counts = indicator.noisy_histogram(real, clique, 1e-5, RandomStream.from_seed(1), given)
+        counts = indicator.noisy_histogram(real, View(clique, boxes=given), 1e-5, RandomStream.from_seed(1))
         assert np.allclose(counts / grid_of(1e-5), exact, atol=1e-3)
 
 
 def test_a_box_has_the_noise_of_one_cell():
-    rows_of_a = [((0, 1), (0, 4)), ((1, 2), (0, 4))]
-    boxes = indicator.noisy_histogram(table(), ("a", "c"), 3.0, RandomStream.from_seed(1), rows_of_a)
-    cells = indicator.noisy_histogram(table(), ("a",), 3.0, RandomStream.from_seed(1))
+    rows_of_a = View(("a", "c"), boxes=(((0, 1), (0, 4)), ((1, 2), (0, 4))))
+    boxes = indicator.noisy_histogram(table(), rows_of_a, 3.0, RandomStream.from_seed(1))
+    cells = indicator.noisy_histogram(table(), View(("a",)), 3.0, RandomStream.from_seed(1))
     assert np.array_equal(boxes, cells)
 
 

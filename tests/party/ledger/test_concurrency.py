@@ -33,11 +33,12 @@ def in_another_process(path, body):
 import os
 from fractions import Fraction
 from pathlib import Path
+from dpmosaic.common.data.view import View
 from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.party.ledger import Ledger
 ledger = Ledger(Path({str(path)!r}))
 def charge():
-    query = MarginalQuery({RELEASE_ID!r}, "q1", AnswerForm.HISTOGRAM, ("a",), 2.0)
+    query = MarginalQuery({RELEASE_ID!r}, "q1", AnswerForm.HISTOGRAM, View(("a",)), 2.0)
     return ledger.charge(query, Fraction(1, 2), {DATA!r}, {KEY!r})
 {body}
 """

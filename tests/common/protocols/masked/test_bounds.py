@@ -8,6 +8,7 @@ import pytest
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.privacy.cost import grid_of
 from dpmosaic.common.protocols.alignment.alignment import Alignment, Population
@@ -18,6 +19,7 @@ from dpmosaic.common.protocols.partition import RosterEntry
 from support.messages import DEALERS
 
 SIGMA = 3.0
+CELLS = View(("a", "b"))
 ROSTER = tuple(RosterEntry(name, 0, (name,), 65, bytes(32)) for name in ("a", "b", "c"))
 PLAN = MaskedPlan(Domain.coded({"a": 2, "b": 3, "c": 4}), ROSTER, 1, Ring(32), dealers=DEALERS)
 
@@ -40,21 +42,22 @@ def test_a_total_beyond_64_bits_does_not_wrap_around():
 def test_the_cells_of_a_marginal_hold_each_record_once():
     grid = grid_of(SIGMA)
     records, noise, total = 65 * grid, PLAN.noise.largest(SIGMA), PLAN.noise.largest_total(SIGMA, 6)
-    whole = marginal_bounds(PLAN, SIGMA, 6)
+    whole = marginal_bounds(PLAN, CELLS, SIGMA)
     assert (whole.least, whole.largest) == (-noise, records + noise)
     assert whole.totals == (records - total, records + total)
-    assert marginal_bounds(PLAN, SIGMA, 6, boxes=True) == replace(whole, totals=(-total, records + total))
+    boxes = View(CELLS.clique, boxes=tuple(((a, a + 1), (b, b + 1)) for a in range(2) for b in range(3)))
+    assert marginal_bounds(PLAN, boxes, SIGMA) == replace(whole, totals=(-total, records + total))
 
 
 def test_nobody_knows_how_many_positions_of_an_alignment_count():
     grid, total = grid_of(SIGMA), PLAN.noise.largest_total(SIGMA, 6)
     aligned = replace(PLAN, alignment=Alignment("f" * 32, Population.EVERYWHERE, ((1,) * 7,), Fraction(1, 2)))
-    assert marginal_bounds(aligned, SIGMA, 6).totals == (-total, 65 * grid + total)
+    assert marginal_bounds(aligned, CELLS, SIGMA).totals == (-total, 65 * grid + total)
 
 
 def test_differences_are_bounded_by_what_the_ring_has_room_for():
     largest = PLAN.largest(SIGMA, interaction=(2, 3))
-    assert marginal_bounds(PLAN, SIGMA, 2, interaction=(2, 3)) == AnswerBounds(-largest, largest)
+    assert marginal_bounds(PLAN, replace(CELLS, interaction=True), SIGMA) == AnswerBounds(-largest, largest)
 
 
 def test_a_score_is_at_most_the_records_and_the_references_together():
