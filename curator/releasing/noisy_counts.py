@@ -61,6 +61,16 @@ class NoisyCounts:
         sums = np.concatenate([[0.0], np.cumsum(total)])
         return cls(sums, tuple(widths), tuple(variances))
 
+    @classmethod
+    def single(cls, values: NDArray[np.float64], sigma: float) -> NoisyCounts:
+        """Counts of single codes alone.
+
+        Args:
+            values: noisy number of records of each, shape (codes,).
+            sigma: standard deviation of their noise.
+        """
+        return cls(np.concatenate([[0.0], np.cumsum(values)]), (1,), (sigma**2,))
+
     def between(self, first: int, stop: int) -> float:
         """The estimated number of records of the codes first to stop - 1."""
         return float(self.sums[stop] - self.sums[first])

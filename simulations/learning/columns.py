@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -41,7 +41,6 @@ class Column:
         missing: whether a value can be missing in the released column.
         usual: places of categories among which cells of a left-out code are counted; of numbers None.
         unlisted: so many records at most have values that are not listed, and count as that one.
-        single: whether its records are likely in few numbers that many of them share.
     """
 
     reading: Attribute
@@ -49,7 +48,6 @@ class Column:
     released: Attribute | None = None
     usual: int = 0
     unlisted: float = 0.0
-    single: bool = False
 
     def finished(self, read: Attribute, missing: bool, usual: int) -> tuple[Attribute, NDArray[np.int64]]:
         """The attribute of the released column, and the code in it of each code that was read.
@@ -233,28 +231,6 @@ def listed_numbers(name: str, found: Sequence[float], counts: NDArray[np.float64
     reading = CategoricalAttribute(name, ("", *listed, OTHER), other=OTHER, missing=_BLANKS)
     usual = found[int(np.argmax(counts))]
     return Column(reading, missing, released, 1 + sorted(found).index(usual))
-
-
-def in_list(
-    name: str, found: Mapping[int, float], size: int, missing: bool, usual: int
-) -> tuple[Attribute, NDArray[np.int64]]:
-    """Numbers of which few bins hold all records: a list of the numbers of these.
-
-    Args:
-        name: of the column.
-        found: code of each of these bins -> its number, increasing.
-        size: number of codes, of which the last is a missing value.
-        missing: whether a value can be missing.
-        usual: the bin as which others count.
-
-    Returns:
-        The attribute, and the code in it of each code.
-    """
-    places = {code: place + missing for place, code in enumerate(found)}
-    codes = np.array([places.get(code, places[usual]) for code in range(size)], dtype=np.int64)
-    if missing:
-        codes[-1] = 0
-    return _listed(name, _values(list(found.values())), missing), codes
 
 
 def _values(found: Sequence[float]) -> tuple[float, ...]:

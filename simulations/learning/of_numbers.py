@@ -15,6 +15,7 @@ from ...common.data.numeric import MOST_SINGLE
 from ...common.data.unmodelled import Identifier
 from .asking import PRESENT, SURE, Asking
 from .columns import Column, listed_numbers, numbers
+from .few_numbers import few_numbers
 from .kinds import Numbers, Vote
 from .private_counts import Noisy
 from .ranges import FARTHEST, Range, Ruler
@@ -31,6 +32,9 @@ _ATOMS = 32
 
 _NOTHING = 0.01
 """Values beside those with a mass are taken to be none if they are less than this share of the rows."""
+
+_ZERO = 0.02
+"""Zeros have a mass of their own if they are more than this share of the rows."""
 
 _DENSE = 4.0
 """Different whole numbers name the rows if they lie in a range of so many numbers for each row."""
@@ -62,12 +66,23 @@ def learned_numbers(
     rulers = {name: Ruler.of_all(unit) for name, unit in units.items()}
     found = asking.ranges("range", values, rulers, MAGNITUDES, CLOSER)
     naming = _identifiers(asking, kinds, units, found, votes)
+    single = {
+        name: unit
+        for name, unit in units.items()
+        if unit is not None and name not in naming
+        if found[name].single and kinds[name].notation == "{}" and not kinds[name].padded
+    }
+    few = few_numbers(asking, values, single, found, {name: votes[name].missing > 0 for name in single})
     columns: dict[str, Column | Identifier | None] = {}
     for name, kind in kinds.items():
         if name in naming:
             columns[name] = Identifier(name, "{:d}")
         elif not found[name].certain:
             columns[name] = None
+        elif name in few:
+            one = few[name]
+            listed = listed_numbers(name, one.numbers, one.counts, one.missing)
+            columns[name] = replace(listed, unlisted=one.unlisted)
         else:
             masses = _masses(asking, name, values[name], units[name], found[name], delta)
             rest = votes[name].filled - sum(masses.values())
@@ -79,7 +94,7 @@ def learned_numbers(
                 columns[name] = replace(listed, unlisted=unlisted)
             else:
                 reading = numbers(name, kind, units[name], found[name], sorted(masses))
-                columns[name] = Column(reading, missing, single=found[name].single)
+                columns[name] = Column(reading, missing)
     return columns
 
 
@@ -94,11 +109,14 @@ def _masses(
     """The numbers that many rows share, and these rows, where not every number has a bin of its own."""
     if unit is not None and (found.high - found.low) / unit < MOST_SINGLE and not found.skewed:
         return {}
+    zero = {0.0: found.zeros} if found.zeros > _ZERO * asking.records else {}
+    if found.fullest < asking.counts.findable(MASSES * asking.share, delta):
+        return zero
     known = values()
     numbers, rows = np.unique(known[np.abs(known) <= FARTHEST], return_counts=True)
     places, noisy = asking.counts.frequent("masses", name, lambda: rows, MASSES * asking.share, delta)
     kept = np.argsort(-noisy.values, kind="stable")[:_ATOMS]
-    return {float(numbers[places[place]]): float(noisy.values[place]) for place in kept}
+    return zero | {float(numbers[places[place]]): float(noisy.values[place]) for place in kept}
 
 
 def _divided(values: partial[NDArray[np.float64]], kind: Numbers) -> NDArray[np.int64]:
