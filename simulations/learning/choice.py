@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -24,8 +24,14 @@ from ...curator.releasing.noisy_counts import NoisyCounts
 from .asking import SURE, Rows, tells_missing
 from .columns import Column, trimmed
 from .learning import Learned
-from .private_counts import PrivateCounts
+from .private_counts import Noisy, PrivateCounts
 from .ranges import held
+
+_AGAIN = 0.4
+"""Share of a learned column by which its chosen bins are counted again, alone and so with less noise."""
+
+_KEPT = 2.5
+"""Bins that possibly hold records are kept if these counts together exceed so many deviations."""
 
 
 @dataclass(frozen=True)
@@ -50,16 +56,14 @@ class Choice:
     Attributes:
         coding: bins and texts.
         rows: the number of rows.
-        within: name -> first bin in which records were seen, and the one after the last.
+        found: name -> bins in which records were found, if bounds may be too wide.
         before: one-way marginals in the chosen bins.
-        beyond: name -> upper limits of the records before and after those bins.
     """
 
     coding: Coding
     rows: Rows
-    within: Mapping[str, tuple[int, int]]
+    found: Mapping[str, Found]
     before: tuple[Measurement, ...]
-    beyond: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -82,7 +86,8 @@ class Choice:
         each = spending.rho / len(domain.open)
         labels = {name: _labels(counts, table, name, each, spending.delta / len(texts)) for name in texts}
         asked = {name: (domain[name].size, partial(_cells, table, name)) for name in numbers}
-        ladders = counts.ladders("bins", asked, each)
+        again = _AGAIN if trim else 0.0
+        ladders = counts.ladders("bins", asked, (1 - again) * each)
         free = {name: NoisyCounts.of(ladder) for name, ladder in ladders.items()}
         rows = rows.beside(list(free.values()))
         ends = {name: Ends.of(free[name], numbers_of(domain[name])) for name in numbers if trim}
@@ -90,10 +95,13 @@ class Choice:
         borders = {name: one.borders for name, one in ends.items()}
         chosen = chosen_coding(domain, measured, rows.records, spending.left, borders)
         coding = replace(chosen, labels=labels)
-        within = {name: one.bins(merged_codes(domain[name], coding.runs[name])) for name, one in ends.items()}
-        beyond = {name: one.beyond(rows) for name, one in ends.items()}
-        before = published_marginals(domain, measured, rows.records, coding)
-        return cls(coding, rows, within, before, beyond)
+        before = {one.clique[0]: one for one in published_marginals(domain, measured, rows.records, coding)}
+        runs = {name: merged_codes(domain[name], coding.runs[name]) for name in ends}
+        codes = {name: partial(_merged_cells, table, name, one) for name, one in runs.items()}
+        for name, noisy in counts.histograms("chosen bins", codes, again * each).items():
+            before[name] = _averaged(before[name], noisy)
+        found = {name: one.found(runs[name], before[name], rows) for name, one in ends.items()}
+        return cls(coding, rows, found, tuple(before.values()))
 
     def finished(
         self, learned: Learned, table: Table
@@ -111,16 +119,20 @@ class Choice:
             one.codes[table.column(name)].astype(code_dtype(one.attribute.size)) for name, one in done.items()
         )
         unseen = tuple(
-            Unseen(name, one.usual, one.moved, *self.beyond.get(name, ())) for name, one in done.items()
+            Unseen(name, one.usual, one.moved, *self._beyond(name)) for name, one in done.items()
         )
         kept = tuple(one.before for one in done.values() if one.before is not None)
         return Table(Domain(attributes, learned.unmodelled), columns), kept, unseen
 
+    def _beyond(self, name: str) -> tuple[float, ...]:
+        return (self.found[name].below, self.found[name].above) if name in self.found else ()
+
     def _trimmed(self, column: Column, read: Attribute, before: Measurement) -> _Finished:
         """A column of numbers or dates, without bins in which no records were seen."""
         attribute, codes = read, np.arange(read.size)
-        if read.name in self.within:
-            attribute, codes = trimmed(read, *self.within[read.name], numbers_of(column.reading).atoms)
+        if read.name in self.found:
+            found = self.found[read.name]
+            attribute, codes = trimmed(read, found.first, found.stop, numbers_of(column.reading).atoms)
             before = _merged(before, codes)
         nothing, deviation = float(before.values[-1]), float(_sigmas(before)[-1])
         missing, moved = tells_missing(column.missing, nothing, deviation), 0.0
@@ -157,73 +169,105 @@ def _listed(column: Column, read: Attribute) -> _Finished:
     return _Finished(attribute, codes, int(codes[column.usual]), column.unlisted)
 
 
+@dataclass(frozen=True)
+class Found:
+    """The bins of a column in which records were found.
+
+    Attributes:
+        first: the first one.
+        stop: the one after the last.
+        below: at most so many records are before them.
+        above: the same after them.
+    """
+
+    first: int
+    stop: int
+    below: float
+    above: float
+
+
 @dataclass(frozen=True, eq=False)
 class Ends:
-    """Where the records of a column with open bins lie.
+    """Where the records of a column with open bins lie, before these are counted.
 
     Attributes:
         attribute: the numbers.
-        counts: of its cells, with nothing in atoms; missing values follow them.
         sure: the first cell that holds records for sure, and the one after the last.
-        likely: where they likely are.
+        possible: where some possibly are.
     """
 
     attribute: NumericAttribute
-    counts: NoisyCounts
     sure: tuple[int, int]
-    likely: tuple[int, int]
+    possible: tuple[int, int]
 
     @classmethod
     def of(cls, counts: NoisyCounts, attribute: NumericAttribute) -> Ends:
-        """From noisy counts; beyond the outermost atoms records likely are only if some are for sure."""
+        """From noisy counts of the cells and of missing values after them; all atoms are within the ends."""
         cells, atoms = len(attribute.cells), np.flatnonzero(attribute.alone)
         if not len(atoms):
-            return cls(attribute, counts, *held(counts, cells))
+            return cls(attribute, *held(counts, cells))
         each = np.diff(counts.sums)
         each[atoms] = 0.0
-        beside = replace(counts, sums=np.concatenate([[0.0], np.cumsum(each)]))
-        sure, likely = held(beside, cells)
+        sure, possible = held(replace(counts, sums=np.concatenate([[0.0], np.cumsum(each)])), cells)
         if sure == (0, cells):
             # Nothing is seen beside the atoms, or up to both ends of the grid.
-            sure = likely = int(atoms[0]), int(atoms[-1]) + 1
-        first = max(likely[0], min(sure[0], int(atoms[0])))
-        return cls(attribute, beside, sure, (first, min(likely[1], max(sure[1], int(atoms[-1]) + 1))))
+            sure = possible = int(atoms[0]), int(atoms[-1]) + 1
+        return cls(attribute, sure, possible)
 
     @property
     def borders(self) -> set[int]:
-        """Cells at which bins have to begin: what only likely holds records is apart from what does for sure."""
-        return {*self.sure, *self.likely} - {len(self.attribute.cells)}
+        """Cells at which bins have to begin: what possibly holds records is apart from what does for sure."""
+        return {*self.sure, *self.possible} - {len(self.attribute.cells)}
 
-    def bins(self, runs: NDArray[np.int64]) -> tuple[int, int]:
-        """The first bin that likely holds records, and the one after the last.
+    def found(self, runs: NDArray[np.int64], before: Measurement, rows: Rows) -> Found:
+        """The bins in which records are found.
 
         Args:
             runs: the bin of each cell.
-        """
-        first, stop = self.likely
-        return int(runs[first]), int(runs[stop - 1]) + 1
-
-    def beyond(self, rows: Rows) -> tuple[float, float]:
-        """Upper limits of the records before and after the cells that likely hold some.
-
-        They follow from the counts of these cells or, where that has less noise, from all rows without those
-        of the cells between.
-
-        Args:
+            before: noisy counts of the bins.
             rows: the number of rows.
         """
-        first, stop = self.likely
-        before, after = self.counts.deviations()
-        found = [
-            (float(before[first]), self.counts.between(0, first)),
-            (float(after[stop]), self.counts.between(stop, len(self.attribute.cells))),
-        ]
-        if not self.attribute.atoms:
-            deviation = math.hypot(rows.deviation, self.counts.sigma(first, stop))
-            rest = deviation, rows.records - self.counts.between(first, stop)
-            found = [min(one, rest, key=lambda each: each[0]) for one in found]
-        below, above = (max(0.0, records) + SURE * deviation for deviation, records in found)
-        return below, above
+        alone = runs[np.flatnonzero(self.attribute.alone)]
+        bins = int(runs[len(self.attribute.cells) - 1]) + 1
+        values, variances = before.values[:bins].copy(), _sigmas(before)[:bins] ** 2
+        values[alone], variances[alone] = 0.0, 0.0
+        first, stop = int(runs[self.sure[0]]), int(runs[self.sure[1] - 1]) + 1
+        least, most = int(runs[self.possible[0]]), int(runs[self.possible[1] - 1]) + 1
+        first -= _more(values[least:first][::-1], variances[least:first][::-1])
+        stop += _more(values[stop:most], variances[stop:most])
+        # From all rows without those between, where that has less noise.
+        rest = math.hypot(rows.deviation, math.sqrt(variances[first:stop].sum()))
+        others = rows.records - values[first:stop].sum()
+        below, above = (
+            (math.sqrt(variances[part].sum()), values[part].sum())
+            for part in (slice(0, first), slice(stop, bins))
+        )
+        if not len(alone):
+            below, above = (min(one, (rest, others)) for one in (below, above))
+        ends = (max(0.0, float(records)) + SURE * deviation for deviation, records in (below, above))
+        return Found(min([first, *alone]), max([stop, *(alone + 1)]), *ends)
+
+
+def _more(values: NDArray[np.float64], variances: NDArray[np.float64]) -> int:
+    """How many bins from an end outward hold records: as many as exceed their deviation by most, if that is enough."""
+    if not len(values):
+        return 0
+    deviations = np.sqrt(np.cumsum(variances))
+    gains = np.divide(np.cumsum(values), deviations, out=np.zeros(len(values)), where=deviations > 0)
+    best = int(np.argmax(gains))
+    return best + 1 if gains[best] > _KEPT else 0
+
+
+def _averaged(one: Measurement, other: Noisy) -> Measurement:
+    """The average of two noisy counts of the same codes, by their precision."""
+    weights, more = _sigmas(one) ** -2, other.sigma**-2
+    sigmas = (weights + more) ** -0.5
+    values = (weights * one.values + more * other.values) * sigmas**2
+    return replace(one, values=values, sigmas=sigmas, sigma=float(np.sqrt(np.mean(sigmas**2))))
+
+
+def _merged_cells(table: Table, name: str, runs: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.bincount(runs, _cells(table, name)).astype(np.int64)
 
 
 def _merged(one: Measurement, codes: NDArray[np.int64]) -> Measurement:

@@ -106,11 +106,11 @@ def _counted(ruler: Ruler, values: Values) -> NDArray[np.int64]:
 
 def _few(counts: Noisy, ruler: Ruler, unit: float, voted: bool, asking: Asking) -> Few | None:
     """The numbers of a column, if they are few and no others are told."""
-    certain = NormalDist().inv_cdf(1 - _FALSE / ruler.cells)
-    held = np.flatnonzero(counts.values[:-1] > certain * counts.sigma)
+    numbers = [ruler.numbers(cell, cell + 1)[0] for cell in range(ruler.cells)]
+    usual = _multiples(numbers, unit)
+    held = _held(counts, usual)
     if not 0 < len(held) <= _MOST:
         return None
-    numbers = [ruler.numbers(cell, cell + 1)[0] for cell in range(ruler.cells)]
     missing = tells_missing(voted, float(counts.values[-1]), counts.sigma)
     known = np.append(held, ruler.cells) if missing else held
     rest = asking.records - float(counts.values[known].sum())
@@ -119,11 +119,11 @@ def _few(counts: Noisy, ruler: Ruler, unit: float, voted: bool, asking: Asking) 
     if rest > max(least, _TOLD * deviation):
         return None
     # Numbers beyond these ones, or between them, are looked for among those that the votes show.
-    usual = np.flatnonzero(np.isin(np.arange(ruler.cells), held) | _multiples(numbers, unit))
-    alone = NoisyCounts.single(counts.values[usual], counts.sigma)
-    places = np.searchsorted(usual, held)
-    first, stop = int(places[0]), int(places[-1]) + 1
-    low, high = extended(alone, first, 0, _LIKELY), extended(alone, stop, len(usual), _LIKELY)
+    usual[held] = True
+    alone = NoisyCounts.single(counts.values[:-1][usual], counts.sigma)
+    places = np.searchsorted(np.flatnonzero(usual), held)
+    first, stop, cells = int(places[0]), int(places[-1]) + 1, int(usual.sum())
+    low, high = extended(alone, first, 0, _LIKELY), extended(alone, stop, cells, _LIKELY)
     between = np.setdiff1d(np.arange(low, high), places)
     others = float(np.diff(alone.sums)[between].sum())
     beyond = alone.between(low, first) + alone.between(stop, high)
@@ -131,6 +131,35 @@ def _few(counts: Noisy, ruler: Ruler, unit: float, voted: bool, asking: Asking) 
         return None
     unlisted = max(0.0, rest) + SURE * deviation
     return Few(tuple(numbers[cell] for cell in held), counts.values[held], missing, unlisted)
+
+
+def _held(counts: Noisy, usual: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """The cells that hold rows: those that can be told among all, and then those next to them.
+
+    Args:
+        counts: of the cells, then of missing values.
+        usual: which cells are of numbers that the votes show.
+    """
+    deviations = counts.values[:-1] / counts.sigma
+    held = deviations > _certain(len(usual))
+    while held.any():
+        here = np.flatnonzero(held[usual])
+        places = np.flatnonzero(usual)
+        next_ = np.zeros(len(places), dtype=np.bool_)
+        if len(here):
+            next_[[max(0, here[0] - 1), min(len(places) - 1, here[-1] + 1)]] = True
+            next_[here[0] : here[-1]] = True
+        next_ &= ~held[usual]
+        more = places[next_][deviations[places[next_]] > _certain(int(next_.sum()))]
+        if not len(more):
+            break
+        held[more] = True
+    return np.flatnonzero(held)
+
+
+def _certain(cells: int) -> float:
+    """How many deviations tell rows in one of so many cells from noise."""
+    return NormalDist().inv_cdf(1 - _FALSE / max(1, cells))
 
 
 def _multiples(numbers: list[float], unit: float) -> NDArray[np.bool_]:

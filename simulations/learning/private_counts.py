@@ -107,6 +107,8 @@ class PrivateCounts:
             asked: for each column, what counts its rows.
             rho: cost of each, zCDP.
         """
+        if not asked:
+            return {}
         sigma = self._charged(step, [(name,) for name in asked], rho)
         noisy = self._answered(
             [step, sigma, *asked],

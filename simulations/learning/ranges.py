@@ -28,9 +28,9 @@ _SMALLEST = -40
 _FALSE, _LAST_FALSE = 0.02, 0.002
 """Probability with which noise alone makes records seen anywhere on a ruler, about; and on the last one."""
 
-_SURE, _LIKELY = 3.0, 2.5
-"""Cells beyond an end hold records for sure if their count exceeds so many deviations, and likely if it
-exceeds so many, as noise alone does at an end in twenty."""
+_LIKELY, _SURE, _POSSIBLE = 2.5, 4.0, 0.5
+"""Cells beyond an end hold records if their count exceeds so many deviations: of a range, which gets a margin; of the
+last grid for sure; and there possibly, until they are counted again."""
 
 _RARE = 0.002
 """Beyond an end, less than this share of the records is none, however little noise there is."""
@@ -207,7 +207,7 @@ def _median_size(ruler: Ruler, below: NDArray[np.float64], first: int, stop: int
 
 
 def held(counts: NoisyCounts, cells: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Where records are for sure and where they likely are: first cell and the one after the last of both.
+    """Where records are for sure and where they possibly are: first cell and the one after the last of both.
 
     Args:
         counts: of cells around the records, and perhaps of missing values after them.
@@ -217,7 +217,7 @@ def held(counts: NoisyCounts, cells: int) -> tuple[tuple[int, int], tuple[int, i
     if seen is None:
         return (0, cells), (0, cells)
     sure = seen.within(counts, (0, cells), _SURE)
-    return sure, (extended(counts, sure[0], 0, _LIKELY), extended(counts, sure[1], cells, _LIKELY))
+    return sure, (extended(counts, sure[0], 0, _POSSIBLE), extended(counts, sure[1], cells, _POSSIBLE))
 
 
 @dataclass(frozen=True)
