@@ -120,7 +120,10 @@ class NoisyCounts:
             inner = [whole - held * out + part for whole, out, part in zip(wholes, outer, parts, strict=True)]
             shared = both - held * outer[0] - inner[0] * inner[1] / size
             covariance += variance * np.where(outer[0] == outer[1], shared, 0.0)
-            parts = [each / np.minimum(held, boxes - out * held).clip(1) for each, out in zip(inner, outer, strict=True)]
+            parts = [
+                each / np.minimum(held, boxes - out * held).clip(1)
+                for each, out in zip(inner, outer, strict=True)
+            ]
             wholes, boxes = outer, -(-boxes // held)
         return covariance
 

@@ -122,7 +122,7 @@ class Asking:
                 break
             found |= {
                 # Only the first grid has a cell of zero alone.
-                name: replace(one, zeros=found[name].zeros)
+                name: replace(one, zeros=found[name].zeros, zoomed=True)
                 for name, one in self._found(step, values, rulers, next_).items()
                 if one.certain
             }

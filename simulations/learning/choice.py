@@ -30,8 +30,8 @@ from .ranges import held
 _AGAIN = 0.4
 """Share of a learned column by which its chosen bins are counted again, alone and so with less noise."""
 
-_KEPT = 2.5
-"""Bins that possibly hold records are kept if these counts together exceed so many deviations."""
+_KEPT = 2.0
+"""Bins that possibly hold records are kept if these counts exceed so many deviations, as noise does once in 40."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,10 @@ class Choice:
         before = {one.clique[0]: one for one in published_marginals(domain, measured, rows.records, coding)}
         runs = {name: merged_codes(domain[name], coding.runs[name]) for name in ends}
         codes = {name: partial(_merged_cells, table, name, one) for name, one in runs.items()}
+        found = {}
         for name, noisy in counts.histograms("chosen bins", codes, again * each).items():
             before[name] = _averaged(before[name], noisy)
-        found = {name: one.found(runs[name], before[name], rows) for name, one in ends.items()}
+            found[name] = ends[name].found(runs[name], noisy, before[name], rows)
         return cls(coding, rows, found, tuple(before.values()))
 
     def finished(
@@ -118,9 +119,7 @@ class Choice:
         columns = tuple(
             one.codes[table.column(name)].astype(code_dtype(one.attribute.size)) for name, one in done.items()
         )
-        unseen = tuple(
-            Unseen(name, one.usual, one.moved, *self._beyond(name)) for name, one in done.items()
-        )
+        unseen = tuple(Unseen(name, one.usual, one.moved, *self._beyond(name)) for name, one in done.items())
         kept = tuple(one.before for one in done.values() if one.before is not None)
         return Table(Domain(attributes, learned.unmodelled), columns), kept, unseen
 
@@ -219,22 +218,27 @@ class Ends:
         """Cells at which bins have to begin: what possibly holds records is apart from what does for sure."""
         return {*self.sure, *self.possible} - {len(self.attribute.cells)}
 
-    def found(self, runs: NDArray[np.int64], before: Measurement, rows: Rows) -> Found:
+    def found(self, runs: NDArray[np.int64], again: Noisy, before: Measurement, rows: Rows) -> Found:
         """The bins in which records are found.
+
+        Those that possibly hold some were chosen for their first noisy counts, so the second ones decide.
 
         Args:
             runs: the bin of each cell.
-            before: noisy counts of the bins.
+            again: noisy counts of the bins, after these were chosen.
+            before: the average of these counts and those by which they were chosen.
             rows: the number of rows.
         """
         alone = runs[np.flatnonzero(self.attribute.alone)]
         bins = int(runs[len(self.attribute.cells) - 1]) + 1
-        values, variances = before.values[:bins].copy(), _sigmas(before)[:bins] ** 2
-        values[alone], variances[alone] = 0.0, 0.0
+        beside = np.ones(bins)
+        beside[alone] = 0.0
+        values, variances = before.values[:bins] * beside, _sigmas(before)[:bins] ** 2 * beside
+        second = again.values[:bins] * beside / again.sigma
         first, stop = int(runs[self.sure[0]]), int(runs[self.sure[1] - 1]) + 1
         least, most = int(runs[self.possible[0]]), int(runs[self.possible[1] - 1]) + 1
-        first -= _more(values[least:first][::-1], variances[least:first][::-1])
-        stop += _more(values[stop:most], variances[stop:most])
+        first -= _more(second[least:first][::-1], beside[least:first][::-1])
+        stop += _more(second[stop:most], beside[stop:most])
         # From all rows without those between, where that has less noise.
         rest = math.hypot(rows.deviation, math.sqrt(variances[first:stop].sum()))
         others = rows.records - values[first:stop].sum()
@@ -245,17 +249,14 @@ class Ends:
         if not len(alone):
             below, above = (min(one, (rest, others)) for one in (below, above))
         ends = (max(0.0, float(records)) + SURE * deviation for deviation, records in (below, above))
-        return Found(min([first, *alone]), max([stop, *(alone + 1)]), *ends)
+        return Found(int(min([first, *alone])), int(max([stop, *(alone + 1)])), *ends)
 
 
-def _more(values: NDArray[np.float64], variances: NDArray[np.float64]) -> int:
-    """How many bins from an end outward hold records: as many as exceed their deviation by most, if that is enough."""
-    if not len(values):
-        return 0
-    deviations = np.sqrt(np.cumsum(variances))
-    gains = np.divide(np.cumsum(values), deviations, out=np.zeros(len(values)), where=deviations > 0)
-    best = int(np.argmax(gains))
-    return best + 1 if gains[best] > _KEPT else 0
+def _more(counts: NDArray[np.float64], variances: NDArray[np.float64]) -> int:
+    """How many bins hold records, from an end outward: so many as exceed their deviation by most, or none."""
+    gains = np.cumsum(counts) / np.sqrt(np.cumsum(variances).clip(1))
+    best = int(np.argmax(gains)) if len(gains) else 0
+    return best + 1 if len(gains) and gains[best] > _KEPT else 0
 
 
 def _averaged(one: Measurement, other: Noisy) -> Measurement:

@@ -25,6 +25,9 @@ _CELLS = 256
 _MOST = 64
 """So many numbers are few."""
 
+_SCALE = 12
+"""So many numbers in a row are a scale; more of them are a range, which may have a tail."""
+
 _FALSE = 0.02
 """Probability with which a number that no row has is taken to be one, for each column about."""
 
@@ -92,10 +95,14 @@ def few_numbers(
 
 
 def _fine(found: Range, unit: float) -> Ruler:
-    """Cells of single multiples of a finer unit around the numbers, or of the same if these are too many."""
+    """Cells of single multiples of a finer unit around the numbers, or of the same if these are too many.
+
+    In the first and the last one all numbers beyond are counted too.
+    """
     finer = 0.5 if unit == 1 else 1.0 if unit > 1 and unit.is_integer() else unit
-    places = (found.high - found.low) / finer + 1
-    return Ruler.between(found.low, found.high, finer if places <= _CELLS else unit)
+    places = (found.high - found.low) / finer + 3
+    step = finer if places <= _CELLS else unit
+    return Ruler.between(found.low - step, found.high + step, step)
 
 
 def _counted(ruler: Ruler, values: Values) -> NDArray[np.int64]:
@@ -108,6 +115,7 @@ def _few(counts: Noisy, ruler: Ruler, unit: float, voted: bool, asking: Asking) 
     """The numbers of a column, if they are few and no others are told."""
     numbers = [ruler.numbers(cell, cell + 1)[0] for cell in range(ruler.cells)]
     usual = _multiples(numbers, unit)
+    usual[[0, -1]] = False
     held = _held(counts, usual)
     if not 0 < len(held) <= _MOST:
         return None
@@ -127,6 +135,8 @@ def _few(counts: Noisy, ruler: Ruler, unit: float, voted: bool, asking: Asking) 
     between = np.setdiff1d(np.arange(low, high), places)
     others = float(np.diff(alone.sums)[between].sum())
     beyond = alone.between(low, first) + alone.between(stop, high)
+    if stop - first == len(held) > _SCALE:
+        return None
     if beyond > least or others > max(least, _TOLD * counts.sigma * math.sqrt(len(between))):
         return None
     unlisted = max(0.0, rest) + SURE * deviation
@@ -141,6 +151,7 @@ def _held(counts: Noisy, usual: NDArray[np.bool_]) -> NDArray[np.intp]:
         usual: which cells are of numbers that the votes show.
     """
     deviations = counts.values[:-1] / counts.sigma
+    deviations[[0, -1]] = 0.0
     held = deviations > _certain(len(usual))
     while held.any():
         here = np.flatnonzero(held[usual])

@@ -70,7 +70,10 @@ def learned_numbers(
         name: unit
         for name, unit in units.items()
         if unit is not None and name not in naming
-        if found[name].single and kinds[name].notation == "{}" and not kinds[name].padded
+        if found[name].single
+        and not found[name].zoomed
+        and kinds[name].notation == "{}"
+        and not kinds[name].padded
     }
     few = few_numbers(asking, values, single, found, {name: votes[name].missing > 0 for name in single})
     columns: dict[str, Column | Identifier | None] = {}
@@ -84,7 +87,9 @@ def learned_numbers(
             listed = listed_numbers(name, one.numbers, one.counts, one.missing)
             columns[name] = replace(listed, unlisted=one.unlisted)
         else:
-            masses = _masses(asking, name, values[name], units[name], found[name], delta)
+            masses = (
+                {} if name in single else _masses(asking, name, values[name], units[name], found[name], delta)
+            )
             rest = votes[name].filled - sum(masses.values())
             missing = votes[name].missing > 0
             if masses and rest < max(_NOTHING * asking.records, PRESENT * votes[name].deviation):

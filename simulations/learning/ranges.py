@@ -28,7 +28,7 @@ _SMALLEST = -40
 _FALSE, _LAST_FALSE = 0.02, 0.002
 """Probability with which noise alone makes records seen anywhere on a ruler, about; and on the last one."""
 
-_LIKELY, _SURE, _POSSIBLE = 2.5, 4.0, 0.5
+_LIKELY, _SURE, _POSSIBLE = 3.0, 4.0, 0.5
 """Cells beyond an end hold records if their count exceeds so many deviations: of a range, which gets a margin; of the
 last grid for sure; and there possibly, until they are counted again."""
 
@@ -126,6 +126,7 @@ class Range:
         single: whether nearly all lie in single numbers that many of them share.
         zeros: records that are zero, if they can be told from none.
         fullest: no other cell holds more records, as far as counts tell.
+        zoomed: whether a grid was drawn around the records.
     """
 
     low: float
@@ -136,6 +137,7 @@ class Range:
     single: bool = False
     zeros: float = 0.0
     fullest: float = math.inf
+    zoomed: bool = False
 
     @property
     def skewed(self) -> bool:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dpmosaic.curator.releasing.noisy_counts import NoisyCounts
-from dpmosaic.simulations.learning.asking import Asking
+from dpmosaic.simulations.learning.asking import Asking, Rows
 from dpmosaic.simulations.learning.of_numbers import CLOSER, MAGNITUDES
-from dpmosaic.simulations.learning.ranges import FINE, Ruler, found_range, held, single_cells
+from dpmosaic.simulations.learning.ranges import FINE, Ruler, found_range, held
 
 ROWS = 5000
 SEEDS = range(5)
@@ -34,7 +34,7 @@ def test_a_range_holds_nearly_all_records_and_is_at_most_sixteen_times_too_wide(
     unit, drawn = COLUMNS[name]
     for seed in SEEDS:
         numbers = drawn(np.random.default_rng(seed)).astype(float)
-        asking = Asking(None, private_counts(1.0, seed), ROWS, share)
+        asking = Asking(None, private_counts(1.0, seed), Rows(ROWS), share)
         found = asking.ranges(
             "range", {"x": lambda x=numbers: x}, {"x": Ruler.of_all(unit)}, MAGNITUDES, CLOSER
         )["x"]
@@ -74,14 +74,6 @@ def test_a_tail_that_no_box_shows_is_held_if_its_boxes_together_hold_many(privat
         missed += np.mean(numbers >= stop) > 0.06
     # A release in ten misses half of it: more than seven of twenty with a probability of 4e-4.
     assert missed <= 7
-
-
-def test_single_numbers_with_nothing_between_are_told_from_numbers_in_a_row(private_counts):
-    ruler, few = Ruler.between(0, 99, 1.0), [5, 20, 21, 60]
-    cells = single_cells(counted(private_counts, ruler, np.repeat(few, 1000), 2**-7), ruler.cells)
-    assert cells.tolist() == few
-    for numbers in (np.repeat(np.arange(5, 61), 70), np.repeat([5, 6, 7], 1000)):
-        assert not len(single_cells(counted(private_counts, ruler, numbers, 2**-7), ruler.cells))
 
 
 def test_where_no_records_are_seen_the_range_is_not_certain(private_counts):
