@@ -191,12 +191,14 @@ class Ends:
 
     Attributes:
         attribute: the numbers.
-        sure: the first cell that holds records for sure, and the one after the last.
+        seen: cells that hold records, the first one and the one after the last.
+        likely: where they likely are, beside these.
         possible: where some possibly are.
     """
 
     attribute: NumericAttribute
-    sure: tuple[int, int]
+    seen: tuple[int, int]
+    likely: tuple[int, int]
     possible: tuple[int, int]
 
     @classmethod
@@ -207,16 +209,16 @@ class Ends:
             return cls(attribute, *held(counts, cells))
         each = np.diff(counts.sums)
         each[atoms] = 0.0
-        sure, possible = held(replace(counts, sums=np.concatenate([[0.0], np.cumsum(each)])), cells)
-        if sure == (0, cells):
+        seen, likely, possible = held(replace(counts, sums=np.concatenate([[0.0], np.cumsum(each)])), cells)
+        if seen == (0, cells):
             # Nothing is seen beside the atoms, or up to both ends of the grid.
-            sure = possible = int(atoms[0]), int(atoms[-1]) + 1
-        return cls(attribute, sure, possible)
+            seen = likely = possible = int(atoms[0]), int(atoms[-1]) + 1
+        return cls(attribute, seen, likely, possible)
 
     @property
     def borders(self) -> set[int]:
         """Cells at which bins have to begin: what possibly holds records is apart from what does for sure."""
-        return {*self.sure, *self.possible} - {len(self.attribute.cells)}
+        return {*self.seen, *self.likely, *self.possible} - {len(self.attribute.cells)}
 
     def found(self, runs: NDArray[np.int64], again: Noisy, before: Measurement, rows: Rows) -> Found:
         """The bins in which records are found.
@@ -235,7 +237,7 @@ class Ends:
         beside[alone] = 0.0
         values, variances = before.values[:bins] * beside, _sigmas(before)[:bins] ** 2 * beside
         second = again.values[:bins] * beside / again.sigma
-        first, stop = int(runs[self.sure[0]]), int(runs[self.sure[1] - 1]) + 1
+        first, stop = int(runs[self.seen[0]]), int(runs[self.seen[1] - 1]) + 1
         least, most = int(runs[self.possible[0]]), int(runs[self.possible[1] - 1]) + 1
         first -= _more(second[least:first][::-1], beside[least:first][::-1])
         stop += _more(second[stop:most], beside[stop:most])
@@ -254,9 +256,14 @@ class Ends:
 
 def _more(counts: NDArray[np.float64], variances: NDArray[np.float64]) -> int:
     """How many bins hold records, from an end outward: so many as exceed their deviation by most, or none."""
-    gains = np.cumsum(counts) / np.sqrt(np.cumsum(variances).clip(1))
-    best = int(np.argmax(gains)) if len(gains) else 0
-    return best + 1 if len(gains) and gains[best] > _KEPT else 0
+    held = 0
+    while held < len(counts):
+        gains = np.cumsum(counts[held:]) / np.sqrt(np.cumsum(variances[held:]).clip(1))
+        best = int(np.argmax(gains))
+        if gains[best] <= _KEPT:
+            break
+        held += best + 1
+    return held
 
 
 def _averaged(one: Measurement, other: Noisy) -> Measurement:

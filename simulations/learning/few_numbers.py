@@ -55,6 +55,17 @@ class Few:
     unlisted: float
 
 
+def may_be_few(found: Range, unit: float) -> bool:
+    """Whether the numbers of a column may be few, so that each can be counted alone.
+
+    Args:
+        found: where they are.
+        unit: they are multiples of it.
+    """
+    # What a grid around the records has cost is not left for the counts of numbers.
+    return found.single and not found.zoomed and (found.high - found.low) / unit + 3 <= _CELLS
+
+
 def few_numbers(
     asking: Asking,
     values: Mapping[str, Values],
@@ -75,11 +86,7 @@ def few_numbers(
         voted: whether cells without a value were seen.
     """
     rulers = {name: _fine(found[name], unit) for name, unit in units.items()}
-    asked = {
-        name: partial(_counted, ruler, values[name])
-        for name, ruler in rulers.items()
-        if ruler.cells <= _CELLS
-    }
+    asked = {name: partial(_counted, ruler, values[name]) for name, ruler in rulers.items()}
 
     def told(counts: Mapping[str, Noisy]) -> dict[str, Few]:
         each = {

@@ -15,7 +15,7 @@ from ...common.data.numeric import MOST_SINGLE
 from ...common.data.unmodelled import Identifier
 from .asking import PRESENT, SURE, Asking
 from .columns import Column, listed_numbers, numbers
-from .few_numbers import few_numbers
+from .few_numbers import few_numbers, may_be_few
 from .kinds import Numbers, Vote
 from .private_counts import Noisy
 from .ranges import FARTHEST, Range, Ruler
@@ -69,11 +69,8 @@ def learned_numbers(
     single = {
         name: unit
         for name, unit in units.items()
-        if unit is not None and name not in naming
-        if found[name].single
-        and not found[name].zoomed
-        and kinds[name].notation == "{}"
-        and not kinds[name].padded
+        if unit is not None and name not in naming and may_be_few(found[name], unit)
+        if kinds[name].notation == "{}" and not kinds[name].padded
     }
     few = few_numbers(asking, values, single, found, {name: votes[name].missing > 0 for name in single})
     columns: dict[str, Column | Identifier | None] = {}

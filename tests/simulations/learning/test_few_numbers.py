@@ -35,11 +35,9 @@ def test_halves_that_few_rows_have_are_listed_though_votes_do_not_show_them(lear
     # Votes have a deviation of 91 records, of which 4 are needed; the counts of numbers have one of 50.
     numbers = np.resize([0.0, 1, 2, 3, 4, 5], ROWS)
     numbers[:300] = 5.5
-    listed = [
-        list(column(learned, numbers, zcdp_rho=0.0004, seed=seed).released.categories) for seed in range(10)
-    ]
-    # Each is missed, or has a wrong number besides, with a probability of .03: three of ten with .003.
-    assert sum(one == [0, 1, 2, 3, 4, 5, 5.5] for one in listed) >= 8
+    released = [column(learned, numbers, zcdp_rho=0.0004, seed=seed).released for seed in range(10)]
+    # One in eight has a number besides, or is a range: five of ten with a probability of .004.
+    assert sum(one is not None and one.categories == (0, 1, 2, 3, 4, 5, 5.5) for one in released) >= 6
 
 
 def test_numbers_of_a_long_tail_are_a_range(learned):
