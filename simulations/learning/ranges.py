@@ -29,8 +29,8 @@ _FALSE, _LAST_FALSE = 0.02, 0.002
 """Probability with which noise alone makes records seen anywhere on a ruler, about; and on the last one."""
 
 _LIKELY, _SURE, _POSSIBLE = 3.0, 4.0, 0.5
-"""Cells beyond an end hold records if their count exceeds so many deviations: of a range, which gets a margin; of the
-last grid for sure; and there possibly, until they are counted again."""
+"""Cells beyond an end hold records if their count exceeds so many deviations: of a range, which gets a margin;
+of the last grid, where they have bins of their own; and there possibly. What does is counted again."""
 
 _RARE = 0.002
 """Beyond an end, less than this share of the records is none, however little noise there is."""
@@ -46,7 +46,7 @@ _FULL, _NEARLY_ALL = 3.0, 0.75
 """Records are in single numbers if cells of so many deviations hold so many of them."""
 
 _ZEROS, _MORE = 4.0, 2.0
-"""Zeros are told from so many deviations on; a cell holds at most so many more records than its noisy count."""
+"""Zeros are told from so many deviations on; a cell holds at most so many more records than are counted."""
 
 _CROWDED = 16
 """A grid is drawn again around the records if these lie in fewer of its cells."""
@@ -184,7 +184,7 @@ def _single(ruler: Ruler, counts: NoisyCounts) -> bool:
 
 
 def _fullest(ruler: Ruler, counts: NoisyCounts) -> tuple[float, float]:
-    """The records that are zero, if there is a cell of it alone and they are told, and those of the fullest other cell."""
+    """The records that are zero, where it has a cell alone and they are told, and those of the fullest other."""
     each, sigma = np.diff(counts.sums)[: ruler.cells], math.sqrt(counts.variances[0])
     zero = int(ruler.edges.searchsorted(0.0, side="right")) - 1
     zeros = 0.0
