@@ -191,13 +191,11 @@ class Ends:
 
     Attributes:
         attribute: the numbers.
-        seen: cells that hold records, the first one and the one after the last.
-        likely: where they likely are, beside these.
+        likely: cells that likely hold records, the first one and the one after the last.
         possible: where some possibly are.
     """
 
     attribute: NumericAttribute
-    seen: tuple[int, int]
     likely: tuple[int, int]
     possible: tuple[int, int]
 
@@ -209,16 +207,16 @@ class Ends:
             return cls(attribute, *held(counts, cells))
         each = np.diff(counts.sums)
         each[atoms] = 0.0
-        seen, likely, possible = held(replace(counts, sums=np.concatenate([[0.0], np.cumsum(each)])), cells)
-        if seen == (0, cells):
+        likely, possible = held(replace(counts, sums=np.concatenate([[0.0], np.cumsum(each)])), cells)
+        if likely == (0, cells):
             # Nothing is seen beside the atoms, or up to both ends of the grid.
-            seen = likely = possible = int(atoms[0]), int(atoms[-1]) + 1
-        return cls(attribute, seen, likely, possible)
+            likely = possible = int(atoms[0]), int(atoms[-1]) + 1
+        return cls(attribute, likely, possible)
 
     @property
     def borders(self) -> set[int]:
         """Cells at which bins have to begin: what possibly holds records is apart from what does for sure."""
-        return {*self.seen, *self.likely, *self.possible} - {len(self.attribute.cells)}
+        return {*self.likely, *self.possible} - {len(self.attribute.cells)}
 
     def found(self, runs: NDArray[np.int64], again: Noisy, before: Measurement, rows: Rows) -> Found:
         """The bins in which records are found.
@@ -237,7 +235,7 @@ class Ends:
         beside[alone] = 0.0
         values, variances = before.values[:bins] * beside, _sigmas(before)[:bins] ** 2 * beside
         second = again.values[:bins] * beside / again.sigma
-        first, stop = int(runs[self.seen[0]]), int(runs[self.seen[1] - 1]) + 1
+        first, stop = int(runs[self.likely[0]]), int(runs[self.likely[1] - 1]) + 1
         least, most = int(runs[self.possible[0]]), int(runs[self.possible[1] - 1]) + 1
         first -= _more(second[least:first][::-1], beside[least:first][::-1])
         stop += _more(second[stop:most], beside[stop:most])

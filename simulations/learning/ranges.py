@@ -208,8 +208,8 @@ def _median_size(ruler: Ruler, below: NDArray[np.float64], first: int, stop: int
     return float(np.abs(places[order])[np.searchsorted(sums, sums[-1] / 2)])
 
 
-def held(counts: NoisyCounts, cells: int) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
-    """Where records are seen, where they likely are and where possibly: first cell, and the one after the last.
+def held(counts: NoisyCounts, cells: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Where records likely are and where they possibly are: first cell, and the one after the last.
 
     Args:
         counts: of cells around the records, and perhaps of missing values after them.
@@ -217,11 +217,10 @@ def held(counts: NoisyCounts, cells: int) -> tuple[tuple[int, int], tuple[int, i
     """
     seen = _seen(counts, cells, _LAST_FALSE)
     if seen is None:
-        return (0, cells), (0, cells), (0, cells)
-    inner = seen.inner if seen.inner[0] < seen.inner[1] else seen.outer
+        return (0, cells), (0, cells)
     likely = seen.within(counts, (0, cells), _SURE)
     possible = extended(counts, likely[0], 0, _POSSIBLE), extended(counts, likely[1], cells, _POSSIBLE)
-    return inner, likely, possible
+    return likely, possible
 
 
 @dataclass(frozen=True)
