@@ -31,7 +31,7 @@ _AGAIN = 0.4
 """Share of a learned column by which its chosen bins are counted again, alone and so with less noise."""
 
 _KEPT = 2.0
-"""Bins that possibly hold records are kept if these counts exceed so many deviations: noise does once in 40."""
+"""Bins that possibly hold records are kept if these counts exceed so many deviations, as noise once in 40."""
 
 
 @dataclass(frozen=True)

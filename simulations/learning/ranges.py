@@ -29,7 +29,7 @@ _FALSE, _LAST_FALSE = 0.02, 0.002
 """Probability with which noise alone makes records seen anywhere on a ruler, about; and on the last one."""
 
 _LIKELY, _SURE, _POSSIBLE = 3.0, 4.0, 0.5
-"""Cells beyond an end hold records if their count exceeds so many deviations: of a range, which gets a margin;
+"""Cells beyond an end hold records if their count exceeds so many deviations: of a range with a margin;
 of the last grid, where they have bins of their own; and there possibly. What does is counted again."""
 
 _RARE = 0.002
@@ -184,7 +184,7 @@ def _single(ruler: Ruler, counts: NoisyCounts) -> bool:
 
 
 def _fullest(ruler: Ruler, counts: NoisyCounts) -> tuple[float, float]:
-    """The records that are zero, where it has a cell alone and they are told, and those of the fullest other."""
+    """The records that are zero, where a cell alone tells them, and those of the fullest other."""
     each, sigma = np.diff(counts.sums)[: ruler.cells], math.sqrt(counts.variances[0])
     zero = int(ruler.edges.searchsorted(0.0, side="right")) - 1
     zeros = 0.0

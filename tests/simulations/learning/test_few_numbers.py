@@ -1,4 +1,4 @@
-"""Columns of few numbers: which ones are listed, what stays a range, and how many records may be none of them."""
+"""Columns of few numbers: which ones are listed, what stays a range, and how many records may have others."""
 
 import numpy as np
 import pandas as pd
