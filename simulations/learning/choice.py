@@ -30,8 +30,8 @@ from .ranges import held
 _AGAIN = 0.4
 """Share of a learned column by which its chosen bins are counted again, alone and so with less noise."""
 
-_KEPT = 2.0
-"""Bins that possibly hold records are kept if these counts exceed so many deviations, as noise once in 40."""
+_KEPT = 3.0
+"""Bins that possibly hold records are kept if both counts together exceed so many deviations."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Choice:
         found = {}
         for name, noisy in counts.histograms("chosen bins", codes, again * each).items():
             before[name] = _averaged(before[name], noisy)
-            found[name] = ends[name].found(runs[name], noisy, before[name], rows)
+            found[name] = ends[name].found(runs[name], before[name], rows)
         return cls(coding, rows, found, tuple(before.values()))
 
     def finished(
@@ -218,15 +218,12 @@ class Ends:
         """Cells at which bins have to begin: what possibly holds records is apart from what does for sure."""
         return {*self.likely, *self.possible} - {len(self.attribute.cells)}
 
-    def found(self, runs: NDArray[np.int64], again: Noisy, before: Measurement, rows: Rows) -> Found:
+    def found(self, runs: NDArray[np.int64], before: Measurement, rows: Rows) -> Found:
         """The bins in which records are found.
-
-        Those that possibly hold some were chosen for their first noisy counts, so the second ones decide.
 
         Args:
             runs: the bin of each cell.
-            again: noisy counts of the bins, after these were chosen.
-            before: the average of these counts and those by which they were chosen.
+            before: noisy counts of the bins, averages of both.
             rows: the number of rows.
         """
         alone = runs[np.flatnonzero(self.attribute.alone)]
@@ -234,11 +231,10 @@ class Ends:
         beside = np.ones(bins)
         beside[alone] = 0.0
         values, variances = before.values[:bins] * beside, _sigmas(before)[:bins] ** 2 * beside
-        second = again.values[:bins] * beside / again.sigma
         first, stop = int(runs[self.likely[0]]), int(runs[self.likely[1] - 1]) + 1
         least, most = int(runs[self.possible[0]]), int(runs[self.possible[1] - 1]) + 1
-        first -= _more(second[least:first][::-1], beside[least:first][::-1])
-        stop += _more(second[stop:most], beside[stop:most])
+        first -= _more(values[least:first][::-1], variances[least:first][::-1])
+        stop += _more(values[stop:most], variances[stop:most])
         # From all rows without those between, where that has less noise.
         rest = math.hypot(rows.deviation, math.sqrt(variances[first:stop].sum()))
         others = rows.records - values[first:stop].sum()
@@ -256,7 +252,7 @@ def _more(counts: NDArray[np.float64], variances: NDArray[np.float64]) -> int:
     """How many bins hold records, from an end outward: so many as exceed their deviation by most, or none."""
     held = 0
     while held < len(counts):
-        gains = np.cumsum(counts[held:]) / np.sqrt(np.cumsum(variances[held:]).clip(1))
+        gains = np.cumsum(counts[held:]) / np.sqrt(np.cumsum(variances[held:]).clip(1e-12))
         best = int(np.argmax(gains))
         if gains[best] <= _KEPT:
             break
