@@ -25,7 +25,7 @@ without any, noise says so once in 800 times."""
 SURE = 1.645
 """Records that nobody saw are at most their noisy number and so many deviations of it: 95 % one-sided."""
 
-_ZOOMS = 3
+ZOOMS = 3
 """At most so many grids are drawn around the records."""
 
 Values = Callable[[], NDArray[np.float64]]
@@ -111,7 +111,7 @@ class Asking:
             next_: for each grid around the records.
         """
         found = self._found(step, values, rulers, first)
-        for _ in range(_ZOOMS):
+        for _ in range(ZOOMS):
             closer = {
                 name: Ruler.between(found[name].low, found[name].high, ruler.unit)
                 for name, ruler in rulers.items()

@@ -24,14 +24,8 @@ from ...curator.releasing.noisy_counts import NoisyCounts
 from .asking import SURE, Rows, tells_missing
 from .columns import Column, trimmed
 from .learning import Learned
-from .private_counts import Noisy, PrivateCounts
+from .private_counts import PrivateCounts
 from .ranges import held
-
-_AGAIN = 0.4
-"""Share of a learned column by which its chosen bins are counted again, alone and so with less noise."""
-
-_KEPT = 3.0
-"""Bins that possibly hold records are kept if both counts together exceed so many deviations."""
 
 
 @dataclass(frozen=True)
@@ -56,13 +50,13 @@ class Choice:
     Attributes:
         coding: bins and texts.
         rows: the number of rows.
-        found: name -> bins in which records were found, if bounds may be too wide.
+        ends: name -> where records lie, if bounds may be too wide.
         before: one-way marginals in the chosen bins.
     """
 
     coding: Coding
     rows: Rows
-    found: Mapping[str, Found]
+    ends: Mapping[str, Ends]
     before: tuple[Measurement, ...]
 
     @classmethod
@@ -86,23 +80,19 @@ class Choice:
         each = spending.rho / len(domain.open)
         labels = {name: _labels(counts, table, name, each, spending.delta / len(texts)) for name in texts}
         asked = {name: (domain[name].size, partial(_cells, table, name)) for name in numbers}
-        again = _AGAIN if trim else 0.0
-        ladders = counts.ladders("bins", asked, (1 - again) * each)
+        ladders = counts.ladders("bins", asked, each)
         free = {name: NoisyCounts.of(ladder) for name, ladder in ladders.items()}
         rows = rows.beside(list(free.values()))
-        ends = {name: Ends.of(free[name], numbers_of(domain[name])) for name in numbers if trim}
+        ends = {name: Ends.of(free[name], numbers_of(domain[name]), rows) for name in numbers if trim}
         measured = [one for name in numbers for one in ladders[name]]
-        borders = {name: one.borders for name, one in ends.items()}
-        chosen = chosen_coding(domain, measured, rows.records, spending.left, borders)
-        coding = replace(chosen, labels=labels)
-        before = {one.clique[0]: one for one in published_marginals(domain, measured, rows.records, coding)}
-        runs = {name: merged_codes(domain[name], coding.runs[name]) for name in ends}
-        codes = {name: partial(_merged_cells, table, name, one) for name, one in runs.items()}
-        found = {}
-        for name, noisy in counts.histograms("chosen bins", codes, again * each).items():
-            before[name] = _averaged(before[name], noisy)
-            found[name] = ends[name].found(runs[name], before[name], rows)
-        return cls(coding, rows, found, tuple(before.values()))
+        # What only likely holds records is apart from what does for sure.
+        borders = {
+            name: {*one.sure, *one.likely} - {len(numbers_of(domain[name]).cells)}
+            for name, one in ends.items()
+        }
+        coding = replace(chosen_coding(domain, measured, rows.records, spending.left, borders), labels=labels)
+        before = published_marginals(domain, measured, rows.records, coding)
+        return cls(coding, rows, ends, before)
 
     def finished(
         self, learned: Learned, table: Table
@@ -124,14 +114,16 @@ class Choice:
         return Table(Domain(attributes, learned.unmodelled), columns), kept, unseen
 
     def _beyond(self, name: str) -> tuple[float, ...]:
-        return (self.found[name].below, self.found[name].above) if name in self.found else ()
+        return (self.ends[name].below, self.ends[name].above) if name in self.ends else ()
 
     def _trimmed(self, column: Column, read: Attribute, before: Measurement) -> _Finished:
         """A column of numbers or dates, without bins in which no records were seen."""
         attribute, codes = read, np.arange(read.size)
-        if read.name in self.found:
-            found = self.found[read.name]
-            attribute, codes = trimmed(read, found.first, found.stop, numbers_of(column.reading).atoms)
+        if read.name in self.ends:
+            first, stop = self.ends[read.name].likely
+            runs = merged_codes(column.reading, self.coding.runs[read.name])
+            within = int(runs[first]), int(runs[stop - 1]) + 1
+            attribute, codes = trimmed(read, *within, numbers_of(column.reading).atoms)
             before = _merged(before, codes)
         nothing, deviation = float(before.values[-1]), float(_sigmas(before)[-1])
         missing, moved = tells_missing(column.missing, nothing, deviation), 0.0
@@ -165,111 +157,62 @@ class _Finished:
 def _listed(column: Column, read: Attribute) -> _Finished:
     """A column whose values are listed."""
     attribute, codes = column.finished(read, column.missing, 0)
-    return _Finished(attribute, codes, int(codes[column.usual]), column.unlisted)
+    return _Finished(attribute, codes, int(codes[column.usual]), column.unlisted, column.counted)
 
 
 @dataclass(frozen=True)
-class Found:
-    """The bins of a column in which records were found.
+class Ends:
+    """Where the records of a column with open bins lie.
 
     Attributes:
-        first: the first one.
-        stop: the one after the last.
-        below: at most so many records are before them.
+        sure: cells between which they do for sure, the first one and the one after the last.
+        likely: between which they likely do.
+        below: at most so many records are before these.
         above: the same after them.
     """
 
-    first: int
-    stop: int
+    sure: tuple[int, int]
+    likely: tuple[int, int]
     below: float
     above: float
 
-
-@dataclass(frozen=True, eq=False)
-class Ends:
-    """Where the records of a column with open bins lie, before these are counted.
-
-    Attributes:
-        attribute: the numbers.
-        likely: cells that likely hold records, the first one and the one after the last.
-        possible: where some possibly are.
-    """
-
-    attribute: NumericAttribute
-    likely: tuple[int, int]
-    possible: tuple[int, int]
-
     @classmethod
-    def of(cls, counts: NoisyCounts, attribute: NumericAttribute) -> Ends:
-        """From noisy counts of the cells and of missing values after them; all atoms are within the ends."""
-        cells, atoms = len(attribute.cells), np.flatnonzero(attribute.alone)
-        if not len(atoms):
-            return cls(attribute, *held(counts, cells))
-        each = np.diff(counts.sums)
-        each[atoms] = 0.0
-        likely, possible = held(replace(counts, sums=np.concatenate([[0.0], np.cumsum(each)])), cells)
-        if likely == (0, cells):
-            # Nothing is seen beside the atoms, or up to both ends of the grid.
-            likely = possible = int(atoms[0]), int(atoms[-1]) + 1
-        return cls(attribute, likely, possible)
-
-    @property
-    def borders(self) -> set[int]:
-        """Cells at which bins have to begin: what possibly holds records is apart from what does for sure."""
-        return {*self.likely, *self.possible} - {len(self.attribute.cells)}
-
-    def found(self, runs: NDArray[np.int64], before: Measurement, rows: Rows) -> Found:
-        """The bins in which records are found.
+    def of(cls, counts: NoisyCounts, attribute: NumericAttribute, rows: Rows) -> Ends:
+        """From noisy counts.
 
         Args:
-            runs: the bin of each cell.
-            before: noisy counts of the bins, averages of both.
+            counts: of the cells, and of missing values after them.
+            attribute: the numbers.
             rows: the number of rows.
         """
-        alone = runs[np.flatnonzero(self.attribute.alone)]
-        bins = int(runs[len(self.attribute.cells) - 1]) + 1
-        beside = np.ones(bins)
-        beside[alone] = 0.0
-        values, variances = before.values[:bins] * beside, _sigmas(before)[:bins] ** 2 * beside
-        first, stop = int(runs[self.likely[0]]), int(runs[self.likely[1] - 1]) + 1
-        least, most = int(runs[self.possible[0]]), int(runs[self.possible[1] - 1]) + 1
-        first -= _more(values[least:first][::-1], variances[least:first][::-1])
-        stop += _more(values[stop:most], variances[stop:most])
-        # From all rows without those between, where that has less noise.
-        rest = math.hypot(rows.deviation, math.sqrt(variances[first:stop].sum()))
-        others = rows.records - values[first:stop].sum()
-        below, above = (
-            (math.sqrt(variances[part].sum()), values[part].sum())
-            for part in (slice(0, first), slice(stop, bins))
-        )
-        if not len(alone):
-            below, above = (min(one, (rest, others)) for one in (below, above))
-        ends = (max(0.0, float(records)) + SURE * deviation for deviation, records in (below, above))
-        return Found(int(min([first, *alone])), int(max([stop, *(alone + 1)])), *ends)
+        cells, atoms = len(attribute.cells), np.flatnonzero(attribute.alone)
+        beside = _without(counts, atoms)
+        sure, likely = held(beside, cells)
+        if len(atoms):
+            if sure == (0, cells):
+                # Nothing is seen beside the atoms, or up to both ends of the grid.
+                sure = likely = int(atoms[0]), int(atoms[-1]) + 1
+            # Beyond the outermost atoms they likely are only if some are for sure.
+            first = max(likely[0], min(sure[0], int(atoms[0])))
+            likely = first, min(likely[1], max(sure[1], int(atoms[-1]) + 1))
+        first, stop = likely
+        ends = [(beside.sigma(*end), beside.between(*end)) for end in ((0, first), (stop, cells))]
+        if not len(atoms):
+            # From all rows without those between, where that has less noise.
+            rest = math.hypot(rows.deviation, beside.sigma(first, stop))
+            others = rest, rows.records - beside.between(first, stop)
+            ends = [min(one, others) for one in ends]
+        below, above = (max(0.0, records) + SURE * deviation for deviation, records in ends)
+        return cls(sure, likely, below, above)
 
 
-def _more(counts: NDArray[np.float64], variances: NDArray[np.float64]) -> int:
-    """How many bins hold records, from an end outward: so many as exceed their deviation by most, or none."""
-    held = 0
-    while held < len(counts):
-        gains = np.cumsum(counts[held:]) / np.sqrt(np.cumsum(variances[held:]).clip(1e-12))
-        best = int(np.argmax(gains))
-        if gains[best] <= _KEPT:
-            break
-        held += best + 1
-    return held
-
-
-def _averaged(one: Measurement, other: Noisy) -> Measurement:
-    """The average of two noisy counts of the same codes, by their precision."""
-    weights, more = _sigmas(one) ** -2, other.sigma**-2
-    sigmas = (weights + more) ** -0.5
-    values = (weights * one.values + more * other.values) * sigmas**2
-    return replace(one, values=values, sigmas=sigmas, sigma=float(np.sqrt(np.mean(sigmas**2))))
-
-
-def _merged_cells(table: Table, name: str, runs: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.bincount(runs, _cells(table, name)).astype(np.int64)
+def _without(counts: NoisyCounts, cells: NDArray[np.intp]) -> NoisyCounts:
+    """The counts, with nothing in some cells."""
+    if not len(cells):
+        return counts
+    each = np.diff(counts.sums)
+    each[cells] = 0.0
+    return replace(counts, sums=np.concatenate([[0.0], np.cumsum(each)]))
 
 
 def _merged(one: Measurement, codes: NDArray[np.int64]) -> Measurement:

@@ -16,9 +16,6 @@ from .asking import SURE, Asking, Values, tells_missing
 from .private_counts import Noisy
 from .ranges import Range, Ruler, extended
 
-FIRST, SECOND = 0.3, 0.3
-"""Shares of a column for the counts of its numbers, and for a second time where they seem to be few."""
-
 _CELLS = 256
 """So many cells can be counted alone."""
 
@@ -44,15 +41,19 @@ class Few:
 
     Attributes:
         numbers: increasing.
-        counts: noisy rows of each.
+        usual: place of the most frequent one, as which other rows count.
         missing: whether cells can be told to have no value.
         unlisted: so many rows at most have another number, or no value if `missing` is false.
+        counts: noisy rows without a value, if `missing`, and then of each number with all that count as it.
+        sigmas: standard deviations of their noise.
     """
 
     numbers: tuple[float, ...]
-    counts: NDArray[np.float64]
+    usual: int
     missing: bool
     unlisted: float
+    counts: NDArray[np.float64]
+    sigmas: NDArray[np.float64]
 
 
 def may_be_few(found: Range, unit: float) -> bool:
@@ -72,6 +73,7 @@ def few_numbers(
     units: Mapping[str, float],
     found: Mapping[str, Range],
     voted: Mapping[str, bool],
+    share: float,
 ) -> dict[str, Few]:
     """The columns of few numbers.
 
@@ -84,6 +86,7 @@ def few_numbers(
         units: of which the numbers of each are multiples, as far as votes tell.
         found: where nearly all numbers of each are, in single ones that many rows share.
         voted: whether cells without a value were seen.
+        share: of a column for these counts, the half of it for a second time where numbers seem to be few.
     """
     rulers = {name: _fine(found[name], unit) for name, unit in units.items()}
     asked = {name: partial(_counted, ruler, values[name]) for name, ruler in rulers.items()}
@@ -94,10 +97,9 @@ def few_numbers(
         }
         return {name: one for name, one in each.items() if one is not None}
 
-    first = asking.counts.histograms("few numbers", asked, FIRST * asking.share)
-    likely = told(first)
-    again = {name: asked[name] for name in likely}
-    second = asking.counts.histograms("few numbers again", again, SECOND * asking.share)
+    first = asking.counts.histograms("few numbers", asked, share / 2 * asking.share)
+    again = {name: asked[name] for name in told(first)}
+    second = asking.counts.histograms("few numbers again", again, share / 2 * asking.share)
     return told({name: first[name].averaged(one) for name, one in second.items()})
 
 
@@ -121,9 +123,9 @@ def _counted(ruler: Ruler, values: Values) -> NDArray[np.int64]:
 def _few(counts: Noisy, ruler: Ruler, unit: float, voted: bool, asking: Asking) -> Few | None:
     """The numbers of a column, if they are few and no others are told."""
     numbers = [ruler.numbers(cell, cell + 1)[0] for cell in range(ruler.cells)]
-    usual = _multiples(numbers, unit)
-    usual[[0, -1]] = False
-    held = _held(counts, usual)
+    shown = _multiples(numbers, unit)
+    shown[[0, -1]] = False
+    held = _held(counts, shown)
     if not 0 < len(held) <= _MOST:
         return None
     missing = tells_missing(voted, float(counts.values[-1]), counts.sigma)
@@ -134,10 +136,10 @@ def _few(counts: Noisy, ruler: Ruler, unit: float, voted: bool, asking: Asking) 
     if rest > max(least, _TOLD * deviation):
         return None
     # Numbers beyond these ones, or between them, are looked for among those that the votes show.
-    usual[held] = True
-    alone = NoisyCounts.single(counts.values[:-1][usual], counts.sigma)
-    places = np.searchsorted(np.flatnonzero(usual), held)
-    first, stop, cells = int(places[0]), int(places[-1]) + 1, int(usual.sum())
+    shown[held] = True
+    alone = NoisyCounts.single(counts.values[:-1][shown], counts.sigma)
+    places = np.searchsorted(np.flatnonzero(shown), held)
+    first, stop, cells = int(places[0]), int(places[-1]) + 1, int(shown.sum())
     low, high = extended(alone, first, 0, _LIKELY), extended(alone, stop, cells, _LIKELY)
     between = np.setdiff1d(np.arange(low, high), places)
     others = float(np.diff(alone.sums)[between].sum())
@@ -147,7 +149,20 @@ def _few(counts: Noisy, ruler: Ruler, unit: float, voted: bool, asking: Asking) 
     if beyond > least or others > max(least, _TOLD * counts.sigma * math.sqrt(len(between))):
         return None
     unlisted = max(0.0, rest) + SURE * deviation
-    return Few(tuple(numbers[cell] for cell in held), counts.values[held], missing, unlisted)
+    usual = int(np.argmax(counts.values[held]))
+    codes = np.insert(held, 0, ruler.cells) if missing else held
+    listed = tuple(numbers[cell] for cell in held)
+    return Few(listed, usual, missing, unlisted, *_coded(counts, codes, usual + missing))
+
+
+def _coded(
+    counts: Noisy, cells: NDArray[np.intp], usual: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The noisy rows of some cells, where all others count as one of these, and their deviations."""
+    values, sigmas = counts.values[cells], np.full(len(cells), counts.sigma)
+    values[usual] += counts.values.sum() - values.sum()
+    sigmas[usual] *= math.sqrt(len(counts.values) - len(cells) + 1)
+    return values, sigmas
 
 
 def _held(counts: Noisy, usual: NDArray[np.bool_]) -> NDArray[np.intp]:

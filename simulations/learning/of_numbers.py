@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from ...common.data.numeric import MOST_SINGLE
 from ...common.data.unmodelled import Identifier
-from .asking import PRESENT, SURE, Asking
+from ...common.measurement import Measurement
+from .asking import PRESENT, SURE, ZOOMS, Asking
 from .columns import Column, listed_numbers, numbers
 from .few_numbers import few_numbers, may_be_few
 from .kinds import Numbers, Vote
@@ -23,6 +24,9 @@ from .ranges import FARTHEST, Range, Ruler
 ROUNDING, MAGNITUDES, CLOSER, DIFFERENT, MASSES = 0.08, 0.25, 0.12, 0.02, 0.2
 """Shares of a column for its rounding, a grid over all magnitudes, one around the records, the number of
 different values, and values with a mass of their own."""
+
+REST = ZOOMS * CLOSER + MASSES
+"""Share for closer grids and values with a mass, or for counts of few numbers, which have neither."""
 
 _DIVISORS = (1000, 500, 250, 100, 50, 25, 20, 10, 5, 2, 1)
 """Whole numbers of units are counted by the first of these that divides them; zero by none."""
@@ -72,7 +76,8 @@ def learned_numbers(
         if unit is not None and name not in naming and may_be_few(found[name], unit)
         if kinds[name].notation == "{}" and not kinds[name].padded
     }
-    few = few_numbers(asking, values, single, found, {name: votes[name].missing > 0 for name in single})
+    missing = {name: vote.missing > 0 for name, vote in votes.items()}
+    few = few_numbers(asking, values, single, found, missing, REST)
     columns: dict[str, Column | Identifier | None] = {}
     for name, kind in kinds.items():
         if name in naming:
@@ -81,22 +86,23 @@ def learned_numbers(
             columns[name] = None
         elif name in few:
             one = few[name]
-            listed = listed_numbers(name, one.numbers, one.counts, one.missing)
-            columns[name] = replace(listed, unlisted=one.unlisted)
+            listed = listed_numbers(name, one.numbers, one.usual, one.missing)
+            sigma, cost = float(np.sqrt(np.mean(one.sigmas**2))), REST * asking.share
+            counted = Measurement((name,), one.counts, sigma, cost, sigmas=one.sigmas)
+            columns[name] = replace(listed, unlisted=one.unlisted, counted=counted)
         else:
             masses = (
                 {} if name in single else _masses(asking, name, values[name], units[name], found[name], delta)
             )
             rest = votes[name].filled - sum(masses.values())
-            missing = votes[name].missing > 0
             if masses and rest < max(_NOTHING * asking.records, PRESENT * votes[name].deviation):
-                counts = np.array(list(masses.values()))
+                most = sorted(masses).index(max(masses, key=masses.__getitem__))
                 unlisted = max(0.0, rest) + SURE * votes[name].deviation
-                listed = listed_numbers(name, list(masses), counts, missing)
+                listed = listed_numbers(name, sorted(masses), most, missing[name])
                 columns[name] = replace(listed, unlisted=unlisted)
             else:
                 reading = numbers(name, kind, units[name], found[name], sorted(masses))
-                columns[name] = Column(reading, missing)
+                columns[name] = Column(reading, missing[name])
     return columns
 
 

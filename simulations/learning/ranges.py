@@ -28,9 +28,9 @@ _SMALLEST = -40
 _FALSE, _LAST_FALSE = 0.02, 0.002
 """Probability with which noise alone makes records seen anywhere on a ruler, about; and on the last one."""
 
-_LIKELY, _SURE, _POSSIBLE = 3.0, 4.0, 0.5
-"""Cells beyond an end hold records if their count exceeds so many deviations: of a range with a margin;
-of the last grid, where they have bins of their own; and there possibly. What does is counted again."""
+_SURE, _LIKELY = 3.5, 3.0
+"""Cells beyond an end hold records for sure if their count exceeds so many deviations, and likely if it
+exceeds so many."""
 
 _RARE = 0.002
 """Beyond an end, less than this share of the records is none, however little noise there is."""
@@ -209,7 +209,7 @@ def _median_size(ruler: Ruler, below: NDArray[np.float64], first: int, stop: int
 
 
 def held(counts: NoisyCounts, cells: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Where records likely are and where they possibly are: first cell, and the one after the last.
+    """Where records are for sure and where they likely are: first cell and the one after the last of both.
 
     Args:
         counts: of cells around the records, and perhaps of missing values after them.
@@ -218,9 +218,8 @@ def held(counts: NoisyCounts, cells: int) -> tuple[tuple[int, int], tuple[int, i
     seen = _seen(counts, cells, _LAST_FALSE)
     if seen is None:
         return (0, cells), (0, cells)
-    likely = seen.within(counts, (0, cells), _SURE)
-    possible = extended(counts, likely[0], 0, _POSSIBLE), extended(counts, likely[1], cells, _POSSIBLE)
-    return likely, possible
+    sure = seen.within(counts, (0, cells), _SURE)
+    return sure, (extended(counts, sure[0], 0, _LIKELY), extended(counts, sure[1], cells, _LIKELY))
 
 
 @dataclass(frozen=True)
