@@ -106,7 +106,7 @@ def main() -> None:
         )
 
 
-def released(table: Table, grid: str, epsilon: float, seed: int, dealers: int) -> Cost:
+def released(table: Table, grid: str, epsilon: float, seed: int, dealers: int, check: str = "") -> Cost:
     """The cost of one release by `mosaic`."""
     order = ReleaseOrder(
         table.domain,
@@ -115,6 +115,7 @@ def released(table: Table, grid: str, epsilon: float, seed: int, dealers: int) -
         mechanism_named("mosaic"),
         Workload.parse(table.domain, "2way"),
         Budget(epsilon, DELTA),
+        check=check,
     )
     stream, clock = RandomStream.from_seed(seed), Clock()
     proposal, keys = order.proposal(secrets.token_hex(16)), stream.child("parties")

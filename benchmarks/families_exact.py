@@ -8,6 +8,7 @@ import numpy as np
 
 from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm.estimation import estimate
 from dpmosaic.curator.pgm.junction_tree import TreeGrowth
@@ -39,7 +40,9 @@ def exact_rows(table: Table, structure: Clique, rng: np.random.Generator) -> Tab
     held = _within_limit(domain, start, sorted(pairs, key=dependence, reverse=True))
     known = {clique: table.marginal(clique).astype(np.float64) for clique in start}
     known |= {pair: pairs[pair] for pair in held}
-    measured = [Measurement(clique, values, sigma=1.0, zcdp_rho=0.0) for clique, values in known.items()]
+    measured = [
+        Measurement(View(clique), values, sigma=1.0, zcdp_rho=0.0) for clique, values in known.items()
+    ]
     model = estimate(domain, measured, total=float(records), tolerance=1e-6)
     larger = (structure,) if structure and domain.cells(structure) <= MAX_CELLS else ()
     inside = {*held, *itertools.combinations(structure, 2)}

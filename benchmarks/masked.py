@@ -25,6 +25,7 @@ from threadpoolctl import threadpool_limits
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.messages import Purpose
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
@@ -126,7 +127,7 @@ def masked(table: Table, pairs: list[Clique], clock: Clock) -> tuple[list[InProc
     links = [TimedConnection(one, clock, "party 1"), TimedConnection(other, clock, "party 2")]
     proposal = proposal_of(table.domain, GRANTED)
     measurer = agree(table.domain, [links], proposal, dealers=dealers).measurer()
-    measured = measurer.measure([Query(pair, GRANTED / len(pairs), "pairs") for pair in pairs])
+    measured = measurer.measure([Query(View(pair), GRANTED / len(pairs), "pairs") for pair in pairs])
     with clock.role("check"):
         errors = np.concatenate([(m.values - table.marginal(m.clique)) / m.sigma for m in measured])
     return [one, other], float(np.sqrt(np.mean(errors**2)))

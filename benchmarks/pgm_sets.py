@@ -11,6 +11,7 @@ import numpy as np
 
 from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm.junction_tree import TreeGrowth, size_mb
 from dpmosaic.party.sources.source import FileSource
@@ -122,6 +123,6 @@ def _noisy(table: Table, cliques: list[Clique]) -> tuple[Measurement, ...]:
     rng = np.random.default_rng(0)
     counts = [table.marginal(clique) for clique in cliques]
     return tuple(
-        Measurement(clique, part + rng.normal(0, SIGMA, len(part)), SIGMA, 0.0)
+        Measurement(View(clique), part + rng.normal(0, SIGMA, len(part)), SIGMA, 0.0)
         for clique, part in zip(cliques, counts, strict=True)
     )

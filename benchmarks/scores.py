@@ -17,6 +17,7 @@ from masked import Clock, TimedConnection, proposal_of, table_of
 from threadpoolctl import threadpool_limits
 
 from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.data.view import View
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.scores.shape import ScoreShape
@@ -61,11 +62,11 @@ def main() -> None:
         plan = agreement.terms.masked
         assert plan is not None
         measurer = agreement.measurer()
-        measurer.measure([Query(clique, GRANTED / 200, "pairs") for clique in workload.cliques])
+        measurer.measure([Query(View(clique), GRANTED / 200, "pairs") for clique in workload.cliques])
         before = [(link.bytes_in, link.bytes_out) for link in flat]
         clock.reset()
         with threadpool_limits(1):
-            scores = measurer.score(workload.cliques, references, GRANTED / 4, "scores")
+            scores = measurer.score([*map(View, workload.cliques)], references, GRANTED / 4, "scores")
         with clock.role("check"):
             error = np.max(np.abs(scores.values - exact)) / scores.sigma
         moved = [

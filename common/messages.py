@@ -11,9 +11,9 @@ from fractions import Fraction
 
 from .about import About
 from .crypto.randomness import KEY_BYTES
-from .data.boxes import Box
 from .data.domain import Clique, Domain
-from .data.grouping import Groups, grouped_shape
+from .data.grouping import Groups
+from .data.view import View
 from .errors import MosaicError
 from .history import Mark
 from .labels import LabelSearch
@@ -25,7 +25,7 @@ from .protocols.masked.plan import Chain, MaskedPlan
 from .protocols.partition import Partition
 from .protocols.registry import MASKED
 
-PROTOCOL_VERSION = 12
+PROTOCOL_VERSION = 13
 """Incremented with every change that an older party or curator would misread."""
 
 MAX_QUERY_ID = 256
@@ -383,37 +383,28 @@ class MarginalQuery:
         query_id: unique within the release; the same query with the same id gets the same answer.
         form: one histogram, one indicator vector per record, a masked share of one histogram, or the labels
             of an open category.
-        clique: attributes of the whole table, in domain order.
+        view: what is asked for, of attributes of the whole table; of an interaction, the differences that
+            determine it.
         sigma: scale of the noise, in counts.
-        boxes: boxes whose sums are requested instead of single cells.
-        interaction: whether the differences of the marginal are requested, which determine only its
-            interaction.
         other_sigmas: with RECORD_WISE, if several parties of the slice hold a part of the clique: `sigma` is
             that of the first one in the roster, these are those of the others.
-        groups: groups of codes that are counted instead of single codes.
     """
 
     release_id: str
     query_id: str
     form: AnswerForm
-    clique: Clique
+    view: View
     sigma: float
-    boxes: tuple[Box, ...] = ()
-    interaction: bool = False
     other_sigmas: tuple[float, ...] = ()
-    groups: Groups = ()
 
     def __post_init__(self) -> None:
-        if not 0 < len(self.query_id) <= MAX_QUERY_ID or not self.clique:
+        if not 0 < len(self.query_id) <= MAX_QUERY_ID or not self.view.clique:
             raise ValueError(
                 f"a query needs an id of 1 to {MAX_QUERY_ID} characters and at least one attribute"
             )
-        if self.boxes and (self.interaction or self.groups):
-            raise ValueError("a query is for sums over boxes or for an interaction or groups, not for both")
         if not all(0 < sigma < math.inf for sigma in self.sigmas):
             raise ValueError("the sigma of a query must be a positive finite number")
-        cells_alone = not (self.boxes or self.interaction or self.groups)
-        if self.form is AnswerForm.LABELS and not (len(self.clique) == 1 and cells_alone):
+        if self.form is AnswerForm.LABELS and not (len(self.view.clique) == 1 and self.view.is_plain):
             raise ValueError("a query for labels is for one attribute")
         if self.other_sigmas and self.form is not AnswerForm.RECORD_WISE:
             raise ValueError("only a query for indicator vectors has several sigmas")
@@ -423,9 +414,10 @@ class MarginalQuery:
         """The scales of the noise of all parties of the slice that hold a part, in the roster's order."""
         return (self.sigma, *self.other_sigmas)
 
-    def shape(self, domain: Domain) -> tuple[int, ...]:
-        """The shape of the marginal that is asked about: the number of codes or groups of each attribute."""
-        return grouped_shape(domain.shape(self.clique), self.groups)
+    @property
+    def clique(self) -> Clique:
+        """The attributes that the query is for."""
+        return self.view.clique
 
 
 @dataclass(frozen=True)
@@ -435,26 +427,24 @@ class ScoreQuery:
     Attributes:
         release_id: id of an accepted release.
         query_id: unique within the release, also among marginal queries.
-        cliques: cliques of the whole table, each in domain order.
+        views: marginals of the whole table, of codes or of groups.
         sigma: scale of the noise of every score, in records.
         references: SHA-256 of the references, one clique after the other, as little-endian int64.
         largest_reference: upper bound of the absolute reference of a cell.
-        largest_total: upper bound of the sum of a clique's absolute references.
-        groups: for each clique the groups of codes that are counted instead of single codes; empty if no
-            clique has any.
+        largest_total: upper bound of the sum of a view's absolute references.
     """
 
     release_id: str
     query_id: str
-    cliques: tuple[Clique, ...]
+    views: tuple[View, ...]
     sigma: float
     references: bytes
     largest_reference: int
     largest_total: int
-    groups: tuple[Groups, ...] = ()
 
     def __post_init__(self) -> None:
-        if not 0 < len(self.query_id) <= MAX_QUERY_ID or not self.cliques or not all(self.cliques):
+        asked = all(view.clique for view in self.views) and self.views
+        if not 0 < len(self.query_id) <= MAX_QUERY_ID or not asked:
             raise ValueError(
                 f"a score query needs an id of 1 to {MAX_QUERY_ID} characters and cliques of at least one "
                 "attribute"
@@ -465,19 +455,18 @@ class ScoreQuery:
             raise ValueError("the sigma of a query must be a positive finite number")
         if not 0 <= self.largest_reference <= self.largest_total < 1 << 62:
             raise ValueError("the bounds of a score query must be whole numbers, the total's the larger")
-        if self.groups and len(self.groups) != len(self.cliques):
-            raise ValueError("a score query must have groups for each of its cliques, or for none")
+        if any(view.boxes or view.interaction for view in self.views):
+            raise ValueError("a score query compares marginals, not boxes nor interactions")
 
     @property
-    def grouped_cliques(self) -> tuple[tuple[Clique, Groups], ...]:
-        """Each clique with its groups."""
-        return tuple(zip(self.cliques, self.groups or ((),) * len(self.cliques), strict=True))
+    def groups(self) -> tuple[Groups, ...]:
+        """The groups of each view, as they are sent; empty if none has any."""
+        groups = tuple(view.groups for view in self.views)
+        return groups if any(groups) else ()
 
     def cells(self, domain: Domain) -> tuple[int, ...]:
         """The number of cells of each marginal that is compared."""
-        return tuple(
-            math.prod(grouped_shape(domain.shape(clique), groups)) for clique, groups in self.grouped_cliques
-        )
+        return tuple(view.cells(domain) for view in self.views)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ def kind_of(query: Asked) -> AnswerKind:
         return AnswerKind.SCORES
     if query.form is AnswerForm.LABELS:
         return AnswerKind.LABELS
-    return AnswerKind.INTERACTION if query.interaction else AnswerKind.MARGINAL
+    return AnswerKind.INTERACTION if query.view.interaction else AnswerKind.MARGINAL
 
 
 def entry_of(query: Asked, zcdp_rho: Fraction, delta: Fraction) -> Entry:
@@ -34,7 +34,7 @@ def entry_of(query: Asked, zcdp_rho: Fraction, delta: Fraction) -> Entry:
         delta: of labels, what they take of delta.
     """
     digest = hashlib.sha256(encode_asked(query)).digest()
-    clique, groups = (query.clique, query.groups) if isinstance(query, MarginalQuery) else ((), ())
+    clique, groups = (query.clique, query.view.groups) if isinstance(query, MarginalQuery) else ((), ())
     counts = tuple(max(codes, default=-1) + 1 for codes in groups)
     return Entry(query.query_id, digest, kind_of(query), clique, counts, zcdp_rho, delta, b"")
 
@@ -50,9 +50,9 @@ def cost_of(query: Asked, terms: ReleaseTerms) -> Cost:
     if isinstance(query, AlignmentQuery):
         return Cost(unit, counting_cost(query.sigma, unit))
     if isinstance(query, ScoreQuery):
-        return Cost(unit, score_cost(query.sigma, unit, len(query.cliques)))
+        return Cost(unit, score_cost(query.sigma, unit, len(query.views)))
     # Several parties with noise of their own answer for the same records.
-    shape = query.shape(terms.plan.domain) if query.interaction else ()
+    shape = query.view.interaction_shape(terms.plan.domain)
     rho = sum((gaussian_cost(sigma, unit, shape) for sigma in query.sigmas), Fraction(0))
     if query.form is not AnswerForm.LABELS:
         return Cost(unit, rho)

@@ -9,25 +9,41 @@ import typer
 
 from ..common.errors import DataError
 
-MechanismName = Annotated[str, typer.Option(help="Name of the mechanism; `dpmosaic mechanisms` lists them.")]
+BUDGET, MECHANISM, OUTPUT = "Budget", "Mechanism", "Output"
+"""Headings of options in help."""
+
+MechanismName = Annotated[
+    str,
+    typer.Option(help="Name of the mechanism; `dpmosaic mechanisms` lists them.", rich_help_panel=MECHANISM),
+]
 
 Rows = Annotated[
     int | None,
-    typer.Option(help="Number of synthetic rows; by default as many as the table has, at most 10^7."),
+    typer.Option(
+        help="Number of synthetic rows; by default as many as the table has, at most 10^7.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 
 Seed = Annotated[
-    int | None, typer.Option(help="Makes the run reproducible, for tests; the result is not for release.")
+    int | None,
+    typer.Option(
+        help="Makes the run reproducible, for tests; the result is not for release.", rich_help_panel=OUTPUT
+    ),
 ]
 
 SpreadsheetSafe = Annotated[
     bool,
     typer.Option(
-        "--spreadsheet-safe", help="CSV: write ' before text that a spreadsheet would run as a formula."
+        "--spreadsheet-safe",
+        help="CSV: write ' before text that a spreadsheet would run as a formula.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 
-JsonOutput = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+JsonOutput = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object and nothing else.", rich_help_panel=OUTPUT)
+]
 
 Settings = Annotated[
     list[str] | None,
@@ -35,12 +51,15 @@ Settings = Annotated[
         "--set",
         metavar="KEY=VALUE",
         help="Set a parameter of the mechanism; may be repeated. time_limit counts work at fixed rates.",
+        rich_help_panel=MECHANISM,
     ),
 ]
 
 TimeLimit = Annotated[
     float | None,
-    typer.Option(help="mosaic: about how many seconds of this machine the release may take."),
+    typer.Option(
+        help="mosaic: about how many seconds of this machine the release may take.", rich_help_panel=MECHANISM
+    ),
 ]
 
 

@@ -11,7 +11,7 @@ from .console.command import console
 from .printing import print_rows
 from .recovery_commands import backup, doctor, recount, restore
 from .release_commands import approve, deny, releases, show
-from .role_commands import Folder, Json, add_commands
+from .role_commands import Folder, Json, add_commands, in_order
 
 if TYPE_CHECKING:
     from .home import PartyHome
@@ -77,3 +77,13 @@ def _home() -> type[PartyHome]:
 add_commands(party_commands, _home, listing="ledger")
 for _command in (releases, show, approve, deny, console, backup, restore, recount, doctor):
     party_commands.command()(_command)
+
+_DAY = {
+    "To begin": ("init", "card", "trust", "check", "doctor"),
+    "To serve": ("serve", "health"),
+    "To decide": ("console", "releases", "show", "approve", "deny", "ledger", "abandon"),
+    "To keep keys and recover": ("renew", "rotate", "backup", "restore", "recount"),
+}
+"""The commands in the order of an operator's day, by heading."""
+
+in_order(party_commands, _DAY)

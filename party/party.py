@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..common.crypto.randomness import FreshKeys
-from ..common.data.boxes import box_labels
-from ..common.data.domain import Clique
-from ..common.data.grouping import Groups, check_groups, grouped_shape
+from ..common.data.view import View
 from ..common.errors import MosaicError, PolicyError, ProtocolError
 from ..common.messages import (
     PROTOCOL_VERSION,
@@ -166,8 +163,8 @@ class Party(Role[Answerer]):
             BudgetError: it exceeds the grant of the release.
         """
         answerer = self._releases.of(query.release_id)
-        for clique, groups in query.grouped_cliques:
-            self._checked(answerer, clique, groups)
+        for view in query.views:
+            self._check(answerer, view)
         check_ready(answerer.institution.table)
         answerer.scores.prepare(query, answerer.score_run(query))
 
@@ -237,24 +234,20 @@ class Party(Role[Answerer]):
                 f"the protocol {answerer.account.terms.protocol!r} has no answers of the form "
                 f"{query.form.name}; compare versions"
             )
-        shape = self._checked(answerer, query.clique, query.groups)
-        if query.boxes:
-            box_labels(shape, query.boxes)
+        self._check(answerer, query.view)
         check_ready(answerer.institution.table)
         return answerer
 
-    def _checked(self, answerer: Answerer, clique: Clique, groups: Groups) -> tuple[int, ...]:
-        """The shape of a clique, if it may be queried with these groups."""
+    def _check(self, answerer: Answerer, view: View) -> None:
+        """Refuses a view that may not be queried."""
         domain = answerer.domain
-        if not set(domain.names).issuperset(clique) or domain.canonical(clique) != clique:
+        if not view.is_of(domain):
             raise ProtocolError("expected attributes that can be queried, in domain order; compare the plan")
-        shape = domain.shape(clique)
-        check_groups(shape, groups)
-        cells = math.prod(grouped_shape(shape, groups))
+        view.check(domain)
+        cells = view.cells(domain)
         self._institution.rules.policy.check_cells(cells)
-        if not answerer.account.terms.purpose.measures(clique, cells):
+        if not answerer.account.terms.purpose.measures(view.clique, cells):
             raise PolicyError(
                 "the query is for a larger marginal than the terms of its release allow; query a smaller "
                 "one, or begin a release whose terms allow it"
             )
-        return shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -34,6 +34,21 @@ def add_commands(commands: typer.Typer, home_type: Callable[[], type[Home]], lis
     _add_setup(commands, home_type)
     _add_keys(commands, home_type)
     _add_daemon(commands, home_type, listing)
+
+
+def in_order(commands: typer.Typer, order: Mapping[str, Sequence[str]]) -> None:
+    """Lists commands in help under headings.
+
+    Args:
+        commands: all commands of a role.
+        order: names of the commands by heading.
+    """
+    places = {name: (place, heading) for place, heading in enumerate(order) for name in order[heading]}
+    ranks = {name: rank for rank, name in enumerate(places)}
+    for info in commands.registered_commands:
+        assert info.callback is not None
+        info.rich_help_panel = places[info.callback.__name__][1]
+    commands.registered_commands.sort(key=lambda info: ranks[getattr(info.callback, "__name__", "")])
 
 
 @contextlib.contextmanager

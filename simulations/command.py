@@ -19,6 +19,9 @@ from ..common.protocols.registry import BUILT_IN, MASKED
 from ..common.telling import tell
 from ..common.terminal import Terminal
 from ..curator.options import (
+    BUDGET,
+    MECHANISM,
+    OUTPUT,
     JsonOutput,
     MechanismName,
     Rows,
@@ -40,6 +43,9 @@ if TYPE_CHECKING:
     from .evaluation.distribution import Distribution
     from .simulate import Simulation
 
+PARTITION, ALIGNED = "Partition and protocol", "Aligned rows"
+"""Headings of options in help."""
+
 _STDERR = Terminal(stderr=True)
 
 
@@ -48,68 +54,127 @@ _STDERR = Terminal(stderr=True)
 def simulate(
     data: Annotated[Path, typer.Argument(help="The real table: .csv, .csv.gz or .parquet.")],
     domain: Annotated[Path, typer.Option(help="Domain file; `dpmosaic domain infer` drafts one.")],
-    out: Annotated[Path | None, typer.Option(help="Folder for the results.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Privacy budget, with delta.")] = None,
-    delta: Annotated[float, typer.Option(help="Privacy budget, with epsilon.")] = 1e-9,
-    rho: Annotated[float | None, typer.Option(help="Privacy budget in zCDP, instead of epsilon.")] = None,
-    grid: Annotated[str, typer.Option(help="KxS: K slices of rows over S parties; or a JSON file.")] = "1x1",
-    protocol: Annotated[str, typer.Option(help=f"One of {', '.join(BUILT_IN)}.")] = MASKED.name,
+    out: Annotated[Path | None, typer.Option(help="Folder for the results.", rich_help_panel=OUTPUT)] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Privacy budget, with delta.", rich_help_panel=BUDGET)
+    ] = None,
+    delta: Annotated[
+        float, typer.Option(help="Privacy budget, with epsilon.", rich_help_panel=BUDGET)
+    ] = 1e-9,
+    rho: Annotated[
+        float | None, typer.Option(help="Privacy budget in zCDP, instead of epsilon.", rich_help_panel=BUDGET)
+    ] = None,
+    grid: Annotated[
+        str,
+        typer.Option(help="KxS: K slices of rows over S parties; or a JSON file.", rich_help_panel=PARTITION),
+    ] = "1x1",
+    protocol: Annotated[
+        str, typer.Option(help=f"One of {', '.join(BUILT_IN)}.", rich_help_panel=PARTITION)
+    ] = MASKED.name,
     collusions: Annotated[
-        int | None, typer.Option(help="masked: number of parties that may collude; 1 by default.")
+        int | None,
+        typer.Option(
+            help="masked: number of parties that may collude; 1 by default.", rich_help_panel=PARTITION
+        ),
     ] = None,
     check: Annotated[
-        str, typer.Option(help="masked: one-hot, to have parties prove that they open each record once.")
+        str,
+        typer.Option(
+            help="masked: one-hot, to have parties prove that they open each record once.",
+            rich_help_panel=PARTITION,
+        ),
     ] = "",
     sample: Annotated[
         int | None,
         typer.Option(
-            min=1, help="masked: rows that marginals across parties use; by default all, at most 10^7."
+            min=1,
+            help="masked: rows that marginals across parties use; by default all, at most 10^7.",
+            rich_help_panel=PARTITION,
         ),
     ] = None,
     dealers: Annotated[
-        int, typer.Option(help="masked: number of dealers, 1 or at least 3; by default the curator deals.")
+        int,
+        typer.Option(
+            help="masked: number of dealers, 1 or at least 3; by default the curator deals.",
+            rich_help_panel=PARTITION,
+        ),
     ] = 0,
     mechanism: MechanismName = "mosaic",
     settings: Settings = None,
     time_limit: TimeLimit = None,
-    variant: Annotated[str, typer.Option(help="default, or paper to follow the paper's text.")] = "default",
+    variant: Annotated[
+        str, typer.Option(help="default, or paper to follow the paper's text.", rich_help_panel=MECHANISM)
+    ] = "default",
     binarise: Annotated[
-        bool, typer.Option("--binarise", help="Release binary digits of the codes, as PrivBayes does.")
+        bool,
+        typer.Option(
+            "--binarise",
+            help="Release binary digits of the codes, as PrivBayes does.",
+            rich_help_panel=MECHANISM,
+        ),
     ] = False,
     record_wise: Annotated[
-        bool, typer.Option("--record-wise", help="indicator: noise on every record even within one party.")
+        bool,
+        typer.Option(
+            "--record-wise",
+            help="indicator: noise on every record even within one party.",
+            rich_help_panel=PARTITION,
+        ),
     ] = False,
     workload: Annotated[
-        str | None, typer.Option(help="1way, 2way, 3way, or a JSON file; 2way by default.")
+        str | None,
+        typer.Option(help="1way, 2way, 3way, or a JSON file; 2way by default.", rich_help_panel=MECHANISM),
     ] = None,
     target: Annotated[
-        str | None, typer.Option(help="Attribute to predict: marginals with it matter most.")
+        str | None,
+        typer.Option(help="Attribute to predict: marginals with it matter most.", rich_help_panel=MECHANISM),
     ] = None,
     adjacency: Annotated[
-        str, typer.Option(help="zero-out, replace-one, or with aligned rows add-remove.")
+        str,
+        typer.Option(help="zero-out, replace-one, or with aligned rows add-remove.", rich_help_panel=BUDGET),
     ] = "zero-out",
     rows: Rows = None,
     key: Annotated[
-        str | None, typer.Option(help="Align rows by this column, which identifies people.")
+        str | None,
+        typer.Option(help="Align rows by this column, which identifies people.", rich_help_panel=ALIGNED),
     ] = None,
     overlap: Annotated[
         float | None,
         typer.Option(
-            help="Align rows: share of the people of a slice at all its parties; the others are at some."
+            help="Align rows: share of the people of a slice at all its parties; the others are at some.",
+            rich_help_panel=ALIGNED,
         ),
     ] = None,
     shuffle: Annotated[
-        bool, typer.Option("--shuffle", help="Align rows: each party has them in an order of its own.")
+        bool,
+        typer.Option(
+            "--shuffle",
+            help="Align rows: each party has them in an order of its own.",
+            rich_help_panel=ALIGNED,
+        ),
     ] = False,
     typos: Annotated[
-        float | None, typer.Option(help="Align rows: share of identifiers that a party writes wrongly.")
+        float | None,
+        typer.Option(
+            help="Align rows: share of identifiers that a party writes wrongly.", rich_help_panel=ALIGNED
+        ),
     ] = None,
     population: Annotated[
-        str, typer.Option(help="Aligned rows: release the people everywhere or anywhere in their slice.")
+        str,
+        typer.Option(
+            help="Aligned rows: release the people everywhere or anywhere in their slice.",
+            rich_help_panel=ALIGNED,
+        ),
     ] = Population.EVERYWHERE.value,
-    alignment_rho: Annotated[float, typer.Option(help="Budget of the alignment, zCDP.")] = DEFAULT_RHO,
+    alignment_rho: Annotated[
+        float, typer.Option(help="Budget of the alignment, zCDP.", rich_help_panel=ALIGNED)
+    ] = DEFAULT_RHO,
     bins_share: Annotated[
-        float, typer.Option(help="Share of the budget that chooses bins where the domain leaves them open.")
+        float,
+        typer.Option(
+            help="Share of the budget that chooses bins where the domain leaves them open.",
+            rich_help_panel=BUDGET,
+        ),
     ] = DEFAULT_SHARE,
     seed: Seed = None,
     header: Header = None,
@@ -117,7 +182,12 @@ def simulate(
     spreadsheet_safe: SpreadsheetSafe = False,
     json_output: JsonOutput = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Forecast cost, noise, time and memory; measure nothing.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Forecast cost, noise, time and memory; measure nothing.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = False,
 ) -> None:
     """Partition a table over K x S parties, release a synthetic table from them, and compare the two."""
@@ -228,7 +298,7 @@ def demo(
         tell(json.dumps([line.to_json() for line in lines]))
         return
     shown = Grid(
-        title=f"20,190 people, 2 insurers x 2 clinics, epsilon = {demonstration.EPSILON:g}",
+        title=f"20,190 yearly records, 2 insurers x 2 clinics, epsilon = {demonstration.EPSILON:g}",
         title_justify="left",
     )
     for heading in ("protocol", "mechanism", "error of pairs", "seconds", "what it means"):

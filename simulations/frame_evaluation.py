@@ -9,13 +9,12 @@ from ..common.data.table import Table
 from ..common.data.workload import Workload
 from ..common.errors import DataError
 from ..curator.analysis.release import Page, Release
-from ..curator.releasing.raw_frames import encoded
 from ..curator.report.page import evaluation_report
-from .arrow_tables import ArrowTable, data_frame
+from .arrow_tables import ArrowTable
 from .evaluation.evaluation import Evaluation
 from .evaluation.evaluation import evaluate as evaluate_tables
 from .evaluation.tables import comparison
-from .frames import DomainLike, read_domain
+from .frames import DomainLike, encode, read_domain
 
 
 def evaluate(
@@ -78,4 +77,4 @@ def _coded(rows: Table | ArrowTable, domain: Domain | None) -> Table:
         return rows
     if domain is None:
         raise DataError("expected a domain for a data frame, got none; give domain=, such as release.domain")
-    return encoded(domain, data_frame(rows))
+    return encode(rows, domain)

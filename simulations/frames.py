@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..common.crypto.randomness import RandomStream
 from ..common.data.domain import Domain
-from ..common.data.table import Table
+from ..common.data.table import Table, check_rows
 from ..common.data.values import RawColumn, text_of
 from ..common.errors import DataError
 from ..curator.releasing.frames import typed
@@ -85,7 +85,7 @@ def load(data: Source, domain: DomainLike, *, header: bool | None = None) -> Loa
     known = read_domain(domain)
     if not isinstance(data, ArrowTable):
         source = FileSource(_path(data), header)
-        return Loaded(source.read(known), written(known, source.columns()), {})
+        return Loaded(source.encoded(known), written(known, source.columns()), {})
     rows = _without_index(data)
     held = rows[[name for name in known.columns if name in rows.columns]]
     return Loaded(encoded(known, rows), written(known, tuple(rows.columns)), storage_of(held))
@@ -184,7 +184,7 @@ def raw_table(data: Source, *, header: bool | None = None) -> RawTable:
     """
     if not isinstance(data, ArrowTable):
         source = FileSource(_path(data), header)
-        return RawTable(source, {}, {}, source.read)
+        return RawTable(source, {}, {}, source.encoded)
     rows = _without_index(data)
     zones = {name: zone for name in _checked_names(rows) if (zone := _zone(rows[name].dtype))}
     return RawTable(_FrameRows(rows), zones, storage_of(rows), lambda domain: encoded(domain, rows))
@@ -223,7 +223,9 @@ def encode(rows: ArrowTable, domain: DomainLike) -> Table:
     Raises:
         DataError: a column is missing, a value has no code, or there is no row.
     """
-    return encoded(read_domain(domain), data_frame(rows))
+    table = encoded(read_domain(domain), data_frame(rows))
+    check_rows(table.record_count)
+    return table
 
 
 def decode(table: Table, seed: int | None = None) -> pd.DataFrame:
@@ -266,10 +268,6 @@ def draft(data: Source, blanks: Collection[str] = (), *, header: bool | None = N
         if isinstance(kind, pd.CategoricalDtype) and kind.ordered
     }
     return inference.draft_rows(_FrameRows(rows, nested=True), blanks, ordered, zones)
-
-
-infer_domain = draft
-"""The former name of `draft`, for scripts that have it."""
 
 
 @dataclass(frozen=True, eq=False)

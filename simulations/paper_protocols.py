@@ -12,11 +12,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.data.boxes import box_sums
 from ..common.data.domain import Clique
-from ..common.data.grouping import Groups, grouped_shape
-from ..common.data.interactions import interaction
 from ..common.data.table import Table
+from ..common.data.view import View
 from ..common.measurement import Measurement
 from ..common.messages import ReleaseTerms
 from ..common.privacy.budget import Charge
@@ -60,33 +58,19 @@ class TheoremMeasurer(ShowsMarginals):
         )
         return self._table.marginal(clique)
 
-    def expected_sigma(
-        self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False, groups: Groups = ()
-    ) -> float:
+    def expected_sigma(self, view: View, zcdp_rho: Fraction) -> float:
         """Scale of the noise, equal in all cells; the theorem has no separate scale for interactions."""
         return math.sqrt(self._factor / (2 * float(zcdp_rho)))
 
     def _charge(self, query: Query) -> Charge:
-        return Charge(query.step, query.clique, query.zcdp_rho)
+        return Charge(query.step, query.view.clique, query.zcdp_rho)
 
     def _answer(self, query: Query, charge: Charge) -> Measurement:
-        sigma = self.expected_sigma(query.clique, query.zcdp_rho)
-        shape = self.domain.shape(query.clique)
-        exact = self._table.marginal(query.clique, query.groups)
-        if query.boxes:
-            exact = box_sums(exact, shape, query.boxes)
+        view, sigma = query.view, self.expected_sigma(query.view, query.zcdp_rho)
+        exact = view.counted(self._table)
         noisy = exact + self._rng.normal(0, sigma, exact.size)
-        if query.interaction:
-            noisy = interaction(noisy, grouped_shape(shape, query.groups))
-        return Measurement(
-            query.clique,
-            noisy,
-            sigma,
-            float(charge.zcdp_rho),
-            boxes=query.boxes,
-            interaction=query.interaction,
-            groups=query.groups,
-        )
+        values = view.of_cells(noisy, self.domain) if view.interaction else noisy
+        return Measurement(view, values, sigma, float(charge.zcdp_rho))
 
 
 class IndicatorMleMeasurer(FederationMeasurer):

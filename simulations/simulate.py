@@ -10,7 +10,7 @@ from typing import Any
 
 from ..common.crypto.randomness import RandomStream
 from ..common.data.domain import Domain
-from ..common.data.table import Table
+from ..common.data.table import Table, check_rows
 from ..common.data.workload import Workload
 from ..common.errors import DataError
 from ..common.privacy.budget import Budget
@@ -129,6 +129,7 @@ def simulate(
                 "dpmosaic.draft(data), review it, and give it as domain=..."
             )
         table = load(table, domain).table
+        check_rows(table.record_count)
     elif domain is not None:
         raise DataError(
             "expected no domain beside a Table, which has one; leave it out, or give a data frame"

@@ -14,7 +14,17 @@ from rich.markup import escape
 from ..common.extras import require_extra
 from ..common.telling import tell
 from ..common.terminal import Terminal
-from ..curator.options import JsonOutput, MechanismName, Rows, Seed, SpreadsheetSafe, TimeLimit
+from ..curator.options import (
+    BUDGET,
+    MECHANISM,
+    OUTPUT,
+    JsonOutput,
+    MechanismName,
+    Rows,
+    Seed,
+    SpreadsheetSafe,
+    TimeLimit,
+)
 from ..curator.releasing.table_format import Format, TableFile, TableFormat
 from ..party.options import Header
 from .stopping import UNFINISHED, spends
@@ -39,26 +49,39 @@ _TOLD = ("out", "json_output")
 def synthesize(
     data: Annotated[Path, typer.Argument(help="The real table: .csv, .tsv (perhaps .gz) or .parquet.")],
     out: Annotated[Path, typer.Option(help="Folder for the release.")],
-    epsilon: Annotated[float, typer.Option(help="Privacy budget, with delta.")] = 1.0,
-    delta: Annotated[float, typer.Option(help="Privacy budget, with epsilon.")] = 1e-9,
+    epsilon: Annotated[float, typer.Option(help="Privacy budget, with delta.", rich_help_panel=BUDGET)] = 1.0,
+    delta: Annotated[
+        float, typer.Option(help="Privacy budget, with epsilon.", rich_help_panel=BUDGET)
+    ] = 1e-9,
     domain: Annotated[
         Path | None,
         typer.Option(help="Domain file; without one, a part of the budget learns what the columns hold."),
     ] = None,
     adjacency: Annotated[
-        str, typer.Option(help="Which tables are neighbours: add-remove, zero-out or replace-one.")
+        str,
+        typer.Option(
+            help="Which tables are neighbours: add-remove, zero-out or replace-one.", rich_help_panel=BUDGET
+        ),
     ] = "add-remove",
     anyway: Anyway = False,
     mechanism: MechanismName = "mosaic",
     time_limit: TimeLimit = None,
     target: Annotated[
-        str | None, typer.Option(help="Column that others should predict well; it weights the workload.")
+        str | None,
+        typer.Option(
+            help="Column that others should predict well; it weights the workload.", rich_help_panel=MECHANISM
+        ),
     ] = None,
-    workload: Annotated[str | None, typer.Option(help="1way, 2way, 3way, or a JSON file; 2way.")] = None,
+    workload: Annotated[
+        str | None, typer.Option(help="1way, 2way, 3way, or a JSON file; 2way.", rich_help_panel=MECHANISM)
+    ] = None,
     rows: Rows = None,
     copies: Annotated[
         int | None,
-        typer.Option(help="Also write so many copies, for intervals by any software; see `dpmosaic copies`."),
+        typer.Option(
+            help="Also write so many copies, for intervals by any software; see `dpmosaic copies`.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     seed: Seed = None,
     header: Header = None,

@@ -1,5 +1,6 @@
 """Settings of the whole suite."""
 
+import gc
 import os
 from importlib.util import find_spec
 
@@ -10,6 +11,9 @@ import hypothesis
 import pytest
 
 from support.packages import install as install
+
+# As in the command: there are few cycles, and looking for them took a seventh of the time of collecting.
+gc.set_threshold(20_000)
 
 hypothesis.settings.register_profile("suite", deadline=None)
 hypothesis.settings.load_profile("suite")

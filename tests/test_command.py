@@ -1,14 +1,17 @@
 import json
+import re
 import subprocess
 import sys
 
 import pytest
+from typer.testing import CliRunner
 
 from dpmosaic.command import COMMANDS, loaded
 from dpmosaic.common.card import as_text
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE, declared
 from dpmosaic.curator.mechanisms.listed import LISTED
 from dpmosaic.curator.parties.home import CuratorHome
+from dpmosaic.party.command import party_commands
 from dpmosaic.party.dealing.home import DealerHome
 from dpmosaic.party.home import PartyHome
 
@@ -120,3 +123,12 @@ def test_a_warning_and_an_error_are_one_sentence_each(tmp_path):
     )
     assert said[1][0] == 1
     assert said[1][1].startswith("error: records.csv: its first line reads as a record")
+
+
+def test_help_of_a_party_lists_every_command_once_in_the_order_of_a_day():
+    done = CliRunner().invoke(party_commands, ["--help"])
+    listed = re.findall(r"^│ ([a-z]+) ", done.output, flags=re.M)
+    known = {command.callback.__name__ for command in party_commands.registered_commands}
+    assert set(listed) == known
+    assert len(listed) == len(known)
+    assert listed.index("init") < listed.index("serve") < listed.index("approve") < listed.index("backup")

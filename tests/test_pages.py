@@ -9,8 +9,11 @@ import pytest
 
 import dpmosaic
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.protocols.registry import COLLUSIONS
+from dpmosaic.common.protocols.alignment.plan import ALIGNMENT
+from dpmosaic.common.protocols.registry import COLLUSIONS, protocol_names
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE
+from dpmosaic.party.dealing.dealer import Dealer
+from dpmosaic.party.party import Party
 from dpmosaic.simulations.datasets.catalogue import get
 
 ROOT = Path(__file__).parent.parent
@@ -104,3 +107,38 @@ def test_the_table_of_collusions_is_that_of_the_protocols(page):
     head, *body = (f"| {' | '.join(cells)} |" for cells in [heads, *rows])
     table = "\n".join([head, "|" + "---|" * len(heads), *body])
     assert f"\n\n{table}\n\n" in page.read_text(encoding="utf-8")
+
+
+def named_tests():
+    """Files of tests, and functions in them."""
+    paths = list((ROOT / "tests").rglob("test_*.py"))
+    functions = {name for path in paths for name in re.findall(r"^def (test_\w+)\(", path.read_text(), re.M)}
+    return functions | {path.name for path in paths}
+
+
+def test_what_one_participant_learns_is_nothing_or_shown_by_a_test_for_each_role_and_protocol():
+    page = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")
+    (section,) = re.findall(r"^## What one deviating participant learns\n(.*?)^## ", page, re.M | re.S)
+    head, _, *body = (
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in section.splitlines()
+        if line.startswith("|")
+    )
+    columns = [re.match(r"`(\w+)`", cell).group(1) for cell in head[1:]]
+    assert set(columns) == {*protocol_names(for_daemons=True), ALIGNMENT}
+    roles = [row[0] for row in body]
+    # Parties and dealers are the daemons; evaluators are one or the other.
+    words = {kind.__name__.lower() for kind in (Party, Dealer)} | {"curator", "evaluator"}
+    assert all(any(word in role for role in roles) for word in words)
+    known = named_tests()
+    for row in body:
+        assert len(row) == len(head)
+        for cell in row[1:]:
+            named = re.findall(r"`(test_[\w.]+)`", cell)
+            assert set(named) <= known
+            assert cell.startswith("nothing") or named
+
+
+def test_the_tests_that_the_threat_model_names_exist():
+    page = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"`(?:tests/[\w/]+/)?(test_\w+(?:\.py)?)`", page)) <= named_tests()

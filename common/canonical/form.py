@@ -129,6 +129,14 @@ class Reader:
             raise self._refused("a float without a canonical form")
         return value
 
+    def flag(self) -> bool:
+        """Reads a field of one boolean."""
+        self._tag(_FLAG)
+        value = self._take(1)[0]
+        if value > 1:
+            raise self._refused("a flag that is neither 0 nor 1")
+        return bool(value)
+
     def items(self, read: Callable[[], _T]) -> tuple[_T, ...]:
         """Reads a field of several items.
 

@@ -32,12 +32,12 @@ def _marginal(query: MarginalQuery) -> bytes:
         integer(query.form.value),
         items(map(text, query.clique)),
         real(query.sigma),
-        items(items(integer(start) + integer(stop) for start, stop in box) for box in query.boxes),
-        flag(query.interaction),
+        items(items(integer(start) + integer(stop) for start, stop in box) for box in query.view.boxes),
+        flag(query.view.interaction),
         items(map(real, query.other_sigmas)),
     )
-    if query.groups:
-        return record(MARGINAL, GROUPED_MARGINAL_VERSION, (*fields, _groups(query.groups)))
+    if query.view.groups:
+        return record(MARGINAL, GROUPED_MARGINAL_VERSION, (*fields, _groups(query.view.groups)))
     return record(MARGINAL, MARGINAL_VERSION, fields)
 
 
@@ -45,7 +45,7 @@ def _score(query: ScoreQuery) -> bytes:
     fields = (
         text(query.release_id),
         text(query.query_id),
-        items(items(map(text, clique)) for clique in query.cliques),
+        items(items(map(text, view.clique)) for view in query.views),
         real(query.sigma),
         octets(query.references),
         integer(query.largest_reference),

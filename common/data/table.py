@@ -219,7 +219,7 @@ def encode_table(domain: Domain, columns: Mapping[str, RawColumn]) -> Table:
     """Encodes raw columns; columns that the domain does not name are ignored.
 
     Raises:
-        DataError: a column is missing or of another length, a value has no code, or there is no row.
+        DataError: a column is missing or of another length, or a value has no code.
     """
     encoded, texts = [], {}
     for attribute in domain.attributes:
@@ -227,10 +227,21 @@ def encode_table(domain: Domain, columns: Mapping[str, RawColumn]) -> Table:
         encoded.append(attribute.encode(cells).astype(code_dtype(attribute.size)))
         if has_open_categories(attribute):
             texts[attribute.name] = TextColumn.read(attribute.name, cells)
-    table = Table(domain, tuple(encoded), texts)
-    if table.record_count == 0:
-        raise DataError("expected a table of at least one row, got an empty one; add rows")
-    return table
+    return Table(domain, tuple(encoded), texts)
+
+
+def check_rows(records: int, name: str = "the table") -> None:
+    """Refuses a table without rows, where their number is public.
+
+    Args:
+        records: the number.
+        name: what a message calls the table.
+
+    Raises:
+        DataError: there are none.
+    """
+    if not records:
+        raise DataError(f"{name} has no rows; an empty table has nothing to release")
 
 
 def decode_table(

@@ -31,15 +31,22 @@ from ..protocols.masked.masks import (
     Mask,
     Masks,
     coins_labels,
-    point_stream,
     proof_stream,
     release_masks,
 )
-from ..protocols.masked.one_hot import Challenge, attest
+from ..protocols.masked.one_hot import attest
+from ..protocols.masked.one_hot_integers import challenge_of
+from ..protocols.masked.opened_rows import (
+    holds_left,
+    opened_check_mask,
+    opened_check_pad,
+    opened_weights,
+    other_cells,
+)
 from ..protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, products_of, rectangles
 from ..protocols.masked.ranges import dealt_range, sum_of
 from ..protocols.masked.ring import Words
-from ..protocols.masked.sacrifice import CHECK_MASK, CHECK_PAD, WIDE, inner, repetitions
+from ..protocols.masked.sacrifice import CHECK_MASK, CHECK_PAD, WIDE, hidden_sums, inner, repetitions
 from ..workers import RangeMap, inline
 from .evaluator import Resharing, ScoreEvaluator, joined
 from .peers import Peers
@@ -179,7 +186,7 @@ class Dealing:
         return Masks({number: release_masks(seed, self._digest) for number, seed in seeds.items()})
 
     def _mask(self, party: int, chain: Chain) -> Mask:
-        return self._masks(party).child("mask", *labels(chain))
+        return self._masks(party).of(self._plan, chain)
 
     def _terms(self, number: int) -> tuple[tuple[int, tuple[int, ...]], ...]:
         dealers = self._plan.dealers_of(number)
@@ -260,7 +267,8 @@ class Dealing:
         recipient, owner, chain = delivery.sender, delivery.step, delivery.chain
         self._check_opened(owner, chain, self._slice_of(recipient))
         sealed = self._peers.unseal(recipient, coins_labels(owner, chain), chunks)
-        self._coins[recipient, owner, chain] = joined(sealed, KEY_BYTES)
+        # Of one part, the key of the point comes after the coins.
+        self._coins[recipient, owner, chain] = joined(sealed, (1 + (len(chain) == 1)) * KEY_BYTES)
 
     def _check_opened(self, owner: int, chain: Chain, number: int) -> None:
         if not self._plan.check or self._slice_of(owner) != number:
@@ -271,21 +279,66 @@ class Dealing:
         self._plan.check_chain(chain, number)
 
     def _attestation(self, request: DealRequest, number: int) -> Iterator[bytes]:
-        """Its message to the receiver of an opening, by the receiver's coins, at one point (`one_hot`)."""
+        """Its message to the receiver of an opening, by the receiver's coins (`one_hot`, `opened_rows`)."""
         plan, owner, recipient = self._plan, request.owner, request.recipient
         chain = request.chains[0] if len(request.chains) == 1 else ()
         self._check_opened(owner, chain, number)
         if (recipient, owner, chain) not in self._coins:
             raise DeliveriesLost("an attestation needs the coins of the receiver; deliver them first")
-        coins, cells = self._coins[recipient, owner, chain], plan.cells(chain)
-        mask = self._mask(owner, chain)
-        blocks = (mask.uniform(plan.ring, *at, cells) for at in self._blocks(number, 4 * cells))
-        challenge = Challenge.from_coins(coins, plan.opened_records(number), cells, empty=plan.empty_rows)
-        proof = proof_stream(self._masks(owner).source, recipient, coins, chain)
-        point = point_stream(self._secret, owner, recipient, coins, chain)
-        attested = attest(challenge, challenge.sketch(blocks, masks=True), proof, point)
+        told = self._coins[recipient, owner, chain]
+        coins, point = told[:KEY_BYTES], told[KEY_BYTES:]
         what = dealt_labels(request.kind, request.chains, owner)
+        if len(chain) > 1:
+            blocks = self._opened_check(chain, owner, recipient, number, coins)
+            return self._peers.seal(recipient, what, (block.data for block in blocks))
+        challenge, masks = challenge_of(plan, number, chain, coins), self._masks(owner)
+        ring, cells = plan.opened_ring(chain), plan.cells(chain)
+        known, streams = {}, {}
+        for component, source in masks.sources.items():
+            mask = Masks({component: source}).of(plan, chain)
+            blocks = (mask.uniform(ring, *at, cells) for at in self._blocks(number, 4 * cells))
+            known[component] = challenge.sketch(blocks, masks=True)
+            streams[component] = proof_stream(source, recipient, coins, chain)
+        dealers = plan.dealers_of(number)
+        position = dealers.index(self._place)
+        attested = attest(challenge, known, streams, RandomStream(point), len(dealers), position)
         return self._peers.seal(recipient, what, [attested.astype("<u8").tobytes()])
+
+    def _opened_check(
+        self, chain: Chain, owner: int, recipient: int, number: int, coins: bytes
+    ) -> Iterator[Words]:
+        """Its part of the check of an opened share of a row-wise product (`opened_rows`).
+
+        Of three dealers, each answers for one component of the masks.
+        """
+        plan, ring, cells = self._plan, self._plan.ring, self._plan.cells(chain)
+        left = holds_left(plan, chain, number, owner)
+        factor = chain[:-1] if left else chain[-1:]
+        dealers = plan.dealers_of(number)
+        component, *_ = known_components(len(dealers), dealers.index(self._place))
+        masks = Masks({component: self._masks(owner).sources[component]})
+        mask, opened = masks.of(plan, factor), masks.of(plan, chain)
+        hidden = opened_check_mask(masks, recipient, chain)
+        times, columns = repetitions(ring), other_cells(plan, chain, left)
+        shares = self._shares(chain, owner, number)
+        blocks = (
+            (
+                mask.wide(ring, start, size, plan.cells(factor)),
+                opened.wide(ring, start, size, cells) - next(shares),
+                hidden.uniform(WIDE, start, size, times * columns),
+            )
+            for start, size in self._blocks(number, 8 * cells)
+        )
+        pad = opened_check_pad(plan, self._streams[owner], recipient, chain)
+        return hidden_sums(ring, opened_weights(coins), blocks, pad, right=not left)
+
+    def _shares(self, chain: Chain, owner: int, number: int) -> Iterator[Words]:
+        """What a holder of a row-wise product adds to it: pads, or all that was dealt; in blocks of rows."""
+        if holds_left(self._plan, chain, number, owner):
+            pad, cells = self._pad(owner, "row-wise share", chain), self._plan.cells(chain)
+            return (WIDE.uniform(pad, size, cells) for _, size in self._blocks(number, 8 * cells))
+        dealt = [self._rows(chain, other, number) for other in self._plan.openers(chain, number)]
+        return (sum_of(blocks) for blocks in zip(*dealt, strict=True))
 
     def _pad(self, owner: int, kind: str, chain: Chain) -> RandomStream:
         """What only this dealer and another holder of a product know, and the recipient does not."""

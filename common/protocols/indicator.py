@@ -16,11 +16,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ..crypto.randomness import RandomStream
-from ..data.boxes import Box, box_sums
 from ..data.domain import Clique
-from ..data.grouping import Groups, grouped_shape
-from ..data.interactions import differences
 from ..data.rows import Rows
+from ..data.view import View
 from ..later import np
 from ..privacy.cost import grid_of
 from ..privacy.noise import noisy_counts
@@ -52,27 +50,18 @@ def allocate(rho: Fraction, part: Clique, clique: Clique) -> Fraction:
 
 def noisy_histogram(
     rows: Rows,
-    clique: Clique,
+    view: View,
     sigma: float,
     stream: RandomStream,
-    boxes: Sequence[Box] = (),
-    interaction: bool = False,
-    groups: Groups = (),
 ) -> NDArray[np.int64]:
     """Run by a party that holds the whole clique: its counts plus noise, in units of 1/grid.
 
-    With boxes, the counts of boxes; with groups, of groups of codes; with `interaction`, the differences of
-    noisy cells.
+    Of an interaction, the differences of noisy cells.
 
     Guarantee: `gaussian_cost(sigma, adjacency)` for the records of the party's slice, or the cost of the
         interaction.
     """
-    shape = grouped_shape(rows.domain.shape(clique), groups)
-    counts = rows.marginal(clique, groups)
-    if boxes:
-        counts = box_sums(counts, shape, boxes)
-    noisy = noisy_counts(counts, sigma, stream)
-    return differences(noisy, shape) if interaction else noisy
+    return view.sent(noisy_counts(view.counted(rows), sigma, stream), rows.domain)
 
 
 def noisy_indicators(

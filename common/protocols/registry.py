@@ -131,7 +131,7 @@ BUILT_IN: Mapping[str, Protocol] = {
 }
 
 _NOISE = "more than t parties"
-_OPENING = "a party: single records of its slice"
+_OPENING = "without `check`, a party: single records of its slice"
 
 
 def _evaluators(dealer: str) -> str:
@@ -144,14 +144,14 @@ COLLUSIONS = (
         "the curator and any party of the slice",
         _evaluators("the curator"),
         _NOISE,
-        f"without `check`, {_OPENING}",
+        _OPENING,
     ),
     Collusions(
         "`masked`, one dealer",
         "the dealer and any party of the slice",
         _evaluators("the dealer"),
         _NOISE,
-        f"without `check`, {_OPENING}",
+        _OPENING,
     ),
     Collusions(
         "`masked`, three dealers",

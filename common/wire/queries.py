@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ..data.domain import Clique
 from ..data.grouping import Groups
+from ..data.view import View
 from ..errors import ProtocolError
 from ..messages import (
     AnswerForm,
@@ -64,10 +66,10 @@ def _query_message(query: MarginalQuery) -> pb.MarginalQuery:
         form=pb.AnswerForm.Name(query.form.value),
         clique=query.clique,
         sigma=query.sigma,
-        boxes=[pb.Box(starts=[a for a, _ in box], stops=[b for _, b in box]) for box in query.boxes],
-        interaction=query.interaction,
+        boxes=[pb.Box(starts=[a for a, _ in box], stops=[b for _, b in box]) for box in query.view.boxes],
+        interaction=query.view.interaction,
         other_sigmas=query.other_sigmas,
-        groups=_encoded_groups(query.groups),
+        groups=_encoded_groups(query.view.groups),
     )
 
 
@@ -77,12 +79,14 @@ def _query_of(message: pb.MarginalQuery) -> MarginalQuery:
             release_id=message.release_id,
             query_id=message.query_id,
             form=AnswerForm(message.form),
-            clique=tuple(message.clique),
+            view=View(
+                tuple(message.clique),
+                groups=_decoded_groups(message.groups),
+                boxes=tuple(tuple(zip(box.starts, box.stops, strict=True)) for box in message.boxes),
+                interaction=message.interaction,
+            ),
             sigma=message.sigma,
-            boxes=tuple(tuple(zip(box.starts, box.stops, strict=True)) for box in message.boxes),
-            interaction=message.interaction,
             other_sigmas=tuple(message.other_sigmas),
-            groups=_decoded_groups(message.groups),
         )
     except ValueError as cause:
         raise ProtocolError(f"expected a consistent query: {cause}; compare versions") from None
@@ -101,7 +105,7 @@ def encode_score_query(query: ScoreQuery) -> bytes:
     message = pb.ScoreQuery(
         release_id=query.release_id,
         query_id=query.query_id,
-        cliques=encoded_chain(query.cliques),
+        cliques=encoded_chain(view.clique for view in query.views),
         sigma=query.sigma,
         references=query.references,
         largest_reference=query.largest_reference,
@@ -114,16 +118,20 @@ def encode_score_query(query: ScoreQuery) -> bytes:
 def decode_score_query(data: bytes) -> ScoreQuery:
     """The ScoreQuery of these bytes."""
     message = parsed(pb.ScoreQuery, data)
+    cliques = decoded_chain(message.cliques)
+    groups = tuple(_decoded_groups(each.groupings) for each in message.groups)
+    none: tuple[Groups, ...] = ((),) * len(cliques)
     try:
+        if groups and len(groups) != len(cliques):
+            raise ValueError("it must have groups for each of its cliques, or for none")
         return ScoreQuery(
             message.release_id,
             message.query_id,
-            decoded_chain(message.cliques),
+            tuple(View(clique, groups) for clique, groups in zip(cliques, groups or none, strict=True)),
             message.sigma,
             message.references,
             message.largest_reference,
             message.largest_total,
-            tuple(_decoded_groups(groups.groupings) for groups in message.groups),
         )
     except ValueError as cause:
         raise ProtocolError(f"expected a consistent score query: {cause}; compare versions") from None
@@ -215,7 +223,7 @@ def decode_multiply_request(data: bytes) -> MultiplyRequest:
     return MultiplyRequest(message.release_id, decoded_chains(message.chains))
 
 
-def encoded_chain(chain: Chain) -> list[pb.Part]:
+def encoded_chain(chain: Iterable[Clique]) -> list[pb.Part]:
     """A chain or a list of cliques as a field of a message."""
     return [pb.Part(attributes=part) for part in chain]
 

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from importlib.metadata import version
 
-from ...common.data.grouping import group_counts
 from ...common.privacy.budget import Accountant
 from ...common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
 from ...common.version import __version__
@@ -80,9 +79,7 @@ def issue(
             for c in accountant.charges
         ),
         measurements=tuple(
-            StatedMeasurement(
-                m.clique, m.interaction, m.sigma, m.zcdp_rho, group_counts(domain.shape(m.clique), m.groups)
-            )
+            StatedMeasurement(m.clique, m.view.interaction, m.sigma, m.zcdp_rho, m.view.group_counts(domain))
             for m in fitted.measurements
         ),
         selected_by=fitted.selection,

@@ -12,8 +12,8 @@ from typing import Any
 from ...common.binding import BindingsInMemory
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
-from ...common.data.domain import Clique, Domain
-from ...common.data.grouping import Groups
+from ...common.data.domain import Domain
+from ...common.data.view import View
 from ...common.errors import DataError
 from ...common.messages import ReleaseTerms
 from ...common.privacy.conversion import gaussian_epsilon
@@ -231,14 +231,12 @@ class _Planned:
             return self._plain.scores_exactly
         return bool(masked.evaluators) or len(masked.roster) == 1
 
-    def expected_sigma(
-        self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False, groups: Groups = ()
-    ) -> float:
-        if is_too_large(self._terms, self.domain, clique, groups):
+    def expected_sigma(self, view: View, zcdp_rho: Fraction) -> float:
+        if is_too_large(self._terms, self.domain, view):
             return math.inf
         if self._terms.masked is None:
-            return self._plain.expected_sigma(clique, zcdp_rho, interaction, groups)
-        return masked_sigma(self._terms.masked, self._terms.unit, clique, zcdp_rho, interaction, groups)
+            return self._plain.expected_sigma(view, zcdp_rho)
+        return masked_sigma(self._terms.masked, self._terms.unit, view, zcdp_rho)
 
     def expected_score_sigma(self, count: int, zcdp_rho: Fraction) -> float:
         masked = self._terms.masked

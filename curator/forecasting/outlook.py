@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate
 from typing import Protocol
 
 from ...common.data.domain import Clique
-from ...common.data.grouping import Groups, grouped_shape
+from ...common.data.view import View
 from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ..mechanisms.mechanism import Mechanism
@@ -164,7 +164,7 @@ def _sigmas(noise: PlannedNoise, step: Step) -> dict[Clique, _Sigmas]:
     beside = min(len(others), max(1, step.most - len(certain)))
     rank = {clique: place for place, clique in enumerate(others)}
     found = {}
-    groups = dict(step.asked)
+    asked = {view.clique: view for view in step.asked}
     for clique, weight in weights.items():
         if clique in certain:
             wholes = always, always + sums[beside]
@@ -172,15 +172,14 @@ def _sigmas(noise: PlannedNoise, step: Step) -> dict[Clique, _Sigmas]:
             heaviest = sums[beside] if rank[clique] < beside else sums[beside - 1] + weight
             wholes = always + weight, always + heaviest
         least, largest = (budget * Fraction(weight / whole) for whole in wholes)
-        sigma = partial(_sigma, noise, step, clique, groups[clique])
+        sigma = partial(noise.expected_sigma, _measured(noise, step, asked[clique]))
         found[clique] = _Sigmas(sigma(least), sigma(largest), sigma(step.times * least))
     return found
 
 
-def _sigma(noise: PlannedNoise, step: Step, clique: Clique, groups: Groups, rho: Fraction) -> float:
-    shape = grouped_shape(noise.domain.shape(clique), groups)
-    interaction = step.asks is Asks.INTERACTIONS and measurable_as_interaction(shape)
-    return noise.expected_sigma(clique, rho, interaction, groups)
+def _measured(noise: PlannedNoise, step: Step, view: View) -> View:
+    alone = step.asks is Asks.INTERACTIONS and measurable_as_interaction(view.shape(noise.domain))
+    return replace(view, interaction=alone)
 
 
 def _marginal(

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...common.crypto.randomness import KEY_BYTES
-from ...common.data.domain import Clique, Domain
-from ...common.data.grouping import Groups, grouped_shape
+from ...common.data.view import View
 from ...common.protocols.indicator import divide
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.field import WORD_BYTES
 from ...common.protocols.masked.one_hot import PROOF_ELEMENTS, attestation_elements
+from ...common.protocols.masked.one_hot_integers import attested_vectors
+from ...common.protocols.masked.opened_rows import holds_left, other_cells
 from ...common.protocols.masked.plan import Chain, MaskedPlan
 from ...common.protocols.masked.sacrifice import WIDE, repetitions
 from ...common.protocols.scores.query import score_shape
 from ..mechanisms.parts.steps import Asks, Step
 from ..parties.federation import Federation
-
-Asked = tuple[Clique, Groups]
-"""A marginal, of groups of codes or of single codes."""
 
 _REFERENCE_BYTES = 8
 _TAG_BYTES = 32
@@ -88,12 +85,12 @@ def masked_traffic(plan: MaskedPlan, steps: Sequence[Step], sigmas: Mapping[str,
     """
     traffic = Traffic.between([participant.name for participant in plan.participants])
     asked = dict.fromkeys(one for step in steps for one in step.asked)
-    feasible = {one: _cells(plan.domain, one) for one in asked if plan.feasible(*one)}
+    feasible = {view: view.cells(plan.domain) for view in asked if plan.feasible(view)}
     for number in range(plan.slice_count):
         if plan.alignment is None:
             for sender, recipient in itertools.permutations(plan.members(number), 2):
                 traffic.relay(sender, recipient, _TAG_BYTES)
-        for chain in dict.fromkeys(plan.chain(clique, number, groups) for clique, groups in feasible):
+        for chain in dict.fromkeys(plan.chain(view, number) for view in feasible):
             if len(chain) > 1:
                 _multiplied(traffic, plan, chain, number)
     for step in steps:
@@ -117,7 +114,7 @@ def plain_traffic(federation: Federation, steps: Sequence[Step], word_bytes: int
     for step in steps:
         for one in _largest(step, totals):
             if step.asks is Asks.SCORES:
-                traffic.received[0] += step.times * _cells(federation.domain, one) * _REFERENCE_BYTES
+                traffic.received[0] += step.times * one.cells(federation.domain) * _REFERENCE_BYTES
                 continue
             for place, size in sent[one].items():
                 traffic.sent[place] += step.times * size
@@ -127,27 +124,21 @@ def plain_traffic(federation: Federation, steps: Sequence[Step], word_bytes: int
     return traffic
 
 
-def _largest(step: Step, sizes: Mapping[Asked, int]) -> list[Asked]:
-    """The largest of a step's cliques, as many as it asks for at once."""
+def _largest(step: Step, sizes: Mapping[View, int]) -> list[View]:
+    """The largest of a step's marginals, as many as it asks for at once."""
     known = [one for one in step.asked if one in sizes]
     return sorted(known, key=lambda one: -sizes[one])[: step.most]
 
 
-def _cells(domain: Domain, asked: Asked) -> int:
-    clique, groups = asked
-    return math.prod(grouped_shape(domain.shape(clique), groups))
-
-
-def _answers(federation: Federation, asked: Asked, word_bytes: int) -> dict[int, int]:
+def _answers(federation: Federation, view: View, word_bytes: int) -> dict[int, int]:
     """Bytes that each party sends for one measurement, by its index in the roster."""
-    clique, _ = asked
     sizes, place = {}, 0
     for members, records in zip(federation.slices, federation.record_counts, strict=True):
-        parts = divide(clique, [member.attributes for member in members])
+        parts = divide(view.clique, [member.attributes for member in members])
         for j, part in parts.items():
             # Groups are counted by a party that holds the whole clique; indicators are of single codes.
             whole = len(parts) == 1
-            entries = _cells(federation.domain, asked) if whole else records * federation.domain.cells(part)
+            entries = view.cells(federation.domain) if whole else records * federation.domain.cells(part)
             sizes[place + j] = entries * word_bytes
         place += len(members)
     return sizes
@@ -194,16 +185,27 @@ def _opened(
         return
     traffic._relayed.add((owner, chain, recipient))
     traffic.relay(owner, recipient, plan.opening_bytes(chain, number))
-    if plan.check:
+    if not plan.check:
+        return
+    if len(chain) == 1:
         traffic.relay(owner, recipient, PROOF_ELEMENTS * WORD_BYTES)
-        attested = attestation_elements(plan.opened_records(number), plan.ring)
+        attested = attestation_elements(plan.opened_records(number), attested_vectors(plan))
         _deal(traffic, plan, recipient, attested * WORD_BYTES)
+        return
+    for factor in (chain[:-1], chain[-1:]):
+        for holder in plan.holders(factor, number):
+            if holder != recipient:
+                _opened(traffic, plan, holder, factor, recipient, number)
+    words = repetitions(plan.ring) * WIDE.word_bytes
+    columns = other_cells(plan, chain, holds_left(plan, chain, number, owner))
+    traffic.relay(owner, recipient, words)
+    _deal(traffic, plan, recipient, (plan.opened_records(number) + 1) * columns * words)
 
 
-def _scored(traffic: Traffic, plan: MaskedPlan, asked: Sequence[Asked], times: int, sigma: float) -> None:
-    """Adds the traffic of scores, all cliques in one batch; a single party only gets the references."""
+def _scored(traffic: Traffic, plan: MaskedPlan, asked: Sequence[View], times: int, sigma: float) -> None:
+    """Adds the traffic of scores, all views in one batch; a single party only gets the references."""
     records = plan.record_count
-    cells = tuple(_cells(plan.domain, one) for one in asked)
+    cells = tuple(view.cells(plan.domain) for view in asked)
     if not plan.evaluators:
         traffic.received[0] += times * sum(cells) * _REFERENCE_BYTES
         return

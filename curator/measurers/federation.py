@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.canonical.queries import encode_asked
-from ...common.data.boxes import box_sums
 from ...common.data.domain import Clique
-from ...common.data.grouping import Groups, group_counts, group_sums, grouped_shape
-from ...common.data.interactions import difference_count, from_differences, interaction
+from ...common.data.view import View
 from ...common.errors import DeliveriesLost
 from ...common.measurement import Measurement
 from ...common.messages import AnswerForm, MarginalQuery, ReleaseTerms
@@ -70,33 +68,29 @@ class FederationMeasurer(ScoringMeasurer):
         self._unit = terms.unit
         self._record_wise = record_wise
         self._asked = 0
-        self._sigmas: dict[tuple[tuple[int, ...], Fraction, bool, Groups], float] = {}
+        self._sigmas: dict[tuple[tuple[int, ...], View, Fraction], float] = {}
         self._asking = asking or Asking()
         self._finder = LabelFinder(federation, terms, self._asking)
 
-    def expected_sigma(
-        self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False, groups: Groups = ()
-    ) -> float:
-        """Root mean square of the standard deviations of the clique's cells, from public facts only.
+    def expected_sigma(self, view: View, zcdp_rho: Fraction) -> float:
+        """Root mean square of the standard deviations of the view's values, from public facts only.
 
         Infinite if the terms exclude a marginal of this size.
         """
-        if is_too_large(self._terms, self.domain, clique, groups):
+        if is_too_large(self._terms, self.domain, view):
             return math.inf
-        query = Query(clique, zcdp_rho, "", interaction=interaction, groups=groups)
+        query = Query(view, zcdp_rho, "")
         if self._record_wise or any(len(members) > 1 for members in self._federation.slices):
             return self._sigma_of(query)
         # Each slice has its records in one place, so only the shape counts.
-        key = (self.domain.shape(clique), zcdp_rho, interaction, groups)
+        key = (self.domain.shape(view.clique), replace(view, clique=()), zcdp_rho)
         if key not in self._sigmas:
             self._sigmas[key] = self._sigma_of(query)
         return self._sigmas[key]
 
     def _sigma_of(self, query: Query) -> float:
         # If the curator adds up the cells of a box or of groups, their variances add up too.
-        cells = self.domain.cells(query.clique) / math.prod(self._shape(query))
-        if query.boxes:
-            cells = sum(math.prod(b - a for a, b in box) for box in query.boxes) / len(query.boxes)
+        cells = query.view.cells_of_each(self.domain)
         variance = 0.0
         for members, records in zip(self._federation.slices, self._federation.record_counts, strict=True):
             shares = self._shares(members, query)
@@ -108,10 +102,8 @@ class FederationMeasurer(ScoringMeasurer):
         """Whether one party holds the whole table."""
         return self._protocol.scores is registry.Scores.ALWAYS
 
-    def _score_charge(
-        self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str, groups: Sequence[Groups]
-    ) -> Charge:
-        return score_charge(step, len(cliques), zcdp_rho, self._unit, slices=1)
+    def _score_charge(self, views: Sequence[View], zcdp_rho: Fraction, step: str) -> Charge:
+        return score_charge(step, len(views), zcdp_rho, self._unit, slices=1)
 
     def _scored(self, batch: Batch, sigma: float) -> NDArray[np.float64]:
         self._asked += 1
@@ -126,7 +118,7 @@ class FederationMeasurer(ScoringMeasurer):
 
     def _charge(self, query: Query) -> Charge:
         slices = [self._shares(members, query) for members in self._federation.slices]
-        shape = self._interaction(query)
+        shape = self._view(query).interaction_shape(self.domain)
         costs = [
             sum((gaussian_cost(s.sigma, self._unit, shape) for s in shares), Fraction(0)) for shares in slices
         ]
@@ -134,8 +126,8 @@ class FederationMeasurer(ScoringMeasurer):
         # One record lies in one slice: slices compose in parallel, and the most expensive one counts.
         counted: tuple[int, ...] = ()
         if any(map(self._sums_first, slices)):
-            counted = group_counts(self.domain.shape(query.clique), query.groups)
-        return Charge(query.step, query.clique, max(costs), sigmas, interaction=shape, groups=counted)
+            counted = query.view.group_counts(self.domain)
+        return Charge(query.step, query.view.clique, max(costs), sigmas, interaction=shape, groups=counted)
 
     def _answer(self, query: Query, charge: Charge) -> Measurement:
         self._asked += 1
@@ -143,7 +135,7 @@ class FederationMeasurer(ScoringMeasurer):
         slices = [self._shares(members, query) for members in federation.slices]
 
         def summed() -> NDArray[np.float64]:
-            values = np.zeros(len(query.boxes) or math.prod(self._shape(query)))
+            values = np.zeros(query.view.size(self.domain))
             for members, shares, records in zip(
                 federation.slices, slices, federation.record_counts, strict=True
             ):
@@ -151,35 +143,30 @@ class FederationMeasurer(ScoringMeasurer):
             return values
 
         # What the curator adds up decides the answer too.
-        asked = (self._marginal_query(shares, query) for shares in slices)
-        described = b"".join(encode_asked(replace(a, boxes=query.boxes, groups=query.groups)) for a in asked)
+        asked = (replace(self._marginal_query(shares, query), view=self._view(query)) for shares in slices)
+        described = b"".join(map(encode_asked, asked))
         values = self._asking.ask(f"{self._asked:06d}", described, summed, _nothing_delivered)
         gaussian = all(self._sums_first(shares) for shares in slices)
         sigma = self._sigma_of(query)
-        if query.interaction:
-            values = interaction(values, self._shape(query))
+        if query.view.interaction:
+            values = query.view.of_cells(values, self.domain)
         rho = float(charge.zcdp_rho)
-        return Measurement(
-            query.clique, values, sigma, rho, gaussian, query.boxes, query.interaction, groups=query.groups
-        )
+        return Measurement(query.view, values, sigma, rho, gaussian)
 
     def _shares(self, members: Sequence[Member], query: Query) -> list[_Share]:
-        parts = indicator.divide(query.clique, [member.attributes for member in members])
-        allotted = {j: indicator.allocate(query.zcdp_rho, part, query.clique) for j, part in parts.items()}
-        shape = self._interaction(query)
+        clique = query.view.clique
+        parts = indicator.divide(clique, [member.attributes for member in members])
+        allotted = {j: indicator.allocate(query.zcdp_rho, part, clique) for j, part in parts.items()}
+        shape = self._view(query).interaction_shape(self.domain)
         return [_Share(members[j], part, self._sigma(allotted[j], shape)) for j, part in parts.items()]
 
-    def _interaction(self, query: Query) -> tuple[int, ...]:
-        """The interaction's shape if one party of every slice holds the clique; else () for a marginal."""
+    def _view(self, query: Query) -> View:
+        """What is asked for: the interaction alone only if one party of every slice holds the clique."""
         whole = not self._record_wise and all(
-            any(set(query.clique) <= set(member.attributes) for member in members)
+            any(set(query.view.clique) <= set(member.attributes) for member in members)
             for members in self._federation.slices
         )
-        return self._shape(query) if query.interaction and whole else ()
-
-    def _shape(self, query: Query) -> tuple[int, ...]:
-        """The shape of the marginal, of groups if they are counted."""
-        return grouped_shape(self.domain.shape(query.clique), query.groups)
+        return replace(query.view, interaction=query.view.interaction and whole)
 
     def _sigma(self, rho: Fraction, shape: tuple[int, ...]) -> float:
         """Scale of the noise that a party adds for this part of the budget."""
@@ -203,11 +190,9 @@ class FederationMeasurer(ScoringMeasurer):
         sigmas = [share.sigma for share in shares]
         cells = [self.domain.cells(share.part) for share in shares]
         if self._sums_first(shares):
-            shape = self._interaction(query)
-            words = difference_count(shape) if shape else len(query.boxes) or math.prod(self._shape(query))
+            words = asked.view.sent_count(self.domain)
             (counts,) = shares[0].member.client.answer(asked, 1, words, 1, charges)
-            values = counts.ravel() / grid_of(sigmas[0])
-            return from_differences(values, shape) if shape else values
+            return asked.view.received(counts.ravel() / grid_of(sigmas[0]), self.domain)
         rows = indicator.block_rows(cells)
         streams = [
             share.member.client.answer(asked, records, n, rows, charges)
@@ -217,22 +202,19 @@ class FederationMeasurer(ScoringMeasurer):
         for blocks in zip(*streams, strict=True):
             product += indicator.multiply(blocks, sigmas)
         held = tuple(name for share in shares for name in share.part)
-        axes = [held.index(name) for name in query.clique]
+        axes = [held.index(name) for name in query.view.clique]
         values = product.reshape(self.domain.shape(held)).transpose(axes).ravel()
-        if query.boxes:
-            return box_sums(values, self.domain.shape(query.clique), query.boxes)
-        return group_sums(values, self.domain.shape(query.clique), query.groups)
+        return query.view.of_codes(values, self.domain)
 
     def _marginal_query(self, shares: Sequence[_Share], query: Query) -> MarginalQuery:
         """The query to the parties of a slice, each of which derives its own part."""
         sums_first = self._sums_first(shares)
         form = AnswerForm.HISTOGRAM if sums_first else AnswerForm.RECORD_WISE
         sigma, *others = (share.sigma for share in shares)
-        asked = MarginalQuery(self._release_id, f"{self._asked:06d}", form, query.clique, sigma)
-        if sums_first:
-            whole = bool(self._interaction(query))
-            return replace(asked, boxes=query.boxes, interaction=whole, groups=query.groups)
-        return replace(asked, other_sigmas=tuple(others))
+        # Of indicator vectors, the curator adds up what the view asks for.
+        view = self._view(query) if sums_first else View(query.view.clique)
+        query_id = f"{self._asked:06d}"
+        return MarginalQuery(self._release_id, query_id, form, view, sigma, tuple(others))
 
 
 def _charged(members: Sequence[Member], asked: MarginalQuery) -> list[bytes]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...common.canonical.queries import encode_asked
 from ...common.data.texts import MOST_LABELS, are_unlisted, has_open_categories
+from ...common.data.view import View
 from ...common.errors import DataError, DeliveriesLost, ProtocolError
 from ...common.labels import LabelSearch, decode_labels, encode_labels
 from ...common.messages import AnswerForm, MarginalQuery, ReleaseTerms
@@ -60,7 +61,7 @@ class LabelFinder:
         (attribute,) = charge.clique
         terms, form = self._terms, AnswerForm.LABELS
         query_id = self._search().query_id(attribute)
-        query = MarginalQuery(terms.release_id, query_id, form, charge.clique, charge.sigmas[0][0])
+        query = MarginalQuery(terms.release_id, query_id, form, View(charge.clique), charge.sigmas[0][0])
 
         def asked() -> NDArray[np.float64]:
             return np.concatenate([self._answer(members, query) for members in self._federation.slices])

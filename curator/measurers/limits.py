@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
-
-from ...common.data.domain import Clique, Domain
-from ...common.data.grouping import Groups, grouped_shape
+from ...common.data.domain import Domain
+from ...common.data.view import View
 from ...common.messages import ReleaseTerms
 
 
-def is_too_large(terms: ReleaseTerms, domain: Domain, clique: Clique, groups: Groups) -> bool:
+def is_too_large(terms: ReleaseTerms, domain: Domain, view: View) -> bool:
     """Whether the terms exclude a marginal; mechanisms see it as one of infinite noise and leave it out.
 
     Args:
         terms: terms of the release.
         domain: domain of the whole table.
-        clique: attributes of the marginal.
-        groups: groups of codes that are counted; empty for single codes.
+        view: what would be measured.
     """
-    return not terms.purpose.measures(clique, math.prod(grouped_shape(domain.shape(clique), groups)))
+    return not terms.purpose.measures(view.clique, view.cells(domain))

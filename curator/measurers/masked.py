@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.canonical.queries import encode_asked
-from ...common.data.boxes import box_sums
 from ...common.data.domain import Clique
-from ...common.data.grouping import Groups, group_counts, grouped_shape, with_last_code_apart
-from ...common.data.interactions import difference_count, from_differences, interaction
+from ...common.data.grouping import Groups, with_last_code_apart
+from ...common.data.view import View
 from ...common.errors import BudgetError, DataError
 from ...common.measurement import Measurement
 from ...common.messages import Acceptance, AnswerForm, Introduction, MarginalQuery, ReleaseTerms
@@ -82,17 +81,14 @@ class MaskedMeasurer(ScoringMeasurer):
         for number in range(self._plan.slice_count):
             self._asking.persist(partial(self._products.begin, number), self._products.forget)
 
-    def expected_sigma(
-        self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False, groups: Groups = ()
-    ) -> float:
+    def expected_sigma(self, view: View, zcdp_rho: Fraction) -> float:
         """Standard deviation of every cell; infinite if openings exceed their limit, or terms exclude it."""
-        if is_too_large(self._terms, self.domain, clique, groups) or not self._plan.feasible(clique, groups):
+        if is_too_large(self._terms, self.domain, view) or not self._plan.feasible(view):
             return math.inf
-        # A mechanism asks for thousands of cliques of few shapes.
-        shape = grouped_shape(self.domain.shape(clique), groups) if interaction else ()
-        key = zcdp_rho, shape, factor_of(self._plan, clique)
+        # A mechanism asks for thousands of views of few shapes.
+        key = zcdp_rho, view.interaction_shape(self.domain), factor_of(self._plan, view.clique)
         if key not in self._sigmas:
-            self._sigmas[key] = masked_sigma(self._plan, self._unit, clique, zcdp_rho, interaction, groups)
+            self._sigmas[key] = masked_sigma(self._plan, self._unit, view, zcdp_rho)
         return self._sigmas[key]
 
     def is_sampled(self, clique: Clique) -> bool:
@@ -103,12 +99,12 @@ class MaskedMeasurer(ScoringMeasurer):
         """The groups with `absent` apart, where it is the last code; see `Measurer.measurable_groups`."""
         return tuple(map(with_last_code_apart, groups)) if self._plan.absent else groups
 
-    def multiplied(self, clique: Clique, groups: Groups = ()) -> Mapping[Hashable, int]:
+    def multiplied(self, view: View) -> Mapping[Hashable, int]:
         """See `Measurer.multiplied`."""
-        return self._plan.multiplied(clique, groups)
+        return self._plan.multiplied(view)
 
-    def _check_groups(self, clique: Clique, groups: Groups) -> None:
-        self._plan.check_groups(clique, groups)
+    def _check(self, view: View) -> None:
+        self._plan.check_view(view)
 
     @property
     def scores_exactly(self) -> bool:
@@ -117,30 +113,27 @@ class MaskedMeasurer(ScoringMeasurer):
 
     def score(
         self,
-        cliques: Sequence[Clique],
+        views: Sequence[View],
         references: Iterable[Integers],
         zcdp_rho: Fraction,
         step: str,
-        groups: Sequence[Groups] = (),
     ) -> Scores:
         """Noisy L1 distances; see `Measurer.score`. Of sampled rows, references and distances are scaled."""
-        factors = np.array([factor_of(self._plan, clique) for clique in cliques])
+        factors = np.array([factor_of(self._plan, view.clique) for view in views])
         scaled = (
             reference if factor == 1 else np.rint(reference / factor).astype(np.int64)
             for reference, factor in zip(references, factors, strict=True)
         )
-        scores = super().score(cliques, scaled, zcdp_rho, step, groups)
+        scores = super().score(views, scaled, zcdp_rho, step)
         return Scores(scores.values * factors, scores.sigma * float(factors.max(initial=1.0)))
 
     def _compared(self, references: Iterable[Integers]) -> Iterable[Integers]:
         return map(without_absent, references) if self._plan.absent else references
 
-    def _score_charge(
-        self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str, groups: Sequence[Groups]
-    ) -> Charge:
-        for clique, of_clique in zip(cliques, groups, strict=True):
-            self._check_feasible(clique, of_clique)
-        charge = score_charge(step, len(cliques), zcdp_rho, self._unit, self._plan.slice_count)
+    def _score_charge(self, views: Sequence[View], zcdp_rho: Fraction, step: str) -> Charge:
+        for view in views:
+            self._check_feasible(view)
+        charge = score_charge(step, len(views), zcdp_rho, self._unit, self._plan.slice_count)
         self._check_noise(self._plan.largest(charge.sigmas[0][0], LARGEST * self.record_count))
         return charge
 
@@ -149,7 +142,7 @@ class MaskedMeasurer(ScoringMeasurer):
         query = batch.query(self._release_id, f"{self._asked:06d}", sigma)
 
         def scored() -> NDArray[np.float64]:
-            self._products.prepare(query.grouped_cliques)
+            self._products.prepare(query.views)
             if self._plan.evaluators:
                 return shared_scores(self._participants, self._plan, query, batch.references)
             return local_scores(self._clients[0], query, batch.references)
@@ -160,34 +153,29 @@ class MaskedMeasurer(ScoringMeasurer):
         return self._plan.noise.factor * sigma
 
     def _charge(self, query: Query) -> Charge:
-        self._check_feasible(query.clique, query.groups)
-        sizes = self._plan.domain.shape(query.clique)
-        shape = grouped_shape(sizes, query.groups) if query.interaction else ()
+        view = query.view
+        self._check_feasible(view)
+        shape = view.interaction_shape(self._plan.domain)
         sigma = scale_of(self._plan, gaussian_sigma(query.zcdp_rho, self._unit, shape), shape)
         self._check_noise(self._plan.largest(sigma, interaction=shape))
         # One noise variable hides a record, in any slice.
         sigmas = ((sigma,),) * self._plan.slice_count
         cost = gaussian_cost(sigma, self._unit, shape)
-        counted = group_counts(sizes, query.groups)
-        return Charge(query.step, query.clique, cost, sigmas, interaction=shape, groups=counted)
+        counted = view.group_counts(self._plan.domain)
+        return Charge(query.step, view.clique, cost, sigmas, interaction=shape, groups=counted)
 
     def _answers(self, queries: Sequence[Query], charges: Sequence[Charge]) -> list[Measurement]:
         asked = [self._marginal_query(query, charge) for query, charge in zip(queries, charges, strict=True)]
-        new = [(a.clique, a.groups) for a in asked if not self._asking.knows(a.query_id, encode_asked(a))]
+        new = [a.view for a in asked if not self._asking.knows(a.query_id, encode_asked(a))]
         self._asking.persist(lambda: self._products.prepare(new), self._products.forget)
         return [self._measurement(a, charge) for a, charge in zip(asked, charges, strict=True)]
 
-    def _check_feasible(self, clique: Clique, groups: Groups) -> None:
-        if self._plan.feasible(clique, groups):
+    def _check_feasible(self, view: View) -> None:
+        if self._plan.feasible(view):
             return
-        longest = max(len(self._plan.chain(clique, n, groups)) for n in range(self._plan.slice_count))
-        if self._plan.check and longest > 2:
-            raise DataError(
-                f"measuring {', '.join(clique)} needs openings of what three parties hold, which are not "
-                "checked; choose a smaller marginal, or leave check out of the plan"
-            )
+        names = ", ".join(view.clique)
         raise DataError(
-            f"measuring {', '.join(clique)} needs an opening of more than {MAX_OPENING_BYTES >> 30} GiB; "
+            f"measuring {names} needs an opening of more than {MAX_OPENING_BYTES >> 30} GiB; "
             "choose a smaller marginal or a partition in which fewer parties hold it"
         )
 
@@ -203,54 +191,28 @@ class MaskedMeasurer(ScoringMeasurer):
     def _marginal_query(self, query: Query, charge: Charge) -> MarginalQuery:
         """The query to every party, under a new id."""
         self._asked += 1
-        return MarginalQuery(
-            self._release_id,
-            f"{self._asked:06d}",
-            AnswerForm.SHARE,
-            query.clique,
-            charge.sigmas[0][0],
-            query.boxes,
-            query.interaction,
-            groups=query.groups,
-        )
+        query_id = f"{self._asked:06d}"
+        return MarginalQuery(self._release_id, query_id, AnswerForm.SHARE, query.view, charge.sigmas[0][0])
 
     def _measurement(self, asked: MarginalQuery, charge: Charge) -> Measurement:
         def counted() -> NDArray[np.float64]:
-            self._products.prepare([(asked.clique, asked.groups)])
+            self._products.prepare([view])
             opened = opened_sum(self._plan.ring, self._shares(asked))
             bounds.check(opened)
-            counts = opened / grid_of(asked.sigma)
-            counts = from_differences(counts, shape) if asked.interaction else counts
-            counts = counts * factor
-            return counts + self._absent(asked, shape) if self._plan.absent else counts
+            counts = view.received(opened / grid_of(asked.sigma), self.domain) * factor
+            return counts + self._absent(view) if self._plan.absent else counts
 
-        shape, factor = asked.shape(self.domain), factor_of(self._plan, asked.clique)
+        view, factor = asked.view, factor_of(self._plan, asked.clique)
         sampling = self._plan.sampling if self._plan.is_sampled(asked.clique) else None
-        bounds = marginal_bounds(
-            self._plan,
-            asked.sigma,
-            len(asked.boxes) or math.prod(shape),
-            boxes=bool(asked.boxes),
-            interaction=shape if asked.interaction else (),
-            sampled=sampling is not None,
-        )
+        bounds = marginal_bounds(self._plan, view, asked.sigma, sampled=sampling is not None)
         counts = self._asking.ask(asked.query_id, encode_asked(asked), counted, self._products.forget)
         total = factor * self._plan.noise.total_sigma(asked.sigma)
-        if not asked.boxes and not asked.interaction and sampling is None:
+        if not view.boxes and not view.interaction and sampling is None:
             self._learn_size(counts, total)
         if sampling is not None:
-            total = math.hypot(total, sampling.cell_sigma(len(asked.boxes) or math.prod(shape)))
+            total = math.hypot(total, sampling.cell_sigma(view.size(self.domain)))
         rho = float(charge.zcdp_rho)
-        return Measurement(
-            asked.clique,
-            counts,
-            total,
-            rho,
-            boxes=asked.boxes,
-            interaction=asked.interaction,
-            groups=asked.groups,
-            sampled=sampling is not None,
-        )
+        return Measurement(view, counts, total, rho, sampled=sampling is not None)
 
     def _learn_size(self, counts: NDArray[np.float64], sigma: float) -> None:
         """Improves a noisy number of records by the sum of a noisy marginal."""
@@ -258,20 +220,17 @@ class MaskedMeasurer(ScoringMeasurer):
             self._size = self._size.combined(float(counts.sum()), sigma**2 * counts.size)
             self.record_count = self._size.record_count
 
-    def _absent(self, asked: MarginalQuery, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def _absent(self, view: View) -> NDArray[np.float64]:
         """What the alignment adds to an answer: the people for whom all attributes of the clique are absent.
 
         The parties leave them out, since dummies are among them. Their number is noisy already.
         """
-        cells = np.zeros(math.prod(shape))
-        cells[-1] = self._plan.absent_count(asked.clique)
-        if asked.boxes:
-            return box_sums(cells, shape, asked.boxes)
-        return interaction(cells, shape) if asked.interaction else cells
+        cells = np.zeros(view.cells(self.domain))
+        cells[-1] = self._plan.absent_count(view.clique)
+        return view.of_cells(cells, self.domain)
 
     def _shares(self, asked: MarginalQuery) -> Iterator[NDArray[np.int64]]:
-        shape = asked.shape(self.domain)
-        words = difference_count(shape) if asked.interaction else len(asked.boxes) or math.prod(shape)
+        words = asked.view.sent_count(self.domain)
         for client in self._clients:
             (answer,) = client.answer(asked, 1, words, 1)
             yield answer[0]

@@ -10,9 +10,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.boxes import Box, box_labels
 from ...common.data.domain import Clique, Domain
-from ...common.data.grouping import Groups, check_groups
+from ...common.data.grouping import Groups
+from ...common.data.view import View
 from ...common.errors import DataError
 from ...common.measurement import Measurement
 from ...common.privacy.budget import Accountant, Charge
@@ -21,27 +21,22 @@ from ...common.protocols.masked.sampling import Sampling
 
 @dataclass(frozen=True)
 class Query:
-    """A marginal query of a mechanism.
+    """A query of a mechanism.
 
     Attributes:
-        clique: attributes of the marginal, in domain order.
+        view: what is measured.
         zcdp_rho: upper limit of its cost.
         step: step of the mechanism, under which the query is charged.
-        boxes: disjoint boxes of cells whose sums are measured, instead of single cells.
-        interaction: measure only the marginal's interaction, which costs less at the same noise.
-        groups: groups of codes of each attribute, which are counted instead of single codes.
     """
 
-    clique: Clique
+    view: View
     zcdp_rho: Fraction
     step: str
-    boxes: tuple[Box, ...] = ()
-    interaction: bool = False
-    groups: Groups = ()
 
-    def __post_init__(self) -> None:
-        if self.boxes and (self.interaction or self.groups):
-            raise ValueError("a query is for sums over boxes or for an interaction or groups, not for both")
+    @property
+    def clique(self) -> Clique:
+        """Attributes of the marginal, in domain order."""
+        return self.view.clique
 
 
 @dataclass(frozen=True)
@@ -72,7 +67,7 @@ class Scores:
     """Noisy L1 distances, in records.
 
     Attributes:
-        values: shape (cliques,).
+        values: shape (views,).
         sigma: standard deviation of the noise of each value.
     """
 
@@ -133,31 +128,26 @@ class Measurer(ABC):
             PartyUnavailable: a party does not answer.
         """
         for query in queries:
-            if query.boxes:
-                box_labels(self.domain.shape(query.clique), query.boxes)
-            self._check_groups(query.clique, query.groups)
+            self._check(query.view)
         charges = [self._charge(query) for query in queries]
         self.charge(*charges)
         return self._answers(queries, charges)
 
     def score(
         self,
-        cliques: Sequence[Clique],
+        views: Sequence[View],
         references: Iterable[NDArray[np.int64]],
         zcdp_rho: Fraction,
         step: str,
-        groups: Sequence[Groups] = (),
     ) -> Scores:
         """Noisy L1 distances between the table's marginals and public references, if `scores_exactly`.
 
         Args:
-            cliques: attributes in domain order.
-            references: for each clique, shape (n_r,): non-negative whole numbers of records; read once, in
+            views: marginals, of codes or of groups.
+            references: for each view, shape (cells,): non-negative whole numbers of records; read once, in
                 sequence.
             zcdp_rho: upper limit of the cost of all scores together.
             step: step of the mechanism, under which the scores are charged.
-            groups: for each clique the groups whose marginal is compared, n_r being their number of cells;
-                empty if no attribute of any clique is grouped.
 
         Raises:
             DataError: groups do not fit; nothing is charged or measured.
@@ -182,18 +172,15 @@ class Measurer(ABC):
         raise DataError("this protocol finds no labels of open categories; list all categories")
 
     @abstractmethod
-    def expected_sigma(
-        self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False, groups: Groups = ()
-    ) -> float:
-        """Standard deviation of one cell's noise (root mean square over cells) at this cost.
+    def expected_sigma(self, view: View, zcdp_rho: Fraction) -> float:
+        """Standard deviation of one value's noise (root mean square over values) at this cost.
 
-        It follows from public facts, and does not contain the error of a sample.
+        It follows from public facts, and does not contain the error of a sample. Of an interaction it is that
+        of cells before projection.
 
         Args:
-            clique: attributes of the marginal.
+            view: what is measured.
             zcdp_rho: cost of the measurement.
-            interaction: measure only the interaction; the deviation is that of cells before projection.
-            groups: groups of codes whose marginal is measured.
         """
 
     def is_sampled(self, clique: Clique) -> bool:
@@ -204,16 +191,16 @@ class Measurer(ABC):
         """The groups that are measured in place of these; equal to them unless a code has to be apart."""
         return groups
 
-    def multiplied(self, clique: Clique, groups: Groups = ()) -> Mapping[Hashable, int]:
-        """Words of each matrix that parties multiply before they can count this clique; a measure of time.
+    def multiplied(self, view: View) -> Mapping[Hashable, int]:
+        """Words of each matrix that parties multiply before they can count this view; a measure of time.
 
-        Matrices of equal keys are the same for all cliques, and are multiplied once.
+        Matrices of equal keys are the same for all views, and are multiplied once.
         """
         return {}
 
-    def _check_groups(self, clique: Clique, groups: Groups) -> None:
-        """Raises DataError if groups do not fit a clique."""
-        check_groups(self.domain.shape(clique), groups)
+    def _check(self, view: View) -> None:
+        """Raises DataError if groups or boxes do not fit."""
+        view.check(self.domain)
 
     @abstractmethod
     def _charge(self, query: Query) -> Charge:

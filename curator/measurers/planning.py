@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from ...common.data.domain import Clique
-from ...common.data.grouping import Groups, grouped_shape
+from ...common.data.view import View
 from ...common.errors import DataError
 from ...common.privacy.cost import Neighbours, PrivacyUnit, coarser_sigma, gaussian_sigma, grid_of
 from ...common.privacy.distributed import DistributedNoise
@@ -91,20 +91,13 @@ def _evaluators(parties: int) -> tuple[int, int, int]:
     return (parties // 2 if parties >= _LEAST_PARTIES else parties, 0, parties - 1)
 
 
-def masked_sigma(
-    plan: MaskedPlan,
-    adjacency: Neighbours,
-    clique: Clique,
-    zcdp_rho: Fraction,
-    interaction: bool = False,
-    groups: Groups = (),
-) -> float:
+def masked_sigma(plan: MaskedPlan, adjacency: Neighbours, view: View, zcdp_rho: Fraction) -> float:
     """Standard deviation of every cell at this cost; infinite if the openings exceed their limit."""
-    if not plan.feasible(clique, groups):
+    if not plan.feasible(view):
         return math.inf
-    shape = grouped_shape(plan.domain.shape(clique), groups) if interaction else ()
+    shape = view.interaction_shape(plan.domain)
     scale = scale_of(plan, gaussian_sigma(zcdp_rho, adjacency, shape), shape)
-    return factor_of(plan, clique) * plan.noise.total_sigma(scale)
+    return factor_of(plan, view.clique) * plan.noise.total_sigma(scale)
 
 
 def factor_of(plan: MaskedPlan, clique: Clique) -> float:

@@ -6,8 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from ...common.data.domain import Clique
-from ...common.data.grouping import Groups
+from ...common.data.view import View
 from ...common.errors import DeliveriesLost
 from ...common.messages import DealRequest, DeliveryKind, MultiplyRequest, OpeningRequest
 from ...common.protocols.masked.plan import Chain, MaskedPlan
@@ -47,10 +46,10 @@ class Products:
         self._seeded.add(number)
         self._compare_order(number)
 
-    def prepare(self, asked: Sequence[tuple[Clique, Groups]]) -> None:
-        """Opens, deals and multiplies what cliques with these groups need and earlier ones did not."""
+    def prepare(self, asked: Sequence[View]) -> None:
+        """Opens, deals and multiplies what these views need and earlier ones did not."""
         for number in range(self._plan.slice_count):
-            chains = dict.fromkeys(self._plan.chain(clique, number, groups) for clique, groups in asked)
+            chains = dict.fromkeys(self._plan.chain(view, number) for view in asked)
             together: dict[Chain, list[Chain]] = {}
             for chain in chains:
                 if len(chain) > 1 and (number, chain) not in self._multiplied:
@@ -132,15 +131,29 @@ class Products:
         self._ranges = {known for known in self._ranges if known[:3] != (owner, chain, recipient)}
 
     def _check(self, owner: int, chain: Chain, recipient: int) -> None:
-        """Has an opening proved to its receiver, which tells its owner and the dealer by which coins."""
-        (dealer,) = self._plan.dealers_of(self._plan.roster[owner].slice)
-        for told in (owner, dealer):
-            coins = OpeningRequest(self._release_id, chain, told, DeliveryKind.COINS, step=owner)
-            self._participants[recipient].relay(recipient, coins, self._participants[told])
+        """Has an opening proved to its receiver, which tells the dealers its coins once it has the proof.
+
+        Of one part, it tells the owner first. Of a product, it needs the openings of the factors.
+        """
+        number = self._plan.roster[owner].slice
+        for factor in (chain[:-1], chain[-1:]) if len(chain) > 1 else ():
+            for holder in self._plan.holders(factor, number):
+                if holder != recipient:
+                    self._open(holder, factor, recipient)
+        if len(chain) == 1:
+            self._tell(owner, chain, recipient, owner)
         proof = OpeningRequest(self._release_id, chain, recipient, DeliveryKind.PROOF)
         self._participants[owner].relay(owner, proof, self._participants[recipient])
-        attested = DealRequest(self._release_id, DeliveryKind.ATTESTATION, recipient, (chain,), owner)
-        self._deal(dealer, attested)
+        for dealer in self._plan.dealers_of(number):
+            self._tell(owner, chain, recipient, dealer)
+        self._deal_all(
+            number, DealRequest(self._release_id, DeliveryKind.ATTESTATION, recipient, (chain,), owner)
+        )
+
+    def _tell(self, owner: int, chain: Chain, recipient: int, told: int) -> None:
+        """The receiver of an opening tells somebody its coins."""
+        coins = OpeningRequest(self._release_id, chain, told, DeliveryKind.COINS, step=owner)
+        self._participants[recipient].relay(recipient, coins, self._participants[told])
 
     def _deal_rows(self, chain: Chain, number: int) -> None:
         """Has a row-wise product dealt and checked with every owner of the left factor."""

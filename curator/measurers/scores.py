@@ -10,8 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.domain import Clique
-from ...common.data.grouping import Groups
+from ...common.data.view import View
 from ...common.messages import Delivery, DeliveryKind, OpeningRequest, ScoreQuery
 from ...common.privacy.budget import Charge
 from ...common.privacy.cost import Neighbours, grid_of, score_cost, score_sigma
@@ -32,10 +31,9 @@ _BATCH_LABELS = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Cliques that are scored together, with their groups and their concatenated references."""
+    """Views that are scored together, and their concatenated references."""
 
-    cliques: tuple[Clique, ...]
-    groups: tuple[Groups, ...]
+    views: tuple[View, ...]
     references: Integers
     totals: tuple[int, ...]
 
@@ -44,46 +42,37 @@ class Batch:
         return ScoreQuery(
             release_id,
             query_id,
-            self.cliques,
+            self.views,
             sigma,
             references_digest([self.references]),
             int(self.references.max()),
             max(self.totals),
-            self.groups if any(self.groups) else (),
         )
 
 
-def batches(
-    cliques: Sequence[Clique], references: Iterable[Integers], groups: Sequence[Groups] = ()
-) -> Iterator[Batch]:
-    """Cliques and references in batches; each reference is read when its batch is built.
-
-    Args:
-        cliques: attributes in domain order.
-        references: of each clique.
-        groups: of each clique; empty if no clique has any.
-    """
-    together: list[tuple[Clique, Groups, Integers]] = []
+def batches(views: Sequence[View], references: Iterable[Integers]) -> Iterator[Batch]:
+    """Views and their references in batches; each reference is read when its batch is built."""
+    together: list[tuple[View, Integers]] = []
     cells = labels = 0
-    for clique, of_clique, reference in zip(cliques, groups or ((),) * len(cliques), references, strict=True):
-        cells, labels = cells + reference.size, labels + _labels(of_clique)
+    for view, reference in zip(views, references, strict=True):
+        cells, labels = cells + reference.size, labels + _labels(view)
         if together and (cells > _BATCH_CELLS or labels > _BATCH_LABELS):
             yield _batch(together)
-            together, cells, labels = [], reference.size, _labels(of_clique)
-        together.append((clique, of_clique, reference))
+            together, cells, labels = [], reference.size, _labels(view)
+        together.append((view, reference))
     if together:
         yield _batch(together)
 
 
-def _labels(groups: Groups) -> int:
+def _labels(view: View) -> int:
     """Number of codes whose groups are stated."""
-    return sum(map(len, groups))
+    return sum(map(len, view.groups))
 
 
-def _batch(together: Sequence[tuple[Clique, Groups, Integers]]) -> Batch:
-    cliques, groups, references = zip(*together, strict=True)
+def _batch(together: Sequence[tuple[View, Integers]]) -> Batch:
+    views, references = zip(*together, strict=True)
     totals = tuple(int(reference.sum()) for reference in references)
-    return Batch(cliques, groups, np.concatenate(references), totals)
+    return Batch(views, np.concatenate(references), totals)
 
 
 class ScoringMeasurer(Measurer):
@@ -99,22 +88,20 @@ class ScoringMeasurer(Measurer):
 
     def score(
         self,
-        cliques: Sequence[Clique],
+        views: Sequence[View],
         references: Iterable[Integers],
         zcdp_rho: Fraction,
         step: str,
-        groups: Sequence[Groups] = (),
     ) -> Scores:
         """Noisy L1 distances; see `Measurer.score`."""
         if not self.scores_exactly:
-            return super().score(cliques, references, zcdp_rho, step, groups)
-        of_each = groups or ((),) * len(cliques)
-        for clique, of_clique in zip(cliques, of_each, strict=True):
-            self._check_groups(clique, of_clique)
-        charge = self._score_charge(cliques, zcdp_rho, step, of_each)
+            return super().score(views, references, zcdp_rho, step)
+        for view in views:
+            self._check(view)
+        charge = self._score_charge(views, zcdp_rho, step)
         self.charge(charge)
         sigma = charge.sigmas[0][0]
-        together = batches(cliques, self._compared(references), groups)
+        together = batches(views, self._compared(references))
         values = [self._scored(batch, sigma) for batch in together]
         return Scores(np.concatenate(values), self._score_noise(sigma))
 
@@ -123,14 +110,12 @@ class ScoringMeasurer(Measurer):
         return references
 
     @abstractmethod
-    def _score_charge(
-        self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str, groups: Sequence[Groups]
-    ) -> Charge:
-        """The exact cost of the scores of cliques with these groups."""
+    def _score_charge(self, views: Sequence[View], zcdp_rho: Fraction, step: str) -> Charge:
+        """The exact cost of the scores of these views."""
 
     @abstractmethod
     def _scored(self, batch: Batch, sigma: float) -> NDArray[np.float64]:
-        """Measures charged scores, shape (cliques,)."""
+        """Measures charged scores, shape (views,)."""
 
     def _score_noise(self, sigma: float) -> float:
         """Standard deviation of the noise of a score that is charged at sigma."""
@@ -153,7 +138,7 @@ def score_charge(step: str, count: int, rho: Fraction, adjacency: Neighbours, sl
 
 
 def local_scores(client: PartyClient, query: ScoreQuery, references: Integers) -> NDArray[np.float64]:
-    """Scores from the party that holds the whole table, shape (cliques,)."""
+    """Scores from the party that holds the whole table, shape (views,)."""
     client.prepare_scores(query)
     _send_references(client, query, references)
     return client.answer_scores(query) / grid_of(query.sigma)
@@ -162,10 +147,10 @@ def local_scores(client: PartyClient, query: ScoreQuery, references: Integers) -
 def shared_scores(
     clients: Sequence[PartyClient], plan: MaskedPlan, query: ScoreQuery, references: Integers
 ) -> NDArray[np.float64]:
-    """Scores from the evaluators of a masked release, shape (cliques,).
+    """Scores from the evaluators of a masked release, shape (views,).
 
     Args:
-        clients: clients by place: of the parties, which have computed all products that the cliques need,
+        clients: clients by place: of the parties, which have computed all products that the views need,
             then of the dealer.
         plan: plan of the release.
         query: the score query.

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Clique
+from ...common.data.view import View
 from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.forms.values import whole
@@ -185,7 +186,7 @@ class _Run:
         """Lines 8 to 12: select, measure, estimate."""
         rho = self._raised * self._budget("round")
         clique = self._select(before, rho)
-        (measurement,) = self._measurer.measure([Query(clique, rho, "round")])
+        (measurement,) = self._measurer.measure([Query(View(clique), rho, "round")])
         self._used.append(measurement)
         after = self._estimate(before)
         self._rounds.append(round_of(measurement, before, after, self._cost()))

@@ -9,6 +9,7 @@ from typing import ClassVar
 from ...common.crypto.randomness import RandomStream
 from ...common.data.boxes import Box
 from ...common.data.texts import has_open_categories
+from ...common.data.view import View
 from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.protocols.chosen import CHOICE
@@ -64,7 +65,7 @@ class Bins(GaussianMechanism):
         labels = {name: measurer.find_labels(name, LEVELS * each, step.name) for (name,) in texts}
         measurements = measurer.measure(
             [
-                Query(clique, each, step.name, boxes_of(measurer.domain.cells(clique), level))
+                Query(View(clique, boxes=boxes_of(measurer.domain.cells(clique), level)), each, step.name)
                 for clique in step.cliques
                 if clique not in texts
                 for level in reversed(range(LEVELS))

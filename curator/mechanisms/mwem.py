@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Clique
+from ...common.data.view import View
 from ...common.data.workload import Workload
 from ...common.measurement import Measurement
 from ..measurers.measurer import Measurer, Query
@@ -119,7 +120,7 @@ class MWEM(GaussianMechanism):
                 if clique in scored
             }
             worst = max(gains, key=lambda clique: gains[clique])
-            (measurement,) = measurer.measure([Query(worst, rho, rounds.name)])
+            (measurement,) = measurer.measure([Query(View(worst), rho, rounds.name)])
             used.append(measurement)
             tolerance = FINAL if number == rounds.times else DRAFT
             before = model

@@ -235,9 +235,9 @@ class PartyClient:
         self._single("PrepareScores", [queries.encode_score_query(query)])
 
     def answer_scores(self, query: ScoreQuery) -> NDArray[np.int64]:
-        """The party's noisy scores or its masked share of them, shape (cliques,), in units of 1/grid."""
+        """The party's noisy scores or its masked share of them, shape (views,), in units of 1/grid."""
         frames = self._call("AnswerScores", [queries.encode_score_query(query)])
-        (answer,) = streams.decode_answer(frames, 1, len(query.cliques), 1)
+        (answer,) = streams.decode_answer(frames, 1, len(query.views), 1)
         return answer.ravel()
 
     def certify(self, claim: Claim) -> Statement:

@@ -101,8 +101,7 @@ class Problem:
 
 def _without_constants(domain: Domain, measurement: Measurement) -> Measurement:
     """The same counts, of the attributes of several codes, or of one attribute if there are none."""
-    clique = measurement.clique
-    if measurement.boxes or not {*clique} <= {*domain.names}:
+    view = measurement.view
+    if view.boxes or not view.clique or not {*view.clique} <= {*domain.names}:
         return measurement
-    varying = tuple(name for name in clique if domain[name].size > 1)
-    return measurement if varying == clique else replace(measurement, clique=varying or clique[:1])
+    return replace(measurement, view=view.varying(domain))

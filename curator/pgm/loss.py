@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.boxes import Box, box_labels
 from ...common.data.domain import Clique, Domain
-from ...common.data.grouping import Groups, check_groups, group_labels, grouped_shape
+from ...common.data.view import View
 from ...common.errors import ModelError
 from ...common.measurement import Measurement
 
@@ -26,22 +25,18 @@ class BoxSums:
     """Measured sums over boxes, or over groups of codes, of one clique's cells.
 
     Attributes:
-        clique: attributes of the marginal.
-        boxes: over which cells are summed; empty for groups.
+        view: what was measured.
         cells: position of the clique's cells among those of all cliques.
         labels: shape (n_r,): the sum of each cell; `len(values)` outside all boxes.
         values: shape (sums,): the measured sums.
         weight: one over the variance of each sum, shape (sums,) if they differ.
-        groups: groups of each attribute's codes over which cells are summed; empty for boxes.
     """
 
-    clique: Clique
-    boxes: tuple[Box, ...]
+    view: View
     cells: slice
     labels: NDArray[np.int64]
     values: Array
     weight: Array | float
-    groups: Groups = ()
 
     def sums(self, cells: Array) -> Array:
         """The sum of all cliques' cells over each box."""
@@ -81,27 +76,26 @@ class QuadraticLoss:
                 not fit.
             ModelError: a clique is not in domain order, or a measurement has another number of cells.
         """
-        sums: dict[tuple[Clique, tuple[Box, ...], Groups], Array] = {}
-        weights: dict[tuple[Clique, tuple[Box, ...], Groups], Array | float] = {}
+        sums: dict[View, Array] = {}
+        weights: dict[View, Array | float] = {}
         for measurement in measurements:
             _check(domain, measurement)
-            key = (measurement.clique, measurement.boxes, measurement.groups)
+            view = measurement.view
             weight = (measurement.sigma if measurement.sigmas is None else measurement.sigmas) ** -2
-            if measurement.clique:
-                sums[key] = sums.get(key, 0.0) + weight * measurement.values
-                weights[key] = weights.get(key, 0.0) + weight
-        cliques = tuple(dict.fromkeys(clique for clique, _, _ in sums))
+            if view.clique:
+                sums[view] = sums.get(view, 0.0) + weight * measurement.values
+                weights[view] = weights.get(view, 0.0) + weight
+        cliques = tuple(dict.fromkeys(view.clique for view in sums))
         shapes = tuple(domain.shape(clique) for clique in cliques)
         stops = np.cumsum([0, *(math.prod(shape) for shape in shapes)]).tolist()
         cells = {c: slice(a, b) for c, a, b in zip(cliques, stops, stops[1:], strict=False)}
         values, of_cells, coarse = np.zeros(stops[-1]), np.zeros(stops[-1]), []
-        for (clique, boxes, groups), weighted in sums.items():
-            weight, at, shape = weights[clique, boxes, groups], cells[clique], domain.shape(clique)
-            if boxes or groups:
-                labels = box_labels(shape, boxes) if boxes else group_labels(shape, groups)
-                coarse.append(BoxSums(clique, boxes, at, labels, weighted / weight, weight, groups))
-            else:
+        for view, weighted in sums.items():
+            weight, at = weights[view], cells[view.clique]
+            if view.is_plain:
                 values[at], of_cells[at] = weighted / weight, weight
+            else:
+                coarse.append(BoxSums(view, at, view.labels(domain), weighted / weight, weight))
         return cls(cliques, shapes, values, of_cells, tuple(coarse))
 
     def of_marginals(self, marginals: Array) -> float:
@@ -143,7 +137,7 @@ class QuadraticLoss:
         """The loss of only these cliques, of the same marginals."""
         sizes = [math.prod(shape) for shape in self.shapes]
         inside = np.repeat([clique in cliques for clique in self.cliques], sizes)
-        boxes = tuple(coarse for coarse in self.boxes if coarse.clique in cliques)
+        boxes = tuple(coarse for coarse in self.boxes if coarse.view.clique in cliques)
         return replace(self, weights=np.where(inside, self.weights, 0.0), boxes=boxes)
 
     def without(self, excluded: NDArray[np.bool_] | None) -> QuadraticLoss:
@@ -193,7 +187,7 @@ def minimum_variance_total(measurements: Sequence[Measurement]) -> float:
     A sum of n cells has variance n sigma^2; sums are weighted by one over it. Without measurements it is 1.
     Sums over boxes are ignored, since boxes may leave cells out; so are interactions, which sum to zero.
     """
-    measurements = [found for found in measurements if not (found.boxes or found.interaction)]
+    measurements = [found for found in measurements if not (found.view.boxes or found.view.interaction)]
     if not measurements:
         return 1.0
     weights = [1.0 / (len(measurement.values) * measurement.sigma**2) for measurement in measurements]
@@ -217,24 +211,19 @@ def dot(left: Array, right: Array) -> float:
 
 
 def _check(domain: Domain, measurement: Measurement) -> None:
-    clique = measurement.clique
+    view = measurement.view
+    clique = view.clique
     if domain.canonical(clique) != clique:
         raise ModelError(
             f"expected the clique {domain.canonical(clique)} in domain order, found {clique}; "
             "measure it in that order"
         )
-    if measurement.interaction:
+    if view.interaction:
         raise ModelError(f"the interaction of {clique} is no marginal; add it to one")
-    expected, of_what = domain.cells(clique), "cells"
-    if measurement.groups:
-        check_groups(domain.shape(clique), measurement.groups)
-        expected, of_what = (
-            math.prod(grouped_shape(domain.shape(clique), measurement.groups)),
-            "cells of groups",
-        )
-    if measurement.boxes:
-        expected, of_what = len(measurement.boxes), "sums over boxes"
+    view.check(domain)
+    expected = view.size(domain)
     if len(measurement.values) != expected:
+        of_what = "sums over boxes" if view.boxes else "cells of groups" if view.groups else "cells"
         raise ModelError(
             f"expected {expected} {of_what} for {clique}, found {len(measurement.values)}; "
             "measure it on the model's domain"

@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.domain import Clique, Domain
+from ...common.data.view import View
 from ...common.measurement import Measurement
 from .estimation import estimate
 from .estimator import Problem
@@ -177,7 +178,7 @@ def _summed_to(part: Domain, loss: QuadraticLoss) -> list[Measurement]:
     A sum of cells has the sum of their variances. Sums over boxes or groups are used only if all their
     attributes are among these.
     """
-    found = [_as_measured(c) for c in loss.boxes if set(c.clique) <= set(part.names)]
+    found = [_as_measured(c) for c in loss.boxes if set(c.view.clique) <= set(part.names)]
     for clique, values, weights in zip(
         loss.cliques, split(loss.values, loss.shapes), split(loss.weights, loss.shapes), strict=True
     ):
@@ -186,21 +187,16 @@ def _summed_to(part: Domain, loss: QuadraticLoss) -> list[Measurement]:
             axes = tuple(axis for axis, name in enumerate(clique) if name not in kept)
             sums, variances = (cells.sum(axis=axes).reshape(-1) for cells in (values, 1.0 / weights))
             sigma = math.sqrt(float(variances.mean()))
-            found.append(Measurement(kept, sums, sigma, zcdp_rho=0.0, sigmas=np.sqrt(variances)))
+            found.append(Measurement(View(kept), sums, sigma, zcdp_rho=0.0, sigmas=np.sqrt(variances)))
     return found
 
 
 def _as_measured(sums: BoxSums) -> Measurement:
     """The measurement of these sums."""
     variances = 1.0 / np.asarray(sums.weight)
+    sigma = math.sqrt(float(variances.mean()))
     return Measurement(
-        sums.clique,
-        sums.values,
-        math.sqrt(float(variances.mean())),
-        zcdp_rho=0.0,
-        boxes=sums.boxes,
-        sigmas=np.sqrt(variances) if variances.ndim else None,
-        groups=sums.groups,
+        sums.view, sums.values, sigma, 0.0, sigmas=np.sqrt(variances) if variances.ndim else None
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...common.bounded import json_of
 from ...common.data.coding import Coding
+from ...common.data.view import View
 from ...common.errors import DataError, MosaicError
 from ...common.measurement import Measurement
 from ...common.protocols.chosen import Chosen
@@ -63,7 +64,7 @@ class BinsSession:
         coding = Coding(runs, labels)
         release = (form["release_id"], form["certificate"], form["zcdp_rho"])
         before = tuple(
-            Measurement((name,), np.array(values), sigma, rho, sigmas=np.array(sigmas))
+            Measurement(View((name,)), np.array(values), sigma, rho, sigmas=np.array(sigmas))
             for name, values, sigma, rho, sigmas in form["before"]
         )
         return Choice(Chosen(*release, coding, form["labels_delta"]), before)

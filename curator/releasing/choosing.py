@@ -16,6 +16,7 @@ from ...common.data.attribute import Attribute
 from ...common.data.coding import Coding, numbers_of
 from ...common.data.domain import Domain
 from ...common.data.texts import has_open_categories
+from ...common.data.view import View
 from ...common.measurement import Measurement
 from ...common.protocols.chosen import Chosen
 from .bins_order import open_numbers
@@ -145,7 +146,9 @@ def published_marginals(
         sigmas = np.array([counts.sigma(*run) for run in runs])
         values = np.array([counts.between(*run) for run in runs])
         rho = sum(one.zcdp_rho for one in measured)
-        found.append(Measurement((name,), values, math.sqrt(float(np.mean(sigmas**2))), rho, sigmas=sigmas))
+        found.append(
+            Measurement(View((name,)), values, math.sqrt(float(np.mean(sigmas**2))), rho, sigmas=sigmas)
+        )
     return tuple(found)
 
 

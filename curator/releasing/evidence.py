@@ -82,7 +82,8 @@ class Evidence:
         """
         domain, known = fitted.model.domain, dict[Clique, Known]()
         for measurement in fitted.measurements:
-            coarse = measurement.boxes or measurement.groups
+            view = measurement.view
+            coarse = view.boxes or view.groups
             if coarse or measurement.sampled or not measurement.gaussian or measurement.sigmas is not None:
                 continue
             for clique, found in _interactions_of(domain, measurement):
@@ -142,7 +143,7 @@ class Evidence:
 def _interactions_of(domain: Domain, measurement: Measurement) -> list[tuple[Clique, Known]]:
     """All interactions that a measurement determines."""
     clique, shape = measurement.clique, domain.shape(measurement.clique)
-    if measurement.interaction:
+    if measurement.view.interaction:
         return [(clique, Known(interaction(measurement.values, shape), measurement.sigma))]
     cells, found = measurement.values.reshape(shape), []
     for mask in range(1, 1 << len(clique)):

@@ -67,7 +67,8 @@ def measured_likelihoods(
         records: of each value of the first.
     """
     clique = domain.canonical(columns)
-    known = [found for found in measurements if found.clique == clique and not (found.boxes or found.groups)]
+    whole = (found for found in measurements if not (found.view.boxes or found.view.groups))
+    known = [found for found in whole if found.clique == clique]
     if not known:
         return None
     weighted: Array = np.sum([found.values / found.sigma**2 for found in known], axis=0)

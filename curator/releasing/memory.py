@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 
-from ...common.data.domain import Clique, Domain
-from ...common.data.grouping import Groups, grouped_shape
+from ...common.data.domain import Domain
 from ...common.errors import ModelError
 from ..mechanisms.parts.steps import Asks, Step
 
@@ -26,7 +24,7 @@ def needed_bytes(domain: Domain, steps: Sequence[Step]) -> int:
     """
     cells = 0
     for step in steps:
-        sizes = sorted((_cells(domain, *asked) for asked in step.asked), reverse=True)
+        sizes = sorted((view.cells(domain) for view in step.asked), reverse=True)
         # The references of scores are kept for one round only.
         times = 1 if step.asks is Asks.SCORES else step.times
         cells += times * sum(sizes[: step.most])
@@ -59,7 +57,3 @@ def check_memory(domain: Domain, steps: Sequence[Step], available: int | None = 
             f"{held // _MIB:,}; plan a smaller workload, declare fewer values, or use a larger machine"
         )
     return needed
-
-
-def _cells(domain: Domain, clique: Clique, groups: Groups) -> int:
-    return math.prod(grouped_shape(domain.shape(clique), groups))

@@ -129,7 +129,7 @@ class NoisyCounts:
 
 
 def _width(measurement: Measurement) -> int:
-    if not measurement.boxes:
+    if not measurement.view.boxes:
         return 1
-    ((first, stop),) = measurement.boxes[0]
+    ((first, stop),) = measurement.view.boxes[0]
     return stop - first

@@ -29,7 +29,7 @@ def encoded(domain: Domain, rows: pd.DataFrame) -> Table:
         rows: with a column of each attribute, as text or with types of its own.
 
     Raises:
-        DataError: a column is missing or named twice, a value has no code, or there is no row.
+        DataError: a column is missing or named twice, or a value has no code.
     """
     if twice := [name for name in domain if list(rows.columns).count(name) > 1]:
         raise DataError(f"expected each column once, got {twice[0]!r} twice; name each column once")

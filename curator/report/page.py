@@ -7,6 +7,7 @@ evaluation also shows real distributions, and states so.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -63,8 +64,9 @@ def evaluation_report(
     return _render(synthetic, pairs, comparison, list(synthetic.domain.names), comparison.pairs, texts)
 
 
+@cache
 def environment() -> Environment:
-    """The templates of pages, which escape all that is written into them."""
+    """The templates of pages, compiled once, which escape all that is written into them."""
     made = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,

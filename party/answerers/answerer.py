@@ -140,10 +140,6 @@ class Answerer(ABC):
         """Computes shares of products from the deliveries."""
         raise self._nothing_shared()
 
-    def interaction_shape(self, query: MarginalQuery) -> tuple[int, ...]:
-        """The shape of the marginal if its differences are queried; else empty."""
-        return query.shape(self.domain) if query.interaction else ()
-
     def _nothing_aligned(self) -> ProtocolError:
         return ProtocolError(
             f"the protocol {self.account.terms.protocol!r} aligns no rows; start an alignment for that"

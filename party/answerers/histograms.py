@@ -25,11 +25,9 @@ def histogram(account: Account, rows: Rows, query: MarginalQuery, stream: Random
         query: a charged query.
         stream: noise of the query.
     """
-    counts = noisy_histogram(
-        rows, query.clique, query.sigma, stream, query.boxes, query.interaction, query.groups
-    )
+    counts = noisy_histogram(rows, query.view, query.sigma, stream)
     # A difference counts a record once, and sums the noise of 2^k cells.
-    cells = 1 << len(query.clique) if query.interaction else 1
+    cells = 1 << len(query.clique) if query.view.interaction else 1
     words = word_bytes(rows.record_count, query.sigma, cells)
     return encode_answer([account.answered(query, counts)], words)
 

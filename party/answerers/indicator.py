@@ -83,7 +83,7 @@ class IndicatorAnswerer(Answerer):
         Raises:
             ProtocolError: the query does not fit the partition of the slice.
         """
-        if query.form is AnswerForm.RECORD_WISE and (query.boxes or query.interaction or query.groups):
+        if query.form is AnswerForm.RECORD_WISE and not query.view.is_plain:
             raise ProtocolError(
                 "indicator vectors have neither boxes nor interactions nor groups; query single cells"
             )

@@ -22,6 +22,7 @@ MAX_RUNS = 8
 
 _CLIQUE_BYTES = 80
 _NAME_BYTES = 88
+_LABEL_BYTES = 8
 
 
 class ScoreRun(Protocol):
@@ -135,8 +136,9 @@ class ScoreRuns:
 
 def _query_bytes(query: ScoreQuery) -> int:
     """Upper bound of the memory of a query itself."""
-    names = sum(_NAME_BYTES + 4 * len(name) for clique in query.cliques for name in clique)
-    return names + _CLIQUE_BYTES * len(query.cliques)
+    names = sum(_NAME_BYTES + 4 * len(name) for view in query.views for name in view.clique)
+    labels = sum(len(labels) for view in query.views for labels in view.groups)
+    return names + _CLIQUE_BYTES * len(query.views) + _LABEL_BYTES * labels
 
 
 class LocalScores:
@@ -185,7 +187,8 @@ class LocalScores:
         """The exact scores plus noise."""
         if self._references is None:
             raise DeliveriesLost("the scores need references, which were not delivered; deliver them first")
-        counts = self._rows.marginals(self.query.cliques, self.query.groups)
+        views = self.query.views
+        counts = self._rows.marginals([view.clique for view in views], [view.groups for view in views])
         return noisy_counts(exact_scores(counts, self._references), self.query.sigma, stream)
 
 

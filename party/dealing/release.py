@@ -75,12 +75,12 @@ class DealtRelease:
             PolicyError: the query needs more memory than the policy allows.
         """
         domain = self._plan.domain
-        for clique, groups in query.grouped_cliques:
-            if not set(domain.names).issuperset(clique) or domain.canonical(clique) != clique:
+        for view in query.views:
+            if not view.is_of(domain):
                 raise ProtocolError(
                     "expected attributes that can be queried, in domain order; compare the plan"
                 )
-            self._plan.check_groups(clique, groups)
+            self._plan.check_view(view)
         cells = query.cells(domain)
         for each in cells:
             self._policy.check_cells(each)

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
-from ...common.data.domain import Clique
-from ...common.data.grouping import Groups
 from ...common.data.table import Table
+from ...common.data.view import View
 from ...common.errors import DataError
 from ...common.measurement import Measurement
 from ...common.privacy.budget import Budget, Charge
@@ -64,9 +63,7 @@ class FloatMeasurer(Measurer):
         self._table = table
         self._rng = rng
 
-    def expected_sigma(
-        self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False, groups: Groups = ()
-    ) -> float:
+    def expected_sigma(self, view: View, zcdp_rho: Fraction) -> float:
         """The same in every cell; baselines measure no interactions."""
         return math.sqrt(1 / (2 * float(zcdp_rho)))
 
@@ -86,21 +83,21 @@ class FloatMeasurer(Measurer):
         Guarantee: rho-zCDP, as each record lies in one cell.
         """
         self.charge(Charge(step, (), zcdp_rho))
-        sigma = self.expected_sigma((), zcdp_rho)
+        sigma = self.expected_sigma(View(()), zcdp_rho)
         exact = np.bincount(places, minlength=cells)
         noisy: Array = exact + self._rng.normal(0, sigma, cells)
         return noisy
 
     def _charge(self, query: Query) -> Charge:
-        return Charge(query.step, query.clique, query.zcdp_rho)
+        return Charge(query.step, query.view.clique, query.zcdp_rho)
 
     def _answer(self, query: Query, charge: Charge) -> Measurement:
-        if query.boxes or query.interaction or query.groups:
+        if not query.view.is_plain:
             raise ValueError("baselines measure single cells of whole marginals")
-        sigma = self.expected_sigma(query.clique, query.zcdp_rho)
-        exact = self._table.marginal(query.clique)
+        sigma = self.expected_sigma(query.view, query.zcdp_rho)
+        exact = self._table.marginal(query.view.clique)
         noisy = exact + self._rng.normal(0, sigma, exact.size)
-        return Measurement(query.clique, noisy, sigma, float(query.zcdp_rho))
+        return Measurement(query.view, noisy, sigma, float(query.zcdp_rho))
 
 
 def horizontal_parties(name: str, table: Table, grid: Grid) -> list[Table]:

@@ -20,6 +20,7 @@ import numpy as np
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Clique, Domain
 from ...common.data.table import Table
+from ...common.data.view import View
 from ...common.privacy.budget import Budget
 from ...curator.measurers.measurer import Query
 from ...curator.mechanisms.privbayes.levels import Levels, Node, Nodes
@@ -56,7 +57,7 @@ def release(
     order = _order(domain, correlations)
     frontier = {name: _closest(name, order[:place], correlations) for place, name in enumerate(order)}
     part = granted * _THIRD / len(domain)
-    sigma = math.sqrt(len(parties) * measurers[0].expected_sigma((), part) ** 2)
+    sigma = math.sqrt(len(parties) * measurers[0].expected_sigma(View(()), part) ** 2)
     candidates = {
         name: _candidates(domain, name, frontier[name], table.record_count, sigma) for name in order
     }
@@ -89,7 +90,7 @@ def _summed(
     if not cliques:
         return []
     part = rho / len(cliques)
-    queries = [Query(clique, part, step) for clique in cliques]
+    queries = [Query(View(clique), part, step) for clique in cliques]
     answers = [[found.values for found in measurer.measure(queries)] for measurer in measurers]
     return [np.sum(values, axis=0) for values in zip(*answers, strict=True)]
 

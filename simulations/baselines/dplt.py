@@ -22,6 +22,7 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.categorical import CodedAttribute
 from ...common.data.domain import Clique, Domain
 from ...common.data.table import Table
+from ...common.data.view import View
 from ...common.privacy.budget import Budget
 from ...curator.measurers.measurer import Query
 from ..partition import Grid
@@ -72,7 +73,7 @@ def release(
     if pairs:
         measurer = FloatMeasurer(latent, granted * LATENT, rng)
         part = granted * LATENT / len(pairs)
-        found = measurer.measure([Query(pair, part, "latent pairs") for pair in pairs])
+        found = measurer.measure([Query(View(pair), part, "latent pairs") for pair in pairs])
         for pair, measured in zip(pairs, found, strict=True):
             joints[pair] = np.maximum(measured.values, 0.0).reshape(latent.domain.shape(pair))
     return _rows(table.domain, groups, joints, table.record_count, stream.child("rows").generator())
@@ -85,7 +86,7 @@ def _groups(
     domain = columns.domain
     cliques = _grouped(domain, measurer, share * PAIRS)
     part = share * GROUPS / len(cliques)
-    measured = measurer.measure([Query(clique, part, "groups") for clique in cliques])
+    measured = measurer.measure([Query(View(clique), part, "groups") for clique in cliques])
     groups = []
     for clique, found in zip(cliques, measured, strict=True):
         counts = np.maximum(found.values, 0.0)
@@ -101,7 +102,7 @@ def _grouped(domain: Domain, measurer: FloatMeasurer, rho: Fraction) -> list[Cli
     if not pairs:
         return [domain.names]
     part = rho / len(pairs)
-    found = measurer.measure([Query(pair, part, "pairs") for pair in pairs])
+    found = measurer.measure([Query(View(pair), part, "pairs") for pair in pairs])
     close = {
         pair: mutual_information(measured.values.reshape(domain.shape(pair)))
         for pair, measured in zip(pairs, found, strict=True)

@@ -9,6 +9,7 @@ import pytest
 
 from ...common.data.domain import Domain
 from ...common.data.table import Table
+from ...common.data.view import View
 from ...common.errors import BudgetError, MosaicError, PolicyError
 from ...common.privacy.budget import Budget
 from ...common.protocols.registry import Protocol, Scores, Users, protocol_named
@@ -51,7 +52,7 @@ class ProtocolContract:
         """Inside a party: what joins parties is another matter for protocols with noise on every record."""
         table = chain_table(300)
         measurer = self._measurer(protocol, grid, 3 * _EXACT, table)
-        found = measurer.measure([Query((name,), _EXACT, "test") for name in ("a", "d")])
+        found = measurer.measure([Query(View((name,)), _EXACT, "test") for name in ("a", "d")])
         for measurement in found:
             assert np.allclose(measurement.values, table.marginal(measurement.clique), atol=0.5)
 
@@ -60,7 +61,7 @@ class ProtocolContract:
         table = Table.from_codes(Domain.coded({"a": 4, "b": 2}), np.tile([[0, 0], [1, 1], [3, 0]], (30, 1)))
         measurer = self._measurer(protocol, grid, 3 * _EXACT, table)
         queries = [
-            Query(("a",), _EXACT, "test", interaction=alone, groups=((1, 0, 0, 1),))
+            Query(View(("a",), groups=((1, 0, 0, 1),), interaction=alone), _EXACT, "test")
             for alone in (False, True)
         ]
         marginal, interaction = measurer.measure(queries)
@@ -72,15 +73,17 @@ class ProtocolContract:
         """4,000 cells; a sample deviation is off by more than 6 % in 1 of 10^7 runs of a correct program."""
         table = Table.from_codes(Domain.coded({"a": 4000, "b": 2}), np.zeros((50, 2), dtype=np.int64))
         measurer = self._measurer(protocol, grid, Fraction(1, 100), table)
-        (found,) = measurer.measure([Query(("a",), Fraction(1, 100), "test")])
+        (found,) = measurer.measure([Query(View(("a",)), Fraction(1, 100), "test")])
         noise = found.values - table.marginal(("a",))
-        assert found.sigma == pytest.approx(measurer.expected_sigma(("a",), Fraction(1, 100)))
+        assert found.sigma == pytest.approx(measurer.expected_sigma(View(("a",)), Fraction(1, 100)))
         assert float(np.sqrt(np.mean(noise**2))) == pytest.approx(found.sigma, rel=0.06)
 
     def test_what_is_charged_is_what_the_query_may_cost_at_most(self, protocol: Protocol, grid: str) -> None:
         """Costs are exact fractions, rounded up."""
         measurer = self._measurer(protocol, grid, Fraction(1), chain_table(100))
-        measurer.measure([Query(("a",), Fraction(1, 4), "test"), Query(("b",), Fraction(1, 4), "test")])
+        measurer.measure(
+            [Query(View(("a",)), Fraction(1, 4), "test"), Query(View(("b",)), Fraction(1, 4), "test")]
+        )
         spent = measurer.accountant.spent
         assert Fraction(49, 100) < spent <= Fraction(1, 2)
         assert spent == sum(charge.zcdp_rho for charge in measurer.accountant.charges)
@@ -89,7 +92,7 @@ class ProtocolContract:
         """Before anything is asked."""
         measurer = self._measurer(protocol, grid, Fraction(1, 10), chain_table(100))
         with pytest.raises(BudgetError):
-            measurer.measure([Query(("a",), Fraction(1, 5), "test")])
+            measurer.measure([Query(View(("a",)), Fraction(1, 5), "test")])
         assert measurer.accountant.charges == ()
 
     def test_the_parties_refuse_a_query_past_the_grant(self, protocol: Protocol, grid: str) -> None:
@@ -98,10 +101,10 @@ class ProtocolContract:
         trial = self._trial(protocol, grid, Fraction(1, 10))
         measurer = trial.measurer(table)
         spent = measurer.accountant
-        measurer.measure([Query(("a",), Fraction(1, 10), "test")])
+        measurer.measure([Query(View(("a",)), Fraction(1, 10), "test")])
         measurer.accountant = spent
         with pytest.raises(BudgetError):
-            measurer.measure([Query(("a",), Fraction(1, 10), "test")])
+            measurer.measure([Query(View(("a",)), Fraction(1, 10), "test")])
 
     def test_a_policy_that_does_not_name_it_refuses_it(self, protocol: Protocol, grid: str) -> None:
         """Policies are closed by default."""
@@ -117,11 +120,11 @@ class ProtocolContract:
         assert measurer.scores_exactly == (protocol.scores is not Scores.NEVER)
         reference = np.zeros(6, dtype=np.int64)
         if measurer.scores_exactly:
-            found = measurer.score([("a", "b")], [reference], _EXACT, "scores")
+            found = measurer.score([View(("a", "b"))], [reference], _EXACT, "scores")
             assert found.values.tolist() == pytest.approx([100.0], abs=0.5)
         else:
             with pytest.raises(MosaicError, match="scores"):
-                measurer.score([("a", "b")], [reference], _EXACT, "scores")
+                measurer.score([View(("a", "b"))], [reference], _EXACT, "scores")
 
     def test_a_release_by_it_is_private_and_names_it(self, protocol: Protocol, grid: str) -> None:
         """From parties to certificate."""

@@ -14,7 +14,7 @@ import numpy as np
 from ...common.crypto.randomness import RandomStream
 from ...common.data.coding import Coding
 from ...common.data.domain import Domain
-from ...common.data.table import Table
+from ...common.data.table import Table, check_rows
 from ...common.data.workload import Workload
 from ...common.labels import DELTA_SHARE
 from ...common.measurement import Measurement
@@ -75,6 +75,7 @@ def begun_with(
     """
     private = order.adjacency is Adjacency.ADD_REMOVE
     if not private and not table.domain.open:
+        check_rows(table.record_count)
         return Begun(table, table.record_count, order, None)
     delta = order.labels_delta
     granted = order.mechanism.granted(order.budget.without_delta(delta))
@@ -148,6 +149,7 @@ def _counting(adjacency: Adjacency, columns: int) -> float:
 
 def _counted(counts: PrivateCounts, rho: float, rows: int, adjacency: Adjacency) -> Rows:
     if adjacency is not Adjacency.ADD_REMOVE:
+        check_rows(rows)
         return Rows(float(rows))
     return Rows(*counts.total("number of rows", rows, rho))
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...common.data.numeric import MOST_SINGLE
 from ...common.data.unmodelled import Identifier
+from ...common.data.view import View
 from ...common.measurement import Measurement
 from .asking import PRESENT, SURE, ZOOMS, Asking
 from .columns import Column, listed_numbers, numbers
@@ -88,7 +89,7 @@ def learned_numbers(
             one = few[name]
             listed = listed_numbers(name, one.numbers, one.usual, one.missing)
             sigma, cost = float(np.sqrt(np.mean(one.sigmas**2))), REST * asking.share
-            counted = Measurement((name,), one.counts, sigma, cost, sigmas=one.sigmas)
+            counted = Measurement(View((name,)), one.counts, sigma, cost, sigmas=one.sigmas)
             columns[name] = replace(listed, unlisted=one.unlisted, counted=counted)
         else:
             masses = (

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ...common.crypto.randomness import RandomStream
 from ...common.data.boxes import box_sums
 from ...common.data.domain import Clique
+from ...common.data.view import View
 from ...common.measurement import Measurement
 from ...common.privacy.budget import Accountant, Charge
 from ...common.privacy.cost import PrivacyUnit, gaussian_cost, gaussian_sigma, grid_of
@@ -146,7 +147,7 @@ class PrivateCounts:
         noisy = iter(self._answered(question, sum(levels.values()), drawn))
         return {
             name: [
-                Measurement((name,), next(noisy), sigmas[name], rho / levels[name], boxes=each)
+                Measurement(View((name,), boxes=each), next(noisy), sigmas[name], rho / levels[name])
                 for each in boxes[name]
             ]
             for name in asked

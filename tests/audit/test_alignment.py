@@ -18,6 +18,8 @@ from dpmosaic.common.protocols.alignment.dummies import AlignmentNoise, patterns
 from dpmosaic.common.protocols.alignment.plan import KEYINGS
 from support.alignment_views import aligned, audited_rho
 
+pytestmark = pytest.mark.slow
+
 SIGMA = 0.5
 RHO = float(counting_cost(SIGMA, Adjacency.ZERO_OUT))
 RUNS = 500

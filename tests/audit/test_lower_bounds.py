@@ -15,6 +15,7 @@ RUNS = 120
 DELTA = 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "adjacency", "protocol", "grid"),
     [

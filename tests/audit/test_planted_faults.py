@@ -85,6 +85,7 @@ def test_nothing_raises_an_alarm_without_a_fault(protocol, grid, monkeypatch):
     assert alarms(mosaic_over(monkeypatch, protocol, grid)) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "protocol", "grid", "alarm"),
     [
@@ -126,6 +127,7 @@ def test_parties_charge_scores_that_the_curator_does_not_and_refuse_what_goes_be
         mosaic_over(monkeypatch, protocol, grid)
 
 
+@pytest.mark.slow
 def test_half_the_noise_raises_the_lower_bound_above_the_claim(monkeypatch):
     half_the_noise(monkeypatch)
     pair = Pair(Adjacency.REPLACE_ONE)

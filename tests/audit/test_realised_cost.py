@@ -27,6 +27,7 @@ def seeds_of(place):
     return range(place, place + RUNS * len(MAKERS), len(MAKERS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", MECHANISMS)
 def test_no_record_of_any_table_loses_more_than_every_ledger_and_the_accountant_state(place, monkeypatch):
     ratios = []
@@ -45,6 +46,7 @@ def test_no_record_of_any_table_loses_more_than_every_ledger_and_the_accountant_
     assert max(ratios) > 0.99
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", MECHANISMS)
 def test_a_mechanism_uses_the_answers_of_the_parties_and_nothing_else_of_the_table(place, monkeypatch):
     case = case_of(place)

@@ -16,6 +16,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 
 
+@pytest.mark.slow
 def test_a_run_prints_the_comparison_and_resumes_from_its_file(tmp_path, capsys):
     out = tmp_path / "results.json"
     asked = ["small8", "--epsilon", "1", "--seeds", "1", "--mechanism", "mosaic", "independent"]

@@ -7,6 +7,8 @@ import pytest
 from scipy.stats import chi2
 from tables import CHOSEN_ON, REPORTED, VARIANTS, generate
 
+pytestmark = pytest.mark.slow
+
 ROWS = 5_000
 
 

@@ -14,6 +14,8 @@ distributed = pytest.importorskip("distributed")
 
 from dpmosaic.common import cluster as cluster_module  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def address():

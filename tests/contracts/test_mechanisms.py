@@ -18,6 +18,8 @@ from dpmosaic.curator.mechanisms.randdpgen.randdpgen import RandDPGen
 from dpmosaic.simulations.contracts.trial import chain_table, measurer_over, run_mechanism
 from dpmosaic.testing import MechanismContract
 
+pytestmark = pytest.mark.slow
+
 CASES = {
     **{
         (name, variant): make

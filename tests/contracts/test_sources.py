@@ -1,10 +1,13 @@
 """Every source keeps the contract of sources."""
 
 import duckdb
+import pytest
 
 from dpmosaic.party.sources.query import QuerySource
 from dpmosaic.party.sources.source import FileSource
 from dpmosaic.testing import SourceContract
+
+pytestmark = pytest.mark.slow
 
 
 def written(path, names, rows, form):

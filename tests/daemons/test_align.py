@@ -109,6 +109,7 @@ def hospitals(tmp_path, command):
     made.stop()
 
 
+@pytest.mark.slow
 def test_rows_are_aligned_once_and_releases_use_the_alignment_free_of_charge(hospitals):
     assert "FIX" not in hospitals.dpmosaic("curator", "preflight", hospitals.plan)
     predicted = json.loads(hospitals.align("--dry-run", "--json"))
@@ -141,6 +142,7 @@ def test_rows_are_aligned_once_and_releases_use_the_alignment_free_of_charge(hos
         assert len(releases) == 2
 
 
+@pytest.mark.slow
 def test_an_alignment_that_stopped_is_abandoned_or_resumed_with_its_release(hospitals, monkeypatch):
     def unreachable(agreement, keys):
         raise PartyUnavailable("party 'south' does not answer")
@@ -167,6 +169,7 @@ def test_an_alignment_that_stopped_is_abandoned_or_resumed_with_its_release(hosp
         assert release[0] == certificate["promise"]["zcdp_rho_spent"]
 
 
+@pytest.mark.slow
 def test_a_daemon_that_is_killed_after_every_step_charges_once(hospitals, monkeypatch):
     asked, killed = GrpcConnection.call, []
 

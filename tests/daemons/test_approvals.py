@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 WAITING = ("party-1-1", "party-1-2", "party-2-2")
 """Their operators approve every release; the policy of the fourth party does so by itself."""
 
@@ -17,6 +19,7 @@ def requests(command, network, name):
     return json.loads(command("party", "releases", network.party(name), "--json"))
 
 
+@pytest.mark.slow
 def test_all_operators_are_asked_at_once_and_one_resume_goes_on(tmp_path, network_of, command):
     network = network_of(tmp_path)
     decide_by_hand(network)
@@ -38,6 +41,7 @@ def test_all_operators_are_asked_at_once_and_one_resume_goes_on(tmp_path, networ
     assert (tmp_path / "out/certificate.json").exists()
 
 
+@pytest.mark.slow
 def test_an_operator_who_denies_ends_the_release_for_all_and_frees_their_budgets(
     tmp_path, network_of, command
 ):

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.party.sources.source import read_table
 
@@ -13,6 +15,7 @@ OPEN = {
 }
 
 
+@pytest.mark.slow
 def test_two_releases_of_one_promise_over_2_x_2_daemons(tmp_path, network_of, command):
     network = network_of(tmp_path, domain=OPEN, changes={"rho = 0.5": "rho = 100.0"})
     assert "[bins]\nshare = 0.1 " in network.plan.read_text()

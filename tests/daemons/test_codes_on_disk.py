@@ -33,6 +33,7 @@ def ranges(network, name):
     return sorted((network.party(name) / ".codes").rglob("*.parquet"))
 
 
+@pytest.mark.slow
 def test_a_killed_party_deletes_its_codes_when_it_starts_and_finishes_the_release(network, tmp_path):
     network, daemons, temporary = network
     name = network.all_names[1]

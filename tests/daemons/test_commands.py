@@ -124,6 +124,7 @@ def test_makes_and_verifies_a_release_of_rows_in_a_csv(institution):
     assert entry["release"] in institution.dpmosaic("party", "ledger", institution.party)
 
 
+@pytest.mark.slow
 def test_files_of_keys_ledger_and_journal_are_private_to_their_owner(institution):
     institution.serve()
     institution.release()
@@ -138,6 +139,7 @@ def test_files_of_keys_ledger_and_journal_are_private_to_their_owner(institution
         assert not path.exists() or stat.S_IMODE(path.stat().st_mode) == 0o600, path
 
 
+@pytest.mark.slow
 def test_reads_rows_from_a_query_over_parquet_files(institution):
     import duckdb
 
@@ -150,6 +152,7 @@ def test_reads_rows_from_a_query_over_parquet_files(institution):
     institution.release()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("resumed_as", "kept"), [((), "parquet"), (("--format", "csv"), "csv")])
 def test_a_resumed_release_writes_its_initial_or_the_given_format(institution, resumed_as, kept):
     institution.allow(approval="true")
@@ -165,6 +168,7 @@ def test_a_resumed_release_writes_its_initial_or_the_given_format(institution, r
     assert read_table(out / f"synthetic.{kept}", domain).record_count == 240
 
 
+@pytest.mark.slow
 def test_a_release_waits_for_approval_and_resumes_after_it(institution):
     institution.allow(approval="true")
     institution.serve()
@@ -199,6 +203,7 @@ def test_a_denied_release_stops(institution):
     assert "denied" in output
 
 
+@pytest.mark.slow
 def test_refuses_a_release_that_exceeds_the_lifetime_budget(institution):
     institution.serve()
     for name in ("first", "second", "third"):
@@ -231,6 +236,7 @@ def test_preflight_names_every_limit_of_a_policy_and_neither_charges_nor_asks_an
         assert json.loads(institution.dpmosaic("party", listed, institution.party, "--json")) == []
 
 
+@pytest.mark.slow
 def test_the_reason_of_a_release_is_read_by_the_operator_and_stated_by_the_certificate(institution):
     institution.allow(approval="true")
     changes = {
@@ -286,6 +292,7 @@ def test_refuses_a_second_daemon_in_one_folder(institution):
     assert "already served" in output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_party_logs_a_stop_signal_and_ends(institution, number):
     daemon = institution.serve()
@@ -304,6 +311,7 @@ def test_the_shareable_log_holds_only_codes(institution):
     assert {key for event in events for key in event} == {"time", "event", "method", "code"}
 
 
+@pytest.mark.slow
 def test_a_dry_run_forecasts_a_release_and_does_not_change_the_ledger(institution):
     institution.serve()
     output = json.loads(institution.dpmosaic("curator", "release", institution.plan, "--dry-run", "--json"))
@@ -315,6 +323,7 @@ def test_a_dry_run_forecasts_a_release_and_does_not_change_the_ledger(institutio
     assert "Nothing was measured" in institution.dpmosaic("curator", "release", institution.plan, "--dry-run")
 
 
+@pytest.mark.slow
 def test_json_output_is_one_object_and_progress_lines_on_the_error_stream(institution):
     institution.serve()
     line = [*program(), "curator", "release", str(institution.plan), "--out", str(institution.folder / "out")]
@@ -327,6 +336,7 @@ def test_json_output_is_one_object_and_progress_lines_on_the_error_stream(instit
     assert party["received"] > 0
 
 
+@pytest.mark.slow
 def test_a_daemon_serves_metrics_without_names_of_attributes(institution):
     institution.daemon = Daemon.start(institution.party, "--listen", "127.0.0.1:0", "--metrics", "0")
     institution.enroll(institution.daemon.address())
@@ -345,6 +355,7 @@ def test_refuses_a_release_without_a_folder_for_its_results(institution):
     assert "expected --out" in output
 
 
+@pytest.mark.slow
 def test_an_old_backup_is_refused_until_the_party_counts_what_it_spent_and_hands_over_to_a_new_identity(
     institution,
 ):
@@ -378,6 +389,7 @@ def test_an_old_backup_is_refused_until_the_party_counts_what_it_spent_and_hands
     assert "more than is left of lifetime_rho" in institution.release("too-much", fails=True)
 
 
+@pytest.mark.slow
 def test_a_backup_that_lacks_nothing_goes_on_under_the_same_identity(institution):
     dpmosaic, folder = institution.dpmosaic, institution.folder
     institution.serve()

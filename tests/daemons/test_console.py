@@ -34,6 +34,7 @@ def network(tmp_path_factory, network_of):
     return network_of(tmp_path_factory.mktemp("consoles"), "1x2")
 
 
+@pytest.mark.slow
 def test_a_release_is_checked_asked_for_approved_and_resumed_in_two_consoles(tmp_path, network, command):
     officer_folder = network.party("party-1-1")
     edit(officer_folder / "policy.toml", {"approval = false": "approval = true"})
@@ -73,6 +74,7 @@ def test_a_release_is_checked_asked_for_approved_and_resumed_in_two_consoles(tmp
     assert (tmp_path / "out/certificate.json").exists()
 
 
+@pytest.mark.slow
 def test_the_commands_print_an_address_that_opens_and_end_with_their_process(network):
     program = (sys.executable, "-c", "from dpmosaic.command import main; main()")
     for arguments in (("party", "console", network.party("party-1-1")), ("curator", "console", network.plan)):

@@ -50,6 +50,7 @@ def test_a_dealer_answers_its_curator_over_mutual_tls_and_stops_cleanly(dealer):
     assert daemon.events()[-1]["event"] == "stopped"
 
 
+@pytest.mark.slow
 def test_three_dealers_deal_for_a_release_of_a_network_and_sign_its_certificate(
     tmp_path, network_of, command
 ):

@@ -196,6 +196,7 @@ def answers_in(journal):
     return dict(journal._database.execute("SELECT query_id, answered FROM answer").fetchall())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_a_party_killed_and_restarted_at_many_steps_charges_nothing_twice(network, journal, place):
     name, calls = network.network.all_names[place], []
@@ -211,6 +212,7 @@ def test_a_party_killed_and_restarted_at_many_steps_charges_nothing_twice(networ
     check_one_release(network, journal, released)
 
 
+@pytest.mark.slow
 def test_random_parties_killed_at_random_steps_charge_nothing_twice(network, journal):
     """Several at once as well: what the ledgers hold then is what the certificate states."""
     rng, kills = np.random.default_rng(3), []
@@ -230,6 +232,7 @@ def test_random_parties_killed_at_random_steps_charge_nothing_twice(network, jou
     assert float(spent) == released.certificate.promise.zcdp_rho_spent
 
 
+@pytest.mark.slow
 def test_an_attached_party_killed_and_restarted_charges_nothing_twice(attached, tmp_path):
     calls = []
 
@@ -243,6 +246,7 @@ def test_an_attached_party_killed_and_restarted_charges_nothing_twice(attached, 
         check_one_release(attached, journal, released)
 
 
+@pytest.mark.slow
 def test_dealers_killed_and_restarted_at_each_step_deal_the_same(dealt, tmp_path):
     """Both parties answer from what was dealt before and after; dealer 1 evaluates scores as well."""
     counts, alive, lock = Counter(), dict(DEALT), threading.Lock()
@@ -267,6 +271,7 @@ def test_dealers_killed_and_restarted_at_each_step_deal_the_same(dealt, tmp_path
             assert (entry.release_id, entry.spent, entry.queries) == (journal.release_id, 0, 0)
 
 
+@pytest.mark.slow
 def test_two_concurrent_releases_are_separate(network, tmp_path):
     folders = [tmp_path / name for name in ("one", "two")]
     for folder in folders:
@@ -283,6 +288,7 @@ def test_two_concurrent_releases_are_separate(network, tmp_path):
     assert results[0].synthetic.digest() != results[1].synthetic.digest()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_curator_killed_at_many_steps_resumes_the_same_release(network, journal, when):
     steps = list(range(1, 200, 7))
@@ -307,6 +313,7 @@ def test_a_curator_killed_at_many_steps_resumes_the_same_release(network, journa
     check_one_release(network, journal, released)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answers", [0, 2, 5])
 def test_the_command_resumes_the_release_of_a_killed_curator_process(network, command, tmp_path, answers):
     out = tmp_path / "out"
@@ -338,6 +345,7 @@ def _answers(out):
         return 0
 
 
+@pytest.mark.slow
 def test_a_party_that_stays_unavailable_stops_the_release_and_is_named(network, journal):
     name, calls = network.network.all_names[1], []
 

@@ -23,6 +23,8 @@ from dpmosaic.simulations.local_network import LocalNetwork, program
 from dpmosaic.simulations.people import Overlap, linked
 from support.edits import edit
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("attach", [False, True])
 def test_a_network_of_processes_releases_the_partitioned_table(tmp_path, network_of, command, attach):

@@ -95,6 +95,7 @@ def slow(tmp_path, network_of):
         yield network
 
 
+@pytest.mark.slow
 def test_a_release_over_slow_links_succeeds_and_takes_longer(slow, command, tmp_path):
     output = json.loads(command("curator", "release", slow.plan, "--dry-run", "--json"))
     assert output["assumed"]["latency_s"] >= 2 * DELAY_S
@@ -106,6 +107,7 @@ def test_a_release_over_slow_links_succeeds_and_takes_longer(slow, command, tmp_
         assert entry["spent_rho"] == certificate["promise"]["zcdp_rho_spent"]
 
 
+@pytest.mark.slow
 def test_the_latency_of_a_slow_link_is_not_taken_for_a_clock_offset(slow, command):
     home = CuratorHome.open(slow.folder / "curator")
     with home.links(slow.all_names, None, RetryPolicy(call_s=20)) as links:
@@ -117,6 +119,7 @@ def test_the_latency_of_a_slow_link_is_not_taken_for_a_clock_offset(slow, comman
     assert "FIX" not in command("curator", "preflight", slow.plan)
 
 
+@pytest.mark.slow
 def test_names_a_party_that_exceeds_the_deadline_over_a_slow_link(slow, command, tmp_path):
     text = slow.plan.read_text()
     slow.plan.write_text(text.replace("call_seconds = 3600.0", "call_seconds = 0.001"))

@@ -40,6 +40,7 @@ def until_healthy(made, daemons):
         time.sleep(0.2 if waiting else 0.0)
 
 
+@pytest.mark.slow
 def test_one_start_makes_a_verified_release_among_everybody(services):
     made, daemons = services
     assert made.run("tables") == 0, made.log("tables")

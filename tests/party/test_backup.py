@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dpmosaic.common.canonical.terms import encode_terms
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError, PolicyError, ProtocolError
 from dpmosaic.common.history import Mark
 from dpmosaic.common.statement import Claim
@@ -151,7 +152,7 @@ def test_certificates_of_releases_since_the_backup_are_counted_and_others_not_tw
 ):
     known = certificate(tmp_path / "known.json", ledger, TERMS)
     ledger.reserve(LATER, DATA, SECRET, anything)
-    ledger.charge(type(QUERY)(LATER.release_id, "q", QUERY.form, ("a",), 2.0), QUARTER, DATA, KEY)
+    ledger.charge(type(QUERY)(LATER.release_id, "q", QUERY.form, View(("a",)), 2.0), QUARTER, DATA, KEY)
     later = certificate(tmp_path / "later.json", ledger, LATER)
     restored.close()
     words = ("recount", tmp_path / "again", "--rho", "0.5", "--reason", "all certificates", known)
@@ -222,7 +223,7 @@ def test_a_damaged_backup_or_one_of_another_form_leaves_no_folder(home, ledger, 
 
 
 def test_a_backup_while_the_party_charges_is_the_ledger_at_one_time(home, ledger, tmp_path):
-    charged = [type(QUERY)(TERMS.release_id, f"n{n}", QUERY.form, ("a",), 2.0) for n in range(5)]
+    charged = [type(QUERY)(TERMS.release_id, f"n{n}", QUERY.form, View(("a",)), 2.0) for n in range(5)]
     for number, query in enumerate(charged):
         ledger.charge(query, Fraction(1, 100), DATA, KEY)
         made = back_up(home, tmp_path / f"backup-{number}")

@@ -8,6 +8,7 @@ from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, PolicyError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.statement import Claim, check_statement
@@ -18,7 +19,7 @@ from support.parties import policy_for
 from support.terms import RELEASE_ID, alone, terms_of
 
 TABLE = Table.from_codes(Domain.coded({"a": 4}), np.array([[0], [3], [1]]))
-QUERY = MarginalQuery(RELEASE_ID, "q1", AnswerForm.HISTOGRAM, ("a",), 2.0)
+QUERY = MarginalQuery(RELEASE_ID, "q1", AnswerForm.HISTOGRAM, View(("a",)), 2.0)
 CURATOR, PARTY = (Identity.from_seed(bytes([n]) * 32) for n in (1, 2))
 TERMS = terms_of(plan=alone(TABLE.domain, 3, "p", PARTY.public))
 

@@ -20,6 +20,8 @@ from dpmosaic.party.explanation import _bins
 from support.operators import CURATOR_IDENTITY, proposed
 from support.terms import RELEASE_ID, id_of
 
+pytestmark = pytest.mark.slow
+
 PROMISE = Budget(epsilon=1.0, delta=1e-9)
 
 

@@ -30,6 +30,8 @@ from dpmosaic.party.policy_file import Settings
 from dpmosaic.party.serving.daemon import serve
 from support.ledgers import DATA, SECRET, TERMS, anything
 
+pytestmark = pytest.mark.slow
+
 DOMAIN = Domain.coded({"a": 2})
 
 

@@ -22,6 +22,7 @@ from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigm
 from dpmosaic.common.wire.queries import encode_query
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.serving.servicer import PartyServicer
+from support.changed import changed
 from support.lone_party import DOMAIN, IDENTITY, POLICY, QUERY, TERMS, started
 from support.terms import RELEASE_ID, id_of, terms_for
 
@@ -78,15 +79,15 @@ def test_a_query_that_does_not_fit_is_refused_with_a_typed_error_and_not_charged
     party, ledger, change, kind, reason, form
 ):
     with pytest.raises(kind, match=reason):
-        party.answer(replace(QUERY, form=form, **change))
+        party.answer(changed(QUERY, form=form, **change))
     assert ledger.spent(RELEASE_ID) == 0
     party.answer(QUERY)
 
 
 def test_a_query_without_attributes_is_refused_before_it_reaches_the_party(party, ledger):
     with pytest.raises(ValueError, match="at least one attribute"):
-        replace(QUERY, clique=())
-    data = encode_query(replace(QUERY, clique=("?",))).replace(b"\x22\x01?", b"")
+        changed(QUERY, clique=())
+    data = encode_query(changed(QUERY, clique=("?",))).replace(b"\x22\x01?", b"")
     with pytest.raises(ProtocolError, match="at least one attribute"):
         list(PartyServicer(party).serve("Charge", iter([data]), b""))
     assert ledger.spent(RELEASE_ID) == 0
@@ -159,7 +160,7 @@ def test_no_error_of_a_party_contains_its_data():
     domain = Domain.coded({"a": 90_000, "b": 8_000})
     table = Table.from_codes(domain, np.array([[77_377, 5_995]] * 613 + [[66_166, 4_884]] * 89))
     policy = replace(POLICY, max_cells=100_000)
-    query = replace(QUERY, clique=("a",))
+    query = changed(QUERY, clique=("a",))
     texts = []
 
     def refused(action, argument):
@@ -192,7 +193,7 @@ def test_no_error_of_a_party_contains_its_data():
         {"query_id": "10", "boxes": (((0, 90_001),),)},
         {"query_id": "11", "form": AnswerForm.RECORD_WISE, "boxes": (((0, 1),),)},
     ):
-        refused(party.answer, replace(query, **change))
+        refused(party.answer, changed(query, **change))
     told = " ".join(texts).replace("_", "").replace(",", "")
     for private in ("77377", "5995", "66166", "4884", "613", "89", "702", "720000000"):
         assert private not in told

@@ -6,6 +6,7 @@ import pytest
 
 from dpmosaic.common.canonical.terms import decode_terms, encode_terms
 from dpmosaic.common.crypto.identity import Identity
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DeliveriesLost, PolicyError, ProtocolError
 from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, MarginalQuery
 from dpmosaic.common.statement import TERMS as PURPOSE
@@ -16,7 +17,7 @@ from support.masked import Release
 from support.parties import party_of, policy_for
 from support.terms import RELEASE_ID, id_of, terms_for
 
-SHARE = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a", "c"), 3.0)
+SHARE = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, View(("a", "c")), 3.0)
 CURATOR = Identity.from_seed(b"c" * 32)
 
 

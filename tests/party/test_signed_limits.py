@@ -6,6 +6,7 @@ import pytest
 
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, MosaicError, PolicyError, ProtocolError
 from dpmosaic.common.labels import LabelSearch
 from dpmosaic.common.messages import AnswerForm, MarginalQuery, Purpose, ScoreQuery
@@ -29,7 +30,7 @@ def accepted(protocol="trusted", granted=1.0, **purpose):
 
 
 def query(*clique, groups=(), query_id="q", sigma=40.0, form=AnswerForm.HISTOGRAM):
-    return MarginalQuery(RELEASE_ID, query_id, form, clique, sigma, groups=groups)
+    return MarginalQuery(RELEASE_ID, query_id, form, View(clique, groups=groups), sigma)
 
 
 @pytest.mark.parametrize("protocol", FORMS)
@@ -63,7 +64,7 @@ def test_the_cells_of_groups_count_as_they_are_answered():
 
 def test_a_larger_marginal_is_not_scored_either():
     party = accepted(max_cells=2)
-    scores = ScoreQuery(RELEASE_ID, "s", (("sex",), ("sex", "hiv")), 40.0, bytes(32), 1, 2)
+    scores = ScoreQuery(RELEASE_ID, "s", (View(("sex",)), View(("sex", "hiv"))), 40.0, bytes(32), 1, 2)
     with pytest.raises(PolicyError, match="larger marginal than the terms of its release allow"):
         party.prepare_scores(scores)
 

@@ -11,7 +11,7 @@ import pytest
 from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.protocols.alignment.plan import ALIGNMENT
 from dpmosaic.common.protocols.registry import protocol_names
-from support.adversary.bindings import bindings, forgotten, removed, sites
+from support.adversary.bindings import bindings, forgotten, kinds, removed, sites, unbound
 from support.adversary.playing import broken
 from support.adversary.scenarios import scenarios, script
 from support.adversary.script import METHODS
@@ -29,6 +29,7 @@ def watch(monkeypatch):
         yield installed
 
 
+@pytest.mark.slow
 def test_the_releases_that_are_played_use_every_message_of_the_service_and_every_protocol():
     steps = [step for scenario in scenarios() for step in script(scenario)]
     kinds = set().union(*(step.kinds for step in steps))
@@ -37,6 +38,7 @@ def test_the_releases_that_are_played_use_every_message_of_the_service_and_every
     assert {scenario.protocol for scenario in scenarios()} == {ALIGNMENT, *protocol_names(for_daemons=True)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_honest_role_uses_a_secret_for_two_values(part, watch):
     every = scenarios()
@@ -54,6 +56,17 @@ def test_without_a_binding_a_secret_is_used_for_two_values(site, watch, monkeypa
     some = bindings()[site]
     removed(monkeypatch, site)
     assert found_in(some, watch)
+
+
+def test_without_the_binding_of_a_kind_of_message_two_of_them_are_taken(watch, monkeypatch):
+    """The kinds are those that roles take in some release: none has to be listed here."""
+    unnoticed = []
+    for kind, some in kinds().items():
+        with monkeypatch.context() as patched:
+            unbound(patched, kind)
+            if not found_in(some, watch):
+                unnoticed.append(kind)
+    assert not unnoticed
 
 
 def test_bindings_that_a_restart_forgets_are_noticed(watch, monkeypatch):

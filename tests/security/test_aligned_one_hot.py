@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.errors import DataError, ProtocolError
+from dpmosaic.common.data.view import View
+from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.protocols.alignment.alignment import Population
 from dpmosaic.curator.measurers.measurer import Query
 from support.aligned import AlignedRelease, People
@@ -45,7 +46,7 @@ def release(population, cheat=None):
 def test_honest_parties_pass_and_their_answers_are_exact(population):
     people = People(DOMAIN, GRID)
     _, measurer = release(population)
-    (found,) = measurer.measure([Query(("a", "b"), measurer.accountant.granted / 2, "test")])
+    (found,) = measurer.measure([Query(View(("a", "b")), measurer.accountant.granted / 2, "test")])
     expected = people.everywhere if population is Population.EVERYWHERE else people.anywhere
     assert np.rint(found.values).tolist() == expected(("a", "b")).tolist()
 
@@ -55,10 +56,4 @@ def test_honest_parties_pass_and_their_answers_are_exact(population):
 def test_a_row_that_is_neither_one_hot_nor_zero_is_refused(cheat, population):
     _, measurer = release(population, cheat)
     with pytest.raises(ProtocolError, match="one value for each record from party 'party-0-0'"):
-        measurer.measure([Query(("a", "b"), measurer.accountant.granted / 2, "test")])
-
-
-def test_marginals_of_one_party_that_need_a_presence_in_three_steps_are_not_measured():
-    _, measurer = release(Population.EVERYWHERE)
-    with pytest.raises(DataError, match="what three parties hold, which are not checked"):
-        measurer.measure([Query(("a", "c"), measurer.accountant.granted / 2, "test")])
+        measurer.measure([Query(View(("a", "b")), measurer.accountant.granted / 2, "test")])

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.protocols.masked import products
 from dpmosaic.curator.measurers.measurer import Query
@@ -28,10 +29,10 @@ def received(monkeypatch, grid):
     stored, multiplied = [], []
     put, opened = Openings.put, MaskedSession._opened
 
-    def kept(self, key, rows, cells, chunks, within=None):
+    def kept(self, key, ring, rows, cells, chunks, within=None):
         chunks = [bytes(chunk) for chunk in chunks]
         stored.extend(chunks)
-        put(self, key, rows, cells, chunks, within)
+        put(self, key, ring, rows, cells, chunks, within)
 
     def summed(self, chain, rows):
         for block in opened(self, chain, rows):
@@ -43,7 +44,7 @@ def received(monkeypatch, grid):
     people = People(DOMAIN, grid, records=300, absent=0.1, dummies=200)
     measurer = AlignedRelease(people).measurer()
     with contextlib.suppress(ProtocolError):
-        measurer.measure([Query(clique, Fraction(1), "test") for clique in CLIQUES])
+        measurer.measure([Query(View(clique), Fraction(1), "test") for clique in CLIQUES])
     views = (dict.fromkeys(chunks) for chunks in (stored, multiplied))
     return [np.frombuffer(b"".join(view), dtype=np.uint8) for view in views]
 

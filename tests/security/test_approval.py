@@ -7,13 +7,14 @@ from dataclasses import replace
 import pytest
 
 from dpmosaic.common.canonical.terms import encode_terms
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError, PolicyError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.statement import TERMS, Claim
 from support.operators import CURATOR_IDENTITY, Operator, proposed
 from support.terms import RELEASE_ID
 
-QUERY = MarginalQuery(RELEASE_ID, "1", AnswerForm.HISTOGRAM, ("a",), 3.0)
+QUERY = MarginalQuery(RELEASE_ID, "1", AnswerForm.HISTOGRAM, View(("a",)), 3.0)
 
 
 def shown(operator):

@@ -11,6 +11,7 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.coding import Coding
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import encode_table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.labels import LabelSearch
@@ -196,7 +197,7 @@ def labelled(party, number, delta=1e-6, rho=1e-6):
 
 
 def ask_for_labels(party, terms):
-    query = MarginalQuery(terms.release_id, "labels 1", AnswerForm.LABELS, ("drug",), 1e3)
+    query = MarginalQuery(terms.release_id, "labels 1", AnswerForm.LABELS, View(("drug",)), 1e3)
     return list(party.answer(query))
 
 

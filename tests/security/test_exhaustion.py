@@ -13,6 +13,7 @@ from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, DeliveriesLost, PolicyError, ProtocolError
 from dpmosaic.common.frames import MESSAGE_BYTES
 from dpmosaic.common.messages import (
@@ -26,6 +27,7 @@ from dpmosaic.common.protocols.partition import Partition, RosterEntry
 from dpmosaic.common.wire import queries
 from dpmosaic.party.allowance import Processors
 from dpmosaic.party.ledger import Ledger
+from support.changed import changed
 from support.lone_party import DOMAIN, IDENTITY, POLICY, QUERY, TERMS
 from support.masked import POLICY as MASKED_POLICY
 from support.masked import Release, plan_of
@@ -35,7 +37,7 @@ from support.terms import RELEASE_ID, terms_for
 
 MB = 1 << 20
 WIDE = Table.from_codes(Domain.coded({"w": 65_536, "x": 2}), np.zeros((20, 2), dtype=np.int64))
-WIDE_SCORES = ScoreQuery(RELEASE_ID, "s", (("w",),) * 400, 1e3, bytes(32), 0, 0)
+WIDE_SCORES = ScoreQuery(RELEASE_ID, "s", (View(("w",)),) * 400, 1e3, bytes(32), 0, 0)
 
 
 @contextmanager
@@ -91,7 +93,7 @@ def test_a_single_party_bounds_the_cells_of_all_cliques_together():
     with little_memory(), pytest.raises(PolicyError, match="max_memory_mb"):
         party.prepare_scores(WIDE_SCORES)
     assert ledger.spent(RELEASE_ID) == 0
-    party.prepare_scores(replace(WIDE_SCORES, cliques=WIDE_SCORES.cliques[:20]))
+    party.prepare_scores(changed(WIDE_SCORES, cliques=[view.clique for view in WIDE_SCORES.views[:20]]))
     ledger.close()
 
 
@@ -99,16 +101,16 @@ def test_score_queries_that_are_not_finished_count_together():
     release = wide_parties(1e9, max_memory_mb=64)
     north = release.parties["north"]
     for name in ("s1", "s2"):
-        north.prepare_scores(replace(WIDE_SCORES, query_id=name, cliques=(("w",),) * 2))
+        north.prepare_scores(changed(WIDE_SCORES, query_id=name, cliques=(("w",),) * 2))
     spent = release.spent()
     with pytest.raises(PolicyError, match="max_memory_mb"):
-        north.prepare_scores(replace(WIDE_SCORES, query_id="s3", cliques=(("w",),) * 2))
+        north.prepare_scores(changed(WIDE_SCORES, query_id="s3", cliques=(("w",),) * 2))
     assert release.spent() == spent
 
 
 def test_only_the_latest_score_queries_are_kept():
     release = wide_parties(1e9)
-    north, small = release.parties["north"], replace(WIDE_SCORES, cliques=(("x",),))
+    north, small = release.parties["north"], changed(WIDE_SCORES, cliques=(("x",),))
     for number in range(9):
         north.prepare_scores(replace(small, query_id=str(number)))
     with pytest.raises(DeliveriesLost, match="prepare it first"):

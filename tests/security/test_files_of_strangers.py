@@ -37,6 +37,8 @@ from dpmosaic.party.toml_file import read_toml
 from dpmosaic.simulations.partition import Grid
 from support.certificates import certificate_form
 
+pytestmark = pytest.mark.slow
+
 SOURCE = Path(dpmosaic.__file__).parent
 DOMAIN = Domain.from_json({"a": 2, "b": 3})
 MORE_BYTES = 400 << 20

@@ -10,6 +10,7 @@ HANDSHAKES = 1500
 STOPS = 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["party", "curator"])
 def test_survives_a_storm_of_handshakes_also_while_certificates_change(kind):
     """A crash shows as the exit status; it came in most runs when gRPC freed certificates in use."""

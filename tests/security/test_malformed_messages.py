@@ -20,6 +20,7 @@ def test_the_releases_that_are_mutated_use_every_method_of_a_party():
     assert {method for protocol in PROTOCOLS for _, method, _ in release_of(protocol)} == methods
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_party_refuses_or_answers_every_malformed_message(protocol):
     fuzzer, refused, answered = Fuzzer(protocol, seed=5), Counter(), Counter()

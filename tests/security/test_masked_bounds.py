@@ -7,6 +7,7 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing.evaluator import ScoreEvaluator
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.curator.measurers.measurer import Query
@@ -49,7 +50,7 @@ def release(weights=None, granted=GRANTED):
 
 
 def measured(weights=None, granted=GRANTED, **changes):
-    (found,) = release(weights, granted).measure([Query(DOMAIN.names, granted, "attack", **changes)])
+    (found,) = release(weights, granted).measure([Query(View(DOMAIN.names, **changes), granted, "attack")])
     return found.values
 
 
@@ -76,7 +77,7 @@ def test_cells_within_bounds_that_hold_too_many_records_together_are_refused():
 def test_a_refused_answer_names_no_value_and_stays_charged():
     measurer = release({VICTIM: 1 << 18})
     with pytest.raises(ProtocolError) as refused:
-        measurer.measure([Query(DOMAIN.names, GRANTED, "attack")])
+        measurer.measure([Query(View(DOMAIN.names), GRANTED, "attack")])
     assert not any(character.isdigit() for character in str(refused.value))
     assert measurer.accountant.spent > 0
 
@@ -104,7 +105,7 @@ def scored(monkeypatch, shift):
 
     monkeypatch.setattr(ScoreEvaluator, "scores", property(shifted))
     references = [np.full(DOMAIN.cells(DOMAIN.names), RECORDS // 32, dtype=np.int64)]
-    return release().score([DOMAIN.names], references, GRANTED, "scores")
+    return release().score([View(DOMAIN.names)], references, GRANTED, "scores")
 
 
 @pytest.mark.parametrize("shift", [1 << 20, -(1 << 20)])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.messages import (
     AnswerForm,
@@ -16,19 +17,20 @@ from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, grid_of
 from dpmosaic.common.privacy.distributed import DistributedNoise
 from dpmosaic.common.protocols.masked.reveal import opened_sum
 from dpmosaic.common.protocols.masked.ring import Ring
+from support.changed import changed
 from support.masked_views import table_of
 from support.taps import Curator
 from support.terms import RELEASE_ID
 from support.words import ALPHA, likely_noise, uniformity
 
-ASKED = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("x",), 2.0)
+ASKED = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, View(("x",)), 2.0)
 PAIR = Domain.coded({"x": 1200, "y": 1200})
 INCONSISTENT = {
     "another sigma": replace(ASKED, sigma=4.0),
     "a slightly other sigma": replace(ASKED, sigma=np.nextafter(2.0, 3.0)),
-    "another clique": replace(ASKED, clique=("y",)),
+    "another clique": changed(ASKED, clique=("y",)),
     "another id": replace(ASKED, query_id="p"),
-    "boxes": replace(ASKED, boxes=tuple(((code, code + 1),) for code in range(1200))),
+    "boxes": changed(ASKED, boxes=tuple(((code, code + 1),) for code in range(1200))),
 }
 
 
@@ -93,7 +95,7 @@ def test_all_messages_of_an_interaction_except_the_opened_sum_are_uniform(masked
         )
     curator = Curator(table_of("random", PAIR), "3x1")
     sigma = curator.measurer()._plan.noise.total_sigma(2.0)
-    query = replace(ASKED, interaction=True)
+    query = changed(ASKED, interaction=True)
     for count in (1, 2):
         assert (uniformity(Ring(32).words(sum_of(curator, [query] * count))) > ALPHA) == masked
     opened = sum_of(curator, [query] * 3) / grid_of(2.0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.binding import Binding
+from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing import peers
 from dpmosaic.common.dealing.dealing import Dealing
 from dpmosaic.common.errors import DeliveriesLost, ProtocolError
@@ -29,7 +30,7 @@ def unchecked(monkeypatch):
 @pytest.mark.usefixtures("unchecked")
 def test_a_wrong_dealt_product_shifts_the_counts_by_a_value_that_the_dealer_knows(monkeypatch):
     shift = np.arange(30, dtype=np.uint32) * np.uint32(100_000)
-    deal, query = Dealing._products, Query(("a", "c"), Fraction(1, 2), "test")
+    deal, query = Dealing._products, Query(View(("a", "c")), Fraction(1, 2), "test")
     for kind in ("equal", "random"):
         (honest,) = Curator(table_of(kind), "1x3").measurer().measure([query])
         with monkeypatch.context() as patched:
@@ -52,7 +53,7 @@ def test_after_a_restart_a_party_takes_no_other_dealt_words(ledgers, monkeypatch
     """Two different sums under the same noise would reveal their difference, a function of one record."""
     curator = Curator(table_of("random"), "1x3")
     measurer = curator.measurer()
-    measurer.measure([Query(LONG, Fraction(1, 2), "test")])
+    measurer.measure([Query(View(LONG), Fraction(1, 2), "test")])
     spent = [ledger.spent(RELEASE_ID) for ledger in ledgers]
     dies(curator)
     measurer._products.forget(DeliveriesLost("restarted"))
@@ -70,7 +71,7 @@ def test_after_a_restart_a_party_takes_no_other_dealt_words(ledgers, monkeypatch
 def test_after_a_restart_parties_that_were_dealt_the_same_words_give_the_same_sum(ledgers):
     curator = Curator(table_of("random"), "1x3")
     measurer = curator.measurer()
-    query = Query(LONG, Fraction(1, 2), "test")
+    query = Query(View(LONG), Fraction(1, 2), "test")
     (first,) = measurer.measure([query])
     spent = [ledger.spent(RELEASE_ID) for ledger in ledgers]
     dies(curator)
@@ -109,7 +110,7 @@ def test_dealing_twice_reveals_openings_only_without_salts(salted, monkeypatch):
     table = table_of("random")
     curator = Curator(table, "1x3")
     measurer = curator.measurer()
-    chain = measurer._plan.chain(LONG, 0)[:2]
+    chain = measurer._plan.chain(View(LONG), 0)[:2]
     left, right = measurer._plan.holders(chain, 0)
     measurer._products._exchange(chain, 0)
     mask = curator.session(right)._seeds.masks.child("mask", *labels(chain))

@@ -9,6 +9,7 @@ from dpmosaic.common.canonical.terms import terms_digest
 from dpmosaic.common.crypto.agreement import EphemeralKey
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.history import START, Mark
 from dpmosaic.common.messages import (
@@ -57,7 +58,7 @@ def test_an_introduction_with_another_identity_is_refused_and_nothing_is_answere
     terms = curator.terms()
     acceptances = curator.federation.accept(terms)
     wrong = Introduction(RELEASE_ID, tuple(substitute(terms, list(acceptances))))
-    query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a",), 1.0)
+    query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, View(("a",)), 1.0)
     for client in curator.clients:
         with pytest.raises(ProtocolError):
             client.introduce(wrong)

@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.privacy.distributed import DistributedNoise
 from dpmosaic.curator.measurers.measurer import Query
 from support.masked_views import table_of
@@ -23,7 +24,7 @@ def errors_of(monkeypatch, quiet=()):
 
     monkeypatch.setattr(DistributedNoise, "draw", drawing)
     table = table_of("random", Domain.coded({"x": 1000, "y": 2, "z": 1}))
-    (found,) = Curator(table, "1x3").measurer().measure([Query(("x", "y"), Fraction(1, 2), "test")])
+    (found,) = Curator(table, "1x3").measurer().measure([Query(View(("x", "y")), Fraction(1, 2), "test")])
     return (found.values - table.marginal(("x", "y"))) / found.sigma
 
 

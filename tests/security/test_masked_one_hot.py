@@ -12,8 +12,9 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing.dealing import dealt_labels
-from dpmosaic.common.errors import DataError, DeliveriesLost, PartyUnavailable, ProtocolError
+from dpmosaic.common.errors import DeliveriesLost, PartyUnavailable, ProtocolError
 from dpmosaic.common.messages import DealRequest, Delivery, DeliveryKind, OpeningRequest
 from dpmosaic.common.protocols.masked.masks import coins_labels
 from dpmosaic.common.protocols.masked.ring import Ring
@@ -73,7 +74,7 @@ def release(cheat=None, table=table, grid="1x2", dealers=0, seed=1):
 
 
 def measured(measurer, clique=DOMAIN.names):
-    (found,) = measurer.measure([Query(clique, GRANTED, "test")])
+    (found,) = measurer.measure([Query(View(clique), GRANTED, "test")])
     return found.values
 
 
@@ -108,20 +109,34 @@ def test_a_row_that_is_not_one_hot_is_refused_by_its_receiver_before_it_multipli
 
 
 @pytest.mark.parametrize("cheat", [heavy, doubled, absent])
-def test_a_row_of_words_of_64_bits_that_is_not_one_hot_is_refused(cheat, monkeypatch):
-    monkeypatch.setattr(Checked, "bits", 64)
-    curator, measurer = release(cheat)
+@pytest.mark.parametrize(("bits", "dealers"), [(64, 0), (64, 3), (32, 3)])
+def test_a_row_that_is_not_one_hot_is_refused_under_masks_that_are_integers(
+    cheat, bits, dealers, monkeypatch
+):
+    monkeypatch.setattr(Checked, "bits", bits)
+    curator, measurer = release(cheat, dealers=dealers)
     with pytest.raises(ProtocolError, match=REFUSED):
         measured(measurer)
     assert "Multiply" not in curator.wire.methods()
 
 
+def test_integers_that_no_mask_hides_are_refused():
+    """In the field and in its low bits such a word looks like another one."""
+    curator, measurer = release(dealers=3)
+    own = session(curator, 0)
+    opening = own._own_opening
+    own._own_opening = lambda *asked: (block + np.uint64(1 << 63) for block in opening(*asked))
+    with pytest.raises(ProtocolError, match="integers that no mask hides"):
+        measured(measurer)
+
+
+@pytest.mark.parametrize("dealers", [0, 1, 3])
 @pytest.mark.parametrize("bits", [32, 64])
-def test_honest_parties_are_never_refused_and_their_answers_are_exact(bits, monkeypatch):
+def test_honest_parties_are_never_refused_and_their_answers_are_exact(bits, dealers, monkeypatch):
     """A budget of 10^11 leaves no noise."""
     monkeypatch.setattr(Checked, "bits", bits)
-    curator = Checked(table(), "2x2", Fraction(10**6))
-    found = curator.measurer().measure([Query(DOMAIN.names, Fraction(10**5), "test")])[0]
+    curator = Checked(table(), "2x2", Fraction(10**6), dealers=dealers)
+    found = curator.measurer().measure([Query(View(DOMAIN.names), Fraction(10**5), "test")])[0]
     assert np.rint(found.values).tolist() == table().marginal(DOMAIN.names).tolist()
 
 
@@ -156,16 +171,16 @@ def test_nothing_is_opened_anew_once_its_coins_are_known(restarted):
 
 def test_an_opening_that_is_still_written_is_not_completed_by_another_one():
     """Otherwise its end could be exchanged after the beginning was bound and its coins told."""
-    openings, rows = Openings(Ring(32), Quota(1 << 20, "max_disk_mb")), range(4)
-    openings.put("opening", 8, 1, [bytes(16)], rows)
+    openings, rows = Openings(Quota(1 << 20, "max_disk_mb")), range(4)
+    openings.put("opening", Ring(32), 8, 1, [bytes(16)], rows)
 
     def stalled():
         yield bytes(8)
         with pytest.raises(PartyUnavailable, match="has not ended"):
-            openings.put("opening", 8, 1, [bytes(16)], range(4, 8))
+            openings.put("opening", Ring(32), 8, 1, [bytes(16)], range(4, 8))
         yield bytes(8)
 
-    openings.put("opening", 8, 1, stalled(), range(4, 8))
+    openings.put("opening", Ring(32), 8, 1, stalled(), range(4, 8))
     (block,) = openings.blocks("opening", 8)
     assert not block.any()
 
@@ -179,6 +194,17 @@ def test_coins_are_told_only_of_an_opening_that_came_whole():
     measurer._products.begin(0)
     with pytest.raises(DeliveriesLost, match="an opening that was not delivered"):
         list(curator.links[1].call("Open", [asked(RELEASE_ID, CHAIN, 0, DeliveryKind.COINS)]))
+
+
+def test_dealers_are_told_coins_and_point_only_after_the_proof_came():
+    """An owner that knows the point before its proof is fixed could make a wrong one pass."""
+    curator, measurer = release(dealers=1)
+    measurer._products.begin(0)
+    opening = OpeningRequest(RELEASE_ID, CHAIN, 1)
+    measurer._participants[0].relay(0, opening, measurer._participants[1])
+    list(curator.links[1].call("Open", [asked(RELEASE_ID, CHAIN, 0, DeliveryKind.COINS)]))
+    with pytest.raises(DeliveriesLost, match="after the proof was delivered"):
+        list(curator.links[1].call("Open", [asked(RELEASE_ID, CHAIN, 2, DeliveryKind.COINS)]))
 
 
 def test_an_owner_proves_nothing_before_it_has_the_coins_of_the_receiver():
@@ -200,7 +226,7 @@ def test_coins_follow_from_the_opening_and_a_secret_of_its_receiver():
     def coins(seed=1, table=table):
         curator, measurer = release(table=table, seed=seed)
         measurer._products.prepare([(DOMAIN.names, ())])
-        return session(curator, 1)._checks._coins(0, CHAIN)
+        return session(curator, 1)._checks.coins_for(0, CHAIN)
 
     first, again, seeded, rows = coins(), coins(), coins(seed=2), coins(table=lambda: table().take(FLIPPED))
     assert first == again
@@ -210,7 +236,7 @@ def test_coins_follow_from_the_opening_and_a_secret_of_its_receiver():
 def attested(curator, coins):
     """What the dealer attests to party-1-2, which tells it these coins, of the opening of party-1-1."""
     mine, dealer = session(curator, 1), curator.dealers[0]
-    told = mine.peers.seal(2, coins_labels(0, CHAIN), [coins])
+    told = mine.peers.seal(2, coins_labels(0, CHAIN), [coins, b"p" * 32])
     header = Delivery(RELEASE_ID, DeliveryKind.COINS, CHAIN, 1, step=0)
     list(dealer.call("Deliver", [streams.encode_delivery(header), *streams.encode_payload(told)]))
     request = DealRequest(RELEASE_ID, DeliveryKind.ATTESTATION, 1, (CHAIN,), 0)
@@ -235,14 +261,3 @@ def test_a_dealer_attests_an_opening_at_one_point_only_whoever_asks_how_often():
         with pytest.raises(ProtocolError, match=r"same content as before, got another \(one-hot coins from"):
             attested(curator, b"d" * 32)
         assert attested(curator, b"c" * 32) == first
-
-
-def test_cliques_over_three_parties_are_not_measured_with_the_check():
-    domain = Domain.coded({"a": 2, "b": 2, "c": 2})
-    rng = np.random.default_rng(1)
-    wide = Table.from_codes(domain, rng.integers(0, 2, (40, 3)))
-    _, measurer = release(table=lambda: wide, grid="1x3")
-    assert measurer.expected_sigma(("a", "b", "c"), GRANTED) == np.inf
-    with pytest.raises(DataError, match="what three parties hold, which are not checked"):
-        measured(measurer, ("a", "b", "c"))
-    assert np.isfinite(measurer.expected_sigma(("a", "c"), GRANTED))

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing.dealing import Dealing
 from dpmosaic.common.errors import DeliveriesLost, ProtocolError
 from dpmosaic.common.messages import DeliveryKind
@@ -55,7 +56,7 @@ def test_a_wrong_dealt_row_is_refused_before_any_answer(bits, dealers, monkeypat
     measurer = curator.measurer()
     wrong_rows(monkeypatch, measurer._plan.dealers_of(0)[-1], bits - 1)
     with pytest.raises(ProtocolError, match=r"row-wise product that passes its check.*did not follow"):
-        measurer.measure([Query(LONG, curator.granted / 2, "test")])
+        measurer.measure([Query(View(LONG), curator.granted / 2, "test")])
     assert "Answer" not in curator.wire.methods()
 
 
@@ -65,7 +66,7 @@ def test_without_the_check_a_wrong_dealt_row_reveals_a_code(monkeypatch):
     measurer = Curator(table, "1x3").measurer()
     wrong_rows(monkeypatch, measurer._plan.dealers_of(0)[0], 20)
     unchecked(monkeypatch)
-    (found,) = measurer.measure([Query(LONG, Fraction(1, 2), "test")])
+    (found,) = measurer.measure([Query(View(LONG), Fraction(1, 2), "test")])
     read = np.argmax(found.values.reshape(DOMAIN.shape(LONG)).max(axis=(0, 2)))
     assert read == table.column("b")[RECORD]
 
@@ -105,7 +106,7 @@ def test_rows_that_are_dealt_otherwise_after_their_check_are_refused(when, monke
     curator = Curator(table_of("random"), "1x3")
     measurer = curator.measurer()
     measurer._products.prepare([(LONG, ())])
-    chain = measurer._plan.chain(LONG, 0)[:2]
+    chain = measurer._plan.chain(View(LONG), 0)[:2]
     if when == "after a restart":
         for link in curator.links:
             link.connection.restart()
@@ -122,7 +123,7 @@ def test_an_owner_sends_the_same_words_whenever_a_check_is_repeated(bits):
     """Two answers with one mask and different weights would reveal the owner's mask to the receiver."""
     curator = Curator(table_of("random"), "1x3", GRANTED[bits])
     measurer = curator.measurer()
-    chain = measurer._plan.chain(LONG, 0)[:2]
+    chain = measurer._plan.chain(View(LONG), 0)[:2]
     owner, receiver = measurer._plan.holders(chain, 0)
     answers = []
     for _ in range(2):
@@ -149,7 +150,7 @@ def test_a_receiver_reads_codes_from_a_check_only_without_its_mask(hidden, monke
     table = table_of("random")
     curator = Curator(table, "1x3")
     measurer = curator.measurer()
-    ring, chain = measurer._plan.ring, measurer._plan.chain(LONG, 0)[:2]
+    ring, chain = measurer._plan.ring, measurer._plan.chain(View(LONG), 0)[:2]
     owner, receiver = measurer._plan.holders(chain, 0)
     measurer._products._exchange(chain, 0)
     answered = b"".join(curator.session(owner)._row_products._answered(chain, receiver))
@@ -169,6 +170,6 @@ def test_a_receiver_reads_codes_from_a_check_only_without_its_mask(hidden, monke
 def test_four_parties_count_together_what_was_checked_with_every_owner(bits, dealers):
     """Noise of ten deviations in one of 720 cells: once in 10^20 runs with other seeds."""
     curator = Curator(table_of("random"), "1x4", GRANTED[bits], dealers=dealers)
-    (found,) = curator.measurer().measure([Query(DOMAIN.names, curator.granted / 2, "test")])
+    (found,) = curator.measurer().measure([Query(View(DOMAIN.names), curator.granted / 2, "test")])
     exact = curator.table.marginal(DOMAIN.names)
     assert np.abs(found.values - exact).max() < 10 * found.sigma

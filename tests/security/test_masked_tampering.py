@@ -5,6 +5,7 @@ from fractions import Fraction
 import pytest
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.messages import (
     AnswerForm,
@@ -18,6 +19,8 @@ from dpmosaic.curator.measurers.measurer import Query
 from support.masked_views import table_of
 from support.taps import Curator
 from support.terms import RELEASE_ID, id_of
+
+pytestmark = pytest.mark.slow
 
 WIDE = Domain.coded({"x": 400, "y": 3})
 
@@ -65,7 +68,7 @@ def test_an_altered_opening_is_refused_and_no_value_is_released(alter, ledgers):
     first = iter([alter])
     curator.wire.alter = lambda payloads: next(first, lambda same: same)(payloads)
     with pytest.raises(ProtocolError):
-        measurer.measure([Query(("x", "y"), Fraction(1, 2), "test")])
+        measurer.measure([Query(View(("x", "y")), Fraction(1, 2), "test")])
     assert "Answer" not in curator.wire.methods()
     assert_nothing_is_answered(curator, ledgers, (("x",), ("y",)))
 
@@ -78,7 +81,7 @@ def assert_nothing_is_answered(curator, ledgers, chain):
     cells, (dealer,) = domain.cells(clique), curator.terms().masked.dealers_of(0)
     dealt = DealRequest(RELEASE_ID, DeliveryKind.DEALT_PRODUCTS, 1, (chain,))
     curator.federation.dealers[0].client.relay_dealt(dealer, dealt, curator.clients[1])
-    query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, clique, 1.0)
+    query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, View(clique), 1.0)
     for client in curator.clients:
         with pytest.raises(ProtocolError, match="deliver all of them"):
             client.multiply(MultiplyRequest(RELEASE_ID, (chain,)))
@@ -92,7 +95,7 @@ def test_unaltered_openings_have_a_salt_and_three_frames_and_are_accepted():
     measurer = curator.measurer()
     counted = []
     curator.wire.alter = lambda payloads: counted.append(len(payloads)) or payloads
-    measurer.measure([Query(("x", "y"), Fraction(1, 2), "test")])
+    measurer.measure([Query(View(("x", "y")), Fraction(1, 2), "test")])
     assert counted == [4, 2]
 
 

@@ -15,6 +15,8 @@ from support.forgetting import forget, forget_sealing, forget_where, same_seeds,
 from support.masked_views import CLIQUES, EVERYTHING, REPEATS, table_of, views_of
 from support.words import ALPHA, likeness, rejected, uniformity
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("kind", ["equal", "random"])

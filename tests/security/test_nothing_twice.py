@@ -13,6 +13,7 @@ from dpmosaic.common.binding import Binding
 from dpmosaic.common.canonical.terms import encode_terms, terms_digest
 from dpmosaic.common.crypto.agreement import EphemeralKey
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing.dealing import Dealing, dealt_labels
 from dpmosaic.common.dealing.evaluator import Resharing
 from dpmosaic.common.errors import ProtocolError
@@ -64,6 +65,7 @@ def more(rows):
     return changed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restarted", [False, True], ids=["", "restarted"])
 @pytest.mark.parametrize("dealers", [1, 3])
 @pytest.mark.parametrize("bits", [32, 64])
@@ -78,7 +80,7 @@ def test_two_parties_do_not_make_another_one_open_other_rows_under_one_mask(
     release = Release(terms_of(plan), tmp_path).accept().introduce()
     for step in release.deliveries(clique):
         step()
-    chain = plan.chain(clique, 0)
+    chain = plan.chain(View(clique), 0)
     first, victim, last = plan.holders(chain, 0)[:3]
 
     def opened():
@@ -133,7 +135,7 @@ REFERENCES = np.full(6, 5, dtype=np.int64)
 
 def query(query_id):
     digest = references_digest([REFERENCES])
-    return ScoreQuery(RELEASE_ID, query_id, (CLIQUE,), 1e6, digest, 5, int(REFERENCES.sum()))
+    return ScoreQuery(RELEASE_ID, query_id, (View(CLIQUE),), 1e6, digest, 5, int(REFERENCES.sum()))
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ import pytest
 
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import PolicyError
 from dpmosaic.common.messages import (
     DealRequest,
@@ -36,10 +37,10 @@ CALLS = {
     "Charge": [queries.encode_query(QUERY)],
     "Answer": [queries.encode_answer_request(QUERY, ())],
     "PrepareScores": [
-        queries.encode_score_query(ScoreQuery(RELEASE_ID, "s", (("a",),), 3.0, bytes(32), 1, 1))
+        queries.encode_score_query(ScoreQuery(RELEASE_ID, "s", (View(("a",)),), 3.0, bytes(32), 1, 1))
     ],
     "AnswerScores": [
-        queries.encode_score_query(ScoreQuery(RELEASE_ID, "s", (("a",),), 3.0, bytes(32), 1, 1))
+        queries.encode_score_query(ScoreQuery(RELEASE_ID, "s", (View(("a",)),), 3.0, bytes(32), 1, 1))
     ],
     "Certify": [statements.encode_claim(Claim(RELEASE_ID, bytes(32), 1.0))],
     "Abandon": [codec.encode_abandon_request(RELEASE_ID)],

@@ -22,6 +22,7 @@ SEQUENCES = 68
 PARTS = 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_promise_holds_after_every_operation(part):
     done = Counter()
@@ -89,6 +90,7 @@ def first_broken(promise, sequences=20):
     raise AssertionError(f"all sequences kept the promise: {promise}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "promise"),
     [

@@ -10,6 +10,7 @@ from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError, DeliveriesLost, PolicyError, ProtocolError
 from dpmosaic.common.messages import Delivery, DeliveryKind, OpeningRequest
 from dpmosaic.common.wire import queries, streams
@@ -73,7 +74,7 @@ class Slice:
 
     def pairs(self):
         """The joint counts, exact but for rounding."""
-        (found,) = self.measurer().measure([Query(("a", "b"), GRANTED, "pairs")])
+        (found,) = self.measurer().measure([Query(View(("a", "b")), GRANTED, "pairs")])
         return np.rint(found.values).astype(int).reshape(3, 3)
 
     def tag(self, sender, release_id=RELEASE_ID):
@@ -120,7 +121,7 @@ def test_a_party_opens_nothing_before_every_tag_of_its_slice_came(monkeypatch):
     found = Slice(clinic=SHIFTED)
     measurer = found.measurer()
     with pytest.raises(DeliveriesLost, match="order of the records was not compared"):
-        measurer.measure([Query(("a", "b"), GRANTED, "pairs")])
+        measurer.measure([Query(View(("a", "b")), GRANTED, "pairs")])
     request = OpeningRequest(RELEASE_ID, (("a",),), 1)
     with pytest.raises(DeliveriesLost, match="order of the records was not compared"):
         list(found.links[0].call("Open", [queries.encode_opening_request(request)]))
@@ -182,5 +183,5 @@ def test_parties_compare_again_after_a_restart():
     measurer = found.measurer(Asking(away_s=60.0, sleep=lambda seconds: None))
     for link in found.links:
         link.restart()
-    (pairs,) = measurer.measure([Query(("a", "b"), GRANTED, "pairs")])
+    (pairs,) = measurer.measure([Query(View(("a", "b")), GRANTED, "pairs")])
     assert np.rint(pairs.values).sum() == len(KEYS)

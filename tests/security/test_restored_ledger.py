@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.history import START, Mark
 from dpmosaic.common.messages import AnswerForm, MarginalQuery
@@ -34,7 +35,7 @@ def test_the_other_parties_refuse_a_party_whose_ledger_was_restored(tmp_path):
     release = Release(folder=tmp_path)
     shutil.copy2(tmp_path / "north.sqlite", tmp_path / "copy")
     release.accept().introduce()
-    query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a",), 3.0)
+    query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, View(("a",)), 3.0)
     list(release.parties["north"].answer(query))
     release.terms = replace(release.terms, release_id=id_of("second"))
     release.accept().introduce()

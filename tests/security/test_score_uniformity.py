@@ -29,6 +29,7 @@ from support.score_views import (
 from support.words import ALPHA, likeness, rejected, uniformity
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("kind", ["equal", "random"])
 def test_the_view_of_every_role_except_the_opened_sum_is_uniform(kind, bits, monkeypatch):
@@ -45,6 +46,7 @@ def test_the_view_of_every_role_except_the_opened_sum_is_uniform(kind, bits, mon
     assert len(views["received"]) == 2 * len(received)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [32, 64])
 def test_the_view_of_no_role_distinguishes_two_tables(bits, monkeypatch):
     one, _ = views_of(table_of("equal"), monkeypatch, bits=bits, seed=1)
@@ -119,6 +121,7 @@ FORGOTTEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize(("remove", "noticed"), FORGOTTEN.values(), ids=FORGOTTEN)
 def test_a_missing_or_reused_mask_is_detected(remove, noticed, bits, monkeypatch):

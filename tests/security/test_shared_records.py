@@ -11,6 +11,7 @@ from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, DataError, PolicyError
 from dpmosaic.common.messages import AnswerForm, MarginalQuery, ScoreQuery
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit, gaussian_cost, score_cost
@@ -183,9 +184,9 @@ def test_a_party_without_keys_does_not_promise_for_several_rows():
         party_of(policy_of()).accept(encode_terms(covering(2)))
 
 
-QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.HISTOGRAM, ("region",), 3.0)
+QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.HISTOGRAM, View(("region",)), 3.0)
 REFERENCES = np.full(5, 4)
-SCORE = ScoreQuery(RELEASE_ID, "s", (("region",),), 3.0, references_digest([REFERENCES]), 4, 20)
+SCORE = ScoreQuery(RELEASE_ID, "s", (View(("region",)),), 3.0, references_digest([REFERENCES]), 4, 20)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3])
@@ -231,7 +232,7 @@ def test_curator_and_parties_charge_the_same_for_several_rows(interaction):
     plan = MaskedPlan(whole, federation.partition.roster, 1, Ring(64), (), DEALERS)
     terms = covering(2, plan, protocol="masked")
     measurer = MaskedMeasurer(federation, terms, federation.accept(terms), Fraction(1))
-    measurer.measure([Query(("a", "b"), Fraction(1, 2), "pairs", interaction=interaction)])
+    measurer.measure([Query(View(("a", "b"), interaction=interaction), Fraction(1, 2), "pairs")])
     shape = (2, 3) if interaction else ()
     (charge,) = measurer.accountant.charges
     assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [charge.zcdp_rho] * 2
@@ -239,4 +240,4 @@ def test_curator_and_parties_charge_the_same_for_several_rows(interaction):
     once = gaussian_cost(charge.sigmas[0][0], Adjacency.ZERO_OUT, shape)
     assert float(charge.zcdp_rho) == pytest.approx(4 * float(once), rel=1e-9)
     with pytest.raises(BudgetError):
-        measurer.measure([Query(("a",), Fraction(3, 4), "more")])
+        measurer.measure([Query(View(("a",)), Fraction(3, 4), "more")])

@@ -10,6 +10,7 @@ from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, MosaicError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.privacy.budget import AnswerKind
@@ -19,6 +20,7 @@ from dpmosaic.curator.certificates.charges_check import costs_of
 from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.federation import connect
+from support.changed import changed
 from support.parties import cut, policy_for, random_table, started
 from support.terms import RELEASE_ID, id_of, terms_of
 
@@ -66,10 +68,12 @@ class Curator:
 
 
 def histogram(query_id, clique, sigma=WHOLE, release_id=RELEASE_ID):
-    return MarginalQuery(release_id, query_id, AnswerForm.HISTOGRAM, clique, sigma)
+    return MarginalQuery(release_id, query_id, AnswerForm.HISTOGRAM, View(clique), sigma)
 
 
-PAIR = MarginalQuery(RELEASE_ID, "pair", AnswerForm.RECORD_WISE, ("b", "c"), TENTH, other_sigmas=(TENTH,))
+PAIR = MarginalQuery(
+    RELEASE_ID, "pair", AnswerForm.RECORD_WISE, View(("b", "c")), TENTH, other_sigmas=(TENTH,)
+)
 """A marginal of which the first party holds b and the second one c."""
 
 
@@ -209,7 +213,7 @@ def test_charge_and_answer_survive_restarts_in_between_and_cost_once(ledgers):
     [
         replace(PAIR, other_sigmas=()),
         replace(PAIR, other_sigmas=(TENTH, TENTH)),
-        replace(PAIR, clique=("a", "b")),
+        changed(PAIR, clique=("a", "b")),
         replace(PAIR, form=AnswerForm.HISTOGRAM, other_sigmas=()),
     ],
 )
@@ -248,7 +252,7 @@ def test_what_the_parties_sign_adds_up_to_what_the_accountant_charged():
     curator = Curator(RAGGED)
     measurer = FederationMeasurer(curator.federation, curator.terms, GRANTED)
     cliques = [("a",), ("b", "c"), ("a", "b", "d"), ("c", "d"), DOMAIN.names]
-    measurer.measure([Query(clique, GRANTED / (6 + len(clique)), "test") for clique in cliques])
+    measurer.measure([Query(View(clique), GRANTED / (6 + len(clique)), "test") for clique in cliques])
     claim = Claim(RELEASE_ID, bytes(32), float(measurer.accountant.spent))
     ledgers = {}
     for member in curator.members:

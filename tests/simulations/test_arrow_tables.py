@@ -52,6 +52,7 @@ def types_of(table):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::dpmosaic.DomainWarning")
 def test_every_type_of_arrow_comes_back_as_one_that_no_value_decides():
     release = dpmosaic.synthesize(TABLE, epsilon=20.0, mechanism="independent", seed=1)

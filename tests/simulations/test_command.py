@@ -21,6 +21,8 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE
 from dpmosaic.party.sources.source import read_table
 
+pytestmark = pytest.mark.slow
+
 COMMAND = Path(sys.executable).with_name("dpmosaic")
 DOMAIN = {
     "kind": ["x, y", "z"],

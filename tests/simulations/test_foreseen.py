@@ -44,6 +44,7 @@ def test_every_mechanism_states_cost_time_and_memory_before_it_runs(table, name,
     json.dumps(said, allow_nan=False)
 
 
+@pytest.mark.slow
 def test_the_model_of_a_release_stays_within_the_foreseen_memory(table):
     said = foreseen(table, "aim")
     made = simulate(table, budget=BUDGET, mechanism="aim", grid="2x2", seed=1)

@@ -12,6 +12,8 @@ from dpmosaic.simulations.evaluation.values import Values
 from dpmosaic.simulations.partition import Grid
 from dpmosaic.simulations.simulate import simulate
 
+pytestmark = pytest.mark.slow
+
 ROWS = 2000
 DOMAIN = {
     "sex": ["f", "m"],

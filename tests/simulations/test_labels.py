@@ -14,6 +14,8 @@ from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.conversion import gaussian_delta
 from dpmosaic.simulations.simulate import simulate
 
+pytestmark = pytest.mark.slow
+
 OPEN = {"type": "categorical", "categories": ["other"], "other": "other", "open": True}
 NUMBERS = {"type": "numeric", "min": 0, "max": 100, "bins": "auto"}
 DOMAIN = Domain.from_json({"a": 2, "job": OPEN, "age": NUMBERS, "town": OPEN})

@@ -1,6 +1,7 @@
 """Tables of many attributes or codes: a release ends, with what it can afford by a public rule."""
 
 import numpy as np
+import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
@@ -21,6 +22,7 @@ def test_a_pair_of_90000_and_100000_codes_is_left_out():
     assert 0 < made.metrics["workload_error"] <= 2
 
 
+@pytest.mark.slow
 def test_a_table_of_200_attributes_is_released_with_the_pairs_that_its_time_allows():
     rng = np.random.default_rng(0)
     sizes = {f"a{place}": 2 + place % 6 for place in range(200)}

@@ -8,6 +8,7 @@ import pytest
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError
 from dpmosaic.common.privacy.budget import Budget, Charge
 from dpmosaic.common.privacy.cost import Adjacency
@@ -49,7 +50,7 @@ def test_refuses_records_that_cost_more_than_is_left():
 
 def test_measures_like_the_parties_from_the_same_budget():
     measurer = central_measurer()
-    measurer.measure([Query(("a",), Fraction(1, 2), "one-way")])
+    measurer.measure([Query(View(("a",)), Fraction(1, 2), "one-way")])
     with pytest.raises(BudgetError):
         measurer.records(Charge("train", (), Fraction(2, 3)))
 

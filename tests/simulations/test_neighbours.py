@@ -17,6 +17,8 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.curator.analysis.release import Page, Release
 from dpmosaic.party.sources.source import FileSource
 
+pytestmark = pytest.mark.slow
+
 ROWS = 300
 RNG = np.random.default_rng(4)
 FORM = {

@@ -8,17 +8,19 @@ from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, MarginalQuery
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.wire.codec import encode_description, encode_signed_terms
 from dpmosaic.common.wire.queries import encode_answer_request
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.simulations.network import InProcessConnection, policy_for, start_parties
+from support.changed import changed
 from support.terms import RELEASE_ID, id_of, terms_for, terms_of
 
 TERMS = terms_of()
 POLICY = policy_for("indicator", Adjacency.ZERO_OUT, 1.0)
-QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
+QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.HISTOGRAM, View(("a",)), 2.0)
 TABLE = Table.from_codes(Domain.coded({"a": 40, "b": 3}), np.array([[7, 1], [30, 2], [7, 0]]))
 
 
@@ -112,7 +114,7 @@ def test_refuses_an_invalid_query_through_the_connection(change, cells, kind, re
     client = PartyClient(one_party())
     client.accept(terms_for(client))
     with pytest.raises(kind, match=reason):
-        list(client.answer(replace(QUERY, **change), 1, cells, 1))
+        list(client.answer(changed(QUERY, **change), 1, cells, 1))
 
 
 def test_refuses_an_unknown_method():

@@ -14,6 +14,8 @@ from dpmosaic.curator.mechanisms.ppsyn.partitions import UniformSpread, sequence
 from dpmosaic.curator.mechanisms.ppsyn.ppsyn import PPSyn
 from dpmosaic.simulations.simulate import simulate
 
+pytestmark = pytest.mark.slow
+
 DOMAIN = dpmosaic.Domain.coded({"a": 6, "b": 5, "c": 4})
 BUDGET = dpmosaic.Budget(zcdp_rho=0.2)
 

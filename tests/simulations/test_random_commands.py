@@ -89,6 +89,7 @@ def ends_well(folder, done, charges):
     assert (out / UNFINISHED).exists() == bool(charges)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(FILES))
 def test_a_file_of_any_shape_ends_in_a_release_or_in_one_sentence_before_a_charge(tmp_path, charges, seed):
     rng = np.random.default_rng(seed)
@@ -130,6 +131,7 @@ def test_codes_of_many_values_end_in_a_release_also_where_votes_exceed_the_numbe
     assert release.domain["code"].prefixes is True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("columns", "rows", "kind"), [(150, 3, "one number"), (150, 3, "nothing"), (1, 100_000, "keys")]
 )

@@ -11,6 +11,8 @@ import pytest
 import dpmosaic
 from dpmosaic.simulations.arrow_tables import data_frame
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(11)
 ROWS = 200
 DAYS = pd.Series(np.datetime64("2020-01-01") + RNG.integers(0, 366, ROWS))
@@ -310,7 +312,7 @@ def test_a_csv_of_a_release_is_read_by_pandas_with_the_types_of_its_table(tmp_pa
 
 
 def test_the_spelling_of_a_draft_is_that_of_its_rows(tmp_path):
-    draft = dpmosaic.infer_domain(as_csv(tmp_path)).domain
+    draft = dpmosaic.draft(as_csv(tmp_path)).domain
     for name in ("ok", "shout", "paid", "smokes"):
         assert (draft[name].true, draft[name].false) == (
             tuple(DOMAIN[name]["true"]),
@@ -320,7 +322,7 @@ def test_the_spelling_of_a_draft_is_that_of_its_rows(tmp_path):
         assert draft[name].to_json()["format"] == DOMAIN[name]["format"]
 
 
-@pytest.mark.parametrize("name", ["synthesize", "encode", "infer_domain"])
+@pytest.mark.parametrize("name", ["synthesize", "encode", "draft"])
 def test_tables_that_arrow_can_read_are_data_frames(name):
     class Other:
         """A table of another library, such as Polars."""
@@ -334,7 +336,7 @@ def test_tables_that_arrow_can_read_are_data_frames(name):
         case "encode":
             assert dpmosaic.encode(Other(), DOMAIN).digest() == dpmosaic.encode(TEXTS, DOMAIN).digest()
         case _:
-            assert dpmosaic.infer_domain(Other()).domain == dpmosaic.infer_domain(TEXTS).domain
+            assert dpmosaic.draft(Other()).domain == dpmosaic.draft(TEXTS).domain
 
 
 def test_a_named_index_is_named_in_a_warning_and_a_plain_one_is_not():

@@ -21,6 +21,8 @@ from dpmosaic.simulations.schema_command import WrittenFile, schema_of
 from support.cards import cards
 from support.kinds import domains
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).parents[2] / "docs"
 PLAN = {"release": {"domain": "d.json", "epsilon": 1.0, "delta": 1e-9}, "slice": [{"parties": ["a", "b"]}]}
 POLICY = {"source": {"domain": "d.json", "file": "rows.csv"}}

@@ -12,6 +12,8 @@ from dpmosaic.curator.certificates.statements import Unstated
 from dpmosaic.party.party import Party
 from dpmosaic.simulations.simulate import simulate
 
+pytestmark = pytest.mark.slow
+
 DOMAIN = dpmosaic.Domain.coded({"a": 3, "b": 2, "c": 4, "d": 2})
 BUDGET = dpmosaic.Budget(1.0, 1e-9)
 CHEAP = dpmosaic.Budget(zcdp_rho=0.02)

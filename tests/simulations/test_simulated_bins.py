@@ -15,6 +15,8 @@ from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.simulations.simulate import simulate
 
+pytestmark = pytest.mark.slow
+
 DOMAIN = Domain.from_json(
     {
         "age": {"type": "numeric", "min": 0, "max": 120, "integer": True, "bins": "auto"},

@@ -67,6 +67,7 @@ def interrupted(folder, name, number, late, at, *more):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "charge"), [("synthesize", COUNT), ("simulate", CHARGE)])
 def test_before_the_first_charge_nothing_was_spent(folder, name, charge):
     done = interrupted(folder, name, signal.SIGINT, False, charge)
@@ -74,6 +75,7 @@ def test_before_the_first_charge_nothing_was_spent(folder, name, charge):
     assert list((folder / "out").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_after_a_charge_one_sentence_says_what_was_spent(folder):
     done = interrupted(folder, "simulate", signal.SIGTERM, True, CHARGE)
     assert (done.returncode, done.stdout) == (143, "")
@@ -84,6 +86,7 @@ def test_after_a_charge_one_sentence_says_what_was_spent(folder):
     assert list((folder / "out").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_sentence_of_a_release_that_can_go_on_says_how(folder):
     done = interrupted(folder, "synthesize", signal.SIGINT, True, CHARGE)
     assert (done.returncode, done.stdout) == (130, "")
@@ -100,6 +103,7 @@ def test_the_sentence_of_a_release_that_can_go_on_says_how(folder):
     )
 
 
+@pytest.mark.slow
 def test_while_files_are_written_the_sentence_names_the_folder(folder):
     done = interrupted(folder, "simulate", signal.SIGINT, False, WRITE)
     assert (done.returncode, done.stdout) == (130, "")
@@ -109,6 +113,7 @@ def test_while_files_are_written_the_sentence_names_the_folder(folder):
     )
 
 
+@pytest.mark.slow
 def test_the_budget_of_an_alignment_is_told_of_beside_that_of_the_release(folder):
     aligned = ("--grid", "1x2", "--overlap", "0.9", "--alignment-rho", "0.02")
     done = interrupted(folder, "simulate", signal.SIGINT, True, MATCH, *aligned)
@@ -122,6 +127,7 @@ def test_the_budget_of_an_alignment_is_told_of_beside_that_of_the_release(folder
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.5, 1.5, 3.0])
 def test_at_any_time_there_is_one_sentence_or_a_release(folder, seconds):
     """A terminal sends Ctrl-C to all processes of the command."""

@@ -26,6 +26,7 @@ from dpmosaic.party.serving.servicer import PartyServicer
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from dpmosaic.common.data.view import View
 from support.masked import POLICY, Release, plan_of, terms_of
 from support.terms import RELEASE_ID
 
@@ -54,7 +55,7 @@ def multiplied(*chains):
 
 
 def scored(name, clique, times):
-    query = ScoreQuery(RELEASE_ID, name, ((clique,),) * times, 1e9, bytes(32), 0, 0)
+    query = ScoreQuery(RELEASE_ID, name, (View((clique,)),) * times, 1e9, bytes(32), 0, 0)
     return queries.encode_score_query(query)
 
 
@@ -65,7 +66,7 @@ def opened(**changes):
 ACCEPTANCE = Acceptance(b"", b"", Mark(1, bytes(32)))
 PAIR = pb.Chain(parts=[pb.Part(attributes=["b"]), pb.Part(attributes=["c"])])
 REPEATED = ["a"] * 330_000
-(COLUMN,) = columns_of(("a",), ((0, 1) * 250_000,))
+(COLUMN,) = columns_of(View(("a",), ((0, 1) * 250_000,)))
 MESSAGES = {
     "Describe": (),
     "Accept, 11,000 slices": (terms(11_000, 1),),

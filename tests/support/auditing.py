@@ -85,7 +85,7 @@ class Audited:
     def values(self, answer, colluder=None):
         if self.plan is None:
             return answer.values(None)
-        interaction = isinstance(answer.query, MarginalQuery) and answer.query.interaction
+        interaction = isinstance(answer.query, MarginalQuery) and answer.query.view.interaction
         shape = self.table.domain.shape(answer.query.clique) if interaction else ()
         return answer.values(self.plan.ring, shape, colluder)
 
@@ -182,7 +182,7 @@ def _squared_shifts(run, answer):
         found = lengths[:-1, None] + lengths[None, :] - 2 * products[:-1]
         yield query.clique, found / query.sigma**2
         return
-    for clique, reference in zip(query.cliques, _references(run, query), strict=True):
+    for clique, reference in zip((view.clique for view in query.views), _references(run, query), strict=True):
         counts = run.table.marginal(clique)
         leaves = np.abs(counts - 1 - reference) - np.abs(counts - reference)
         enters = np.append(np.abs(counts + 1 - reference) - np.abs(counts - reference), 0)
@@ -194,12 +194,12 @@ def _squared_shifts(run, answer):
 def _whitened(shape, query):
     """For each cell, the effect of one record on the answer, in coordinates in which noise has variance 1."""
     cells = np.eye(math.prod(shape))
-    if query.boxes:
-        inside = [np.zeros(shape) for _ in query.boxes]
-        for region, box in zip(inside, query.boxes, strict=True):
+    if query.view.boxes:
+        inside = [np.zeros(shape) for _ in query.view.boxes]
+        for region, box in zip(inside, query.view.boxes, strict=True):
             region[tuple(slice(start, stop) for start, stop in box)] = 1
         return np.column_stack([region.ravel() for region in inside])
-    if query.interaction:
+    if query.view.interaction:
         # The noise of the cells crosses the differences as well, and is no longer independent.
         linear = np.array([differences(cell, shape) for cell in cells])
         return np.linalg.solve(np.linalg.cholesky(linear.T @ linear), linear.T).T
@@ -207,7 +207,7 @@ def _whitened(shape, query):
 
 
 def _references(run, query):
-    sizes = [run.table.domain.cells(clique) for clique in query.cliques]
+    sizes = query.cells(run.table.domain)
     return np.split(run.transcript.references[query.query_id], np.cumsum(sizes)[:-1])
 
 
@@ -216,12 +216,12 @@ def _errors(run, answer, table, colluder):
     query, values = answer.query, run.values(answer, colluder)
     sigma = query.sigma * run.noise_factor(colluder)
     if isinstance(query, ScoreQuery):
-        pairs = zip(query.cliques, _references(run, query), strict=True)
-        exact = [np.abs(table.marginal(clique) - reference).sum() for clique, reference in pairs]
+        pairs = zip(query.views, _references(run, query), strict=True)
+        exact = [np.abs(view.counted(table) - reference).sum() for view, reference in pairs]
         return (values - exact) / sigma
     shape = table.domain.shape(query.clique)
     counts = table.marginal(query.clique)
-    if not query.interaction:
+    if not query.view.interaction:
         return (values - counts @ _whitened(shape, query)) / sigma
     linear = np.array([differences(cell, shape) for cell in np.eye(math.prod(shape))])
     return np.linalg.solve(np.linalg.cholesky(linear.T @ linear), values - counts @ linear) / sigma

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpmosaic.common.about import About
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import PolicyError
 from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.privacy.budget import Budget
@@ -47,7 +48,7 @@ def run(operator, terms, *, spent, finish):
     """An approved release is accepted and charged one query; then perhaps certified."""
     with operator.serving() as (party, ledger):
         proposed(party, terms)
-        query = MarginalQuery(terms.release_id, "q1", AnswerForm.HISTOGRAM, ("a",), 2.0)
+        query = MarginalQuery(terms.release_id, "q1", AnswerForm.HISTOGRAM, View(("a",)), 2.0)
         digest = ledger.release(terms.release_id).data_digest
         ledger.charge(query, Fraction(spent), digest, b"k" * 32)
         if finish:

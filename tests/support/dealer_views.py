@@ -9,10 +9,12 @@ import numpy as np
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing.dealing import Dealing
 from dpmosaic.common.dealing.peers import Peers
 from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.protocols.masked import sacrifice
 from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.protocols.masked.sacrifice import CHECK_MASK, WIDE
 from dpmosaic.common.protocols.registry import MASKED
@@ -20,7 +22,6 @@ from dpmosaic.common.wire import queries, streams
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.federation import connect
-from dpmosaic.party.answerers.masked import rows
 from dpmosaic.simulations.network import policy_for, start_dealers, start_parties
 from support import taps
 from support.parties import cut, masked_terms
@@ -84,7 +85,7 @@ class DealtRelease:
     def __init__(self, table, monkeypatch, dealers):
         self.sealed, self.unsealed, self.answers = {}, {}, defaultdict(list)
         self._dealings, self.combined, self.now = {}, {}, threading.local()
-        begin, unseal, combine = Dealing.__init__, Peers.unseal, rows.combined
+        begin, unseal, combine = Dealing.__init__, Peers.unseal, sacrifice.combined
 
         def begun(dealing, terms, place, *others):
             begin(dealing, terms, place, *others)
@@ -94,17 +95,17 @@ class DealtRelease:
             self.unsealed[self.now.delivering] = content = b"".join(unseal(peers, sender, what, frames))
             return iter([content])
 
-        def combining(weight, left):
-            self.combined[self.now.opening] = combine(weight, left)
+        def combining(weight, factor, right=False):
+            self.combined[self.now.opening] = combine(weight, factor, right)
             return self.combined[self.now.opening]
 
         with monkeypatch.context() as patched:
-            patched.setattr(rows, "combined", combining)
+            patched.setattr(sacrifice, "combined", combining)
             patched.setattr(Dealing, "__init__", begun)
             patched.setattr(Peers, "unseal", read)
             measurer = self._measurer(table, dealers)
             cost = GRANTED / len(CLIQUES)
-            self.found = measurer.measure([Query(clique, cost, "test") for clique in CLIQUES])
+            self.found = measurer.measure([Query(View(clique), cost, "test") for clique in CLIQUES])
         self.plan = measurer._plan
         self.dealers = self.plan.dealers_of(0)
 

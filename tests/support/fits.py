@@ -8,6 +8,7 @@ from scipy.optimize import nnls
 
 from dpmosaic.common.data.boxes import box_labels
 from dpmosaic.common.data.domain import Clique, Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
 
 Array = NDArray[np.float64]
@@ -24,7 +25,7 @@ def noisy(
     for clique in cliques:
         values = summed(domain, table, clique)
         measurements.append(
-            Measurement(clique, values + rng.normal(scale=sigma, size=len(values)), sigma, 0.0)
+            Measurement(View(clique), values + rng.normal(scale=sigma, size=len(values)), sigma, 0.0)
         )
     return measurements, table
 
@@ -43,10 +44,10 @@ def least_loss(domain: Domain, measurements: Sequence[Measurement], total: float
     for m in measurements:
         axes = [domain.position(name) for name in m.clique]
         code = np.ravel_multi_index(tuple(cells[axes]), domain.shape(m.clique))
-        if m.boxes:
-            code = box_labels(domain.shape(m.clique), m.boxes)[code]
-        if m.groups:
-            mapped = [np.asarray(g)[c] if g else c for g, c in zip(m.groups, cells[axes], strict=True)]
+        if m.view.boxes:
+            code = box_labels(domain.shape(m.clique), m.view.boxes)[code]
+        if m.view.groups:
+            mapped = [np.asarray(g)[c] if g else c for g, c in zip(m.view.groups, cells[axes], strict=True)]
             code = np.ravel_multi_index(tuple(mapped), [int(places.max()) + 1 for places in mapped])
         rows.append((np.arange(len(m.values))[:, None] == code) / m.sigma)
         targets.append(m.values / m.sigma)

@@ -13,6 +13,7 @@ from google.protobuf.message import DecodeError
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import MosaicError, PolicyError
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.alignment.plan import ALIGNMENT
@@ -146,13 +147,15 @@ def release_of(protocol):
     measurer = agreement.measurer()
     rho = Fraction(1, 20)
     boxes = (((0, 2), (0, 1)), ((2, 3), (0, 2)))
-    measurer.measure([Query(("a",), rho, "s"), Query(("a", "b"), rho, "s", boxes=boxes)])
-    measurer.measure([Query(("a", "c"), rho, "s", interaction=True), Query(("a", "b", "c"), rho, "s")])
+    measurer.measure([Query(View(("a",)), rho, "s"), Query(View(("a", "b"), boxes=boxes), rho, "s")])
+    measurer.measure(
+        [Query(View(("a", "c"), interaction=True), rho, "s"), Query(View(("a", "b", "c")), rho, "s")]
+    )
     groups = ((0, 1, 0), ())
-    measurer.measure([Query(("a", "c"), rho, "s", groups=groups)])
+    measurer.measure([Query(View(("a", "c"), groups=groups), rho, "s")])
     if measurer.scores_exactly:
-        measurer.score([("a", "c")], [np.arange(6)], rho, "s")
-        measurer.score([("a", "c")], [np.arange(4)], rho, "s", [groups])
+        measurer.score([View(("a", "c"))], [np.arange(6)], rho, "s")
+        measurer.score([View(("a", "c"), groups)], [np.arange(4)], rho, "s")
     for member in agreement.federation.members:
         member.client.probe(0)
         member.client.certify(Claim(proposal.release_id, bytes(32), 2.0))

@@ -4,12 +4,13 @@ import threading
 from dataclasses import replace
 from fractions import Fraction
 
+from dpmosaic.common.data.view import View
 from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.party.ledger import Ledger
 from support.terms import RELEASE_ID, terms_of
 
 TERMS = terms_of()
-QUERY = MarginalQuery(RELEASE_ID, "q1", AnswerForm.HISTOGRAM, ("a",), 2.0)
+QUERY = MarginalQuery(RELEASE_ID, "q1", AnswerForm.HISTOGRAM, View(("a",)), 2.0)
 OTHER = replace(QUERY, query_id="q2")
 HALF = Fraction(1, 2)
 DATA = "d" * 64

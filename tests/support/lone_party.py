@@ -1,7 +1,5 @@
 """One party with its own rows, in a release by the protocol `indicator`."""
 
-import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +7,7 @@ import numpy as np
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.interactions import difference_count
+from dpmosaic.common.data.view import View
 from dpmosaic.common.messages import (
     AnswerForm,
     MarginalQuery,
@@ -17,14 +15,15 @@ from dpmosaic.common.messages import (
 from dpmosaic.common.privacy.cost import Adjacency, grid_of
 from dpmosaic.common.wire.streams import decode_answer
 from dpmosaic.party.policy import Policy
+from support.changed import changed
 from support.parties import party_of
 from support.terms import RELEASE_ID, alone, terms_of
 
 DOMAIN = Domain.coded({"a": 100, "b": 60, "c": 3})
 IDENTITY = Identity.from_seed(b"n" * 32)
 TERMS = terms_of(plan=alone(DOMAIN, 700, identity=IDENTITY.public))
-QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.HISTOGRAM, ("a", "b"), 3.0)
-RECORD_WISE = replace(QUERY, form=AnswerForm.RECORD_WISE, clique=("b", "c"))
+QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.HISTOGRAM, View(("a", "b")), 3.0)
+RECORD_WISE = changed(QUERY, form=AnswerForm.RECORD_WISE, clique=("b", "c"))
 POLICY = Policy(
     protocols=frozenset({"trusted", "indicator"}),
     adjacencies=frozenset(Adjacency),
@@ -41,9 +40,6 @@ def started(table, ledger, policy=POLICY, seed=1):
 
 def asked(party, query, rows=1):
     """The answer in counts, shape (rows, cells, or differences of an interaction)."""
-    domain = party.describe().domain
-    cells = len(query.boxes) or math.prod(query.shape(domain))
-    if query.interaction:
-        cells = difference_count(query.shape(domain))
+    cells = query.view.sent_count(party.describe().domain)
     integers = list(decode_answer(party.answer(query), rows, cells, 64))
     return np.concatenate(integers) / grid_of(query.sigma)

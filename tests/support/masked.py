@@ -15,8 +15,8 @@ from dpmosaic.common.canonical.terms import encode_terms, terms_digest
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.interactions import difference_count
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing.dealing import Dealing
 from dpmosaic.common.history import START
 from dpmosaic.common.messages import (
@@ -252,7 +252,7 @@ class Release:
     def deliveries(self, clique):
         """The openings and dealt messages before a clique is multiplied, in order; one callable per step."""
         for number in range(self.plan.slice_count):
-            chain = self.plan.chain(clique, number)
+            chain = self.plan.chain(View(clique), number)
             holders = self.plan.holders(chain, number)
             for k in range(1, len(chain)):
                 for owner in holders[:k]:
@@ -266,7 +266,7 @@ class Release:
     def products(self, clique):
         """The steps that multiply a clique, with the name of the party that takes each."""
         for number in range(self.plan.slice_count):
-            chain = self.plan.chain(clique, number)
+            chain = self.plan.chain(View(clique), number)
             if len(chain) > 1:
                 for party in self.plan.holders(chain, number):
                     yield self.names[party], lambda p=party, c=chain: self.multiply(p, c)
@@ -286,9 +286,7 @@ class Release:
 
     def counts(self, query):
         """The noisy counts, or differences of them, that all answers add up to."""
-        cells = len(query.boxes) or self.plan.domain.cells(query.clique)
-        if query.interaction:
-            cells = difference_count(self.plan.domain.shape(query.clique))
+        cells = query.view.sent_count(self.plan.domain)
         answers = []
         for frames in self.frames(query).values():
             (answer,) = streams.decode_answer(frames, 1, cells, 1)
@@ -311,7 +309,7 @@ def masked():
     """The building blocks of releases by the protocol `masked`."""
 
     class Parts:
-        query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a", "c"), 3.0)
+        query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, View(("a", "c")), 3.0)
         domain, records, grid, policy, dealers = DOMAIN, RECORDS, GRID, POLICY, DEALERS
 
     for part in (Release, identity, plan_of, terms_of, rows_of, party_of, signed):

@@ -6,13 +6,14 @@ from collections import defaultdict
 import numpy as np
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.messages import DeliveryKind
+from dpmosaic.common.protocols.masked import sacrifice
 from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.masked.sacrifice import WIDE, inner
 from dpmosaic.common.wire import queries, streams
 from dpmosaic.curator.measurers.measurer import Query
-from dpmosaic.party.answerers.masked import rows as received_rows
 from dpmosaic.party.answerers.masked.dealt import DealtShare
 from dpmosaic.party.answerers.masked.openings import Openings
 from support import taps
@@ -68,14 +69,14 @@ def views_of(table, monkeypatch, *, bits=32, seed=1, dealers=0):
     opened, dealt, answers, salts = {}, [], defaultdict(list), []
     put, add = Openings.put, DealtShare.add
 
-    def seen(self, key, rows, cells, chunks, within=None):
+    def seen(self, key, ring, rows, cells, chunks, within=None):
         chunks = list(chunks)
-        words = np.frombuffer(b"".join(chunks), dtype=self._ring.dtype).reshape(rows, cells)
+        words = np.frombuffer(b"".join(chunks), dtype=ring.dtype).reshape(rows, cells)
         if key[0] is DeliveryKind.DEALT_ROWS:
             views["dealt rows"][curator.wire.receiver, *key[1:]] = words
         else:
             opened[curator.wire.receiver, *key] = words
-        put(self, key, rows, cells, chunks, within)
+        put(self, key, ring, rows, cells, chunks, within)
 
     def compared(left, right):
         views["checks"][curator.wire.receiver, len(views["checks"])] = left
@@ -89,8 +90,8 @@ def views_of(table, monkeypatch, *, bits=32, seed=1, dealers=0):
     with monkeypatch.context() as patched:
         patched.setattr(Openings, "put", seen)
         patched.setattr(DealtShare, "add", added)
-        patched.setattr(received_rows, "inner", compared)
-        found = measurer.measure([Query(clique, rho, "test") for clique in CLIQUES * REPEATS])
+        patched.setattr(sacrifice, "inner", compared)
+        found = measurer.measure([Query(View(clique), rho, "test") for clique in CLIQUES * REPEATS])
 
     def mask(party, chain, rows):
         masks = curator.session(party)._seeds.masks

@@ -12,6 +12,7 @@ from dpmosaic.common.data.coding import Coding
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.values import text_of
+from dpmosaic.common.data.view import View
 from dpmosaic.common.history import START, Mark
 from dpmosaic.common.labels import LabelSearch
 from dpmosaic.common.messages import (
@@ -38,6 +39,7 @@ from dpmosaic.common.protocols.masked.dealers import DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
+from support.changed import changed
 from support.terms import RELEASE_ID, terms_of
 
 RELEASE_IDS = st.text("0123456789abcdef", min_size=32, max_size=32)
@@ -243,42 +245,26 @@ TERMS = (UNMASKED_TERMS | MASKED_TERMS | MATCHING_TERMS).flatmap(reviewed_or_not
 BOXES = st.lists(st.lists(st.tuples(WORDS, WORDS), max_size=3).map(tuple), max_size=3).map(tuple)
 COUNTED = [AnswerForm.HISTOGRAM, AnswerForm.RECORD_WISE, AnswerForm.SHARE]
 GROUPS = st.lists(st.lists(WORDS, max_size=3).map(tuple), max_size=3).map(tuple)
+CLIQUES = st.lists(TEXTS, min_size=1, max_size=3).map(tuple)
+VIEWS = st.builds(View, CLIQUES, boxes=BOXES) | st.builds(View, CLIQUES, GROUPS, interaction=st.booleans())
 QUERIES = (
     st.builds(
         MarginalQuery,
-        release_id=NAMES,
-        query_id=NAMES,
-        form=st.just(AnswerForm.LABELS),
-        clique=TEXTS.map(lambda name: (name,)),
-        sigma=POSITIVE,
+        NAMES,
+        NAMES,
+        st.just(AnswerForm.LABELS),
+        TEXTS.map(lambda name: View((name,))),
+        POSITIVE,
     )
+    | st.builds(MarginalQuery, NAMES, NAMES, st.sampled_from(COUNTED), VIEWS, POSITIVE)
     | st.builds(
         MarginalQuery,
-        release_id=NAMES,
-        query_id=NAMES,
-        form=st.sampled_from(COUNTED),
-        clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
-        sigma=POSITIVE,
-        boxes=BOXES,
-    )
-    | st.builds(
-        MarginalQuery,
-        release_id=NAMES,
-        query_id=NAMES,
-        form=st.sampled_from(COUNTED),
-        clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
-        sigma=POSITIVE,
-        interaction=st.booleans(),
-        groups=GROUPS,
-    )
-    | st.builds(
-        MarginalQuery,
-        release_id=NAMES,
-        query_id=NAMES,
-        form=st.just(AnswerForm.RECORD_WISE),
-        clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
-        sigma=POSITIVE,
-        other_sigmas=st.lists(POSITIVE, max_size=3).map(tuple),
+        NAMES,
+        NAMES,
+        st.just(AnswerForm.RECORD_WISE),
+        CLIQUES.map(View),
+        POSITIVE,
+        st.lists(POSITIVE, max_size=3).map(tuple),
     )
 )
 CHAINS = st.lists(st.lists(TEXTS, max_size=3).map(tuple), max_size=3).map(tuple)
@@ -301,14 +287,9 @@ SCORE_QUERIES = st.builds(
     BOUNDS,
     TEXTS,
     NAMES,
-    st.lists(st.lists(TEXTS, min_size=1, max_size=3).map(tuple), min_size=1, max_size=3).map(tuple),
+    st.lists(st.builds(View, CLIQUES, GROUPS), min_size=1, max_size=3).map(tuple),
     POSITIVE,
     st.binary(min_size=32, max_size=32),
-)
-SCORE_QUERIES |= st.builds(
-    lambda query, groups: replace(query, groups=groups * len(query.cliques)),
-    SCORE_QUERIES,
-    GROUPS.map(lambda groups: (groups,)),
 )
 
 DESCRIPTION = PartyDescription(
@@ -346,7 +327,9 @@ ALIGNING = replace(
         across_slices="first",
     ),
 )
-QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a", "b"), 2.5, (((0, 1), (1, 3)), ((1, 2), (0, 1))))
+QUERY = MarginalQuery(
+    "r", "q", AnswerForm.HISTOGRAM, View(("a", "b"), boxes=(((0, 1), (1, 3)), ((1, 2), (0, 1)))), 2.5
+)
 MARK = Mark(7, b"h" * 32)
 ACCEPTANCE = Acceptance(b"e" * 32, b"s" * 64, MARK)
 INTRODUCTION = Introduction("r", (ACCEPTANCE, Acceptance(b"f" * 32, b"t" * 64, START)))
@@ -355,6 +338,6 @@ OPENING_REQUEST = OpeningRequest("r", CHAIN, 2, DeliveryKind.COINS, "q", 3)
 MULTIPLY_REQUEST = MultiplyRequest("r", (CHAIN, (("a",), ("b",))))
 DEAL_REQUEST = DealRequest("r", DeliveryKind.ATTESTATION, 2, (CHAIN, (("a",), ("b",))), owner=1)
 DELIVERY = Delivery("r", DeliveryKind.OPENING, CHAIN, 2, "q", 3, (CHAIN, (("a",), ("b",))), owner=1)
-SCORE_QUERY = ScoreQuery("r", "q", (("a", "b"), ("c",)), 2.5, b"h" * 32, 7, 9)
-GROUPED = replace(QUERY, boxes=(), groups=((0, 1, 1), ()))
-GROUPED_SCORES = replace(SCORE_QUERY, groups=(((0, 1, 1), ()), ()))
+SCORE_QUERY = ScoreQuery("r", "q", (View(("a", "b")), View(("c",))), 2.5, b"h" * 32, 7, 9)
+GROUPED = changed(QUERY, boxes=(), groups=((0, 1, 1), ()))
+GROUPED_SCORES = changed(SCORE_QUERY, groups=(((0, 1, 1), ()), ()))

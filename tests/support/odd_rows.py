@@ -5,20 +5,23 @@ import pandas as pd
 
 ROWS = 300
 
+NO_UTF8 = "\ufdd0"
+"""A character that stands for no text; in a file, an octet that is no UTF-8 stands in its place."""
 
-def plain_rows():
+
+def plain_rows(count=ROWS):
     """Cells as texts, as a CSV has them; "" is a missing value."""
     rng = np.random.default_rng(3)
-    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 300, ROWS), "D")
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 300, count), "D")
     return pd.DataFrame(
         {
-            "age": rng.integers(20, 60, ROWS).astype(str),
-            "price": [f"{x:.2f}" for x in rng.uniform(1, 90, ROWS)],
-            "flag": rng.choice(["true", "false"], ROWS),
+            "age": rng.integers(20, 60, count).astype(str),
+            "price": [f"{x:.2f}" for x in rng.uniform(1, 90, count)],
+            "flag": rng.choice(["true", "false"], count),
             "day": days.strftime("%Y-%m-%d"),
-            "city": rng.choice(["Bern", "Z\u00fcrich", "Genf"], ROWS),
-            "code": [f"{x:04d}" for x in rng.integers(0, 5, ROWS) * 37],
-            "number": np.arange(1, ROWS + 1).astype(str),
+            "city": rng.choice(["Bern", "Z\u00fcrich", "Genf"], count),
+            "code": [f"{x:04d}" for x in rng.integers(0, 5, count) * 37],
+            "number": np.arange(1, count + 1).astype(str),
             "empty": "",
         }
     )
@@ -51,6 +54,7 @@ ODD = {
     "a label like other": {"city": "other"},
     "a very long text": {"city": "x" * 20_000},
     "a formula": {"city": "=1+1"},
+    "an octet that is no UTF-8": {"city": NO_UTF8},
     "quotes and line ends": {"city": 'a "b",\nc'},
     "a date in another format": {"day": "03.02.2020"},
     "a date out of range": {"day": "9999-12-31"},
@@ -72,12 +76,13 @@ def with_row(rows, cells):
 
 def as_typed(rows):
     """The rows as a data frame of types that somebody chose, so that no cell decides one."""
-    numbers = {
-        name: pd.to_numeric(rows[name], errors="coerce") for name in ("age", "price", "number", "empty")
-    }
-    typed = rows.assign(**numbers)
-    typed["day"] = pd.to_datetime(rows["day"], format="%Y-%m-%d", errors="coerce").astype("datetime64[us]")
-    return typed.astype({"age": "float64", "number": "float64", "empty": "float64"})
+    typed = rows.copy()
+    for name in {"age", "price", "number", "empty"} & set(rows):
+        typed[name] = pd.to_numeric(rows[name], errors="coerce").astype("float64")
+    if "day" in rows:
+        days = pd.to_datetime(rows["day"], format="%Y-%m-%d", errors="coerce")
+        typed["day"] = days.astype("datetime64[us]")
+    return typed
 
 
 DOMAIN = {
@@ -89,7 +94,7 @@ DOMAIN = {
         **{"type": "numeric", "min": 0, "max": 100, "bins": 10, "nullable": True},
         **{"outside": "clip", "unreadable": "missing"},
     },
-    "flag": {"type": "categorical", "categories": ["true", "false", "other"], "other": "other"},
+    "flag": {"type": "categorical", "categories": ["true", "false", "", "other"], "other": "other"},
     "city": {"type": "categorical", "categories": ["Bern", "Z\u00fcrich", "other"], "other": "other"},
     "code": {"type": "categorical", "categories": ["other"], "other": "other", "open": True},
 }

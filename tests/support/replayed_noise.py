@@ -10,7 +10,6 @@ tells of the row that they differ in.
 import contextlib
 import secrets
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
@@ -23,10 +22,11 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.privacy import partition_selection
 from dpmosaic.common.privacy.cost import grid_of
 from dpmosaic.common.protocols import indicator
-from dpmosaic.curator.certificates import checking, issuing
+from dpmosaic.curator.certificates import issuing
 from dpmosaic.party.answerers import scores
 from dpmosaic.simulations.learning import private_counts
 from support.auditing import ALPHA
+from support.shown import no_second_opinions
 
 _NOISY = (indicator, partition_selection, private_counts)
 """The modules that add noise to counts."""
@@ -137,13 +137,12 @@ def run_of(release, answers):
     """
     numbers = count()
     with contextlib.ExitStack() as stack:
+        stack.enter_context(no_second_opinions())
         for target, name, instead in (
             (secrets, "token_hex", lambda size: f"{next(numbers):0{2 * size}x}"),
             (secrets, "token_bytes", lambda size: next(numbers).to_bytes(size, "big")),
             (RandomStream, "from_os", lambda: RandomStream.from_seed(5)),
             (issuing, "datetime", mock.Mock(now=lambda zone: datetime(2020, 1, 1, tzinfo=UTC))),
-            (checking, "checked_epsilons", _unchecked),
-            (checking, "process_for_checks", lambda: ThreadPoolExecutor(1)),
             (private_counts.PrivateCounts, "frequent", lambda *args: answers.frequent(*args)),
             (scores, "noisy_counts", answers.noisy_scores),
             *((module, "noisy_counts", answers.noisy_counts) for module in _NOISY),
@@ -156,11 +155,6 @@ def run_of(release, answers):
     charges = [charge for certificate in certificates for charge in certificate.charges]
     stated = Counter(sigma for charge in charges for each in charge.noise_sigmas_by_slice for sigma in each)
     return Run(seen, answers.given, stated if certificates else None)
-
-
-def _unchecked(accountant, delta, adjacency, factors, rows_per_person):
-    # A second opinion takes seconds and follows from the charges.
-    return dict.fromkeys(factors)
 
 
 def alarms(release, table, neighbour):

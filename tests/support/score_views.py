@@ -6,6 +6,7 @@ from collections import defaultdict
 import numpy as np
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing import evaluator as steps
 from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.protocols.masked.ring import Ring
@@ -92,7 +93,7 @@ def views_of(table, monkeypatch, *, bits=32, seed=1):
         patched.setattr(steps.ScoreEvaluator, "_begun", beginning)
         patched.setattr(evaluating, "product_component", multiplied)
         rho = measurer.accountant.granted / 2
-        found = [measurer.score(CLIQUES, REFERENCES, rho, "scores") for _ in range(2)]
+        found = [measurer.score([*map(View, CLIQUES)], REFERENCES, rho, "scores") for _ in range(2)]
 
     first, second = dict.fromkeys(key[0] for key in received)
     stages = ScoreShape(tuple(CELLS), ring).stages

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpmosaic.common.data.view import View
 from dpmosaic.common.messages import (
     Delivery,
     DeliveryKind,
@@ -14,6 +15,7 @@ from dpmosaic.common.privacy.cost import Adjacency, grid_of, score_cost
 from dpmosaic.common.protocols.masked.reveal import opened_sum
 from dpmosaic.common.protocols.scores.query import references_digest, score_shape
 from dpmosaic.common.wire.streams import decode_answer
+from support.changed import changed
 from support.terms import RELEASE_ID
 
 NORTH, EAST, WEST, SOUTH = range(4)
@@ -32,8 +34,10 @@ ANYTHING = np.arange(sum(CELLS), dtype=np.int64) % 7
 def query_of(references=ANYTHING, **changes):
     totals = [int(part.sum()) for part in np.split(references, np.cumsum(CELLS)[:-1])]
     digest = references_digest([references])
-    query = ScoreQuery(RELEASE_ID, "s", CLIQUES, SIGMA, digest, int(references.max()), max(totals))
-    return replace(query, **changes)
+    query = ScoreQuery(
+        RELEASE_ID, "s", tuple(map(View, CLIQUES)), SIGMA, digest, int(references.max()), max(totals)
+    )
+    return changed(query, **changes)
 
 
 QUERY = query_of()
@@ -58,7 +62,7 @@ class Scoring:
         return self.release.parties[self.release.names[place]]
 
     def multiply(self):
-        for clique in self.query.cliques:
+        for clique in (view.clique for view in self.query.views):
             self.release.prepare(clique)
         return self
 

@@ -175,93 +175,154 @@ def checked_rows(bits, left, right, weight_key):
     return x, repeated
 
 
-class OneHot:
-    """The proof that rows are one-hot, or also zero, of one matrix."""
+def combined_factor(left, factor, weights):
+    """X of a row: a row of weights by the factor that its owner has; modulo 2^64."""
+    m = len(factor)
+    n = len(weights) // m
+    if left:
+        return [sum(weights[c * n + j] * factor[c] for c in range(m)) % 2**64 for j in range(n)]
+    return [sum(weights[c * m + j] * factor[j] for j in range(m)) % 2**64 for c in range(n)]
 
-    def __init__(self, bits, coins, rows, cells, empty):
-        self.bits, self.empty = bits, empty
+
+def repeated_weights(bits, key, rows, cells):
+    """Of each repetition, the weights of each row."""
+    words = Stream(key).rows(rows, cells, 32)
+    return [words] if bits == 32 else [[[w >> b & 1 for w in row] for row in words] for b in range(32)]
+
+
+class OneHot:
+    """The proof that rows are one-hot, or also zero, of one matrix in words of 32 bits; one dealer."""
+
+    bits = 32
+
+    def __init__(self, coins, rows, cells, empty):
+        self.empty = empty
         stream = Stream(child_key(coins, "one-hot challenge"))
         self.columns = stream.elements(cells + empty)
-        self.rows, self.weights = stream.elements(rows), stream.elements(3)
-
-    def sums(self, matrix, masks, bits):
-        """z, y and s of each row of one role: its additive part of U = A + E - 2^bits."""
-        z, y, s = [], [], []
-        for words in matrix:
-            row = [word % 2**bits for word in words]
-            if self.empty:
-                row.append(((0 if masks else 1) - sum(words)) % 2**bits)
-            part = [word or 2**bits for word in row] if masks else [word - 2**bits for word in row]
-            z.append(sum(r * u for r, u in zip(self.columns, part, strict=True)) % PRIME)
-            y.append(sum(r * r * u for r, u in zip(self.columns, part, strict=True)) % PRIME)
-            s.append(sum(part) % PRIME)
-        return z, y, s
+        self.rows = stream.elements(rows)
+        (self.weight,) = stream.elements(1)
 
     def sketch(self, matrix, masks):
-        return [self.sums(matrix, masks, bits) for bits in sorted({32, self.bits})]
+        """z, y and s of each row of one role: its additive part of U = A + E - 2^32."""
+        rows = []
+        for words in matrix:
+            row = list(words)
+            if self.empty:
+                row.append(((0 if masks else 1) - sum(words)) % 2**32)
+            rows.append([word or 2**32 for word in row] if masks else [word - 2**32 for word in row])
+        return self.sums(rows)
 
-    def local(self, sketch, masks):
-        """What a role adds alone; the dealer also adds the constants of the conditions on s."""
-        first, second, third = self.weights
-        (z, y, s), *whole = sketch
+    def sums(self, rows):
+        r = self.columns
+        z = [sum(x * u for x, u in zip(r, row, strict=True)) % PRIME for row in rows]
+        y = [sum(x * x * u for x, u in zip(r, row, strict=True)) % PRIME for row in rows]
+        return z, y, [sum(row) % PRIME for row in rows]
+
+    def local(self, sketch):
+        """What the receiver's sums alone add; of the dealer's, without the constant."""
         total = 0
-        for i, rho in enumerate(self.rows):
-            row = z[i] * z[i] - s[i] * y[i] + first * self.unit(s[i], 32, masks)
-            if whole:
-                ((zz, yy, ss),) = whole
-                row += second * (zz[i] * z[i] - s[i] * yy[i]) + third * self.unit(ss[i], 64, masks)
-            total += rho * row
+        for rho, z, y, s in zip(self.rows, *sketch, strict=True):
+            total += rho * (z * z - s * y + self.weight * s * (s + 2**32 - 2))
         return total % PRIME
 
-    def unit(self, s, bits, masks):
-        return s * (s + 2**bits - 2) + (1 - 2**bits if masks else 0)
+    def dealt(self, known, position):
+        constant = self.weight * (1 - 2**32) * sum(self.rows)
+        return (self.local(known[position]) + constant) % PRIME
 
-    def left(self, sketch, blind):
-        vectors = [
-            [rho * v for rho, v in zip(self.rows, vector, strict=True)]
-            for z, y, s in sketch
-            for vector in (z, s, y)
-        ]
-        return self.grouped(vectors, blind)
+    def left(self, sketch, blinds):
+        z, y, s = sketch
+        vectors = [[rho * v for rho, v in zip(self.rows, vector, strict=True)] for vector in (z, y, s)]
+        return self.grouped([vectors[0], vectors[2], vectors[1]], blinds)
 
     def right(self, sketch, blind):
-        first, second, third = self.weights
-        (z, y, s), *whole = sketch
-        vectors = [
-            [2 * v for v in z],
-            [2 * first * a - b for a, b in zip(s, y, strict=True)],
-            [-v for v in s],
-        ]
-        for zz, yy, ss in whole:
-            vectors[0] = [a + second * b for a, b in zip(vectors[0], zz, strict=True)]
-            vectors[1] = [a - second * b for a, b in zip(vectors[1], yy, strict=True)]
-            vectors += [[second * v for v in z], [2 * third * v for v in ss], [-second * v for v in s]]
-        return self.grouped(vectors, blind)
+        z, y, s = sketch
+        second = [2 * self.weight * a - b for a, b in zip(s, y, strict=True)]
+        return self.grouped([[2 * v for v in z], second, [-v for v in s]], [blind])
 
-    def grouped(self, vectors, blind):
+    def grouped(self, vectors, blinds):
         width = -(-len(self.rows) // GROUPS)
         padded = [vector + [0] * (GROUPS * width - len(vector)) for vector in vectors]
         groups = [[v % PRIME for p in padded for v in p[g * width : (g + 1) * width]] for g in range(GROUPS)]
-        return [blind.elements(len(groups[0])), *groups]
+        return [added([blind.elements(len(groups[0])) for blind in blinds]), *groups]
 
-    def prove(self, mask, opening, dealer, receiver):
-        left, right = self.left(mask, dealer), self.right(opening, receiver)
+    def prove(self, mask, opening, dealers, receiver):
+        left, right = self.left(mask, dealers), self.right(opening, receiver)
         values = [inner(at(left, t), at(right, t)) for t in range(2 * GROUPS + 1)]
-        return [(v - b) % PRIME for v, b in zip(values, dealer.elements(2 * GROUPS + 1), strict=True)]
+        shares = added([dealer.elements(2 * GROUPS + 1) for dealer in dealers])
+        return [(v - b) % PRIME for v, b in zip(values, shares, strict=True)]
 
-    def attest(self, mask, dealer, points):
-        left, share = self.left(mask, dealer), dealer.elements(2 * GROUPS + 1)
+    def attest(self, known, streams, points, position, component):
+        """The message of the dealer at a position, which answers for a component."""
+        left = self.left(known[component], [streams[component]])
+        share = streams[component].elements(2 * GROUPS + 1)
         point = 0
         while point <= 2 * GROUPS + 1:
             (point,) = points.elements(1)
-        known = (self.local(mask, True) + sum(share[1 : GROUPS + 1])) % PRIME
-        return [point, known, at([[v] for v in share], point)[0], *at(left, point)]
+        total = self.dealt(known, position) + sum(share[1 : GROUPS + 1])
+        for other in known.keys() - {component}:
+            total += zero_share(streams[other]) - zero_share(streams[component])
+        return [point, total % PRIME, at([[v] for v in share], point)[0], *at(left, point)]
 
-    def holds(self, opening, proof, attestation, receiver):
-        point, known, shared, *vector = attestation
-        zero = (known + self.local(opening, False) + sum(proof[1 : GROUPS + 1])) % PRIME
+    def holds(self, opening, proof, attestations, receiver):
+        point = attestations[0][0]
+        known, shared, *vector = added([one[1:] for one in attestations])
+        zero = (known + self.local(opening) + sum(proof[1 : GROUPS + 1])) % PRIME
         value = (at([[v] for v in proof], point)[0] + shared) % PRIME
         return zero == 0 and value == inner(vector, at(self.right(opening, receiver), point))
+
+
+class OneHotIntegers(OneHot):
+    """The same of integers less masks that are sums of integers below 2^58, of one dealer or three."""
+
+    bits = 64
+
+    def sketch(self, matrix, masks):
+        rows = []
+        for words in matrix:
+            row = list(words) if masks else [word - 2**64 if word >> 63 else word for word in words]
+            assert masks or all(-3 * 2**58 <= word <= 1 for word in row)
+            rows.append([*row, (not masks) - sum(row)] if self.empty else row)
+        return self.sums(rows)
+
+    def local(self, sketch):
+        total = self.linear(sketch)
+        for rho, z in zip(self.rows, sketch[0], strict=True):
+            total += rho * z * z
+        return total % PRIME
+
+    def linear(self, sketch):
+        """-y, and s unless rows may be zero, in which case s is 1 by the further column."""
+        _, y, s = sketch
+        weight = 0 if self.empty else self.weight
+        return sum(rho * (weight * t - v) for rho, v, t in zip(self.rows, y, s, strict=True))
+
+    def dealt(self, known, position):
+        if len(known) == 1:
+            pairs, own = [(0, 0)], 0
+        else:
+            own, other = (position + 1) % 3, (position + 2) % 3
+            pairs = [(own, own), (own, other), (other, own)]
+        total = self.linear(known[own])
+        for x, y in pairs:
+            total += sum(rho * a * b for rho, a, b in zip(self.rows, known[x][0], known[y][0], strict=True))
+        if not position and not self.empty:
+            total -= self.weight * sum(self.rows)
+        return total % PRIME
+
+    def left(self, sketch, blinds):
+        return self.grouped([[rho * v for rho, v in zip(self.rows, sketch[0], strict=True)]], blinds)
+
+    def right(self, sketch, blind):
+        return self.grouped([[2 * v for v in sketch[0]]], [blind])
+
+
+def zero_share(stream):
+    return Stream(child_key(stream.key, "zero share")).elements(1)[0]
+
+
+def added(rows):
+    """The sum of vectors of field elements."""
+    return [sum(column) % PRIME for column in zip(*rows, strict=True)]
 
 
 def inner(one, other):

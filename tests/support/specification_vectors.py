@@ -118,9 +118,7 @@ def masks():
             "owner": 1,
             "digests of ranges": opened,
             "coins": coins.hex(),
-            "key of the point of owner 1 and receiver 0": by_hand.child_key(
-                key(25), "one-hot point", "1", "0", coins.hex(), *labels
-            ).hex(),
+            "key of the point": by_hand.child_key(key(24), "one-hot point", "1", coins.hex(), *labels).hex(),
             "key of the proof to receiver 0": by_hand.child_key(
                 key(26), "one-hot proof", "0", coins.hex(), *labels
             ).hex(),
@@ -186,44 +184,146 @@ def dealt_rows():
     }
 
 
+def opened_rows():
+    """The check of opened shares of a product, by the holder of the left factor or of the last part."""
+    cases, terms, rows, top = [], TERMS, 3, 2**64
+    sizes = {"left": (2, 6), "last": (6, 2)}
+    for bits in (32, 64):
+        times = 1 if bits == 32 else 32
+        for holder, (own, other) in sizes.items():
+            left = holder == "left"
+            part, cells = (CHAIN[:1] if left else CHAIN[1:]), own * other
+            seeds = [key(10)]
+            # With words of 64 bits, masks of one part are integers below 2^58.
+            factor = by_hand.mask_rows(seeds, terms, "mask", part, 0, rows, own, bits)
+            factor = [[word >> (6 if bits == 64 else 0) for word in row] for row in factor]
+            mask = by_hand.mask_rows(seeds, terms, "mask", CHAIN, 0, rows, cells, 64)
+            public = by_hand.Stream(key(14)).rows(rows, other, bits)
+            share = by_hand.Stream(key(15)).rows(rows, cells, 64)
+            opened = []
+            for f, q, k, m in zip(factor, public, share, mask, strict=True):
+                pairs = [(u, v) for u in f for v in q] if left else [(u, v) for v in q for u in f]
+                opened.append([(u * v + a - b) % top for (u, v), a, b in zip(pairs, k, m, strict=True)])
+            labels = by_hand.chain_labels(CHAIN)
+            source = by_hand.release_key(key(10), terms)
+            hidden_key = by_hand.child_key(source, "check of opened rows", "mask", "2", *labels)
+            hidden = by_hand.Stream(hidden_key).rows(rows, times * other, 64)
+            pad_key = by_hand.child_key(key(21), "check of opened rows", "pad", "2", *labels)
+            pad = by_hand.Stream(pad_key).words(times)
+            sacrificed = [
+                (
+                    sum(
+                        x * y
+                        for h, q in zip(hidden, public, strict=True)
+                        for x, y in zip(h[k * other : (k + 1) * other], q, strict=True)
+                    )
+                    - pad[k]
+                )
+                % top
+                for k in range(times)
+            ]
+            weights_key = by_hand.child_key(key(31), "check of opened rows")
+            repeated = by_hand.repeated_weights(bits, weights_key, rows, cells)
+            sent = [
+                [
+                    (h + x) % top
+                    for k, weights in enumerate(repeated)
+                    for h, x in zip(
+                        hidden[i][k * other :], by_hand.combined_factor(left, f, weights[i]), strict=False
+                    )
+                ]
+                for i, f in enumerate(factor)
+            ]
+            sums = [
+                (
+                    pad[k]
+                    + sum(
+                        w * (m - a)
+                        for ws, ms, ks in zip(weights, mask, share, strict=True)
+                        for w, m, a in zip(ws, ms, ks, strict=True)
+                    )
+                )
+                % top
+                for k, weights in enumerate(repeated)
+            ]
+            digest = hashlib.sha256(b"".join(w.to_bytes(8, "little") for row in sent for w in row))
+            cases.append(
+                {
+                    "bits": bits,
+                    "holder": holder,
+                    "opened": digits(opened, 64),
+                    "sent by the holder": digits([sacrificed], 64)[0],
+                    "SHA-256 of the rows that the dealer sends": digest.hexdigest(),
+                    "sums that the dealer sends": digits([sums], 64)[0],
+                }
+            )
+    return {
+        "seed of the holder": key(10).hex(),
+        "terms": TERMS.hex(),
+        "chain": CHAIN,
+        "rows": rows,
+        "place of the receiver": 2,
+        "stream of the known factor": key(14).hex(),
+        "stream of pads or dealt words": key(15).hex(),
+        "key of dealer and holder": key(21).hex(),
+        "coins": key(31).hex(),
+        "cases": cases,
+    }
+
+
 def one_hot():
     """Proofs of openings: coins to verdict, right and wrong ones."""
     cases = []
-    for bits in (32, 64):
+    for kind in ((by_hand.OneHot, 1), (by_hand.OneHotIntegers, 1), (by_hand.OneHotIntegers, 3)):
         for empty in (False, True):
             codes = [0, 2, 1, 1, -1 if empty else 0]
-            cases.append(_proof(bits, codes, empty=empty))
-        cases.append(_proof(bits, [0, 2, 1, 1, -1], empty=False))
-        cases.append(_proof(bits, [0, 2, 1, 1, 0], empty=False, weight=2**18))
+            cases.append(_proof(*kind, codes, empty=empty))
+        cases.append(_proof(*kind, [0, 2, 1, 1, -1], empty=False))
+        cases.append(_proof(*kind, [0, 2, 1, 1, 0], empty=False, weight=2**18))
     return {"mask key": key(30).hex(), "coins": key(31).hex(), "cases": cases}
 
 
-def _proof(bits, codes, *, empty, weight=1):
+def _proof(kind, dealers, codes, *, empty, weight=1):
     """A proof of rows of which the first one has this weight."""
     matrix = [
         [(weight if not row else 1) * (code == cell) for cell in range(3)] for row, code in enumerate(codes)
     ]
-    mask = by_hand.Stream(key(30)).rows(len(codes), 3, bits)
-    opening = [
-        [(v - a) % 2**bits for v, a in zip(*both, strict=True)] for both in zip(matrix, mask, strict=True)
+    bits, stream = kind.bits, by_hand.Stream(key(30))
+    shift = 6 if kind is by_hand.OneHotIntegers else 0
+    mask = [
+        [[word >> shift for word in row] for row in stream.rows(len(codes), 3, bits)] for _ in range(dealers)
     ]
-    check = by_hand.OneHot(bits, key(31), len(codes), 3, empty)
-    hidden, shown = check.sketch(mask, True), check.sketch(opening, False)
-    proof = check.prove(hidden, shown, by_hand.Stream(key(32)), by_hand.Stream(key(33)))
-    attestation = check.attest(hidden, by_hand.Stream(key(32)), by_hand.Stream(key(34)))
+    whole = [[sum(words) for words in zip(*rows, strict=True)] for rows in zip(*mask, strict=True)]
+    opening = [
+        [(v - a) % 2**bits for v, a in zip(*both, strict=True)] for both in zip(matrix, whole, strict=True)
+    ]
+    check = kind(key(31), len(codes), 3, empty)
+    shown = check.sketch(opening, False)
+
+    def streams():
+        return [by_hand.Stream(key(60 + component)) for component in range(dealers)]
+
+    proof = check.prove(check.sketch(whole, True), shown, streams(), by_hand.Stream(key(33)))
+    attestations = []
+    for position in range(dealers):
+        known = [0] if dealers == 1 else [(position + 1) % 3, (position + 2) % 3]
+        sketches = {x: check.sketch(mask[x], True) for x in known}
+        point = by_hand.Stream(key(34))
+        attestations.append(check.attest(sketches, streams(), point, position, known[0]))
     return {
         "bits": bits,
+        "dealers": dealers,
         "rows of zeros are allowed": empty,
         "codes": codes,
         "weight of the first row": weight,
-        "key of owner and dealer": key(32).hex(),
+        "keys of owner and dealers, by component": [key(60 + n).hex() for n in range(dealers)],
         "key of owner and receiver": key(33).hex(),
         "key of the point": key(34).hex(),
         "opening": digits(opening, bits),
         "proof SHA-256": hashlib.sha256(b"".join(e.to_bytes(8, "little") for e in proof)).hexdigest(),
         "first of the proof": str(proof[0]),
-        "attestation": [str(element) for element in attestation],
-        "accepted": check.holds(shown, proof, attestation, by_hand.Stream(key(33))),
+        "attestations": [[str(element) for element in one] for one in attestations],
+        "accepted": check.holds(shown, proof, attestations, by_hand.Stream(key(33))),
     }
 
 
@@ -298,7 +398,7 @@ def indicator():
     }
 
 
-MAKERS = (streams, noise, masks, dealt_rows, one_hot, resharing, points, indicator)
+MAKERS = (streams, noise, masks, dealt_rows, opened_rows, one_hot, resharing, points, indicator)
 
 
 def written(make):

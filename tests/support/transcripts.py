@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpmosaic.common.canonical.terms import decode_terms
-from dpmosaic.common.data.interactions import difference_count, differences
+from dpmosaic.common.data.interactions import differences
 from dpmosaic.common.messages import MarginalQuery, ScoreQuery
 from dpmosaic.common.privacy.cost import grid_of
 from dpmosaic.common.wire import codec, queries, streams
@@ -62,15 +62,10 @@ class Transcript:
             self.terms = decode_terms(codec.decode_signed_terms(requests[0])[0])
         elif method == "Answer":
             query, _ = queries.decode_answer_request(requests[0])
-            self._note_answer(place, requests[0], query, self._words_of(query), replies)
+            self._note_answer(place, requests[0], query, query.view.sent_count(self.domain), replies)
         elif method == "AnswerScores":
             query = queries.decode_score_query(requests[0])
-            self._note_answer(place, requests[0], query, len(query.cliques), replies)
-
-    def _words_of(self, query):
-        if query.interaction:
-            return difference_count(self.domain.shape(query.clique))
-        return len(query.boxes) or self.domain.cells(query.clique)
+            self._note_answer(place, requests[0], query, len(query.views), replies)
 
     def _note_answer(self, place, key, query, words, replies):
         (block,) = streams.decode_answer(iter(replies), 1, words, 1)

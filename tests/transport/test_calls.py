@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from dpmosaic.common import errors
 from dpmosaic.common.canonical.terms import encode_terms
+from dpmosaic.common.data.view import View
 from dpmosaic.common.frames import FRAME_BYTES
 from dpmosaic.common.messages import (
     PROTOCOL_VERSION,
@@ -31,7 +32,7 @@ from dpmosaic.party.serving.server import PartyServer
 from support.terms import RELEASE_ID, terms_for, terms_of
 
 TERMS = terms_of()
-QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
+QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.HISTOGRAM, View(("a",)), 2.0)
 DELIVERY = streams.encode_delivery(
     Delivery(RELEASE_ID, DeliveryKind.DEALT_PRODUCTS, chains=((("a",), ("b",)),))
 )

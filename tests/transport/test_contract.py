@@ -7,6 +7,7 @@ import time
 import pytest
 
 from dpmosaic.common import errors
+from dpmosaic.common.data.view import View
 from dpmosaic.common.frames import FRAME_BYTES
 from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.wire import attached
@@ -16,7 +17,7 @@ from dpmosaic.party.serving.attachment import Attachment
 from support.terms import RELEASE_ID, terms_for, terms_of
 
 TERMS = terms_of()
-QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
+QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.HISTOGRAM, View(("a",)), 2.0)
 
 
 class Scripted:

@@ -8,6 +8,7 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import PartyUnavailable, PolicyError
 from dpmosaic.common.messages import Delivery, DeliveryKind, OpeningRequest, Purpose, PushRequest
 from dpmosaic.common.privacy.budget import Budget
@@ -25,7 +26,7 @@ from dpmosaic.simulations.contracts.trial import Trial
 DOMAIN = Domain.coded({"a": 3, "b": 4})
 TRIAL = Trial(Fraction(1), protocol="masked", grid="1x2")
 TABLE = Table.from_codes(DOMAIN, np.random.default_rng(3).integers(0, 3, (300, 2)))
-QUERY = Query(("a", "b"), Fraction(1, 5), "test")
+QUERY = Query(View(("a", "b")), Fraction(1, 5), "test")
 UNREACHABLE = "127.0.0.1:1"
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.simulations.contracts.trial import Trial
 
@@ -16,9 +17,9 @@ TRIAL = Trial(Fraction(1), protocol="masked", grid="2x2")
 def released(table, links):
     measurer = TRIAL.measurer(table, links)
     cliques = [("a", "b"), ("a", "c"), ("b", "c", "d")]
-    marginals = measurer.measure([Query(clique, Fraction(1, 5), "test") for clique in cliques])
+    marginals = measurer.measure([Query(View(clique), Fraction(1, 5), "test") for clique in cliques])
     references = [np.zeros(DOMAIN.cells(clique), dtype=np.int64) for clique in cliques]
-    scores = measurer.score(cliques, references, Fraction(1, 5), "test")
+    scores = measurer.score([*map(View, cliques)], references, Fraction(1, 5), "test")
     return [list(m.values) for m in marginals], list(scores.values)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...data.view import View
 from ...errors import ProtocolError
 from ...privacy.cost import grid_of
 from .plan import MaskedPlan
@@ -51,33 +51,23 @@ class AnswerBounds:
             )
 
 
-def marginal_bounds(
-    plan: MaskedPlan,
-    sigma: float,
-    entries: int,
-    *,
-    boxes: bool = False,
-    interaction: Sequence[int] = (),
-    sampled: bool = False,
-) -> AnswerBounds:
-    """Bounds of a noisy marginal, of sums over disjoint boxes, or of an interaction's differences.
+def marginal_bounds(plan: MaskedPlan, view: View, sigma: float, *, sampled: bool = False) -> AnswerBounds:
+    """Bounds of what parties send of a view.
 
     Args:
         plan: plan of the release.
+        view: what is measured; outside of its boxes records may lie.
         sigma: charged scale of the noise, in counts.
-        entries: number of cells or boxes.
-        boxes: whether the entries are boxes, outside of which records may lie.
-        interaction: shape of the marginal if its differences are answered; else empty.
         sampled: whether only sampled rows are counted.
     """
-    if interaction:
-        largest = plan.largest(sigma, interaction=interaction)
+    if view.interaction:
+        largest = plan.largest(sigma, interaction=view.interaction_shape(plan.domain))
         return AnswerBounds(-largest, largest)
     counted = sum(map(plan.opened_records, range(plan.slice_count))) if sampled else plan.record_count
     records, noise = grid_of(sigma) * counted, plan.noise.largest(sigma)
-    noise_total = plan.noise.largest_total(sigma, entries)
+    noise_total = plan.noise.largest_total(sigma, view.size(plan.domain))
     # Of the positions of an alignment, nobody knows how many count.
-    least = 0 if boxes or plan.alignment is not None else records
+    least = 0 if view.boxes or plan.alignment is not None else records
     return AnswerBounds(-noise, records + noise, (least - noise_total, records + noise_total))
 
 

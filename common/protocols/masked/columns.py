@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from ...data.domain import Clique, Domain
 from ...data.grouping import Grouping, Groups
+from ...data.view import View
 from ...errors import ProtocolError
 
 _MARK = "\x1d"
@@ -23,10 +24,10 @@ _KEPT, _KEPT_SIZE = 1024, 2048
 """Number and length of columns whose groups are remembered: at most some 20 MB, whatever is asked."""
 
 
-def columns_of(clique: Clique, groups: Groups) -> Clique:
-    """The column of each attribute of a clique."""
-    of_each = groups or ((),) * len(clique)
-    return tuple(_column(name, labels) for name, labels in zip(clique, of_each, strict=True))
+def columns_of(view: View) -> Clique:
+    """The column of each attribute of a view."""
+    of_each = view.groups or ((),) * len(view.clique)
+    return tuple(_column(name, labels) for name, labels in zip(view.clique, of_each, strict=True))
 
 
 def names_of(columns: Clique) -> Clique:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...crypto.randomness import RandomStream
-from .plan import Chain, labels
+from .plan import COMPONENT_BITS, Chain, MaskedPlan, labels
 from .ring import Ring, Words
 
 
@@ -39,11 +39,16 @@ class Masks:
         """The mask with these labels."""
         return Mask(tuple((n, source.child_key(*labels)) for n, source in self._components.items()))
 
+    def of(self, plan: MaskedPlan, chain: Chain) -> Mask:
+        """The mask that hides the matrix of a chain."""
+        mask, drawn = self.child("mask", *labels(chain)), plan.opened_ring(chain)
+        below = COMPONENT_BITS if plan.integer_masks and len(chain) == 1 else drawn.bits
+        return replace(mask, drawn=drawn, shift=drawn.bits - below)
+
     @property
-    def source(self) -> RandomStream:
-        """The only component, if one dealer knows the masks."""
-        (source,) = self._components.values()
-        return source
+    def sources(self) -> Mapping[int, RandomStream]:
+        """The source of each known component, by its number."""
+        return self._components
 
 
 @dataclass(frozen=True)
@@ -52,37 +57,46 @@ class Mask:
 
     Attributes:
         keys: number and key of each known component.
+        drawn: ring of the words that are drawn, if wider than that in which they are used.
+        shift: low bits of drawn words that are left out.
     """
 
     keys: tuple[tuple[int, bytes], ...] = field(repr=False)
+    drawn: Ring | None = None
+    shift: int = 0
 
     def components(self, ring: Ring, start: int, rows: int, cells: int) -> dict[int, Words]:
         """The rows from `start` on of every known component, each of shape (rows, cells)."""
-        position = start * cells * ring.word_bytes
-        return {number: ring.uniform(RandomStream(key, position), rows, cells) for number, key in self.keys}
+        drawn = self.drawn or ring
+        position = start * cells * drawn.word_bytes
+        known = {n: drawn.uniform(RandomStream(key, position), rows, cells) for n, key in self.keys}
+        if self.shift:
+            known = {number: words >> np.uint64(self.shift) for number, words in known.items()}
+        return {number: words.astype(ring.dtype, copy=False) for number, words in known.items()}
 
     def uniform(self, ring: Ring, start: int, rows: int, cells: int) -> Words:
         """The rows from `start` on of the sum of the known components, shape (rows, cells)."""
-        first, *others = self.components(ring, start, rows, cells).values()
-        for words in others:
-            np.add(first, words, out=first)
-        return first
+        return _added(self.components(ring, start, rows, cells))
 
     def wide_components(self, ring: Ring, start: int, rows: int, cells: int) -> dict[int, Words]:
         """The rows from `start` on of every known component as integers, uint64; see `sacrifice`."""
-        known = self.components(ring, start, rows, cells)
+        known = self.components(self.drawn or ring, start, rows, cells)
         return {number: words.astype(np.uint64, copy=False) for number, words in known.items()}
 
     def wide(self, ring: Ring, start: int, rows: int, cells: int) -> Words:
         """The rows from `start` on of the sum of the components modulo 2^64; its low bits are `uniform`."""
-        first, *others = self.wide_components(ring, start, rows, cells).values()
-        for words in others:
-            np.add(first, words, out=first)
-        return first
+        return _added(self.wide_components(ring, start, rows, cells))
+
+
+def _added(components: Mapping[int, Words]) -> Words:
+    first, *others = components.values()
+    for words in others:
+        np.add(first, words, out=first)
+    return first
 
 
 def coins_of(secret: RandomStream, owner: int, opened: Sequence[str], chain: Chain) -> bytes:
-    """Run by the receiver of an opening: the coins of the proof that it is one-hot, 32 bytes.
+    """Run by the receiver of an opening: the coins by which it is checked, 32 bytes.
 
     They follow from the opening, so that they test this one and no other.
 
@@ -96,30 +110,27 @@ def coins_of(secret: RandomStream, owner: int, opened: Sequence[str], chain: Cha
 
 
 def coins_labels(owner: int, chain: Chain) -> list[str]:
-    """Labels of the message in which a receiver tells owner and dealer its coins."""
+    """Labels of the message in which a receiver tells its coins."""
     return ["one-hot coins", str(owner), *labels(chain)]
 
 
-def point_stream(
-    secret: RandomStream, owner: int, recipient: int, coins: bytes, chain: Chain
-) -> RandomStream:
-    """Run by a dealer: the source of the point at which it attests a proof, the same whenever it is asked.
+def point_key(secret: RandomStream, owner: int, coins: bytes, chain: Chain) -> bytes:
+    """Run by the receiver: the key of the point at which dealers attest a proof that it has, 32 bytes.
 
     Args:
-        secret: stream that only the dealer has.
+        secret: stream that only the receiver has.
         owner: index in the roster of the party that opened the matrix.
-        recipient: index of the receiver.
         coins: coins of the proof.
         chain: chain of the opened matrix.
     """
-    return secret.child("one-hot point", str(owner), str(recipient), coins.hex(), *labels(chain))
+    return secret.child_key("one-hot point", str(owner), coins.hex(), *labels(chain))
 
 
 def proof_stream(source: RandomStream, recipient: int, coins: bytes, chain: Chain) -> RandomStream:
     """Run by an owner and the role that it shares the source with: random words of one proof (`one_hot`).
 
     Args:
-        source: the owner's masks, or the stream of the key of owner and recipient.
+        source: a component of the owner's masks, or the stream of the key of owner and recipient.
         recipient: index of the receiver in the roster.
         coins: coins of the proof.
         chain: chain of the opened matrix.

@@ -11,23 +11,18 @@ and, for random r, of z = sum r U, y = sum r^2 U and s = sum U of every row, whi
 Where rows of zeros are allowed as well, the matrix gets a further column, 1 less the sum of its row: with it,
 exactly those rows are one-hot that were so, or zero. Everybody computes it from what they have.
 
-In a ring of 64 bits U may be larger than the field's prime p, so that U = 0 modulo p does not say U = 0.
-There the low 32 bits of V are checked as above, which gives their z', y' and s'; with z, y and s of all bits,
-
-    z z' - s' y = 0    and    (s - 1)(s - 1 + 2^64) = 0
-
-say that U is 0 modulo p where the low bits are, and 1 or 1 - 2^64 modulo p in the cell where they are 1.
-Since p is -1 modulo 2^32 and |U| <= 2^64, no other U has both these low bits and this residue.
+This is for words of 32 bits and one dealer. Otherwise masks are integers, of which U is a plain sum
+(`one_hot_integers`).
 
 Products of two shares of one role are local. What is left is the inner product of a vector X of the dealer
 and a vector Y of the receiver, both known to the owner, who proves it: X and Y are cut in `GROUPS` rows,
 which are the values of polynomials at 1, 2, ..; at 0 they have random values. The owner shares the values of
-the polynomial X(t) Y(t) between dealer and receiver before the dealer draws the point t, at which the
-receiver compares.
+the polynomial X(t) Y(t) between dealer and receiver before the receiver tells the point t, at which it
+compares.
 
 In protocol order: the receiver has the opening, and takes no other one from now on; it derives `coins` from
-it and tells them to owner and dealer; the owner runs `prove`; the receiver has the proof, and takes no other
-one; the dealer runs `attest`, at the same point whenever it is asked; the receiver runs `holds`.
+it and tells them to the owner; the owner runs `prove`; the receiver has the proof, and takes no other one; it
+tells the dealers the coins and a point; they run `attest`; the receiver runs `holds`.
 
 Guarantee: openings with a row that is not one-hot pass with probability below 2^-53. Dealer and receiver
     learn nothing from an honest proof (docs/adr/0027).
@@ -38,13 +33,15 @@ Source: Boneh, Boyle, Corrigan-Gibbs, Gilboa, Ishai, "Lightweight Techniques for
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from ...crypto.randomness import RandomStream
 from ...later import np
+from .dealers import known_components
 from .field import (
     LIMB,
     PRIME,
@@ -61,7 +58,7 @@ from .field import (
     total,
     uniform,
 )
-from .ring import Ring, Words
+from .ring import Words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,8 +68,8 @@ CHECK = "one-hot"
 
 GROUPS = 32
 PROOF_ELEMENTS = 2 * GROUPS + 1
-_LOW_BITS = 32
-"""Bits of a word that are small enough for the field."""
+_BITS = 32
+"""Bits of a word; more would not fit the field."""
 
 _COLUMNS = 1 << 15
 _WORDS = 1 << 15
@@ -93,18 +90,13 @@ class Sums:
     squared: Elements
     plain: Elements
 
-
-@dataclass(frozen=True, eq=False)
-class Sketch:
-    """What one role computes from its matrix.
-
-    Attributes:
-        low: sums of the low 32 bits.
-        whole: sums of words of 64 bits; None in a ring of 32.
-    """
-
-    low: Sums
-    whole: Sums | None
+    def less(self, other: Sums) -> Sums:
+        """The difference."""
+        return Sums(
+            minus(self.weighted, other.weighted),
+            minus(self.squared, other.squared),
+            minus(self.plain, other.plain),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,17 +106,20 @@ class Challenge:
     Attributes:
         columns: r, shape (cells,), or (cells + 1,) where rows may be zero.
         rows: weights of the rows, shape (rows,).
-        weights: of the conditions: on s; in a ring of 64 bits, of both on the whole words.
+        weight: of the condition on s, shape (1,).
         empty: whether rows may be zero.
     """
 
     columns: Elements
     rows: Elements
-    weights: Elements
+    weight: Elements
     empty: bool
 
+    vectors: ClassVar[int] = 3
+    """Vectors of one element for each row, whose inner product is proved."""
+
     @classmethod
-    def from_coins(cls, coins: bytes, rows: int, cells: int, *, empty: bool) -> Challenge:
+    def from_coins(cls, coins: bytes, rows: int, cells: int, *, empty: bool) -> Self:
         """The challenge that the receiver's coins determine.
 
         Args:
@@ -135,9 +130,9 @@ class Challenge:
         """
         stream = RandomStream(coins).child("one-hot challenge")
         columns = uniform(stream, cells + empty)
-        return cls(columns, uniform(stream, rows), uniform(stream, 3), empty)
+        return cls(columns, uniform(stream, rows), uniform(stream, 1), empty)
 
-    def sketch(self, blocks: Iterable[Words], *, masks: bool) -> Sketch:
+    def sketch(self, blocks: Iterable[Words], *, masks: bool) -> Sums:
         """The sums of every row of a mask, or of an opening.
 
         Args:
@@ -146,60 +141,71 @@ class Challenge:
         """
         if self.empty:
             blocks = (np.hstack([block, _empty(block, masks)]) for block in blocks)
-        squares = times(self.columns, self.columns)
-        columns = np.stack([*limbs(self.columns), *limbs(squares), np.ones(squares.size)], axis=1)
-        totals = [total(self.columns), total(squares), squares.size]
-        found: dict[int, list[list[Elements]]] = {}
-        for block in blocks:
-            for bits in dict.fromkeys((_LOW_BITS, 8 * block.itemsize)):
-                found.setdefault(bits, []).append(_sums(block.astype(f"<u{bits // 8}"), columns, masks))
-        levels = []
-        for bits, parts in found.items():
-            sums = map(np.concatenate, zip(*parts, strict=True))
-            taken = [0 if masks else -(known << bits) for known in totals]
-            levels.append(Sums(*(plus(one, elements([t])) for one, t in zip(sums, taken, strict=True))))
-        return Sketch(levels[0], levels[1] if len(levels) > 1 else None)
+        return sums_of_rows(self.columns, blocks, 0 if masks else 1 << _BITS, whole=masks)
 
-    def local(self, share: Sketch, *, masks: bool) -> int:
+    def owned(self, blocks: Iterable[tuple[Words, Words]]) -> tuple[Sums, Sums]:
+        """Run by the owner: the sums of its mask, and of its opening, in one pass; see `sketch`.
+
+        Few words of U are not zero, and the opening has the sums of U less those of the mask.
+
+        Args:
+            blocks: the mask and the matrix, in blocks of rows.
+        """
+        if self.empty:
+            blocks = (
+                (np.hstack([mask, _empty(mask, True)]), np.hstack([matrix, _empty(matrix, False)]))
+                for mask, matrix in blocks
+            )
+        found: list[Sums] = []
+
+        def masks() -> Iterator[Words]:
+            for mask, matrix in blocks:
+                rows, cells = np.nonzero(matrix)
+                word, hidden = matrix[rows, cells], mask[rows, cells]
+                # The sum wraps around but for these, whose U is smaller by 2^k.
+                less = np.where((hidden != 0) & (hidden <= word), np.uint64(1 << _BITS), np.uint64(0))
+                value = minus(word.astype(np.uint64), less)
+                found.append(sums_of_entries(self.columns, rows, cells, value, len(matrix)))
+                yield mask
+
+        hidden = sums_of_rows(self.columns, masks(), 0, whole=True)
+        return hidden, joined_sums(found).less(hidden)
+
+    def local(self, share: Sums, *, masks: bool) -> int:
         """What one role's shares alone add to the sum that must be zero; the dealer adds the constant."""
-        low, whole, (one, two, three) = share.low, share.whole, self.weights[:, None]
-        rows = minus(times(low.weighted, low.weighted), times(low.plain, low.squared))
-        rows = plus(rows, times(_units(low, _LOW_BITS, masks), one))
-        if whole is not None:
-            crossed = minus(times(whole.weighted, low.weighted), times(low.plain, whole.squared))
-            rows = plus(rows, times(crossed, two))
-            rows = plus(rows, times(_units(whole, 2 * _LOW_BITS, masks), three))
-        return dot(self.rows, rows)
+        rows = minus(times(share.weighted, share.weighted), times(share.plain, share.squared))
+        units = times(share.plain, plus(share.plain, elements([(1 << _BITS) - 2])))
+        if masks:
+            units = plus(units, elements([1 - (1 << _BITS)]))
+        return dot(self.rows, plus(rows, times(units, self.weight)))
 
-    def left(self, share: Sketch, blind: RandomStream) -> Elements:
-        """The dealer's vector in groups, shape (groups + 1, n): random values first."""
-        sums = [share.low] if share.whole is None else [share.low, share.whole]
-        vectors = [vector for one in sums for vector in (one.weighted, one.plain, one.squared)]
-        return _grouped([times(self.rows, vector) for vector in vectors], blind)
+    def dealt(self, known: Mapping[int, Sums], dealers: int, position: int) -> int:
+        """What a dealer's sums alone add.
 
-    def right(self, share: Sketch, blind: RandomStream) -> Elements:
+        Args:
+            known: sums of each component of the mask that it knows.
+            dealers: number of dealers of the slice.
+            position: position of the dealer among them.
+        """
+        return self.local(known[position], masks=True)
+
+    def left(self, share: Sums, blinds: Sequence[RandomStream]) -> Elements:
+        """The dealer's vector in groups, shape (groups + 1, n): random values first, a sum of streams."""
+        vectors = (share.weighted, share.plain, share.squared)
+        return grouped([times(self.rows, vector) for vector in vectors], blinds)
+
+    def right(self, share: Sums, blind: RandomStream) -> Elements:
         """The receiver's vector in groups, shape (groups + 1, n): random values first."""
-        low, whole, (one, two, three) = share.low, share.whole, self.weights[:, None]
-        zero = np.zeros_like(low.plain)
-        weighted = plus(low.weighted, low.weighted)
-        plain = minus(times(plus(low.plain, low.plain), one), low.squared)
-        if whole is None:
-            return _grouped([weighted, plain, minus(zero, low.plain)], blind)
-        weighted = plus(weighted, times(whole.weighted, two))
-        plain = minus(plain, times(whole.squared, two))
-        of_whole = [
-            times(low.weighted, two),
-            times(plus(whole.plain, whole.plain), three),
-            minus(zero, times(low.plain, two)),
-        ]
-        return _grouped([weighted, plain, minus(zero, low.plain), *of_whole], blind)
+        weighted = plus(share.weighted, share.weighted)
+        plain = minus(times(plus(share.plain, share.plain), self.weight), share.squared)
+        return grouped([weighted, plain, minus(np.zeros_like(share.plain), share.plain)], [blind])
 
 
 def prove(
     challenge: Challenge,
-    mask: Sketch,
-    opening: Sketch,
-    dealer: RandomStream,
+    mask: Sums,
+    opening: Sums,
+    dealers: Sequence[RandomStream],
     receiver: RandomStream,
 ) -> Elements:
     """Run by the owner: the receiver's share of the proof, shape (`PROOF_ELEMENTS`,).
@@ -208,44 +214,66 @@ def prove(
         challenge: what the receiver's coins determine.
         mask: sums of the mask.
         opening: sums of the opening.
-        dealer: stream that the owner shares with the dealer, for these coins only.
+        dealers: for each component of the mask, the stream that the owner shares with dealers that know it,
+            for these coins only.
         receiver: stream that the owner shares with the receiver, for these coins only.
     """
-    left, right = challenge.left(mask, dealer), challenge.right(opening, receiver)
+    left, right = challenge.left(mask, dealers), challenge.right(opening, receiver)
     beyond = interpolation(GROUPS + 1, range(GROUPS + 1, PROOF_ELEMENTS))
     pairs = ((left, right), (product(beyond, left), product(beyond, right)))
-    values = [dot(one, other) for pair in pairs for one, other in zip(*pair, strict=True)]
-    return minus(elements(values), uniform(dealer, PROOF_ELEMENTS))
+    proof = elements([dot(one, other) for pair in pairs for one, other in zip(*pair, strict=True)])
+    for dealer in dealers:
+        proof = minus(proof, uniform(dealer, PROOF_ELEMENTS))
+    return proof
 
 
-def attest(challenge: Challenge, mask: Sketch, dealer: RandomStream, points: RandomStream) -> Elements:
-    """Run by the dealer, once the receiver has the proof: its message to the receiver.
+def attest(
+    challenge: Challenge,
+    known: Mapping[int, Sums],
+    streams: Mapping[int, RandomStream],
+    points: RandomStream,
+    dealers: int = 1,
+    position: int = 0,
+) -> Elements:
+    """Run by each dealer, once the receiver has the proof: its message to the receiver.
+
+    Each of three dealers answers for one component of the mask. What they add of products of two components
+    is hidden by words that add up to zero.
 
     Args:
         challenge: what the receiver's coins determine.
-        mask: sums of the mask.
-        dealer: stream that it shares with the owner, for these coins only.
+        known: sums of each component of the mask that it knows.
+        streams: for each of these, the stream that it shares with the owner, for these coins only.
         points: source of the point, for these coins only; the owner does not know it.
+        dealers: number of dealers of the slice.
+        position: position of the dealer among them.
 
     Returns:
         The point, the dealer's share of the sum and of the proof at the point, and its vector there.
     """
-    left, proof = challenge.left(mask, dealer), uniform(dealer, PROOF_ELEMENTS)
+    own, *others = known_components(dealers, position)
+    left, proof = challenge.left(known[own], [streams[own]]), uniform(streams[own], PROOF_ELEMENTS)
     point = PROOF_ELEMENTS
     while point <= PROOF_ELEMENTS:
         point = int(uniform(points, 1)[0])
-    known = challenge.local(mask, masks=True) + total(proof[1 : GROUPS + 1])
+    share = challenge.dealt(known, dealers, position) + total(proof[1 : GROUPS + 1])
+    for other in others:
+        share += _zero_share(streams[other]) - _zero_share(streams[own])
     at = product(interpolation(GROUPS + 1, [point]), left)[0]
-    return np.concatenate([elements([point, known, _value(proof, point)]), at])
+    return np.concatenate([elements([point, share, _value(proof, point)]), at])
 
 
-def attestation_elements(rows: int, ring: Ring) -> int:
-    """Elements in the dealer's message."""
-    return 3 + 3 * (ring.bits // _LOW_BITS) * -(-rows // GROUPS)
+def attestation_elements(rows: int, vectors: int) -> int:
+    """Elements in the message of a dealer."""
+    return 3 + vectors * -(-rows // GROUPS)
 
 
 def holds(
-    challenge: Challenge, opening: Sketch, proof: Elements, attestation: Elements, receiver: RandomStream
+    challenge: Challenge,
+    opening: Sums,
+    proof: Elements,
+    attestations: Sequence[Elements],
+    receiver: RandomStream,
 ) -> bool:
     """Run by the receiver: whether the rows of the opened matrix are one-hot.
 
@@ -253,15 +281,23 @@ def holds(
         challenge: what the receiver's coins determine.
         opening: sums of the opening.
         proof: its share of the proof.
-        attestation: message of the dealer.
+        attestations: messages of all dealers.
         receiver: stream that it shares with the owner, for these coins only.
     """
-    point, known, shared = (int(value) for value in attestation[:3])
-    if not PROOF_ELEMENTS < point < PRIME:
+    point = int(attestations[0][0])
+    if not PROOF_ELEMENTS < point < PRIME or any(int(one[0]) != point for one in attestations):
         return False
+    known, shared = (sum(int(one[place]) for one in attestations) for place in (1, 2))
+    first, *others = (one[3:] for one in attestations)
+    left = functools.reduce(plus, others, first)
     zero = known + challenge.local(opening, masks=False) + total(proof[1 : GROUPS + 1])
     at = product(interpolation(GROUPS + 1, [point]), challenge.right(opening, receiver))[0]
-    return zero % PRIME == 0 and dot(attestation[3:], at) == (_value(proof, point) + shared) % PRIME
+    return zero % PRIME == 0 and dot(left, at) == (_value(proof, point) + shared) % PRIME
+
+
+def _zero_share(stream: RandomStream) -> int:
+    """What two of three dealers know, so that one adds it and the other subtracts it."""
+    return int(uniform(stream.child("zero share"), 1)[0])
 
 
 def _value(proof: Elements, point: int) -> int:
@@ -275,13 +311,55 @@ def _empty(block: Words, masks: bool) -> Words:
     return found
 
 
-def _units(sums: Sums, bits: int, masks: bool) -> Elements:
-    """The part of one role's shares in (s - 1)(s - 1 + 2^bits); the dealer's has the constant."""
-    found = times(sums.plain, plus(sums.plain, elements([(1 << bits) - 2])))
-    return plus(found, elements([1 - (1 << bits)])) if masks else found
+def joined_sums(parts: Sequence[Sums]) -> Sums:
+    """The sums of all rows from those of blocks of them."""
+    pieces = zip(*((part.weighted, part.squared, part.plain) for part in parts), strict=True)
+    return Sums(*map(np.concatenate, pieces))
 
 
-def _sums(block: Words, columns: NDArray[np.float64], masks: bool) -> list[Elements]:
+def sums_of_entries(
+    columns: Elements, rows: NDArray[np.intp], cells: NDArray[np.intp], values: Elements, count: int
+) -> Sums:
+    """Sums of every row of a matrix of which few entries are not zero.
+
+    Args:
+        columns: r, shape (cells,).
+        rows: row of each entry.
+        cells: its column.
+        values: its value.
+        count: number of rows.
+    """
+    r = columns[cells]
+    once = times(r, values)
+    return Sums(*(_by_row(rows, of_each, count) for of_each in (once, times(r, once), values)))
+
+
+def _by_row(rows: NDArray[np.intp], values: Elements, count: int) -> Elements:
+    """Sums of values by their rows; sums of halves are exact in float64."""
+    half = np.uint64(31)
+    low, high = values & np.uint64((1 << 31) - 1), values >> half
+    sums = [np.bincount(rows, part.astype(np.float64), count).astype(np.uint64) for part in (low, high)]
+    return plus(times(sums[1], elements([1 << 31])), sums[0])
+
+
+def sums_of_rows(columns: Elements, blocks: Iterable[Words], taken: int, *, whole: bool) -> Sums:
+    """Sums of every row of a matrix, modulo the prime.
+
+    Args:
+        columns: r, shape (cells,).
+        blocks: the matrix, in blocks of rows.
+        taken: what is subtracted from every word.
+        whole: whether the word 0 counts as 2^k.
+    """
+    squares = times(columns, columns)
+    weights = np.stack([*limbs(columns), *limbs(squares), np.ones(squares.size)], axis=1)
+    parts = [_sums(block, weights, whole) for block in blocks]
+    lacking = [-taken * known for known in (total(columns), total(squares), squares.size)]
+    sums = map(np.concatenate, zip(*parts, strict=True))
+    return Sums(*(plus(one, elements([less])) for one, less in zip(sums, lacking, strict=True)))
+
+
+def _sums(block: Words, columns: NDArray[np.float64], whole: bool) -> list[Elements]:
     """Sums of the rows of a block, weighted by limbs of r, limbs of r^2, and ones."""
     parts = [np.zeros((len(block), columns.shape[1])) for _ in range(block.itemsize // 2)]
     halfwords = np.ascontiguousarray(block).view(np.uint16)
@@ -292,7 +370,7 @@ def _sums(block: Words, columns: NDArray[np.float64], masks: bool) -> list[Eleme
         digits = halfwords[rows, len(parts) * start :][:, : len(parts) * words.shape[1]]
         for number, part in enumerate(parts):
             values = digits[:, number :: len(parts)].astype(np.float64)
-            if masks and number == len(parts) - 1:
+            if whole and number == len(parts) - 1:
                 values[words == 0] = 1 << 16
             part[rows] += values @ weights
     sums = []
@@ -306,7 +384,7 @@ def _sums(block: Words, columns: NDArray[np.float64], masks: bool) -> list[Eleme
     return sums
 
 
-def _grouped(vectors: Iterable[Elements], blind: RandomStream) -> Elements:
+def grouped(vectors: Iterable[Elements], blinds: Sequence[RandomStream]) -> Elements:
     """Vectors one beside the other, each cut in groups, below a row of random elements."""
     pieces = []
     for vector in vectors:
@@ -315,4 +393,5 @@ def _grouped(vectors: Iterable[Elements], blind: RandomStream) -> Elements:
         padded[: vector.size] = vector
         pieces.append(padded.reshape(GROUPS, width))
     groups = np.hstack(pieces)
-    return np.vstack([uniform(blind, groups.shape[1]), groups])
+    first, *others = (uniform(blind, groups.shape[1]) for blind in blinds)
+    return np.vstack([functools.reduce(plus, others, first), groups])

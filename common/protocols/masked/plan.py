@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ...data.domain import Clique
-from ...data.grouping import Groups, check_groups, last_code_apart
+from ...data.grouping import last_code_apart
+from ...data.view import View
 from ...errors import DataError, ProtocolError
 from ...privacy.cost import grid_of
 from ...privacy.distributed import DistributedNoise
@@ -26,6 +27,7 @@ from .dealers import DealerEntry, check_collusions, check_dealers, dealers_wante
 from .one_hot import CHECK
 from .presence import columns_in, presence, present_chain
 from .ring import Ring, Words
+from .sacrifice import WIDE
 from .sampling import MOST_ROWS, Sampling
 
 Chain = tuple[Clique, ...]
@@ -38,6 +40,9 @@ ring of 32 bits have twice as many bytes (`sacrifice`)."""
 
 OPENED_ROWS = 1 << 20
 """Rows of the indicators of one part that are opened at a time; a lost connection costs one such range."""
+
+COMPONENT_BITS = 58
+"""Bits of a component of an integer mask (`one_hot_integers`): what hides a bit by 2^-58 less than all."""
 
 _BLOCK_BYTES = 1 << 25
 _MAX_BLOCK_ROWS = 1 << 13
@@ -56,8 +61,8 @@ class MaskedPlan(Partition):
             marginal that is scored. Only evaluator 0 may be a dealer that is no party.
         dealers: who deals the randomness of slices of several parties: one, or three or more. A dealer may be
             a party, and deals for other slices then.
-        check: "one-hot" if every opening is proved to be one-hot (`one_hot`), so that a clique may have parts
-            of two parties at most; else empty.
+        check: "one-hot" if every opening of one part is proved to be one-hot (`one_hot`), and every other one
+            to be the product of openings (`opened_rows`); else empty.
         sample: rows of the largest slice of several parties on which products between parties are computed
             (`sampling`), and the same share of every other slice; 0 for all rows.
     """
@@ -100,11 +105,6 @@ class MaskedPlan(Partition):
         parties = {entry.name: entry.identity for entry in self.roster}
         if any(parties.get(dealer.name, dealer.identity) != dealer.identity for dealer in self.dealers):
             raise DataError("dealers: expected dealers that are parties with their identities, got another")
-        if self.check and dealers_wanted(len(names)) > 1:
-            raise DataError(
-                f"check: {self.check!r} needs one dealer that knows a whole mask, and the plan has several; "
-                "leave the check out, or name one dealer"
-            )
 
     @cached_property
     def participants(self) -> tuple[Participant, ...]:
@@ -138,7 +138,7 @@ class MaskedPlan(Partition):
         return DistributedNoise(len(self.roster), self.tolerated)
 
     @cached_property
-    def _feasible(self) -> dict[tuple[Clique, Groups], bool]:
+    def _feasible(self) -> dict[View, bool]:
         """Cache of `feasible`: selection repeats the same cliques."""
         return {}
 
@@ -184,34 +184,33 @@ class MaskedPlan(Partition):
         """The presence of each party of a slice that chains may contain -> its index in the roster."""
         return self._presences.get(number, {})
 
-    def check_groups(self, clique: Clique, groups: Groups) -> None:
-        """Refuses groups that do not fit a clique.
+    def check_view(self, view: View) -> None:
+        """Refuses groups and boxes that do not fit.
 
         Raises:
-            DataError: see `grouping.check_groups`; or `absent` is not the last group, alone, although the
+            DataError: see `View.check`; or `absent` is not the last group, alone, although the
                 last cell of a marginal has to be the people for whom all attributes are absent.
         """
-        check_groups(self.domain.shape(clique), groups)
-        if self.absent and not all(map(last_code_apart, groups)):
+        view.check(self.domain)
+        if self.absent and not all(map(last_code_apart, view.groups)):
             raise DataError(
                 "groups: over these aligned parties expected the last code, `absent`, as the last group, "
                 "alone; set it apart"
             )
 
-    def chain(self, clique: Clique, number: int, groups: Groups = ()) -> Chain:
-        """The parts of a clique in a slice, in the order of multiplication.
+    def chain(self, view: View, number: int) -> Chain:
+        """The parts of a view's cells in a slice, in the order of multiplication.
 
         Two parts are in roster order, so that products of the same two parties are computed together. More
         are sorted by their cells, since every product but the last has records times cells entries.
 
         Args:
-            clique: attributes in domain order.
+            view: whose cells are counted.
             number: of the slice.
-            groups: groups of codes that are counted instead of single codes.
         """
         members = self.members(number)
-        column = dict(zip(clique, columns_of(clique, groups), strict=True))
-        held = divide(clique, [self.roster[i].attributes for i in members])
+        column = dict(zip(view.clique, columns_of(view), strict=True))
+        held = divide(view.clique, [self.roster[i].attributes for i in members])
         parts = {j: tuple(column[name] for name in part) for j, part in held.items()}
         if parts and self.presences(number):
             others = [self.roster[place].name for j, place in enumerate(members) if j not in parts]
@@ -257,7 +256,7 @@ class MaskedPlan(Partition):
                 f"expected at least {parts} parts, of attributes of the plan, each once; compare the plan"
             )
         try:
-            self.check_groups(names, groups_of(columns))
+            self.check_view(View(names, groups_of(columns)))
         except DataError as cause:
             raise ProtocolError(f"expected groups that fit the plan: {cause}") from None
         holders = self.holders(chain, number)
@@ -304,7 +303,7 @@ class MaskedPlan(Partition):
         """Whether sampled rows answer for this clique, in all slices: in some slice it needs a product."""
         if not self.sample:
             return False
-        return any(len(self.chain(clique, number)) > 1 for number in range(self.slice_count))
+        return any(len(self.chain(View(clique), number)) > 1 for number in range(self.slice_count))
 
     def opened_records(self, number: int) -> int:
         """Number of rows of a slice that are opened and multiplied."""
@@ -332,33 +331,41 @@ class MaskedPlan(Partition):
         """Number of ranges of an opening."""
         return 1 if len(chain) > 1 else max(1, -(-self.opened_records(number) // OPENED_ROWS))
 
-    def opening_bytes(self, chain: Chain, number: int) -> int:
-        """Bytes of the row-wise product of these parts."""
-        return self.opened_records(number) * self.cells(chain) * self.ring.word_bytes
+    def opened_ring(self, chain: Chain) -> Ring:
+        """The ring of the words that are opened of the row-wise product of these parts."""
+        return WIDE if self.integer_masks or (self.check and len(chain) > 1) else self.ring
 
-    def multiplied(self, clique: Clique, groups: Groups = ()) -> dict[Hashable, int]:
-        """What parties open to multiply the columns of this clique row by row.
+    @property
+    def integer_masks(self) -> bool:
+        """Whether masks of one part are integers that do not wrap around, for the check of openings."""
+        return bool(self.check) and (self.ring == WIDE or dealers_wanted(len(self.dealers)) > 1)
+
+    def opening_bytes(self, chain: Chain, number: int) -> int:
+        """Bytes of an opening of the row-wise product of these parts."""
+        return self.opened_records(number) * self.cells(chain) * self.opened_ring(chain).word_bytes
+
+    def multiplied(self, view: View) -> dict[Hashable, int]:
+        """What parties open to multiply the columns of this view row by row.
 
         Returns:
-            The words of each matrix, by its chain and slice; cliques share those with equal keys. Empty if
+            The words of each matrix, by its chain and slice; views share those with equal keys. Empty if
             each slice has the clique at one party.
         """
         return {
             (opened, number): self.opened_records(number) * self.cells(opened)
             for number in range(self.slice_count)
-            for opened in _opened(self.chain(clique, number, groups))
+            for opened in _opened(self.chain(view, number))
         }
 
-    def feasible(self, clique: Clique, groups: Groups = ()) -> bool:
-        """Whether no slice needs an opening for this clique that is too large, or that cannot be checked."""
-        if (clique, groups) not in self._feasible:
-            self._feasible[clique, groups] = all(
+    def feasible(self, view: View) -> bool:
+        """Whether no slice needs an opening for this view that is too large."""
+        if view not in self._feasible:
+            self._feasible[view] = all(
                 self.opening_bytes(opened, number) <= MAX_OPENING_BYTES
-                and (len(opened) == 1 or not self.check)
                 for number in range(self.slice_count)
-                for opened in _opened(self.chain(clique, number, groups))
+                for opened in _opened(self.chain(view, number))
             )
-        return self._feasible[clique, groups]
+        return self._feasible[view]
 
     def largest(self, sigma: float, exact: int | None = None, interaction: Sequence[int] = ()) -> int:
         """Upper bound of the absolute noisy values at this scale, in units of 1/grid.

@@ -1,4 +1,6 @@
-"""Check of dealt row-wise shares, by sacrificing a second dealt product that nothing else uses.
+"""Check of words of a row-wise product, by sacrificing a second product that nothing else uses.
+
+It is stated here for words that dealers deal. `opened_rows` has the same check of what parties open.
 
 Of a row-wise product, the owner of the left factor has the mask A, shape (rows, m), and pads; the receiver
 has the mask B, shape (rows, n), and dealt words C. All are integers modulo 2^64. If the dealers deal as
@@ -25,7 +27,7 @@ sacrificed inner product. All functions work on a block of rows; sums over block
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -73,20 +75,24 @@ def weights(ring: Ring, stream: RandomStream, rows: int, cells: int) -> Iterator
         yield (words >> np.uint64(bit)) & np.uint64(1)
 
 
-def combined(weight: Words, left: Words) -> Words:
-    """Run by the owner: X, shape (rows, n).
+def combined(weight: Words, factor: Words, right: bool = False) -> Words:
+    """Run by the owner: X, shape (rows, cells of the other factor).
 
     Args:
         weight: shape (rows, m * n).
-        left: its mask, shape (rows, m).
+        factor: its mask, shape (rows, m); or (rows, n) if it owns the right factor.
+        right: whether it does.
     """
-    parts = weight.reshape(*left.shape, -1)
-    made: Words = np.einsum("rc,rcj->rj", left, parts)
+    rows, cells = factor.shape
+    if right:
+        made: Words = np.einsum("rj,rcj->rc", factor, weight.reshape(rows, -1, cells))
+    else:
+        made = np.einsum("rc,rcj->rj", factor, weight.reshape(rows, cells, -1))
     return made
 
 
 def weighted(weight: Words, words: Words) -> Words:
-    """Run by owner and receiver: the weighted sum of pads or of dealt words, shape ().
+    """Run by owner and receiver: the weighted sum of pads or of tested words, shape ().
 
     Args:
         weight: shape (rows, m * n).
@@ -96,7 +102,7 @@ def weighted(weight: Words, words: Words) -> Words:
 
 
 def inner(left: Words, right: Words) -> Words:
-    """Run by the receiver, and by dealers of components: the inner products with B, shape (repetitions,).
+    """Run by the receiver, and by whoever is tested: the inner products with B, shape (repetitions,).
 
     Args:
         left: X + X', or X'; for every repetition beside each other, shape (rows, repetitions * n).
@@ -105,3 +111,68 @@ def inner(left: Words, right: Words) -> Words:
     parts = left.reshape(len(left), -1, right.shape[1])
     products: Words = np.einsum("rkj,rj->k", parts, right)
     return products
+
+
+def hidden_sums(
+    ring: Ring,
+    stream: RandomStream,
+    blocks: Iterable[tuple[Words, Words, Words]],
+    pad: Words,
+    right: bool = False,
+) -> Iterator[Words]:
+    """Run by the owner: X + X', block by block, then one row with the sums <w, pads> + z'.
+
+    Args:
+        ring: ring of the plan.
+        stream: stream of the weights.
+        blocks: for each block of rows the mask A, shape (rows, m), the pads, shape (rows, m * n), and X',
+            shape (rows, repetitions * n), which is overwritten.
+        pad: z', shape (repetitions,).
+        right: whether A is the right factor, of shape (rows, n), and X' of shape (rows, repetitions * m).
+    """
+    sums = pad.copy()
+    width = pad.size
+    for mask, pads, sent in blocks:
+        columns = sent.shape[1] // pad.size
+        width = sent.shape[1]
+        for k, weight in enumerate(weights(ring, stream, *pads.shape)):
+            sent[:, k * columns : (k + 1) * columns] += combined(weight, mask, right)
+            sums[k] += weighted(weight, pads)
+        yield sent
+    row = np.zeros((1, width), dtype=np.uint64)
+    row[0, : pad.size] = sums
+    yield row
+
+
+def unsacrificed(sent: Iterable[Words], others: Iterator[Words], records: int, times: int) -> Words:
+    """Run by the receiver: <w, pads> + z' less <X + X', B>, shape (repetitions,).
+
+    Args:
+        sent: what an owner sent (`hidden_sums`), in blocks of any rows; B has blocks of the same.
+        others: B, shape (rows, n) at a time.
+        records: number of rows of the product.
+        times: number of repetitions.
+    """
+    left, start = np.zeros(times, dtype=np.uint64), 0
+    for block in sent:
+        size = min(records - start, len(block))
+        if size:
+            left = left - inner(block[:size], next(others))
+        if size < len(block):
+            left = left + block[-1, :times]
+        start += size
+    return left
+
+
+def weighted_sums(ring: Ring, stream: RandomStream, blocks: Iterable[Words]) -> Words:
+    """Run by the receiver: <w, C> of the words that are tested, shape (repetitions,).
+
+    Args:
+        ring: ring of the plan.
+        stream: stream of the weights.
+        blocks: the words, shape (rows, m * n) at a time.
+    """
+    sums = np.zeros(repetitions(ring), dtype=np.uint64)
+    for words in blocks:
+        sums += np.array([weighted(weight, words) for weight in weights(ring, stream, *words.shape)])
+    return sums

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from functools import partial
 
+from ....common.data.view import View
 from ....common.measurement import Measurement
 from ...measurers.measurer import Query, Scores
 from ...pgm.estimator import Estimator
@@ -27,7 +28,7 @@ class PaperRun(BatchRun):
     def _one_way(self) -> list[Measurement]:
         """Line 6: the same budget for every attribute."""
         part = self._budget("one-way") / len(self._domain)
-        return self._measurer.measure([Query((name,), part, "one-way") for name in self._domain])
+        return self._measurer.measure([Query(View((name,)), part, "one-way") for name in self._domain])
 
     def _noised(self, scores: Scores) -> Scores:
         """Adds noise to scores of sensitivity 1 until it has the scale for the paper's sensitivity."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from ....common.crypto.randomness import RandomStream
 from ....common.data.domain import Clique
+from ....common.data.view import View
 from ....common.data.workload import Workload
 from ....common.measurement import Measurement
 from ...measurers.measurer import Measurer, Scores
@@ -131,7 +132,7 @@ class BatchRun:
         independent = estimate(self._domain, one_way, total=self._measurer.record_count)
         references = [np.rint(m).astype(np.int64) for m in independent.marginals(step.cliques)]
         budget = self._budget(step.name)
-        scores = self._noised(self._measurer.score(step.cliques, references, budget, step.name))
+        scores = self._noised(self._measurer.score(step.asked, references, budget, step.name))
         return {
             pair: ScoredDistance(float(value), scores.sigma, reference)
             for pair, value, reference in zip(step.cliques, scores.values, references, strict=True)
@@ -145,7 +146,7 @@ class BatchRun:
         """Line 8."""
         left = self._measurer.accountant.remaining
         noise = {
-            pair: EXPECTED_L1 * self._measurer.expected_sigma(pair, left) * self._domain.cells(pair)
+            pair: EXPECTED_L1 * self._measurer.expected_sigma(View(pair), left) * self._domain.cells(pair)
             for pair in scored
         }
         distances = {pair: known.distance for pair, known in scored.items()}

@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from ....common.data.view import View
 from ....common.errors import DataError
 from ....common.measurement import Measurement
 from ....common.privacy.budget import Charge
@@ -105,7 +106,8 @@ def _start(content: Mapping[str, Any]) -> Start:
     form = content["start"]
     return Start(
         tuple(
-            Measurement((name,), values.numpy(), sigma, rho) for name, values, sigma, rho in form["measured"]
+            Measurement(View((name,)), values.numpy(), sigma, rho)
+            for name, values, sigma, rho in form["measured"]
         ),
         tuple(Charge(step, clique, Fraction(rho), sigmas) for step, clique, rho, sigmas in form["charged"]),
     )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.data.domain import Clique
+from ....common.data.view import View
 from ....common.data.workload import Workload
 from ....common.errors import BudgetError
 from ....common.measurement import Measurement
@@ -66,7 +67,7 @@ class PaperSelectRun(SelectRun):
             importance or {(name,): 1.0 for name in table.domain}, config.marginals
         )
         exact = [(name, table.marginal((name,)).astype(np.float64)) for name in table.domain]
-        start = Start(tuple(Measurement((name,), counts, 1.0, 0.0) for name, counts in exact), ())
+        start = Start(tuple(Measurement(View((name,)), counts, 1.0, 0.0) for name, counts in exact), ())
         order = renyi_order(config.gan * self._epsilon, self._delta / 2)
         sampled = config.planned(Fraction(order.zcdp_rho), order.alpha)
 

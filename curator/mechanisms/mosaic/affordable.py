@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 
 from ....common.data.domain import Clique, Domain
+from ....common.data.view import View
 from ...pgm.refinement import WORK
 from ...pgm.zeros import zeros_of
 from ..parts.allocation import EXPECTED_L1
@@ -108,7 +109,7 @@ def affords_larger(facts: PublicFacts, seconds: float) -> bool:
 def _noise(facts: PublicFacts, clique: Clique) -> float:
     """Expected L1 norm of its noise if the whole budget measures it, in records."""
     interaction = measurable_as_interaction(facts.domain.shape(clique))
-    sigma = facts.expected_sigma(clique, facts.granted, interaction=interaction)
+    sigma = facts.expected_sigma(View(clique, interaction=interaction), facts.granted)
     return EXPECTED_L1 * sigma * facts.domain.cells(clique)
 
 

@@ -14,6 +14,7 @@ from ....common.crypto.randomness import RandomStream
 from ....common.data.domain import Clique
 from ....common.data.grouping import group_sums
 from ....common.data.table import Table
+from ....common.data.view import View
 from ....common.data.workload import Workload
 from ...pgm.model import MarkovRandomField
 from ...pgm.supplemented import SupplementedModel
@@ -149,8 +150,8 @@ class GroupedRounds:
     ) -> None:
         """Scores interactions beside references from so many rows."""
         whole = (np.rint(reference).astype(np.int64) for reference in references)
-        groups = [self._larger.groups[clique] for clique in cliques]
-        found = self._measurer.score(cliques, whole, self._measuring.budget(_SCORES), _SCORES, groups)
+        views = [View(clique, self._larger.groups[clique]) for clique in cliques]
+        found = self._measurer.score(views, whole, self._measuring.budget(_SCORES), _SCORES)
         self._larger.score(cliques, references, found, rows)
 
     def _measure(self, chosen: Sequence[Clique]) -> None:

@@ -14,6 +14,7 @@ from ....common.crypto.randomness import RandomStream
 from ....common.data.domain import Clique
 from ....common.data.interactions import freedom
 from ....common.data.table import Table
+from ....common.data.view import View
 from ...measurers.measurer import Measurer
 from ...pgm.supplemented import SupplementedModel
 from ..parts.allocation import EXPECTED_L1
@@ -84,7 +85,7 @@ def most_scored(records: int, rho: float, seconds: float) -> int:
 
 def most_cells(facts: PublicFacts) -> float:
     """How many cells a grouped marginal may have, so that a small share of the budget measures it well."""
-    sigma = facts.expected_sigma(facts.domain.names[:1], facts.granted * _PAID)
+    sigma = facts.expected_sigma(View(facts.domain.names[:1]), facts.granted * _PAID)
     return min(float(_CELLS), _NOISE * facts.record_count / (EXPECTED_L1 * sigma))
 
 
@@ -109,8 +110,8 @@ def candidates_within(
         if len(found) == most:
             break
         groups = larger.groups[clique] = measurer.measurable_groups(larger.groups[clique])
-        if math.isfinite(measurer.expected_sigma(clique, granted, True, groups)):
-            words = measurer.multiplied(clique, groups)
+        if math.isfinite(measurer.expected_sigma(View(clique, groups=groups, interaction=True), granted)):
+            words = measurer.multiplied(View(clique, groups=groups))
             left -= _S_PER_WORD * sum(words[matrix] for matrix in words.keys() - multiplied)
             if left < 0:
                 break
@@ -148,7 +149,7 @@ def tells_much(measurer: Measurer, larger: Larger, clique: Clique, rho: Fraction
     """Whether measuring a scored interaction for this cost takes its predicted error well below its size."""
     if rho <= 0:
         return False
-    sigma = measurer.expected_sigma(clique, rho, True, larger.groups[clique])
+    sigma = measurer.expected_sigma(View(clique, groups=larger.groups[clique], interaction=True), rho)
     variance = sigma**2 * freedom(larger.shape(clique))
     deviations = larger.effects[clique].deviations(measurer.record_count)
     left = deviations / np.sqrt(1 + deviations**2 / variance)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ....common.data.domain import Clique, Domain
 from ....common.data.grouping import Grouping, grouped
 from ....common.data.interactions import freedom, interaction
+from ....common.data.view import View
 from ....common.measurement import Measurement
 from ..parts.allocation import EXPECTED_L1
 from ..parts.bounds import ScoredDistance
@@ -284,4 +285,4 @@ def averaged(before: Observed | None, values: NDArray[np.float64], variance: flo
 
 def _target(clique: Clique, values: NDArray[np.float64], sigmas: NDArray[np.float64]) -> Measurement:
     """An estimated marginal, for the fit."""
-    return Measurement(clique, values, math.sqrt(float(np.mean(sigmas**2))), 0.0, sigmas=sigmas)
+    return Measurement(View(clique), values, math.sqrt(float(np.mean(sigmas**2))), 0.0, sigmas=sigmas)

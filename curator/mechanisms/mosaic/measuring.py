@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from ....common.data.domain import Clique
+from ....common.data.view import View
 from ....common.measurement import Measurement
 from ...measurers.measurer import Measurer, Query
 from ..parts.allocation import allocate
@@ -62,7 +63,7 @@ class Measuring:
         grouped = self._larger.effects
         groups = [self._larger.groups[clique] if clique in grouped else () for clique in cliques]
         queries = [
-            Query(clique, rho, step, interaction=self._alone(clique), groups=of)
+            Query(View(clique, groups=of, interaction=self._alone(clique)), rho, step)
             for clique, rho, of in zip(cliques, parts, groups, strict=True)
         ]
         found = self.measurer.measure(queries)

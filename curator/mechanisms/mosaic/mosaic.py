@@ -46,6 +46,7 @@ import numpy as np
 from ....common.crypto.randomness import RandomStream
 from ....common.data.domain import Clique, Domain
 from ....common.data.interactions import freedom
+from ....common.data.view import View
 from ....common.data.workload import Workload
 from ...measurers.measurer import Measurer
 from ...pgm.zeros import zeros_of
@@ -198,7 +199,7 @@ def _selecting(
     small = tuple(clique for clique in kept if cheap(facts.domain, clique))
     each = facts.granted * Fraction(SCORES) / ((ROUNDS + 1) * len(kept))
     most = 2 * len(small) > sum(len(clique) == 2 for clique in kept)
-    if not most or facts.expected_sigma(small[0], each) <= POOR_SCORE * facts.record_count:
+    if not most or facts.expected_sigma(View(small[0]), each) <= POOR_SCORE * facts.record_count:
         return _by_scores(facts, workload, kept, seconds)
     others = tuple(clique for clique in kept if not cheap(facts.domain, clique))
     share = Fraction(SMALL_SURVEY) * Fraction(len(small), len(kept))
@@ -256,7 +257,7 @@ def _larger(facts: PublicFacts, seconds: float) -> tuple[Step, ...]:
         for clique, groups in grouped.items()
         if groups is not None
         and (groups or len(clique) > PAIRS)
-        and math.isfinite(facts.expected_sigma(clique, facts.granted, True, groups))
+        and math.isfinite(facts.expected_sigma(View(clique, groups=groups, interaction=True), facts.granted))
     }
     if not planned:
         return ()

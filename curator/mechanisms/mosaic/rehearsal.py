@@ -12,6 +12,7 @@ from numba.core import event
 
 from ....common.children import left_to_the_command
 from ....common.data.domain import Domain
+from ....common.data.view import View
 from ....common.measurement import Measurement
 from ...pgm.counting import pairs_on_cores
 from ...pgm.descent import descend
@@ -33,7 +34,7 @@ def rehearse() -> None:
     # The sizes make codes and cells of each width that usual tables have.
     domain = Domain.coded({"a": 300, "b": 300, "c": 4})
     tree = JunctionTree(domain, (("a", "b"), ("b", "c")), (-1, 0))
-    measured = Measurement(("b", "c"), np.ones(1200), 1.0, 0.0)
+    measured = Measurement(View(("b", "c")), np.ones(1200), 1.0, 0.0)
     loss = QuadraticLoss.of(domain, [measured])
     oracle = MarginalOracle(tree, loss.cliques, 1000.0)
     oracle(np.zeros(1200))

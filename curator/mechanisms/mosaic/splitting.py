@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ....common.data.domain import Clique
 from ....common.data.interactions import freedom
+from ....common.data.view import View
 from ....common.data.workload import Workload
 from ...measurers.measurer import Measurer
 from ..parts.allocation import EXPECTED_L1
@@ -120,7 +121,7 @@ class Splitting:
                 deviations[i], cells[i] = effect.deviation_classes(records)
                 precision[i] = 0.0 if effect.observed is None else 1 / effect.observed.variance
             alone = measurable_as_interaction(shape)
-            sigma = self._measurer.expected_sigma(clique, probe, alone, groups)
+            sigma = self._measurer.expected_sigma(View(clique, groups=groups, interaction=alone), probe)
             left = _LEFT if len(clique) > 1 else 1.0
             price[i] = left * sigma**2 * freedom(shape) * float(probe)
         place = {clique: i for i, clique in enumerate(every)}

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from ....common.data.domain import Clique, Domain
+from ....common.data.view import View
 from ....common.errors import ModelError
 from ....common.measurement import Measurement
 from ...measurers.measurer import Measurer, Query
@@ -57,7 +58,7 @@ def measure_split(
 ) -> list[Measurement]:
     """Measures the cliques; `allocate` splits the budget."""
     parts = allocate(budget, sizes)
-    return measurer.measure([Query(c, rho, step) for c, rho in zip(cliques, parts, strict=True)])
+    return measurer.measure([Query(View(c), rho, step) for c, rho in zip(cliques, parts, strict=True)])
 
 
 def measure_step(measurer: Measurer, step: Step) -> list[Measurement]:
@@ -85,7 +86,7 @@ def measurable(facts: PublicFacts, cliques: Sequence[Clique], budget: Fraction) 
     while places:
         cells = [facts.domain.cells(cliques[i]) for i in places]
         sigmas = [
-            facts.expected_sigma(cliques[i], rho)
+            facts.expected_sigma(View(cliques[i]), rho)
             for i, rho in zip(places, allocate(budget, cells), strict=True)
         ]
         noise = EXPECTED_L1 * np.array(sigmas) * cells

@@ -93,8 +93,7 @@ def weighted_average(
     """The estimate of Theorem 5.2; None if no measurement of single cells contains the clique."""
     average = None
     for measurement in measurements:
-        coarse = measurement.boxes or measurement.groups or measurement.interaction
-        if set(clique) <= set(measurement.clique) and not coarse:
+        if set(clique) <= set(measurement.clique) and measurement.view.is_plain:
             # Only now: a marginal that nobody measured may be too large for the memory.
             average = average or WeightedAverage(np.zeros(domain.cells(clique)), math.inf, True)
             average = average.with_measurement(domain, clique, measurement)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.data.domain import Clique
+from ....common.data.view import View
 from ....common.errors import DataError
 from ....common.measurement import Measurement
 from ...measurers.measurer import Measurer
@@ -46,7 +47,7 @@ def check_scores(facts: PublicFacts, mechanism: str) -> None:
 
 def measurable_cliques(facts: PublicFacts, cliques: Sequence[Clique]) -> list[Clique]:
     """The cliques that the protocol can measure."""
-    return [clique for clique in cliques if math.isfinite(facts.expected_sigma(clique, facts.granted))]
+    return [clique for clique in cliques if math.isfinite(facts.expected_sigma(View(clique), facts.granted))]
 
 
 def score_against(
@@ -71,7 +72,7 @@ def score_against(
     references = {clique: np.rint(m).astype(np.int64) for clique, m in marginals if m is not None}
     if not references:
         return {}
-    scores = measurer.score(list(references), references.values(), rho, step)
+    scores = measurer.score([*map(View, references)], references.values(), rho, step)
     return {
         clique: ScoredDistance(float(value), scores.sigma, reference)
         for (clique, reference), value in zip(references.items(), scores.values, strict=True)
@@ -80,7 +81,7 @@ def score_against(
 
 def expected_noise(measurer: Measurer, clique: Clique, rho: Fraction) -> float:
     """Expected L1 norm of the noise of a marginal at this cost, in records."""
-    return EXPECTED_L1 * measurer.expected_sigma(clique, rho) * measurer.domain.cells(clique)
+    return EXPECTED_L1 * measurer.expected_sigma(View(clique), rho) * measurer.domain.cells(clique)
 
 
 def rounds_of(

@@ -7,14 +7,14 @@ certificate and the report names and titles.
 from __future__ import annotations
 
 import enum
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
 from ....common.data.domain import Clique, Domain
-from ....common.data.grouping import Groups, grouped_shape
+from ....common.data.grouping import Groups
+from ....common.data.view import View
 from ....common.privacy.cost import MAX_INTERACTION_SIZE
 
 
@@ -78,9 +78,9 @@ class Step:
             raise ValueError(f"expected groups for each of {len(self.cliques)} cliques")
 
     @property
-    def asked(self) -> tuple[tuple[Clique, Groups], ...]:
-        """The cliques, each with its groups."""
-        return tuple(zip(self.cliques, self.groups or ((),) * len(self.cliques), strict=True))
+    def asked(self) -> tuple[View, ...]:
+        """The marginals of the cliques, each with its groups."""
+        return tuple(map(View, self.cliques, self.groups or ((),) * len(self.cliques)))
 
     @property
     def most(self) -> int:
@@ -89,8 +89,7 @@ class Step:
 
     def sizes_in(self, domain: Domain) -> tuple[float, ...]:
         """One number for each clique, by which the budget is split."""
-        shapes = (grouped_shape(domain.shape(clique), groups) for clique, groups in self.asked)
-        return self.sizes or tuple(float(math.prod(shape)) for shape in shapes)
+        return self.sizes or tuple(float(view.cells(domain)) for view in self.asked)
 
     def budget(self, granted: Fraction) -> Fraction:
         """Budget of the step each time, zCDP.
@@ -124,9 +123,7 @@ class PublicFacts(Protocol):
         """See `Measurer.scores_exactly`."""
         ...
 
-    def expected_sigma(
-        self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False, groups: Groups = ()
-    ) -> float:
+    def expected_sigma(self, view: View, zcdp_rho: Fraction) -> float:
         """See `Measurer.expected_sigma`."""
         ...
 

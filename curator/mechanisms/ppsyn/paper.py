@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ....common.crypto.randomness import RandomStream
 from ....common.data.boxes import box_labels
 from ....common.data.domain import Clique, Domain
+from ....common.data.view import View
 from ....common.data.workload import Workload
 from ....common.measurement import Measurement
 from ....common.privacy.budget import Charge
@@ -197,11 +198,11 @@ class PaperRun:
         """Lines 7 to 10."""
         rho = Fraction(needs.zcdp_rho)
         self._charge("round", clique, rho)
-        sigma = self._measurer.expected_sigma(clique, rho)
+        sigma = self._measurer.expected_sigma(View(clique), rho)
         exact = self._exact[clique]
         # Intervals of sorted codes are not boxes of codes, so no protocol supports queries for their sums.
         values = spread(exact.counts, exact.labels(needs.boxes), self._rng.normal(0, sigma, needs.boxes))
-        self._used.append(Measurement(clique, values, sigma, needs.zcdp_rho))
+        self._used.append(Measurement(View(clique), values, sigma, needs.zcdp_rho))
         model = self._estimate(before)
         learned = float(np.abs(model.marginal(clique) - before.marginal(clique)).sum())
         self._rounds.append(Round(clique, sigma, needs.zcdp_rho, learned, False, model.size_mb))

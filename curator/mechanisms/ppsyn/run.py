@@ -10,6 +10,7 @@ import numpy as np
 
 from ....common.crypto.randomness import RandomStream
 from ....common.data.domain import Clique
+from ....common.data.view import View
 from ....common.data.workload import Workload
 from ....common.measurement import Measurement
 from ...measurers.measurer import Measurer, Query
@@ -200,7 +201,7 @@ class PartitionRun:
         boxes, root = self._candidates[clique].cheapest(self._config.eta)
         # The noise of one sum has the expected absolute value sqrt(unit / rho).
         granted = self._measurer.granted
-        unit = (EXPECTED_L1 * self._measurer.expected_sigma(clique, granted)) ** 2 * granted
+        unit = (EXPECTED_L1 * self._measurer.expected_sigma(View(clique), granted)) ** 2 * granted
         return boxes, Fraction(unit) * Fraction(root / contribution) ** 2
 
     def _measure(
@@ -221,8 +222,8 @@ class PartitionRun:
     def _query(self, clique: Clique, boxes: int, rho: Fraction, step: str) -> Query:
         known = self._candidates.get(clique)
         if known is None or boxes == known.cells:
-            return Query(clique, rho, step)
-        return Query(clique, rho, step, known.sequence.boxes(boxes))
+            return Query(View(clique), rho, step)
+        return Query(View(clique, boxes=known.sequence.boxes(boxes)), rho, step)
 
     def _measure_again(self, model: MarkovRandomField) -> MarkovRandomField:
         """The last round: the rest, except for the last scores, goes to all marginals of the model."""
@@ -234,7 +235,7 @@ class PartitionRun:
             for place, rho in enumerate(allocate(left, counts)):
                 known = self._candidates.get(measured[place])
                 if known and known.boxes:
-                    sigma = self._measurer.expected_sigma(measured[place], rho)
+                    sigma = self._measurer.expected_sigma(View(measured[place]), rho)
                     counts[place] = known.finest_worthwhile(EXPECTED_L1 * sigma)
         parts = allocate(left, counts)
         queries = [

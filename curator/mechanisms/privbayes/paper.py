@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from ....common.data.domain import Clique, Domain
+from ....common.data.view import View
 from ....common.measurement import Measurement
 from ...measurers.measurer import Query
 from ..parts.steps import Asks, PublicFacts, Step
@@ -46,7 +47,9 @@ class PaperRun(NetworkRun):
         """The paper's noisy n, as the sum of one attribute's cells."""
         clique = _smallest(self._domain)
         box = ((0, self._domain.cells(clique)),)
-        (found,) = self._measurer.measure([Query(clique, self._budget("records"), "records", (box,))])
+        (found,) = self._measurer.measure(
+            [Query(View(clique, boxes=(box,)), self._budget("records"), "records")]
+        )
         self._taken.append(found)
         self._records = max(1.0, float(found.values[0]))
 

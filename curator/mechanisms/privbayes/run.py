@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.data.domain import Clique
+from ....common.data.view import View
 from ....common.data.workload import Workload
 from ....common.measurement import Measurement
 from ...measurers.measurer import Measurer, Query
@@ -122,7 +123,7 @@ class NetworkRun:
     def _scored_distances(self, step: Step, expected: Mapping[Clique, Array]) -> dict[Clique, float]:
         references = {pair: np.rint(values).astype(np.int64) for pair, values in expected.items()}
         budget = self._budget(step.name)
-        scores = self._measurer.score(list(references), references.values(), budget, step.name)
+        scores = self._measurer.score([*map(View, references)], references.values(), budget, step.name)
         found = dict(zip(references, scores.values.tolist(), strict=True))
         self._scored = {
             pair: ScoredDistance(distance, scores.sigma, references[pair]) for pair, distance in found.items()
@@ -149,7 +150,7 @@ class NetworkRun:
 
     def _search(self, scores: Mapping[frozenset[str], float], threshold: Threshold) -> NetworkSearch:
         # The noise of a single attribute; noisier tables do not fit.
-        sigma = self._measurer.expected_sigma(self._domain.names[:1], threshold.part)
+        sigma = self._measurer.expected_sigma(View(self._domain.names[:1]), threshold.part)
         objective = ScoresMinusNoise(self._levels, scores, sigma)
         return NetworkSearch(self._levels, threshold.allows, objective, refine_with_parents=False)
 
@@ -158,7 +159,7 @@ class NetworkRun:
         tables = list(dict.fromkeys(network.tables(self._levels)))
         parts = allocate(self._measurer.accountant.remaining, self._sizes(tables))
         queries = [
-            Query(names(nodes), rho, "tables", self._levels.boxes(nodes))
+            Query(View(names(nodes), boxes=self._levels.boxes(nodes)), rho, "tables")
             for nodes, rho in zip(tables, parts, strict=True)
         ]
         measured = self._measurer.measure(queries)
@@ -193,7 +194,7 @@ class NetworkRun:
 
     def _ended(self, model: BayesianNetwork) -> FittedModel:
         """The result, with bounds for the workload's marginals that were scored or lie in unboxed tables."""
-        cells = [measurement for _, measurement in self._tables if not measurement.boxes]
+        cells = [measurement for _, measurement in self._tables if not measurement.view.boxes]
         wanted = self._workload.cliques
         return ended(
             self._measurer,

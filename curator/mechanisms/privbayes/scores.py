@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.data.domain import Clique, Domain
+from ....common.data.view import View
 from ....common.measurement import Measurement
 from ..parts.steps import PublicFacts
 from .table_consistency import NoisyTable, nonnegative
@@ -38,7 +39,7 @@ def pairs_to_score(facts: PublicFacts, budget: Fraction) -> list[Clique]:
         for pair in combinations(facts.domain.names, 2)
         if min(facts.domain.shape(pair)) > 1
         and countable(facts.domain, pair)
-        and math.isfinite(facts.expected_sigma(pair, budget))
+        and math.isfinite(facts.expected_sigma(View(pair), budget))
     ]
 
 

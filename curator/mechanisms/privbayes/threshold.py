@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ....common.data.domain import Clique
+from ....common.data.view import View
 from ..parts.steps import PublicFacts
 from .levels import Levels, Node, names
 from .scores import countable
@@ -40,7 +41,7 @@ class Threshold:
         clique = names(nodes)
         if not countable(self.facts.domain, clique):
             return False
-        noise = self.noises_per_cell * self.facts.expected_sigma(clique, self.part)
+        noise = self.noises_per_cell * self.facts.expected_sigma(View(clique), self.part)
         return self.levels.cells(nodes) * noise <= self.records
 
     def cliques(self, wanted: Iterable[Clique]) -> tuple[Clique, ...]:

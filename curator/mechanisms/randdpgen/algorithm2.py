@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.data.domain import Clique
+from ....common.data.view import View
 from ....common.data.workload import Workload
 from ....common.measurement import Measurement
 from ...measurers.measurer import Measurer, Query
@@ -115,7 +116,7 @@ class Algorithm2(ABC):
             cost: cost of the whole round, zCDP.
             before: the model before the round.
         """
-        (measurement,) = self._measurer.measure([Query(clique, rho, self._named["round"].name)])
+        (measurement,) = self._measurer.measure([Query(View(clique), rho, self._named["round"].name)])
         self._use([measurement])
         model = self._estimate(before)
         self._rounds.append(round_of(measurement, before, model, cost))

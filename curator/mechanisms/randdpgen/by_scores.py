@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from ....common.data.domain import Clique
+from ....common.data.view import View
 from ....common.data.workload import Workload
 from ....common.errors import DataError
 from ....common.measurement import Measurement
@@ -187,7 +188,7 @@ class ScoredRun:
     def _price_of(self, clique: Clique) -> float:
         """Variance of a cell times the cost, in counts^2 rho."""
         granted = self._measurer.granted
-        return self._measurer.expected_sigma(clique, granted) ** 2 * float(granted)
+        return self._measurer.expected_sigma(View(clique), granted) ** 2 * float(granted)
 
     def _budget(self, name: str) -> Fraction:
         """Budget of a step each time, zCDP."""

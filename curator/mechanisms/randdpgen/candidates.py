@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.data.domain import Clique, Domain
+from ....common.data.view import View
 from ....common.data.workload import Workload
 from ....common.measurement import Measurement
 from ...measurers.measurer import Measurer
@@ -66,7 +67,7 @@ class Candidates:
 
     def expected_sigmas(self, measurer: Measurer, rho: Fraction) -> NDArray[np.float64]:
         """Standard deviations of a cell of each candidate if only this is measured, at this cost."""
-        return np.array([measurer.expected_sigma(clique, rho) for clique in self.cliques])
+        return np.array([measurer.expected_sigma(View(clique), rho) for clique in self.cliques])
 
     def distances(self, model: MarkovRandomField) -> NDArray[np.float64]:
         """L1 distances between averages and model; minus infinity if it cannot compute the marginal."""

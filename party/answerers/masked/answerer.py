@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ....common.canonical.queries import query_digest
-from ....common.data.boxes import box_sums
 from ....common.data.rows import Rows
 from ....common.dealing.dealing import Dealing
 from ....common.errors import PolicyError, ProtocolError
@@ -164,15 +163,13 @@ class MaskedAnswerer(Answerer):
 
     def answer(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> Iterator[bytes]:
         """The frames of this party's share plus its noise and its mask; see `Answerer.answer`."""
-        session, interaction = self._introduced_session(), self.interaction_shape(query)
-        plan, ring = session.plan, session.plan.ring
-        if not ring.holds(plan.largest(query.sigma, interaction=interaction)):
+        session = self._introduced_session()
+        plan, ring, view = session.plan, session.plan.ring, query.view
+        if not ring.holds(plan.largest(query.sigma, interaction=view.interaction_shape(plan.domain))):
             raise ProtocolError("the answer could overflow the plan's ring; plan a release with 64 bits")
-        share = session.share(query.clique, query.groups)
-        if query.boxes:
-            share = box_sums(share, plan.domain.shape(query.clique), query.boxes)
+        share = session.share(view)
         stream = self.account.charge(query)
-        answer = session.answer(query_digest(query), query.sigma, share, stream, interaction)
+        answer = session.answer(query_digest(query), query.sigma, share, stream, view)
         return encode_answer([self.account.answered(query, answer)], ring.word_bytes)
 
     def score_run(self, query: ScoreQuery) -> ScoreRun:
@@ -180,8 +177,8 @@ class MaskedAnswerer(Answerer):
         plan = _plan(self.account.terms)
         if len(plan.roster) > 1:
             return SharedScores(self._introduced_session(), query)
-        for clique, groups in query.grouped_cliques:
-            plan.check_groups(clique, groups)
+        for view in query.views:
+            plan.check_view(view)
         return LocalScores(self._rows(), query)
 
     def _introduced_session(self) -> MaskedSession:

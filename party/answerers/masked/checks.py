@@ -1,8 +1,8 @@
-"""Proofs that openings are one-hot: of this party's own openings, and of those that it received."""
+"""Checks of openings: coins, and proofs that openings of one part are one-hot, own ones and received ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, ProtocolError
 from ....common.messages import Delivery
 from ....common.protocols.masked.field import PRIME, Elements
-from ....common.protocols.masked.masks import coins_labels, coins_of, proof_stream
+from ....common.protocols.masked.masks import coins_labels, coins_of, point_key, proof_stream
 from ....common.protocols.masked.one_hot import (
     PROOF_ELEMENTS,
     Challenge,
@@ -20,6 +20,8 @@ from ....common.protocols.masked.one_hot import (
     holds,
     prove,
 )
+from ....common.protocols.masked.one_hot_integers import challenge_of
+from ....common.protocols.masked.opened_rows import opened_check_labels
 from ....common.protocols.masked.plan import Chain, MaskedPlan, labels
 from ....common.protocols.masked.ring import Words
 from ....common.wire.streams import row_blocks
@@ -46,15 +48,20 @@ class Checks:
         self._plan = plan
         self._secret = secret
         self._me = me
-        self._records = plan.opened_records(plan.roster[me].slice)
+        self._slice = plan.roster[me].slice
+        self._records = plan.opened_records(self._slice)
+        self._dealers = plan.dealers_of(self._slice)
         self._seeds = seeds
         self._peers = peers
         self._told: dict[tuple[int, Chain], bytes] = {}
         self._proofs: dict[tuple[int, Chain], Elements] = {}
+        self._attested: dict[tuple[int, Chain], dict[int, Elements]] = {}
         self._passed: set[tuple[int, Chain]] = set()
 
     def coins(self, chain: Chain, owner: int, recipient: int) -> Iterator[bytes]:
-        """The coins for another party's opening, sealed for that party or for the dealer.
+        """The coins for another party's opening, sealed for that party or for a dealer.
+
+        A dealer gets them with the key of a point, once nothing else is taken as the owner's proof.
 
         Args:
             chain: chain of the opened matrix.
@@ -62,9 +69,18 @@ class Checks:
             recipient: place of the party or dealer that they are for.
 
         Raises:
-            DeliveriesLost: the opening was not received whole; then no other one would be taken.
+            DeliveriesLost: the opening, or for a dealer the proof, was not received whole.
         """
-        return self._peers.seal(recipient, coins_labels(owner, chain), [self._coins(owner, chain)])
+        coins = self.coins_for(owner, chain)
+        told = coins
+        if recipient != owner:
+            proof = opened_check_labels(chain) if len(chain) > 1 else self._what(coins, chain)
+            if self._peers.received(owner, proof) is None:
+                raise DeliveriesLost("dealers get coins after the proof was delivered; deliver it first")
+            told += point_key(self._secret, owner, coins, chain) if len(chain) == 1 else b""
+        elif len(chain) > 1:
+            raise ProtocolError("expected a dealer as recipient of coins for a product; compare the plan")
+        return self._peers.seal(recipient, coins_labels(owner, chain), [told])
 
     def receive_coins(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores the coins by which the receiver of an opening of this party has it proved."""
@@ -77,16 +93,14 @@ class Checks:
         self,
         chain: Chain,
         recipient: int,
-        masks: Callable[[], Iterable[Words]],
-        opened: Callable[[], Iterable[Words]],
+        blocks: Iterable[tuple[Words, Words]],
     ) -> Iterator[bytes]:
         """The proof for an opening of this party, sealed for its receiver.
 
         Args:
             chain: chain of the opened matrix.
             recipient: index of the receiver in the roster.
-            masks: gives the mask, in blocks of rows.
-            opened: gives the opening, in blocks of rows.
+            blocks: its mask and the matrix, in blocks of rows.
 
         Raises:
             DeliveriesLost: its coins were not delivered.
@@ -97,9 +111,8 @@ class Checks:
         challenge = self._challenge(coins, chain)
         proof = prove(
             challenge,
-            challenge.sketch(masks(), masks=True),
-            challenge.sketch(opened(), masks=False),
-            proof_stream(self._seeds.masks.source, recipient, coins, chain),
+            *challenge.owned(blocks),
+            [proof_stream(one, recipient, coins, chain) for one in self._seeds.masks.sources.values()],
             proof_stream(self._peers.streams()[recipient], recipient, coins, chain),
         )
         return self._peers.seal(recipient, self._what(coins, chain), [proof.astype(_WORD).data])
@@ -107,11 +120,11 @@ class Checks:
     def receive(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores another party's proof."""
         sender, chain = delivery.sender, delivery.chain
-        sealed = self._peers.unseal(sender, self._what(self._coins(sender, chain), chain), chunks)
+        sealed = self._peers.unseal(sender, self._what(self.coins_for(sender, chain), chain), chunks)
         self._proofs[sender, chain] = _read(sealed, PROOF_ELEMENTS)
 
     def decide(self, delivery: Delivery, chunks: Iterable[bytes], opened: Iterable[Words]) -> None:
-        """Accepts or refuses another party's opening, from its proof and the dealer's attestation.
+        """Accepts or refuses another party's opening, once all dealers attested it.
 
         Args:
             delivery: header of the attestation.
@@ -125,17 +138,26 @@ class Checks:
         sender, chain = delivery.owner, delivery.chain
         if (sender, chain) not in self._proofs:
             raise DeliveriesLost("an attestation needs the proof; deliver the proof first")
-        coins, proof = self._coins(sender, chain), self._proofs[sender, chain]
-        sealed = self._peers.unseal(delivery.sender, dealt_labels(delivery.kind, (chain,), sender), chunks)
-        attestation = _read(sealed, attestation_elements(self._records, self._plan.ring))
+        coins, proof = self.coins_for(sender, chain), self._proofs[sender, chain]
         challenge = self._challenge(coins, chain)
+        sealed = self._peers.unseal(delivery.sender, dealt_labels(delivery.kind, (chain,), sender), chunks)
+        attested = self._attested.setdefault((sender, chain), {})
+        attested[delivery.sender] = _read(sealed, attestation_elements(self._records, challenge.vectors))
+        if attested.keys() != set(self._dealers):
+            return
+        del self._attested[sender, chain]
+        shown = challenge.sketch(opened, masks=False)
         stream = proof_stream(self._peers.streams()[sender], self._me, coins, chain)
-        if not holds(challenge, challenge.sketch(opened, masks=False), proof, attestation, stream):
+        if not holds(challenge, shown, proof, list(attested.values()), stream):
             raise ProtocolError(
                 f"expected an opening with one value for each record from party "
                 f"{self._plan.roster[sender].name!r}, got another: it did not follow the protocol, or its "
                 "dealer did not; ask their operators"
             )
+        self.accept(sender, chain)
+
+    def accept(self, sender: int, chain: Chain) -> None:
+        """Notes that an opening of another party was checked."""
         self._passed.add((sender, chain))
 
     def require(self, sender: int, chain: Chain) -> None:
@@ -149,10 +171,10 @@ class Checks:
                 "a product needs an opening whose proof was not delivered; deliver both, then attest it"
             )
 
-    def _coins(self, owner: int, chain: Chain) -> bytes:
+    def coins_for(self, owner: int, chain: Chain) -> bytes:
         """This party's coins for an opening that it received whole, and will receive as no other one."""
-        if not self._plan.check or len(chain) > 1:
-            raise ProtocolError("expected one part, in a release that checks openings; compare plans")
+        if not self._plan.check:
+            raise ProtocolError("expected a release that checks openings; compare plans")
         ranges = range(self._plan.opened_ranges(chain, self._plan.roster[owner].slice))
         opened = [self._peers.received(owner, opened_labels(chain, place)) for place in ranges]
         if None in opened:
@@ -160,8 +182,7 @@ class Checks:
         return coins_of(self._secret, owner, [digest for digest in opened if digest], chain)
 
     def _challenge(self, coins: bytes, chain: Chain) -> Challenge:
-        plan = self._plan
-        return Challenge.from_coins(coins, self._records, plan.cells(chain), empty=plan.empty_rows)
+        return challenge_of(self._plan, self._slice, chain, coins)
 
     def _what(self, coins: bytes, chain: Chain) -> list[str]:
         return ["one-hot proof", coins.hex(), *labels(chain)]

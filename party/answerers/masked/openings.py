@@ -26,28 +26,31 @@ def opened_labels(chain: Chain, place: int) -> list[str]:
 class _Matrix:
     """One file; closed with its last reference, so a reader can finish after the matrix is replaced."""
 
-    def __init__(self, rows: int, cells: int, disk: Quota, size: int) -> None:
+    def __init__(self, ring: Ring, rows: int, cells: int, disk: Quota) -> None:
+        self.ring = ring
         self.rows = rows
         self.cells = cells
         self.received = 0
         self.writing = threading.Lock()
         purpose = object()
-        disk.reserve({purpose: size})
+        disk.reserve({purpose: rows * self.row_bytes})
         weakref.finalize(self, disk.free, [purpose])
         self.file = tempfile.TemporaryFile()
         weakref.finalize(self, self.file.close)
+
+    @property
+    def row_bytes(self) -> int:
+        return self.cells * self.ring.word_bytes
 
 
 class Openings:
     """Matrices by key, written once as a stream and read in blocks of rows.
 
     Args:
-        ring: ring of the words.
         disk: bytes of all files, also of those that are still written.
     """
 
-    def __init__(self, ring: Ring, disk: Quota) -> None:
-        self._ring = ring
+    def __init__(self, disk: Quota) -> None:
         self._disk = disk
         self._matrices: dict[Hashable, _Matrix] = {}
         self._begun: dict[Hashable, _Matrix] = {}
@@ -56,7 +59,13 @@ class Openings:
         return key in self._matrices
 
     def put(
-        self, key: Hashable, rows: int, cells: int, chunks: Iterable[bytes], within: range | None = None
+        self,
+        key: Hashable,
+        ring: Ring,
+        rows: int,
+        cells: int,
+        chunks: Iterable[bytes],
+        within: range | None = None,
     ) -> None:
         """Stores a matrix, or a range of its rows; replaces an earlier one only after it is complete.
 
@@ -65,6 +74,7 @@ class Openings:
 
         Args:
             key: key of the matrix.
+            ring: ring of its words.
             rows: number of rows.
             cells: number of columns.
             chunks: words, row-major, in chunks of any sizes.
@@ -77,7 +87,7 @@ class Openings:
             PolicyError: there is no room for it; nothing was read or written.
         """
         within = range(rows) if within is None else within
-        matrix = self._matrix(key, rows, cells, within)
+        matrix = self._matrix(key, ring, rows, cells, within)
         if not matrix.writing.acquire(blocking=False):
             # What is written after a range is complete would not be what was received and bound.
             raise PartyUnavailable("another delivery of the same opening has not ended; deliver it again")
@@ -92,9 +102,8 @@ class Openings:
     def _write(self, matrix: _Matrix, within: range, chunks: Iterable[bytes]) -> None:
         """Writes a range of a matrix, which counts as received once its last chunk was taken."""
         stored = within.start < matrix.received
-        row_bytes, read = matrix.cells * self._ring.word_bytes, 0
-        size = len(within) * row_bytes
-        matrix.file.seek(within.start * row_bytes)
+        read, size = 0, len(within) * matrix.row_bytes
+        matrix.file.seek(within.start * matrix.row_bytes)
         for chunk in chunks:
             read += len(chunk)
             if read > size:
@@ -106,12 +115,11 @@ class Openings:
         matrix.file.flush()
         matrix.received = max(matrix.received, within.stop)
 
-    def _matrix(self, key: Hashable, rows: int, cells: int, within: range) -> _Matrix:
+    def _matrix(self, key: Hashable, ring: Ring, rows: int, cells: int, within: range) -> _Matrix:
         """The matrix that a range belongs to: a new one for the first range."""
         if not within.start:
-            size = rows * cells * self._ring.word_bytes
             self._begun.pop(key, None)
-            matrix = _Matrix(rows, cells, self._disk, size)
+            matrix = _Matrix(ring, rows, cells, self._disk)
             if within.stop < rows:
                 self._begun[key] = matrix
             return matrix
@@ -131,10 +139,9 @@ class Openings:
                 "a product needs an opening or share that was not delivered; deliver all of them first"
             )
         matrix = self._matrices[key]
-        row_bytes = matrix.cells * self._ring.word_bytes
         for start in range(0, matrix.rows, block_rows):
-            block = np.empty(min(block_rows, matrix.rows - start) * matrix.cells, dtype=self._ring.dtype)
-            matrix.file.seek(start * row_bytes)
+            block = np.empty(min(block_rows, matrix.rows - start) * matrix.cells, dtype=matrix.ring.dtype)
+            matrix.file.seek(start * matrix.row_bytes)
             matrix.file.readinto(block.data.cast("B"))
             yield block.reshape(-1, matrix.cells)
 

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 
-import numpy as np
-
 from ....common.crypto.randomness import RandomStream
 from ....common.dealing.dealing import dealt_labels, pad_stream
 from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, ProtocolError
 from ....common.messages import Delivery, DeliveryKind
-from ....common.protocols.masked.masks import Mask
 from ....common.protocols.masked.plan import Chain, MaskedPlan, block_rows, labels
 from ....common.protocols.masked.ring import Words
 from ....common.protocols.masked.sacrifice import (
     CHECK_MASK,
     CHECK_PAD,
     WIDE,
-    combined,
-    inner,
+    hidden_sums,
     repetitions,
-    weighted,
-    weights,
+    unsacrificed,
+    weighted_sums,
 )
 from ....common.wire.streams import row_blocks
 from ...allowance import Quota
@@ -53,7 +49,7 @@ class DealtRows:
         self._seeds = seeds
         self._peers = peers
         self._streams = peers.streams()
-        self._dealt = Openings(WIDE, disk)
+        self._dealt = Openings(disk)
         self._words: dict[tuple[int, Chain, int], Words] = {}
         self._passed: set[tuple[int, Chain]] = set()
 
@@ -67,9 +63,8 @@ class DealtRows:
         self._check(chain, owner, self._me)
         dealt = self._peers.unseal(dealer, dealt_labels(delivery.kind, (chain,), owner), chunks)
         if delivery.kind is DeliveryKind.DEALT_ROWS:
-            self._dealt.put(
-                (delivery.kind, owner, chain, dealer), self._records, self._plan.cells(chain), dealt
-            )
+            key = delivery.kind, owner, chain, dealer
+            self._dealt.put(key, WIDE, self._records, self._plan.cells(chain), dealt)
         else:
             (words,) = row_blocks(dealt, WIDE.dtype, 1, repetitions(self._plan.ring), 1)
             self._words[owner, chain, dealer] = words[0]
@@ -90,21 +85,20 @@ class DealtRows:
     def _answered(self, chain: Chain, recipient: int) -> Iterator[memoryview]:
         ring, plan = self._plan.ring, self._plan
         left, cells, columns = chain[:-1], plan.cells(chain), plan.cells(chain[-1:])
-        times, stream = repetitions(ring), self._weights(chain, recipient)
-        mask = self._mask("mask", left)
-        hidden = self._mask(CHECK_MASK, chain)
+        times = repetitions(ring)
+        mask, hidden = self._seeds.masks.of(plan, left), self._seeds.masks.child(CHECK_MASK, *labels(chain))
         pads, check_pads = self._pads("row-wise share", chain), self._pads(CHECK_PAD, chain)
-        sums = np.zeros((1, times * columns), dtype=np.uint64)
-        for start, size in self._blocks(chain):
-            wide = mask.wide(ring, start, size, plan.cells(left))
-            shares = _sum([WIDE.uniform(pad, size, cells) for pad in pads])
-            sent = hidden.uniform(WIDE, start, size, times * columns)
-            for k, weight in enumerate(weights(ring, stream, size, cells)):
-                sent[:, k * columns : (k + 1) * columns] += combined(weight, wide)
-                sums[0, k] += weighted(weight, shares)
-            yield sent.data
-        sums[:, :times] += _sum([WIDE.uniform(pad, 1, times) for pad in check_pads])
-        yield sums.data
+        blocks = (
+            (
+                mask.wide(ring, start, size, plan.cells(left)),
+                _sum([WIDE.uniform(pad, size, cells) for pad in pads]),
+                hidden.uniform(WIDE, start, size, times * columns),
+            )
+            for start, size in self._blocks(chain)
+        )
+        pad = _sum([WIDE.uniform(pad, 1, times)[0] for pad in check_pads])
+        for block in hidden_sums(ring, self._weights(chain, recipient), blocks, pad):
+            yield block.data
 
     def decide(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Accepts or refuses what was dealt for the product with one owner.
@@ -122,24 +116,16 @@ class DealtRows:
         if any((owner, chain, dealer) not in self._words for dealer in self._dealers):
             raise DeliveriesLost("a check needs the messages of all dealers; deliver them first")
         ring, plan = self._plan.ring, self._plan
-        cells, columns, times = plan.cells(chain), plan.cells(chain[-1:]), repetitions(ring)
+        columns, times = plan.cells(chain[-1:]), repetitions(ring)
         at_once = self._at_once(chain)
         sealed = self._peers.unseal(owner, self._what(chain), chunks)
         # The row after the records contains the sums.
         received = row_blocks(sealed, WIDE.dtype, self._records + 1, times * columns, at_once)
-        dealt = self._owned(owner, chain, at_once)
-        mask, stream = self._mask("mask", chain[-1:]), self._weights(chain, owner)
-        zero = _sum([self._words[owner, chain, dealer] for dealer in self._dealers])
-        start = 0
-        for block in received:
-            size = min(self._records - start, len(block))
-            if size:
-                zero = zero - inner(block[:size], mask.wide(ring, start, size, columns))
-                words = next(dealt)
-                zero += np.array([weighted(w, words) for w in weights(ring, stream, size, cells)])
-            if size < len(block):
-                zero += block[-1, :times]
-            start += size
+        mask, stream = self._seeds.masks.of(plan, chain[-1:]), self._weights(chain, owner)
+        others = (mask.wide(ring, start, size, columns) for start, size in self._blocks(chain))
+        zero = unsacrificed(received, others, self._records, times)
+        zero += weighted_sums(ring, stream, self._owned(owner, chain, at_once))
+        zero += _sum([self._words[owner, chain, dealer] for dealer in self._dealers])
         if zero.any():
             names = ", ".join(repr(self._plan.participants[place].name) for place in self._dealers)
             raise ProtocolError(
@@ -149,7 +135,7 @@ class DealtRows:
         self._passed.add((owner, chain))
 
     def blocks(self, chain: Chain, rows: int) -> Iterator[Words]:
-        """The receiver's share of the product of the masks, in blocks of rows.
+        """The receiver's share of the product of the masks, uint64, in blocks of rows.
 
         Raises:
             DeliveriesLost: the check with an owner was not delivered.
@@ -159,14 +145,13 @@ class DealtRows:
             raise DeliveriesLost("a product needs dealt rows that passed their check; deliver both")
         parts = [self._owned(owner, chain, rows) for owner in owners]
         for blocks in zip(*parts, strict=True):
-            yield _sum(blocks).astype(self._plan.ring.dtype)
+            yield _sum(blocks)
 
     def owner_blocks(self, chain: Chain, sizes: Iterable[int]) -> Iterator[Words]:
-        """An owner's share of the product of the masks, in blocks of these numbers of rows."""
+        """An owner's share of the product of the masks, uint64, in blocks of these numbers of rows."""
         pads, cells = self._pads("row-wise share", chain), self._plan.cells(chain)
         for size in sizes:
-            share = _sum([WIDE.uniform(pad, size, cells) for pad in pads])
-            yield share.astype(self._plan.ring.dtype)
+            yield _sum([WIDE.uniform(pad, size, cells) for pad in pads])
 
     def drop(self, chain: Chain) -> None:
         """Frees what was dealt for a product."""
@@ -198,9 +183,6 @@ class DealtRows:
         at_once = self._at_once(chain)
         for start in range(0, self._records, at_once):
             yield start, min(at_once, self._records - start)
-
-    def _mask(self, label: str, chain: Chain) -> Mask:
-        return self._seeds.masks.child(label, *labels(chain))
 
     def _weights(self, chain: Chain, other: int) -> RandomStream:
         return self._streams[other].child("check weights", *labels(chain))

@@ -38,8 +38,8 @@ class SharedScores:
         self._session = session
         self._resharing = Resharing(plan, query, session.me, session.peers)
         self._shape = self._resharing.shape
-        for clique, groups in dict.fromkeys(query.grouped_cliques):
-            session.check_share(clique, groups)
+        for view in dict.fromkeys(query.views):
+            session.check_share(view)
         self._cells = np.zeros(0, dtype=plan.ring.dtype)
         self._evaluates = session.me in plan.evaluators
         self._evaluator: ScoreEvaluator | None = None
@@ -62,11 +62,11 @@ class SharedScores:
 
     def begin(self) -> None:
         """Computes the party's cells of all cliques, and binds them to the query, whose pads hide them."""
-        session, shares, asked = self._session, {}, self.query.grouped_cliques
-        for clique, groups in dict.fromkeys(asked):
+        session, shares = self._session, {}
+        for view in dict.fromkeys(self.query.views):
             session.processors.check()
-            shares[clique, groups] = session.share(clique, groups)
-        self._cells = np.concatenate([shares[each] for each in asked])
+            shares[view] = session.share(view)
+        self._cells = np.concatenate([shares[view] for view in self.query.views])
         session.binding.use("cells of scores", self.query.query_id, content_digest([self._cells.data]))
         if self._evaluates:
             self._evaluator = ScoreEvaluator(

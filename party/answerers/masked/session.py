@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +12,9 @@ from ....common.binding import Binding, labelled
 from ....common.canonical.terms import terms_digest
 from ....common.crypto.randomness import FreshKeys, RandomStream
 from ....common.data.domain import Clique
-from ....common.data.grouping import Groups, grouped_shape
 from ....common.data.interactions import difference_count
 from ....common.data.rows import Rows, codes_digest
+from ....common.data.view import View
 from ....common.dealing.dealing import dealt_labels, pad_stream
 from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, PolicyError, ProtocolError
@@ -23,6 +22,8 @@ from ....common.messages import Delivery, DeliveryKind, Introduction, ReleaseTer
 from ....common.privacy.cost import grid_of
 from ....common.protocols.masked import products, reveal
 from ....common.protocols.masked.columns import columns_of, groups_of, names_of, width
+from ....common.protocols.masked.masks import Mask
+from ....common.protocols.masked.opened_rows import holds_left
 from ....common.protocols.masked.plan import (
     MAX_OPENING_BYTES,
     Chain,
@@ -40,6 +41,7 @@ from ....common.wire.streams import row_blocks
 from ...allowance import Allowance
 from .checks import Checks
 from .dealt import DealtShare, ReceivedSeeds
+from .opened_rows import OpenedRows, Tested
 from .openings import Openings, opened_labels
 from .order import RecordOrder
 from .rows import DealtRows
@@ -96,10 +98,11 @@ class MaskedSession:
         self._order = RecordOrder(self.peers, {i: plan.roster[i].name for i in compared if i != me}, order)
         self._dealers = plan.dealers_of(self._slice)
         self._seeds = ReceivedSeeds(self.peers, self._dealers, terms_digest(terms))
-        self._openings = Openings(plan.ring, allowance.disk)
+        self._openings = Openings(allowance.disk)
         self._memory = allowance.memory
         self.processors = allowance.processors
         self._checks = Checks(plan, self.me, self._seeds, self.peers, RandomStream(secret))
+        self._opened_rows = OpenedRows(plan, self.me, self._seeds, self.peers)
         self._row_products = DealtRows(plan, self.me, self._seeds, self.peers, allowance.disk)
         self._products: dict[Chain, Words] = {}
         self._dealt: dict[Chain, DealtShare] = {}
@@ -142,9 +145,8 @@ class MaskedSession:
         self._check_size(chain)
         within = self.plan.opened_range(chain, self._slice, place)
         self._bind_rows(chain, within)
-        blocks = self._masked(chain, self._rows_at_once(chain), within)
-        opened = (products.opening(block, mask).data for mask, block in blocks)
-        return self.peers.seal(recipient, opened_labels(chain, place), opened)
+        opened = self._own_opening(chain, self._rows_at_once(chain), within)
+        return self.peers.seal(recipient, opened_labels(chain, place), (block.data for block in opened))
 
     def coins(self, chain: Chain, owner: int, recipient: int) -> Iterator[bytes]:
         """The coins by which another party proves its opening, sealed for that party or for a dealer.
@@ -161,27 +163,25 @@ class MaskedSession:
         return self._checks.coins(chain, owner, recipient)
 
     def prove(self, chain: Chain, recipient: int) -> Iterator[bytes]:
-        """The proof that an opening of this party is one-hot, sealed for its receiver.
+        """The proof that an opening of this party is one-hot, or a product, sealed for its receiver.
 
         Args:
-            chain: one part of this party.
+            chain: chain of the opened matrix.
             recipient: index of the other party in the roster.
 
         Raises:
-            DeliveriesLost: the receiver's coins were not delivered.
+            DeliveriesLost: the receiver's coins, or what this party multiplies, were not delivered.
         """
+        self.processors.check()
         self._check_neighbour(recipient)
         self._check(chain)
         self._check_size(chain)
         rows = self._rows_at_once(chain)
+        if len(chain) > 1:
+            return self._opened_rows.prove(chain, recipient, self._other_factor(chain, self.me, rows))
         for place in range(self.plan.opened_ranges(chain, self._slice)):
             self._bind_rows(chain, self.plan.opened_range(chain, self._slice, place))
-        return self._checks.prove(
-            chain,
-            recipient,
-            lambda: self._masks(chain, rows),
-            lambda: (products.opening(block, mask) for mask, block in self._masked(chain, rows)),
-        )
+        return self._checks.prove(chain, recipient, self._masked(chain, rows))
 
     def check(self, chain: Chain, recipient: int) -> Iterator[bytes]:
         """This party's part of the check of a dealt row-wise product, sealed for its receiver.
@@ -205,7 +205,8 @@ class MaskedSession:
                 self._check_size(chain)
                 within = self.plan.opened_range(chain, self._slice, delivery.step)
                 opened = self.peers.unseal(sender, opened_labels(chain, delivery.step), chunks)
-                self._openings.put((sender, chain), records, self.plan.cells(chain), opened, within)
+                ring, cells = self.plan.opened_ring(chain), self.plan.cells(chain)
+                self._openings.put((sender, chain), ring, records, cells, opened, within)
             case DeliveryKind.RECORD_ORDER:
                 self._order.compare(sender, chunks)
             case DeliveryKind.COINS:
@@ -215,13 +216,13 @@ class MaskedSession:
             case DeliveryKind.PROOF:
                 self._check_neighbour(sender)
                 self._check(chain, holder=sender)
-                self._checks.receive(delivery, chunks)
+                checks = self._opened_rows if len(chain) > 1 else self._checks
+                checks.receive(delivery, chunks)
             case DeliveryKind.ATTESTATION:
                 self._check_dealer(sender)
                 self._check_neighbour(delivery.owner)
                 self._check(chain, holder=delivery.owner)
-                blocks = self._openings.blocks((delivery.owner, chain), self._rows_at_once(chain))
-                self._checks.decide(delivery, chunks, blocks)
+                self._decide(delivery, chunks)
             case DeliveryKind.MASK_SEEDS:
                 self._seeds.receive(sender, chunks)
             case DeliveryKind.DEALT_ROWS | DeliveryKind.DEALT_CHECK:
@@ -236,6 +237,23 @@ class MaskedSession:
                 self._receive_products(delivery.chains, sender, chunks)
             case _:
                 raise ProtocolError(f"{kind.name} belongs to a score query; name the query")
+
+    def _decide(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
+        """Accepts or refuses an opening that its owner and a dealer proved."""
+        chain, owner = delivery.chain, delivery.owner
+        rows = self._rows_at_once(chain)
+        if len(chain) == 1:
+            self._checks.decide(delivery, chunks, self._openings.blocks((owner, chain), rows))
+            return
+        self.processors.check()
+        self._check_size(chain)
+        tested = Tested(
+            lambda: (block.astype(np.uint64) for block in self._other_factor(chain, owner, rows)),
+            lambda: self._openings.blocks((owner, chain), rows),
+        )
+        coins = self._checks.coins_for(owner, chain)
+        if self._opened_rows.decide(delivery, chunks, coins, tested, rows):
+            self._checks.accept(owner, chain)
 
     def _receive_products(self, chains: Sequence[Chain], dealer: int, chunks: Iterable[bytes]) -> None:
         """Adds what a dealer dealt for products to what the others dealt; ignores what came before."""
@@ -289,63 +307,60 @@ class MaskedSession:
             for k in range(2, len(chain)):
                 self._forget(chain[:k])
 
-    def check_share(self, clique: Clique, groups: Groups = ()) -> None:
+    def check_share(self, view: View) -> None:
         """Refuses a marginal of which this party has no share yet.
 
         Raises:
             DataError: the groups do not fit.
             DeliveriesLost: a product was not computed.
         """
-        self.plan.check_groups(clique, groups)
-        chain = self.plan.chain(clique, self._slice, groups)
+        self.plan.check_view(view)
+        chain = self.plan.chain(view, self._slice)
         if len(chain) > 1 and self.me in self._holders(chain) and chain not in self._products:
             raise DeliveriesLost("the answer needs a product that was not computed; multiply first")
 
-    def share(self, clique: Clique, groups: Groups = ()) -> Words:
-        """The party's exact share of a marginal, shape (cells,); all shares sum to the exact counts.
+    def share(self, view: View) -> Words:
+        """The party's exact share of a view, shape (cells,) or (boxes,); all shares sum to the exact counts.
 
         Counts are those of sampled rows if the plan says so (`MaskedPlan.is_sampled`). The shares of a cell
         in which every attribute is `absent` are zero.
 
-        Args:
-            clique: attributes of the marginal.
-            groups: groups of codes that are counted instead of single codes.
-
         Raises:
-            DataError: the groups do not fit.
+            DataError: the groups or boxes do not fit.
             DeliveriesLost: a product was not computed.
         """
-        self.check_share(clique, groups)
+        self.check_share(view)
         ring, domain = self.plan.ring, self.plan.domain
-        chain = self.plan.chain(clique, self._slice, groups)
+        chain = self.plan.chain(view, self._slice)
         if self.me not in self._holders(chain):
-            return np.zeros(math.prod(grouped_shape(domain.shape(clique), groups)), dtype=ring.dtype)
+            return np.zeros(view.size(domain), dtype=ring.dtype)
         if len(chain) == 1:
-            rows = self._multiplied if self.plan.is_sampled(clique) else self._rows
-            share = ring.words(rows.marginal(clique, groups))
+            rows = self._multiplied if self.plan.is_sampled(view.clique) else self._rows
+            share = ring.words(rows.marginal(view.clique, view.groups))
         else:
             held = [column for part in chain for column in columns_in(part)]
-            axes = [held.index(column) for column in columns_of(clique, groups)]
+            axes = [held.index(column) for column in columns_of(view)]
             sizes = [width(domain, column) for column in held]
             share = self._products[chain].reshape(sizes).transpose(axes).flatten()
         if self.plan.absent:
             share[-1] = 0
-        return share
+        return view.in_boxes(share, domain)
 
     def answer(
-        self, query: str, sigma: float, share: Words, stream: RandomStream, interaction: Sequence[int] = ()
+        self, query: str, sigma: float, share: Words, stream: RandomStream, view: View | None = None
     ) -> NDArray[np.int64]:
-        """A share plus the party's noise and mask: ring words as integers, shape (cells,).
+        """A share plus the party's noise and mask: ring words as integers, with the shape that is sent.
 
         Args:
             query: digest of the query.
             sigma: scale of the charged noise.
-            share: exact share, shape (cells,).
+            share: exact share, shape (values,).
             stream: stream of the noise.
-            interaction: shape of the marginal if only its differences are answered; else empty.
+            view: of which the share is; None for scores.
         """
         ring = self.plan.ring
         noise = self.plan.noise.draw(sigma, share.size, stream)
+        interaction = () if view is None else view.interaction_shape(self.plan.domain)
         words = difference_count(interaction) if interaction else share.size
         others = {place: self._streams[place] for place in range(len(self.plan.roster)) if place != self.me}
         mask = reveal.pairwise_mask(ring, self.me, others, query, words)
@@ -384,7 +399,7 @@ class MaskedSession:
             self.binding.use("rows under a mask", labelled([str(within.start), *labels(chain)]), digest)
 
     def _rows_at_once(self, chain: Chain) -> int:
-        return block_rows(self.plan.ring, 4 * self.plan.cells(chain))
+        return block_rows(self.plan.opened_ring(chain), 4 * self.plan.cells(chain))
 
     def _codes(self, part: Clique, start: int, rows: int) -> NDArray[np.int64]:
         columns = columns_in(part)
@@ -392,30 +407,41 @@ class MaskedSession:
 
     def _opened(self, chain: Chain, rows: int) -> Iterator[Words]:
         """The sum of the openings of a chain's holders, block by block; a share of this party is in clear."""
-        holders = self._holders(chain)
+        return self._sum_opened(chain, rows, lambda: self._matrix(chain, rows))
+
+    def _all_opened(self, chain: Chain, rows: int) -> Iterator[Words]:
+        """The sum of the openings of a chain's holders, block by block, also of this party's own."""
+        return self._sum_opened(chain, rows, lambda: self._own_opening(chain, rows))
+
+    def _sum_opened(self, chain: Chain, rows: int, own: Callable[[], Iterator[Words]]) -> Iterator[Words]:
+        dtype, holders = self.plan.ring.dtype, self._holders(chain)
         for holder in holders:
             if holder != self.me:
                 self._checks.require(holder, chain)
-        matrices = [
-            self._matrix(chain, rows) if i == self.me else self._openings.blocks((i, chain), rows)
-            for i in holders
-        ]
+        matrices = [own() if i == self.me else self._openings.blocks((i, chain), rows) for i in holders]
+        if self.plan.check and len(chain) > 1:
+            lefts, rights = self._all_opened(chain[:-1], rows), self._all_opened(chain[-1:], rows)
+            matrices.append(map(products.row_products, lefts, rights))
         for blocks in zip(*matrices, strict=True):
-            yield sum(blocks[1:], start=blocks[0])
+            yield sum(blocks[1:], start=blocks[0]).astype(dtype, copy=False)
 
-    def _masks(self, chain: Chain, rows: int) -> Iterator[Words]:
-        """The mask of this party's matrix, block by block."""
-        mask, cells = self._seeds.masks.child("mask", *labels(chain)), self.plan.cells(chain)
-        records = self._multiplied.record_count
-        for start in range(0, records, rows):
-            yield mask.uniform(self.plan.ring, start, min(rows, records - start), cells)
+    def _own_opening(self, chain: Chain, rows: int, within: range | None = None) -> Iterator[Words]:
+        """This party's matrix less its mask, block by block, in the words that are opened."""
+        blocks = self._masked(chain, rows, within)
+        return (products.opening(matrix, mask) for mask, matrix in blocks)
 
     def _masked(self, chain: Chain, rows: int, within: range | None = None) -> Iterator[tuple[Words, Words]]:
-        """The mask and the matrix of this party, block by block; of one part, also within a range of rows."""
+        """The mask and the matrix of this party, block by block, in the words that are opened."""
         within = range(self._multiplied.record_count) if within is None else within
-        mask, cells = self._seeds.masks.child("mask", *labels(chain)), self.plan.cells(chain)
-        for start, block in zip(within[::rows], self._matrix(chain, rows, within), strict=True):
-            yield mask.uniform(self.plan.ring, start, len(block), cells), block
+        ring, mask, cells = self.plan.opened_ring(chain), self._mask(chain), self.plan.cells(chain)
+        checked = self.plan.check and len(chain) > 1
+        matrix = self._masked_product(chain, rows) if checked else self._matrix(chain, rows, within)
+        for start, block in zip(within[::rows], matrix, strict=True):
+            hidden = mask.uniform(ring, start, len(block), cells)
+            yield hidden, block.astype(ring.dtype, copy=False)
+
+    def _mask(self, chain: Chain) -> Mask:
+        return self._seeds.masks.of(self.plan, chain)
 
     def _matrix(self, chain: Chain, rows: int, within: range | None = None) -> Iterator[Words]:
         """This party's matrix: indicators of its own part, or its share of a row-wise product."""
@@ -427,17 +453,38 @@ class MaskedSession:
             for start in records:
                 codes = self._codes(last, start, min(rows, within.stop - start))
                 yield products.indicators(ring, codes, cells)
+        elif self.plan.check:
+            yield from (share.astype(ring.dtype) for share in self._masked_product(chain, rows))
         elif self._holders(chain)[-1] == self.me:
             dealt = self._row_products.blocks(chain, rows)
             for start, opened, share in zip(records, self._opened(chain[:-1], rows), dealt, strict=True):
-                yield products.right_rows(opened, self._codes(last, start, rows), cells, share)
+                codes, words = self._codes(last, start, rows), share.astype(ring.dtype)
+                yield products.right_rows(opened, codes, cells, words)
         else:
-            masks = self._seeds.masks.child("mask", *labels(chain[:-1]))
+            masks = self._mask(chain[:-1])
             sizes = (min(rows, within.stop - start) for start in records)
             shares = self._row_products.owner_blocks(chain, sizes)
             for start, opened, share in zip(records, self._opened((last,), rows), shares, strict=True):
                 mask = masks.uniform(ring, start, len(opened), self.plan.cells(chain[:-1]))
-                yield products.left_rows(mask, opened, share)
+                yield products.left_rows(mask, opened, share.astype(ring.dtype))
+
+    def _masked_product(self, chain: Chain, rows: int) -> Iterator[Words]:
+        """This party's share of a row-wise product less that of openings, uint64; see `opened_rows`."""
+        left = holds_left(self.plan, chain, self._slice, self.me)
+        own, records = chain[:-1] if left else chain[-1:], self._multiplied.record_count
+        mask, cells, starts = self._mask(own), self.plan.cells(own), range(0, records, rows)
+        sizes = (min(rows, records - start) for start in starts)
+        dealt = self._row_products
+        shares = dealt.owner_blocks(chain, sizes) if left else dealt.blocks(chain, rows)
+        others = self._other_factor(chain, self.me, rows)
+        for start, other, share in zip(starts, others, shares, strict=True):
+            factor = mask.wide(self.plan.ring, start, len(other), cells)
+            yield products.row_products(*((factor, other) if left else (other, factor))) + share
+
+    def _other_factor(self, chain: Chain, holder: int, rows: int) -> Iterator[Words]:
+        """What others opened and a holder of a row-wise product multiplies by its mask, block by block."""
+        left = holds_left(self.plan, chain, self._slice, holder)
+        return self._all_opened(chain[-1:] if left else chain[:-1], rows)
 
     def _pads(self, kind: str, chain: Chain) -> list[RandomStream]:
         """This party's share of a dealt product: the words that hide what each dealer deals for it."""
@@ -449,7 +496,7 @@ class MaskedSession:
         ring, plan = self.plan.ring, self.plan
         widths, right_widths = [plan.cells(c) for c in lefts], [plan.cells((r,)) for r in rights]
         rows = block_rows(ring, sum(widths) + sum(right_widths))
-        masks = [(self._seeds.masks.child("mask", *labels(c)), w) for c, w in zip(lefts, widths, strict=True)]
+        masks = [(self._mask(c), w) for c, w in zip(lefts, widths, strict=True)]
         opened = zip(*(self._opened((right,), rows) for right in rights), strict=True)
         pieces = (
             (ring, masks, start, at) for start, at in zip(itertools.count(0, rows), opened, strict=False)

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from dpmosaic.common.canonical.form import Reader, flag, integer, items, octets, real, record, text
 from dpmosaic.common.errors import ProtocolError
 
+pytestmark = pytest.mark.slow
+
 KIND, VERSION = "a kind", 3
 
 

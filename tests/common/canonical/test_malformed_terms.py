@@ -182,7 +182,6 @@ def test_another_kind_or_version_is_refused_before_anything_else_is_read(change)
         ({"roster": TWO}, "slice 1: expected 1 dealers that are no party of it"),
         ({"roster": TWO, "dealers": [("p", b"i" * 32)]}, "slice 1: expected 1 dealers"),
         ({"roster": TWO, "dealers": [D, E, ("p", b"i" * 32)]}, "slice 1: expected 3 dealers"),
-        ({"dealers": [D, E, ("f", b"f")], "check": "one-hot"}, "one dealer that knows a whole mask"),
         ({"check": "two-hot"}, "expected 'one-hot' or none"),
         ({"alignments": [alignment(), alignment()]}, "at most one alignment"),
         ({"choices": [choice(), choice()]}, "at most one .*choice of codes"),

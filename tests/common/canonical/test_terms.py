@@ -122,11 +122,13 @@ def test_terms_have_the_bytes_of_the_vectors(vector):
     assert terms_digest(terms).hex() == vector["sha256"]
 
 
+@pytest.mark.slow
 @given(TERMS)
 def test_terms_survive_the_trip(terms):
     assert decode_terms(encode_terms(terms)) == terms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terms", EXAMPLES, ids=["unmasked", "masked", "aligned", "aligning", "chosen"])
 def test_every_other_byte_at_any_place_is_refused_or_makes_other_terms(terms):
     """Any terms that decode encode to the same bytes."""
@@ -166,6 +168,7 @@ def test_truncated_and_extended_terms_are_refused(terms):
             decode_terms(valid + more)
 
 
+@pytest.mark.slow
 @given(TERMS, TERMS)
 def test_only_equal_terms_have_equal_bytes(one, other):
     assert (encode_terms(one) == encode_terms(other)) == (one == other)

@@ -12,6 +12,8 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.errors import DataError
 
+pytestmark = pytest.mark.slow
+
 finite = st.floats(-1e299, 1e299)
 categories = st.lists(
     st.one_of(

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from dpmosaic.common.data.boxes import box_labels, box_sums
 from dpmosaic.common.errors import DataError
 
+pytestmark = pytest.mark.slow
+
 SHAPES = st.lists(st.integers(1, 5), min_size=1, max_size=3).map(tuple)
 
 

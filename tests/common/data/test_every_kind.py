@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,8 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.table import Table, decode_table, encode_table
 from support.kinds import domains, tables
+
+pytestmark = pytest.mark.slow
 
 every_kind = settings(
     deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]

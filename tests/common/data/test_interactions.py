@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from dpmosaic.common.data.interactions import difference_count, differences, from_differences, interaction
 from dpmosaic.common.protocols.masked.ring import Ring
 
+pytestmark = pytest.mark.slow
+
 SHAPES = [(1,), (2,), (5,), (2, 2), (1, 3), (3, 4), (2, 3, 4), (2, 1, 3), (2, 3, 2, 3)]
 SHAPED = st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple)
 

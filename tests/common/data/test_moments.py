@@ -40,6 +40,7 @@ def begin_of(time, granularity):
             return day.replace(day=1, month=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("granularity", Granularity)
 @settings(deadline=None)
 @given(st.lists(times, min_size=1, max_size=20))

@@ -14,6 +14,8 @@ from dpmosaic.common.data.scale import Scale
 from dpmosaic.common.data.values import Notation
 from dpmosaic.common.errors import DataError
 
+pytestmark = pytest.mark.slow
+
 UNITS = (None, 1, 0.1, 0.01, 0.25, 5, 25, 1000)
 
 

@@ -120,6 +120,7 @@ def test_a_rule_is_written_as_it_was_read(rule, rows):
     assert hash(Domain.from_json(domain.to_json())) == hash(domain)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rule", "rows"), BROKEN.values(), ids=BROKEN)
 def test_an_excluded_combination_of_codes_has_only_values_that_break_the_rule(rule, rows):
     """And of the others some values obey it: by drawing values of every combination."""

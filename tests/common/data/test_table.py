@@ -5,7 +5,7 @@ import pytest
 
 from dpmosaic.common.data import table as table_module
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.table import Table, decode_table, encode_table
+from dpmosaic.common.data.table import Table, check_rows, decode_table, encode_table
 from dpmosaic.common.errors import DataError
 
 DOMAIN = Domain.coded({"a": 2, "b": 300, "c": 70_000, "d": 3})
@@ -127,14 +127,18 @@ def test_raw_columns_are_encoded_by_name_and_others_ignored():
     assert [column.tolist() for column in table.columns] == [[1, 0], [9, 3]]
 
 
-def test_refuses_to_encode_missing_columns_ragged_columns_and_no_rows():
+def test_refuses_to_encode_missing_columns_and_ragged_columns():
     domain = Domain.coded({"a": 2, "b": 2})
     with pytest.raises(DataError, match="expected a column 'b', found none"):
         encode_table(domain, {"a": [1]})
     with pytest.raises(DataError, match="column 'b': its number of rows differs"):
         encode_table(domain, {"a": [1], "b": [1, 0]})
-    with pytest.raises(DataError, match="expected a table of at least one row, got an empty one"):
-        encode_table(domain, {"a": [], "b": []})
+
+
+def test_an_empty_table_is_refused_where_the_number_of_rows_is_public():
+    check_rows(1)
+    with pytest.raises(DataError, match=r"a\.csv has no rows; an empty table has nothing to release"):
+        check_rows(encode_table(Domain.coded({"a": 2}), {"a": []}).record_count, "a.csv")
 
 
 def test_decoding_gives_raw_columns_that_encode_to_the_table():

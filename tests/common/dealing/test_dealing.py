@@ -10,6 +10,7 @@ from dpmosaic.common.acceptance import accept
 from dpmosaic.common.binding import Binding, BindingsInMemory
 from dpmosaic.common.canonical.terms import terms_digest
 from dpmosaic.common.crypto.randomness import KEY_BYTES, RandomStream
+from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing.dealing import Dealing, dealt_labels
 from dpmosaic.common.dealing.peers import Peers
 from dpmosaic.common.errors import ProtocolError
@@ -237,7 +238,7 @@ def test_a_dealer_deals_the_rows_of_one_chain_and_nothing_that_parties_send(deal
 
 
 def test_a_dealer_that_is_no_evaluator_opens_nothing(dealt):
-    query = ScoreQuery(RELEASE_ID, "s", (("a",),), 1.0, bytes(32), 1, 1)
+    query = ScoreQuery(RELEASE_ID, "s", (View(("a",)),), 1.0, bytes(32), 1, 1)
     with pytest.raises(ProtocolError, match="evaluates scores only if the plan names it"):
         dealt.dealings[FIRST].prepare_scores(query)
     with pytest.raises(ProtocolError, match="holds no rows"):

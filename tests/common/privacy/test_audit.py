@@ -18,6 +18,7 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import differences
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.messages import AnswerForm, Introduction, MarginalQuery
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.conversion import gaussian_epsilon
@@ -125,7 +126,7 @@ def test_a_party_never_draws_one_noise_for_two_queries(protocol, form):
     rows = table.record_count if form is AnswerForm.RECORD_WISE else 1
     answers = set()
     for number in range(20):
-        query = MarginalQuery(RELEASE_ID, str(number), form, ("a",), SIGMA)
+        query = MarginalQuery(RELEASE_ID, str(number), form, View(("a",)), SIGMA)
         (block,) = decode_answer(party.answer(query), rows, 3, rows)
         answers.add(block.tobytes())
     assert len(answers) == 20

@@ -23,6 +23,8 @@ from dpmosaic.common.privacy.cost import MAX_SIGMA, Adjacency, gaussian_cost, ga
 from dpmosaic.common.privacy.distributed import MAX_EXCESS, DistributedNoise, sum_excess
 from dpmosaic.common.privacy.noise import discrete_gaussian
 
+pytestmark = pytest.mark.slow
+
 SIGMAS = st.floats(2.0**-20, MAX_SIGMA)
 CROWDS = st.integers(1, 1000).flatmap(
     lambda parties: st.builds(DistributedNoise, st.just(parties), st.integers(0, parties - 1))

@@ -30,14 +30,21 @@ from dpmosaic.common.privacy.noise import SAMPLER, discrete_gaussian
 from dpmosaic.common.protocols.alignment import ddh
 from dpmosaic.common.protocols.indicator import multiply, noisy_indicators
 from dpmosaic.common.protocols.masked import field, products, reveal, sacrifice
+from dpmosaic.common.protocols.masked.dealers import known_components
 from dpmosaic.common.protocols.masked.masks import (
     Masks,
     coins_of,
-    point_stream,
+    point_key,
     proof_stream,
     release_masks,
 )
 from dpmosaic.common.protocols.masked.one_hot import Challenge, attest, holds, prove
+from dpmosaic.common.protocols.masked.one_hot_integers import IntegerChallenge
+from dpmosaic.common.protocols.masked.opened_rows import (
+    opened_check_mask,
+    opened_check_pad,
+    opened_weights,
+)
 from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.scores.query import (
@@ -170,12 +177,11 @@ def test_pads_and_the_coins_of_a_proof():
         assert digits(sacrifice.WIDE.uniform(pad, 1, 4)) == [words]
     told = given["coins"]
     coins = coins_of(RandomStream(octets(told["secret"])), 1, told["digests of ranges"], chain)
-    point = point_stream(RandomStream(bytes([25]) * 32), 1, 0, coins, chain)
-    proof = proof_stream(RandomStream(bytes([26]) * 32), 0, coins, chain)
     assert coins.hex() == told["coins"]
-    expected = told["key of the point of owner 1 and receiver 0"], told["key of the proof to receiver 0"]
-    for stream, key in zip((point, proof), expected, strict=True):
-        assert stream.key() == RandomStream(octets(key)).key()
+    point = point_key(RandomStream(octets(told["secret"])), 1, coins, chain)
+    assert point.hex() == told["key of the point"]
+    proof = proof_stream(RandomStream(bytes([26]) * 32), 0, coins, chain)
+    assert proof.key() == RandomStream(octets(told["key of the proof to receiver 0"])).key()
 
 
 @pytest.mark.parametrize("case", cases("dealt_rows"))
@@ -215,28 +221,79 @@ def test_dealt_rows_and_their_check(case):
     assert left_over(wrong).any()
 
 
+@pytest.mark.parametrize("case", cases("opened_rows"))
+def test_opened_rows_and_their_check(case):
+    given, ring, wide = vector("opened_rows"), Ring(case["bits"]), sacrifice.WIDE
+    chain, rows, left = chain_of(given["chain"]), given["rows"], case["holder"] == "left"
+    part, own, other = (chain[:1], 2, 6) if left else (chain[1:], 6, 2)
+    masks = Masks({0: release_masks(octets(given["seed of the holder"]), octets(given["terms"]))})
+    plan = SimpleNamespace(
+        opened_ring=lambda chain: wide if len(chain) > 1 else ring,
+        integer_masks=ring.bits == 64,
+        ring=ring,
+    )
+    times = sacrifice.repetitions(ring)
+    factor = masks.of(plan, part).wide(ring, 0, rows, own)
+    mask = masks.of(plan, chain).wide(ring, 0, rows, 12)
+    public = ring.uniform(RandomStream(octets(given["stream of the known factor"])), rows, other).astype("u8")
+    share = wide.uniform(RandomStream(octets(given["stream of pads or dealt words"])), rows, 12)
+    product = products.row_products(*((factor, public) if left else (public, factor)))
+    opened = products.opening(product + share, mask)
+    assert digits(opened) == case["opened"]
+
+    recipient, pair = given["place of the receiver"], RandomStream(octets(given["key of dealer and holder"]))
+    hidden = opened_check_mask(masks, recipient, chain).uniform(wide, 0, rows, times * other)
+    pad = opened_check_pad(plan, pair, recipient, chain)
+    sacrificed = sacrifice.inner(hidden, public) - pad
+    assert digits(sacrificed)[0] == case["sent by the holder"]
+    weights = opened_weights(octets(given["coins"]))
+    blocks = [(factor, mask - share, hidden.copy())]
+    sent, sums = sacrifice.hidden_sums(ring, weights, blocks, pad, right=not left)
+    assert hashlib.sha256(sent.tobytes()).hexdigest() == case["SHA-256 of the rows that the dealer sends"]
+    assert digits(sums)[0][:times] == case["sums that the dealer sends"]
+
+    def left_over(words):
+        found = sacrifice.unsacrificed([np.vstack([sent, sums])], iter([public]), rows, times)
+        tested = sacrifice.weighted_sums(ring, opened_weights(octets(given["coins"])), [words])
+        return found + tested + sacrificed
+
+    assert not left_over(opened).any()
+    opened[1, 4] += np.uint64(1)
+    assert left_over(opened).any()
+
+
 def proved(case):
     """What the roles of a proof compute."""
-    given, ring = vector("one_hot"), Ring(case["bits"])
-    rows = len(case["codes"])
-    mask = ring.uniform(RandomStream(octets(given["mask key"])), rows, 3)
+    given, ring, dealers = vector("one_hot"), Ring(case["bits"]), case["dealers"]
+    rows, integers = len(case["codes"]), case["bits"] == 64
+    stream = RandomStream(octets(given["mask key"]))
+    shift = ring.dtype.type(6 if integers else 0)
+    mask = [ring.uniform(stream, rows, 3) >> shift for _ in range(dealers)]
     opening = products.indicators(ring, np.array(case["codes"]), 3)
     opening[0] *= ring.dtype.type(case["weight of the first row"])
-    opening -= mask
-    challenge = Challenge.from_coins(octets(given["coins"]), rows, 3, empty=case["rows of zeros are allowed"])
-    hidden, shown = challenge.sketch([mask], masks=True), challenge.sketch([opening], masks=False)
+    opening -= sum(mask[1:], start=mask[0])
+    kind = IntegerChallenge if integers else Challenge
+    challenge = kind.from_coins(octets(given["coins"]), rows, 3, empty=case["rows of zeros are allowed"])
+    shown = challenge.sketch([opening], masks=False)
 
-    def stream(other):
-        return RandomStream(octets(case[f"key of {other}"]))
+    def streams():
+        return [RandomStream(octets(key)) for key in case["keys of owner and dealers, by component"]]
 
-    dealer, receiver = "owner and dealer", "owner and receiver"
-    proof = prove(challenge, hidden, shown, stream(dealer), stream(receiver))
-    attestation = attest(challenge, hidden, stream(dealer), stream("the point"))
+    def receiver():
+        return RandomStream(octets(case["key of owner and receiver"]))
 
-    def accepted(proof, attestation):
-        return holds(challenge, shown, proof, attestation, stream(receiver))
+    whole = challenge.sketch([sum(mask[1:], start=mask[0])], masks=True)
+    proof = prove(challenge, whole, shown, streams(), receiver())
+    attestations = []
+    for position in range(dealers):
+        known = {x: challenge.sketch([mask[x]], masks=True) for x in known_components(dealers, position)}
+        point = RandomStream(octets(case["key of the point"]))
+        attestations.append(attest(challenge, known, dict(enumerate(streams())), point, dealers, position))
 
-    return SimpleNamespace(opening=opening, proof=proof, attestation=attestation, accepted=accepted)
+    def accepted(proof, attestations):
+        return holds(challenge, shown, proof, attestations, receiver())
+
+    return SimpleNamespace(opening=opening, proof=proof, attestations=attestations, accepted=accepted)
 
 
 @pytest.mark.parametrize("case", cases("one_hot"))
@@ -245,8 +302,8 @@ def test_proofs_of_openings_and_their_verdicts(case):
     assert digits(found.opening) == case["opening"]
     assert str(found.proof[0]) == case["first of the proof"]
     assert hashlib.sha256(found.proof.astype("<u8").tobytes()).hexdigest() == case["proof SHA-256"]
-    assert [str(element) for element in found.attestation] == case["attestation"]
-    assert found.accepted(found.proof, found.attestation) == case["accepted"]
+    assert [[str(element) for element in one] for one in found.attestations] == case["attestations"]
+    assert found.accepted(found.proof, found.attestations) == case["accepted"]
 
 
 @pytest.mark.parametrize("place", [0, 1, 33, 64])
@@ -254,15 +311,15 @@ def test_a_changed_proof_is_refused(place):
     found = proved(vector("one_hot")["cases"][0])
     changed = found.proof.copy()
     changed[place : place + 1] = field.plus(changed[place : place + 1], field.elements([1]))
-    assert not found.accepted(changed, found.attestation)
+    assert not found.accepted(changed, found.attestations)
 
 
 @pytest.mark.parametrize("place", range(6))
 def test_a_changed_attestation_is_refused(place):
     found = proved(vector("one_hot")["cases"][0])
-    changed = found.attestation.copy()
+    changed = found.attestations[0].copy()
     changed[place : place + 1] = field.plus(changed[place : place + 1], field.elements([1]))
-    assert not found.accepted(found.proof, changed)
+    assert not found.accepted(found.proof, [changed])
 
 
 def test_resharing_and_references_of_scores():

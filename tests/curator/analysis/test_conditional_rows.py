@@ -90,6 +90,7 @@ def meeting(values, condition):
     return held.to_numpy(dtype=bool)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_all_rows_meet_the_condition_and_are_as_plain_rows_that_meet_it(release, plain, seed):
     """Shares of another column's missing and largest code differ by less than six standard deviations.

@@ -43,6 +43,7 @@ def test_copies_differ_as_the_noise_of_the_measurements_makes_them():
     assert np.std(found, axis=0, ddof=1) / errors == pytest.approx([1, 1], abs=0.4)
 
 
+@pytest.mark.slow
 def test_intervals_from_copies_hold_for_means_shares_and_slopes():
     """Of 20 releases of one table, each with 5 copies: 60 intervals.
 

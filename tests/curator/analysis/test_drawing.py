@@ -24,6 +24,8 @@ from dpmosaic.curator.pgm.supplemented import SupplementedModel
 from dpmosaic.curator.releasing.frames import typed
 from support.certificates import certificate_form
 
+pytestmark = pytest.mark.slow
+
 RECORDS = 1000.0
 
 ATTRIBUTES = {

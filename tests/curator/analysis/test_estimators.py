@@ -129,6 +129,7 @@ def test_errors_of_sampling_are_those_of_a_robust_covariance():
     assert mean(same, "income").errors.sampling == pytest.approx(spread, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_intervals_of_the_table_hold_with_noise():
     """Of 100 releases, all with the same table and other noise.
 

@@ -24,6 +24,8 @@ from dpmosaic.curator.releasing.row_values import spelled_column
 from dpmosaic.curator.releasing.table_format import TableFile, TableFormat
 from support.certificates import certificate_form
 
+pytestmark = pytest.mark.slow
+
 DOMAIN = Domain.from_json(
     {
         "id": {"type": "identifier", "pattern": "P-{:03d}"},

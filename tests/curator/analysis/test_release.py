@@ -14,6 +14,8 @@ from dpmosaic.common.errors import DataError
 from dpmosaic.curator.certificates.verify import sha256_of
 from dpmosaic.curator.releasing.table_format import TableFile, TableFormat
 
+pytestmark = pytest.mark.slow
+
 DOMAIN = {
     "id": {"type": "identifier", "pattern": "P-{:04d}"},
     "age": {"type": "numeric", "min": 0, "max": 119, "bins": 12, "integer": True, "nullable": True},

@@ -114,6 +114,7 @@ def basis(clique):
     return found[np.ravel_multi_index(kept, DOMAIN.shape(clique))]
 
 
+@pytest.mark.slow
 def test_estimates_are_unbiased_with_the_stated_noise():
     """Of 2000 draws of noise, mean and variance; each of 8 checks fails by chance once in 15,000."""
     real, functions = joint(1), of_pairs(3, 2)

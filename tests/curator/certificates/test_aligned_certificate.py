@@ -33,6 +33,8 @@ from dpmosaic.curator.report.page import release_report
 from support.aligned import ALIGNMENT_ID, SIGMA, AlignedRelease, People
 from support.certificates import signed_by
 
+pytestmark = pytest.mark.slow
+
 DOMAIN = Domain(
     (CategoricalAttribute("a", ("x", "y")), NumericAttribute("b", 0, 3, 4), CodedAttribute("c", 2))
 )

@@ -26,6 +26,7 @@ def test_a_process_gives_the_same_opinions_as_this_one():
         assert opinions_beside(checks, PLAN, CHARGED, ())() == second_opinions(PLAN, CHARGED, ())
 
 
+@pytest.mark.slow
 def test_an_error_in_the_process_is_raised_where_the_opinions_are_awaited(monkeypatch):
     monkeypatch.setattr(checking, "checked_epsilons", int)
     with process_for_checks() as checks:
@@ -34,6 +35,7 @@ def test_an_error_in_the_process_is_raised_where_the_opinions_are_awaited(monkey
             awaited()
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_before_or_while_it_computes_loses_no_release():
     expected = second_opinions(PLAN, CHARGED, ())
     with process_for_checks() as checks:

@@ -63,12 +63,28 @@ def _known_distributions():
         yield
 
 
+@functools.cache
 def certified():
+    """A signed certificate, and the identities of its parties."""
     links = parties(DOMAIN)
     return released(order_for(DOMAIN), links, id_of("r"))[1], listed(links, DOMAIN)
 
 
-SIGNED, LISTED = certified()
+@functools.cache
+def form():
+    """What is signed of the certificate."""
+    return {key: part for key, part in certified()[0].to_json().items() if key != "signed"}
+
+
+@functools.cache
+def cases():
+    """The places of all values that are verified, each with the numbers of its alterations."""
+    return [
+        (path, number)
+        for path in places(form())
+        if not is_unverified(path) and path[0] != "outputs"
+        for number, _ in enumerate(altered(at(form(), path)))
+    ]
 
 
 def altered(value):
@@ -107,15 +123,16 @@ def with_value(form, path, value):
     return other
 
 
-def is_noticed(form):
+def is_noticed(changed):
     """Whether reading or verifying it fails, although all parties signed its digest."""
     try:
-        certificate = Certificate.from_json(form)
+        certificate = Certificate.from_json(changed)
     except DataError:
         return True
-    if certificate.digest() == SIGNED.digest():
+    signed, identities = certified()
+    if certificate.digest() == signed.digest():
         return True
-    return bool(failed(signed_by(IDENTITIES, certificate.with_signatures(SIGNED.signed)), LISTED))
+    return bool(failed(signed_by(IDENTITIES, certificate.with_signatures(signed.signed)), identities))
 
 
 def is_unverified(path):
@@ -123,35 +140,30 @@ def is_unverified(path):
     return any(named == place or named.startswith(f"{place}.") for place in UNVERIFIED)
 
 
-FORM = {key: part for key, part in SIGNED.to_json().items() if key != "signed"}
-CASES = [
-    (path, number)
-    for path in places(FORM)
-    if not is_unverified(path) and path[0] != "outputs"
-    for number, _ in enumerate(altered(at(FORM, path)))
-]
-
-
+@pytest.mark.slow
 def test_an_unaltered_certificate_verifies():
-    assert failed(signed_by(IDENTITIES, SIGNED), LISTED) == set()
+    signed, identities = certified()
+    assert failed(signed_by(IDENTITIES, signed), identities) == set()
 
 
+@pytest.mark.slow
 def test_every_field_that_is_altered_before_the_parties_sign_it_is_noticed():
     """What is left out is said by `verify` to be the curator's own statement."""
-    assert len(CASES) > 150
+    assert len(cases()) > 150
     unnoticed = [
         path
-        for path, number in CASES
-        if not is_noticed(with_value(FORM, path, list(altered(at(FORM, path)))[number]))
+        for path, number in cases()
+        if not is_noticed(with_value(form(), path, list(altered(at(form(), path)))[number]))
     ]
     assert unnoticed == []
 
 
 def test_verify_names_what_it_cannot_verify_and_nothing_that_does_not_exist():
-    (said,) = [one for one in verify_certificate(SIGNED, LISTED) if one.what == "not verified"]
+    signed, identities = certified()
+    (said,) = [one for one in verify_certificate(signed, identities) if one.what == "not verified"]
     assert all(words in said.finding for words in UNVERIFIED.values())
     for place in UNVERIFIED:
-        at(SIGNED.to_json(), place.split("."))
+        at(signed.to_json(), place.split("."))
 
 
 ALIGNMENT = {
@@ -201,7 +213,7 @@ def test_every_optional_field_that_is_added_before_the_parties_sign_it_is_notice
     place = ("charges", 0) if part == "charge" else (part,)
     for name, value in ADDED[part].items():
         if value is not None:
-            assert is_noticed(with_value(FORM, (*place, name), value)), name
+            assert is_noticed(with_value(form(), (*place, name), value)), name
 
 
 def test_the_mark_of_an_unreviewed_domain_is_in_the_terms_and_cannot_be_left_out_of_a_certificate():
@@ -231,18 +243,19 @@ def test_a_file_that_commands_read_and_no_certificate_names_fails(name, tmp_path
     (tmp_path / "certificate.json").touch()
     (tmp_path / "synthetic.txt").write_text("certified")
     outputs = {"synthetic.txt": sha256_of(tmp_path / "synthetic.txt")}
-    certificate = signed_by(IDENTITIES, SIGNED.with_outputs(outputs))
-    assert failed(certificate, LISTED, tmp_path) == set()
+    signed, identities = certified()
+    certificate = signed_by(IDENTITIES, signed.with_outputs(outputs))
+    assert failed(certificate, identities, tmp_path) == set()
     (tmp_path / "notes.txt").write_text("of whoever passes the folder on")
     assert foreign(certificate, tmp_path) == ["notes.txt"]
-    assert failed(certificate, LISTED, tmp_path) == set()
+    assert failed(certificate, identities, tmp_path) == set()
     (tmp_path / name).write_text("foreign")
-    assert failed(certificate, LISTED, tmp_path) == {"other files"}
+    assert failed(certificate, identities, tmp_path) == {"other files"}
 
 
 def test_the_cases_alter_every_part_of_the_certificate():
-    altered_parts = {path[0] for path, _ in CASES}
+    altered_parts = {path[0] for path, _ in cases()}
     unverified = {place for place in UNVERIFIED if "." not in place}
     # The labels are empty here; a label that is taken out is tested above.
-    assert altered_parts == set(FORM) - unverified - {"outputs", "labels"}
-    assert len(set(itertools.chain.from_iterable(path for path, _ in CASES))) > 40
+    assert altered_parts == set(form()) - unverified - {"outputs", "labels"}
+    assert len(set(itertools.chain.from_iterable(path for path, _ in cases()))) > 40

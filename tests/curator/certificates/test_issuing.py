@@ -7,6 +7,7 @@ import pytest
 
 from dpmosaic.common.data.categorical import CodedAttribute
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.measurement import Measurement
@@ -51,7 +52,7 @@ def issued(*charges, budget=None, more=(), domain=DOMAIN, **options):
         Workload.parse(DOMAIN, "1way"),
         budget or Budget(1.0, 1e-6),
     )
-    measurement = Measurement(("a",), np.array([4.0, 6.0]), SIGMA, 0.02, True)
+    measurement = Measurement(View(("a",)), np.array([4.0, 6.0]), SIGMA, 0.02, True)
     fitted = FittedModel(estimate(DOMAIN, [measurement], total=10), (measurement, *more), (), ())
     plan = stated_plan(order, Layout((10,), ((("a",), ("b",)),)))
     certificate = issue(plan, accountant, fitted, **options)
@@ -138,7 +139,7 @@ def test_charges_and_measurements_mark_interactions():
     cost = gaussian_cost(SIGMA, Adjacency.ZERO_OUT, (2, 3))
     pair = Charge("pairs", ("a", "b"), cost, ((SIGMA,),), interaction=(2, 3))
     values = np.array([1.0, 0.0, -1.0, -1.0, 0.0, 1.0])
-    measured = Measurement(("a", "b"), values, SIGMA, float(cost), interaction=True)
+    measured = Measurement(View(("a", "b"), interaction=True), values, SIGMA, float(cost))
     form = issued(gaussian(), pair, more=(measured,))
     assert [(c["step"], c["kind"]) for c in form["charges"]] == [
         ("measure", "marginal"),

@@ -21,6 +21,8 @@ from dpmosaic.common.privacy.cost import (
 from dpmosaic.curator.certificates import privacy_loss as accounting
 from dpmosaic.curator.certificates.privacy_loss import checked_epsilon
 
+pytestmark = pytest.mark.slow
+
 
 def spend(budget, adjacency, shares):
     accountant = Accountant(budget.granted(gaussian_only=True))

@@ -19,6 +19,7 @@ from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
@@ -41,6 +42,8 @@ from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_releas
 from dpmosaic.simulations.contracts.trial import Trial
 from support.certificates import signed_by
 
+pytestmark = pytest.mark.slow
+
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 2})
 TABLE = Table.from_codes(DOMAIN, np.column_stack([np.arange(3000) % n for n in DOMAIN.sizes]))
 SIGNER, STRANGER = Identity.from_seed(b"c" * 32), Identity.from_seed(b"s" * 32)
@@ -57,7 +60,7 @@ class Grouping(Independent):
 
     def run(self, measurer, workload, stream, report):
         """See `Mechanism.run`."""
-        query = Query(("a", "b"), measurer.granted, "one-way", interaction=True, groups=((0, 1, 1), ()))
+        query = Query(View(("a", "b"), groups=((0, 1, 1), ()), interaction=True), measurer.granted, "one-way")
         found = measurer.measure([query])
         model = estimate(measurer.domain, [], total=measurer.record_count)
         return ended(measurer, self.steps(measurer, workload), model, found, averages={})

@@ -92,6 +92,7 @@ def test_to_abandon_needs_a_tick(client, operations, journal):
     assert "nothing was changed" in text
 
 
+@pytest.mark.slow
 def test_faults_are_shown_with_what_to_do_and_a_refused_release_is_logged(client, operations):
     """Nobody serves the parties of this plan."""
     client.post("/run", {"operation": "preflight"})

@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.protocols.alignment.alignment import Population
 from dpmosaic.curator.forecasting.traffic import masked_traffic
 from dpmosaic.curator.measurers.measurer import Query
@@ -44,7 +45,7 @@ def test_a_release_moves_the_forecast_bytes_and_a_little_more(moved, grid, popul
     release = AlignedRelease(people, population, granted=Fraction(1))
     measurer = release.measurer()
     before = moved[0]
-    measurer.measure([Query(clique, Fraction(1, 100), "pairs") for clique in CLIQUES])
+    measurer.measure([Query(View(clique), Fraction(1, 100), "pairs") for clique in CLIQUES])
     step = Step("pairs", "All pairs", Asks.MARGINALS, Fraction(1), CLIQUES)
     forecast = masked_traffic(release.terms.masked, [step], {}).total
     assert forecast < moved[0] - before < 1.01 * forecast + 60_000
@@ -60,7 +61,7 @@ def test_groups_of_four_codes_move_the_forecast_bytes_and_a_little_more(moved, g
     groups = tuple(measurer.measurable_groups(tuple(fours[name] for name in clique)) for clique in CLIQUES)
     before = moved[0]
     both = zip(CLIQUES, groups, strict=True)
-    measurer.measure([Query(clique, Fraction(1, 100), "pairs", groups=of) for clique, of in both])
+    measurer.measure([Query(View(clique, groups=of), Fraction(1, 100), "pairs") for clique, of in both])
     step = Step("pairs", "All pairs", Asks.MARGINALS, Fraction(1), CLIQUES, groups=groups)
     forecast = masked_traffic(release.terms.masked, [step], {}).total
     assert forecast < moved[0] - before < 1.01 * forecast + 90_000

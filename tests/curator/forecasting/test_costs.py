@@ -50,8 +50,8 @@ class Planned:
     def __init__(self, plan, granted):
         self.plan, self.granted, self.record_count = plan, granted, plan.record_count
 
-    def expected_sigma(self, clique, rho, interaction=False, groups=()):
-        return masked_sigma(self.plan, Adjacency.ZERO_OUT, clique, rho, interaction, groups)
+    def expected_sigma(self, view, rho):
+        return masked_sigma(self.plan, Adjacency.ZERO_OUT, view, rho)
 
     def expected_score_sigma(self, count, rho):
         return self.plan.noise.factor * score_sigma(rho, Adjacency.ZERO_OUT, count)

@@ -21,6 +21,8 @@ from dpmosaic.simulations import network
 from dpmosaic.simulations.partition import Grid, partition
 from support.releases import release_of_plan
 
+pytestmark = pytest.mark.slow
+
 SIZES = {"a": 6, "b": 3, "c": 5, "d": 2}
 RECORDS = 900
 
@@ -77,7 +79,7 @@ def combined_sigmas(released):
     """For each clique whose cells were measured, the deviation of the average of all its measurements."""
     precisions = {}
     for found in released.fitted.measurements:
-        if not found.boxes:
+        if not found.view.boxes:
             precisions[found.clique] = precisions.get(found.clique, 0.0) + found.sigma**-2
     return {clique: precision**-0.5 for clique, precision in precisions.items()}
 

@@ -10,6 +10,7 @@ import pytest
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import interaction
+from dpmosaic.common.data.view import View
 from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.protocols.alignment.alignment import Population
 from dpmosaic.common.protocols.masked import products
@@ -23,6 +24,8 @@ from support.aligning import POLICY, Aligning, align
 from support.parties import dealers_for, masked_terms
 from support.terms import id_of
 
+pytestmark = pytest.mark.slow
+
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 4, "d": 2})
 CLIQUES = [clique for size in (1, 2, 3) for clique in itertools.combinations(DOMAIN.names, size)]
 GRIDS = [["abcd"], ["ac bd"], ["ab c d"], ["a b c d"], ["abc d", "abcd", "b ac d"]]
@@ -33,7 +36,7 @@ HUGE = [Fraction(10**7), Fraction(10**10)]
 def counts_of(release, cliques, granted, **options):
     measurer = release.measurer()
     rho = granted / (2 * len(cliques))
-    found = measurer.measure([Query(clique, rho, "test", **options) for clique in cliques])
+    found = measurer.measure([Query(View(clique, **options), rho, "test") for clique in cliques])
     return measurer, [one.values for one in found]
 
 
@@ -91,7 +94,7 @@ def test_scores_are_distances_of_the_counts_but_for_people_with_nothing(populati
     cliques = [("a",), ("a", "c"), ("a", "b"), ("b", "d")]
     rng = np.random.default_rng(3)
     references = [rng.integers(0, 20, measurer.domain.cells(clique)) for clique in cliques]
-    scores = measurer.score(cliques, references, HUGE[0] / 2, "test")
+    scores = measurer.score([*map(View, cliques)], references, HUGE[0] / 2, "test")
     for clique, reference, score in zip(cliques, references, scores.values, strict=True):
         if population is Population.EVERYWHERE:
             expected = np.abs(people.everywhere(clique) - reference).sum()
@@ -122,7 +125,7 @@ def test_products_with_a_common_first_part_open_it_once(monkeypatch):
 
     monkeypatch.setattr(PartyClient, "relay", relayed)
     cliques = [("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c"), ("a", "d")]
-    measurer.measure([Query(clique, Fraction(1), "test") for clique in cliques])
+    measurer.measure([Query(View(clique), Fraction(1), "test") for clique in cliques])
     assert len(opened) == len(set(opened))
     # The presence of the other party times the smaller attribute, opened by that party.
     other = ("", "party-0-1")
@@ -148,7 +151,7 @@ def test_people_are_counted_at_the_positions_that_an_alignment_gave_their_rows(k
         terms = masked_terms(federation, granted, release_id=id_of(population.value[:4]))
         acceptances = federation.accept(terms)
         measurer = MaskedMeasurer(federation, terms, acceptances, granted)
-        (found,) = measurer.measure([Query(("a0", "a1"), granted, "test")])
+        (found,) = measurer.measure([Query(View(("a0", "a1")), granted, "test")])
         assert np.rint(found.values).tolist() == expected
         assert measurer.record_count == sum(made.people[0]) or population is Population.EVERYWHERE
 
@@ -165,7 +168,7 @@ def test_a_mask_hides_one_matrix_only(monkeypatch):
 
     monkeypatch.setattr(products, "opening", opened)
     for batch in ([("a", "b"), ("a", "c")], [("a", "b", "c"), ("a", "b"), ("b", "d")], CLIQUES):
-        measurer.measure([Query(clique, Fraction(1), "test") for clique in batch])
+        measurer.measure([Query(View(clique), Fraction(1), "test") for clique in batch])
     assert len(hidden) > 20
 
 
@@ -175,5 +178,5 @@ def test_a_party_that_restarts_finds_its_positions_again():
     measurer = release.measurer(Asking(away_s=60.0, sleep=lambda seconds: None))
     for restarted, clique in enumerate([("a", "b"), ("a", "c"), ("b", "c", "d")]):
         release.links[0][restarted].restart()
-        (found,) = measurer.measure([Query(clique, HUGE[0] / 9, "test")])
+        (found,) = measurer.measure([Query(View(clique), HUGE[0] / 9, "test")])
         assert np.rint(found.values).tolist() == people.everywhere(clique).tolist()

@@ -29,7 +29,7 @@ class Bare(Measurer):
     def __init__(self):
         super().__init__(TABLE.domain, TABLE.record_count, Fraction(1))
 
-    def expected_sigma(self, clique, zcdp_rho, interaction=False):
+    def expected_sigma(self, view, zcdp_rho):
         return 1.0
 
     def _charge(self, query):

@@ -4,6 +4,7 @@ import pytest
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.registry import BUILT_IN, Users
@@ -34,7 +35,7 @@ def test_each_protocol_has_its_terms_and_measurer(protocol):
     terms = terms_of(protocol=protocol, granted=float(granted), plan=plan)
     acceptances = federation.accept(terms)
     measurer = by.begin(federation, terms, acceptances, granted, None)
-    (found,) = measurer.measure([Query(("a", "b"), granted, "test")])
+    (found,) = measurer.measure([Query(View(("a", "b")), granted, "test")])
     assert found.values.round().tolist() == TABLE.marginal(("a", "b")).tolist()
     assert measurer.accountant.spent <= granted
 

@@ -9,6 +9,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.grouping import group_sums, grouped_shape
 from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError, MosaicError
 from dpmosaic.common.protocols.alignment.alignment import Population
 from dpmosaic.common.protocols.masked import products
@@ -20,6 +21,8 @@ from dpmosaic.curator.parties.journal import NoJournal
 from dpmosaic.simulations.contracts.trial import Trial
 from support.aligned import AlignedRelease, People
 from support.parties import random_table
+
+pytestmark = pytest.mark.slow
 
 DOMAIN = Domain.coded({"a": 4, "b": 3, "c": 5, "d": 4})
 GROUPS = {"a": (0, 1, 1, 0), "b": (), "c": (1, 0, 0, 2, 1), "d": (0, 0, 0, 1)}
@@ -57,7 +60,7 @@ def test_marginals_are_those_of_the_mapped_table(protocol, grid, alone):
     table = table_of()
     measurer = measurer_of(protocol, grid, len(CLIQUES) * EXACT, table)
     found = measurer.measure(
-        [Query(c, EXACT, "test", interaction=alone, groups=groups_of(c)) for c in CLIQUES]
+        [Query(View(c, groups=groups_of(c), interaction=alone), EXACT, "test") for c in CLIQUES]
     )
     for clique, measurement in zip(CLIQUES, found, strict=True):
         shape = grouped_shape(DOMAIN.shape(clique), groups_of(clique))
@@ -65,7 +68,7 @@ def test_marginals_are_those_of_the_mapped_table(protocol, grid, alone):
         np.testing.assert_allclose(
             measurement.values, interaction(exact, shape) if alone else exact, atol=0.5
         )
-        assert measurement.groups == groups_of(clique)
+        assert measurement.view.groups == groups_of(clique)
 
 
 @pytest.mark.parametrize(("protocol", "grid"), [*PARTITIONS, ("indicator", "1x2")])
@@ -77,7 +80,7 @@ def test_charges_are_those_of_the_mapped_table(protocol, grid, alone):
         measurer = measurer_of(protocol, grid, Fraction(1), table)
         measurer.measure(
             [
-                Query(c, Fraction(1, 9), "test", interaction=alone, groups=tuple(groups[n] for n in c))
+                Query(View(c, groups=tuple(groups[n] for n in c), interaction=alone), Fraction(1, 9), "test")
                 for c in CLIQUES
             ]
         )
@@ -90,7 +93,7 @@ def test_indicator_vectors_are_multiplied_before_their_cells_are_grouped(grid):
     """At a budget at which the noise of 60 products of two indicators stays below half a record."""
     table = table_of()
     measurer = measurer_of("indicator", grid, 2 * EXACT, table)
-    (found,) = measurer.measure([Query(("a", "c"), EXACT, "test", groups=groups_of(("a", "c")))])
+    (found,) = measurer.measure([Query(View(("a", "c"), groups=groups_of(("a", "c"))), EXACT, "test")])
     np.testing.assert_allclose(found.values, mapped(table, GROUPS).marginal(("a", "c")), atol=0.5)
 
 
@@ -105,8 +108,12 @@ def test_the_deviation_of_indicators_is_that_of_the_sums_over_groups(alone):
     groups = tuple(tuple(np.arange(n) // 2) for n in domain.sizes)
     groups = tuple(tuple(map(int, labels)) for labels in groups)
     measurer = measurer_of("indicator", "1x2", Fraction(1), table)
-    (found,) = measurer.measure([Query(("a", "b"), Fraction(1), "test", interaction=alone, groups=groups)])
-    assert found.sigma == measurer.expected_sigma(("a", "b"), Fraction(1), alone, groups)
+    (found,) = measurer.measure(
+        [Query(View(("a", "b"), groups=groups, interaction=alone), Fraction(1), "test")]
+    )
+    assert found.sigma == measurer.expected_sigma(
+        View(("a", "b"), groups=groups, interaction=alone), Fraction(1)
+    )
     exact = np.zeros(2000)
     exact[0] = 50
     noise = found.values - (interaction(exact, (40, 50)) if alone else exact)
@@ -119,8 +126,12 @@ def test_the_deviation_of_indicators_is_that_of_the_sums_over_groups(alone):
 def test_the_expected_deviation_is_that_of_the_grouped_measurement(protocol, grid, alone):
     clique, rho = ("a", "c", "d"), Fraction(1, 3)
     measurer = measurer_of(protocol, grid, Fraction(1), table_of())
-    (found,) = measurer.measure([Query(clique, rho, "test", interaction=alone, groups=groups_of(clique))])
-    assert found.sigma == measurer.expected_sigma(clique, rho, alone, groups_of(clique))
+    (found,) = measurer.measure(
+        [Query(View(clique, groups=groups_of(clique), interaction=alone), rho, "test")]
+    )
+    assert found.sigma == measurer.expected_sigma(
+        View(clique, groups=groups_of(clique), interaction=alone), rho
+    )
 
 
 @pytest.mark.parametrize(("protocol", "grid"), PARTITIONS)
@@ -132,7 +143,7 @@ def test_scores_are_distances_of_the_grouped_marginals(protocol, grid):
     counts = [mapped(table, GROUPS).marginal(clique) for clique in CLIQUES[:-1]]
     counts.append(table.marginal(CLIQUES[-1]))
     references = [np.arange(count.size, dtype=np.int64) for count in counts]
-    found = measurer.score(CLIQUES, references, EXACT, "scores", groups)
+    found = measurer.score([*map(View, CLIQUES, groups)], references, EXACT, "scores")
     expected = [np.abs(c - r).sum() for c, r in zip(counts, references, strict=True)]
     np.testing.assert_allclose(found.values, expected, atol=0.5)
 
@@ -142,9 +153,9 @@ def test_groups_that_do_not_fit_are_refused_before_anything_is_charged(protocol,
     measurer = measurer_of(protocol, grid, Fraction(1), table_of())
     wrong = ((0, 1, 1),)
     with pytest.raises(DataError, match="a group for each of 4 codes"):
-        measurer.measure([Query(("a",), Fraction(1, 2), "test", groups=wrong)])
+        measurer.measure([Query(View(("a",), groups=wrong), Fraction(1, 2), "test")])
     with pytest.raises(DataError, match="a group for each of 4 codes"):
-        measurer.score([("a",)], [np.zeros(2, dtype=np.int64)], Fraction(1, 2), "scores", [wrong])
+        measurer.score([View(("a",), wrong)], [np.zeros(2, dtype=np.int64)], Fraction(1, 2), "scores")
     assert measurer.accountant.charges == ()
 
 
@@ -155,7 +166,7 @@ def test_nothing_has_the_size_of_the_cells_of_single_codes(protocol, grid):
     table = random_table(domain, 50)
     halves = tuple(int(code >= 500) for code in range(1000))
     measurer = measurer_of(protocol, grid, EXACT, table)
-    (found,) = measurer.measure([Query(domain.names, EXACT, "test", groups=(halves,) * 4)])
+    (found,) = measurer.measure([Query(View(domain.names, groups=(halves,) * 4), EXACT, "test")])
     exact = mapped(table, dict.fromkeys("wxyz", halves)).marginal(domain.names)
     np.testing.assert_allclose(found.values, exact, atol=0.5)
 
@@ -190,7 +201,7 @@ def test_aligned_parties_count_groups_of_the_same_people(population, grid, alone
         counts, grouped = counted(people, population, clique, groups)
         shape = grouped_shape(measurer.domain.shape(clique), grouped)
         expected.append(interaction(counts.astype(float), shape) if alone else counts)
-        queries.append(Query(clique, HUGE / 4, "test", interaction=alone, groups=grouped))
+        queries.append(Query(View(clique, groups=grouped, interaction=alone), HUGE / 4, "test"))
     for measurement, exact in zip(measurer.measure(queries), expected, strict=True):
         np.testing.assert_allclose(measurement.values, exact, atol=0.3)
 
@@ -203,7 +214,9 @@ def test_scores_of_groups_over_aligned_parties_leave_out_people_with_nothing(pop
     measurer = AlignedRelease(people, population, HUGE).measurer()
     found = [counted(people, population, clique, groups) for clique in CLIQUES[:-1]]
     references = [np.arange(counts.size, dtype=np.int64) for counts, _ in found]
-    scores = measurer.score(CLIQUES[:-1], references, HUGE / 2, "test", [grouped for _, grouped in found])
+    scores = measurer.score(
+        [*map(View, CLIQUES[:-1], [grouped for _, grouped in found])], references, HUGE / 2, "test"
+    )
     for (counts, _), reference, score in zip(found, references, scores.values, strict=True):
         differences = np.abs(counts - reference)
         expected = differences[:-1].sum() if population is Population.ANYWHERE else differences.sum()
@@ -216,12 +229,12 @@ def test_groups_in_which_absent_is_not_alone_and_last_are_refused_and_can_be_men
     people = People(DOMAIN, grid)
     measurer = AlignedRelease(people, Population.ANYWHERE, HUGE).measurer()
     with pytest.raises(DataError, match="set it apart"):
-        measurer.measure([Query(("a",), HUGE / 4, "test", groups=(labels,))])
+        measurer.measure([Query(View(("a",), groups=(labels,)), HUGE / 4, "test")])
     with pytest.raises(DataError, match="set it apart"):
-        measurer.score([("a",)], [np.zeros(3, dtype=np.int64)], HUGE / 4, "test", [(labels,)])
+        measurer.score([View(("a",), (labels,))], [np.zeros(3, dtype=np.int64)], HUGE / 4, "test")
     assert measurer.accountant.charges == ()
     mended = measurer.measurable_groups((labels,))
-    (found,) = measurer.measure([Query(("a",), HUGE / 4, "test", groups=mended)])
+    (found,) = measurer.measure([Query(View(("a",), groups=mended), HUGE / 4, "test")])
     exact = group_sums(people.anywhere(("a",)), (5,), mended)
     assert np.rint(found.values).tolist() == exact.tolist()
 
@@ -233,11 +246,13 @@ def test_a_party_refuses_groups_in_which_absent_is_not_alone(labels, grid, monke
     people = People(DOMAIN, grid)
     release = AlignedRelease(people, Population.ANYWHERE, HUGE)
     measurer = release.measurer()
-    monkeypatch.setattr(measurer, "_check_groups", lambda clique, groups: None)
+    monkeypatch.setattr(measurer, "_check", lambda view: None)
     with pytest.raises(MosaicError, match="set it apart"):
-        measurer.measure([Query(("a",), HUGE / 4, "test", groups=(labels,))])
+        measurer.measure([Query(View(("a",), groups=(labels,)), HUGE / 4, "test")])
     with pytest.raises(MosaicError, match="set it apart"):
-        measurer.score([("a",)], [np.zeros(max(labels) + 1, dtype=np.int64)], HUGE / 4, "test", [(labels,)])
+        measurer.score(
+            [View(("a",), (labels,))], [np.zeros(max(labels) + 1, dtype=np.int64)], HUGE / 4, "test"
+        )
 
 
 def test_elsewhere_any_groups_are_measurable():
@@ -256,9 +271,9 @@ def test_openings_have_as_many_columns_as_there_are_groups(monkeypatch):
     monkeypatch.setattr(products, "opening", opened)
     measurer = measurer_of("masked", "1x2", EXACT, table_of())
     groups = groups_of(("a", "b", "c", "d"))
-    measurer.measure([Query(DOMAIN.names, EXACT / 2, "test", groups=groups)])
+    measurer.measure([Query(View(DOMAIN.names, groups=groups), EXACT / 2, "test")])
     assert sorted(widths) == [6, 6]
-    measurer.measure([Query(DOMAIN.names, EXACT / 2, "test", interaction=True, groups=groups)])
+    measurer.measure([Query(View(DOMAIN.names, groups=groups, interaction=True), EXACT / 2, "test")])
     assert len(widths) == 2
 
 
@@ -274,7 +289,7 @@ def test_products_of_many_columns_are_asked_in_several_messages(monkeypatch):
     monkeypatch.setattr(sent, "_MOST_NAMED", 40)
     table, pairs = table_of(), [("a", "c"), ("a", "d"), ("b", "c"), ("b", "d")]
     measurer = measurer_of("masked", "1x2", EXACT, table)
-    found = measurer.measure([Query(c, EXACT / 4, "test", groups=groups_of(c)) for c in pairs])
+    found = measurer.measure([Query(View(c, groups=groups_of(c)), EXACT / 4, "test") for c in pairs])
     for clique, measurement in zip(pairs, found, strict=True):
         np.testing.assert_allclose(measurement.values, mapped(table, GROUPS).marginal(clique), atol=0.5)
     assert len(asked) > 2
@@ -295,7 +310,7 @@ def test_an_answer_is_recalled_only_for_the_same_groups(protocol, grid):
     for groups in [groups_of(clique), ((0, 0, 1, 1), ()), (), groups_of(clique)]:
         measurer = measurer_of(protocol, grid, Fraction(1), table)
         measurer._asking = Asking(Answers())
-        measurer.measure([Query(clique, Fraction(1), "test", groups=groups)])
+        measurer.measure([Query(View(clique, groups=groups), Fraction(1), "test")])
     assert len(set(described)) == 3
     assert described[0] == described[-1]
 
@@ -313,6 +328,6 @@ def test_a_mask_hides_one_matrix_only_whatever_the_groups(grid, monkeypatch):
     clique = ("a", "c", "d")
     several = [groups_of(clique), (), ((0, 1, 1, 0), (), ()), ((1, 0, 0, 1), (), ()), ((0, 1, 0, 1), (), ())]
     for groups in several:
-        measurer.measure([Query(clique, Fraction(1, 9), "test", groups=groups)])
+        measurer.measure([Query(View(clique, groups=groups), Fraction(1, 9), "test")])
     # Four ways to count a, and two to count (c, d).
     assert len(hidden) >= 6

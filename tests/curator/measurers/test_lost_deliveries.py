@@ -7,6 +7,7 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.wire import streams
 from dpmosaic.curator.measurers.measurer import Query
@@ -14,7 +15,7 @@ from dpmosaic.curator.parties.asking import Asking
 from support.parties import Link, measurer_over
 
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 4})
-PAIRS = [Query(clique, 50.0, "pairs") for clique in (("a", "b"), ("b", "c"), ("a", "c"))]
+PAIRS = [Query(View(clique), 50.0, "pairs") for clique in (("a", "b"), ("b", "c"), ("a", "c"))]
 
 
 class Counted:

@@ -10,6 +10,7 @@ from scipy import stats
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, grid_of
 from dpmosaic.common.protocols.masked.ring import Ring
@@ -34,6 +35,7 @@ def projected(values, shape):
     return functools.reduce(np.kron, [np.eye(n) - 1 / n for n in shape]) @ values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("grid", "bits", "rho"),
     [*((name, 32, EXACT) for name in GRIDS), ("1x1", 64, EXACT_64), ("1x4", 64, EXACT_64)],
@@ -43,7 +45,7 @@ def test_every_interaction_is_exact_for_any_holders(grid, bits, rho):
     table = table_of()
     measurer = release(GRIDS[grid], rho * len(TWO_VALUES_AT_LEAST), table=table)
     assert measurer._plan.ring == Ring(bits)
-    found = measurer.measure([Query(c, rho, "test", interaction=True) for c in TWO_VALUES_AT_LEAST])
+    found = measurer.measure([Query(View(c, interaction=True), rho, "test") for c in TWO_VALUES_AT_LEAST])
     assert [one.clique for one in found] == TWO_VALUES_AT_LEAST
     for one in found:
         shape = DOMAIN.shape(one.clique)
@@ -52,7 +54,7 @@ def test_every_interaction_is_exact_for_any_holders(grid, bits, rho):
         assert reach < 1 / 2
         exact = projected(table.marginal(one.clique), shape)
         np.testing.assert_allclose(one.values, exact, atol=reach)
-        assert one.interaction
+        assert one.view.interaction
         assert one.gaussian
 
 
@@ -69,10 +71,10 @@ def test_an_interaction_has_the_noise_of_cells_of_the_stated_deviation_projected
     grid = (layout(30, "x y"),) if parties == 2 else (layout(17, "x y"), layout(13, "x y"))
     measurer = release("1x1" if parties == 1 else grid, table=table, tolerated=tolerated, adjacency=adjacency)
     rho, clique = Fraction(1, 2), ("x", "y")
-    found = measurer.measure([Query(clique, rho, "test", interaction=True)] * 2)
+    found = measurer.measure([Query(View(clique, interaction=True), rho, "test")] * 2)
     sigma = gaussian_sigma(rho, adjacency, (5_000, 2))
     stated = found[0].sigma
-    assert stated == measurer.expected_sigma(clique, rho, interaction=True)
+    assert stated == measurer.expected_sigma(View(clique, interaction=True), rho)
     assert stated == pytest.approx(sigma * math.sqrt(parties / (parties - tolerated)), rel=1e-12)
     cells = table.marginal(clique).reshape(5_000, 2)
     exact = (cells - cells.mean(axis=0) - cells.mean(axis=1)[:, None] + cells.mean()).ravel()
@@ -92,7 +94,7 @@ def test_tables_with_one_interaction_open_to_the_same_words_from_the_same_seeds(
         codes = np.repeat(np.indices((2, 3)).reshape(2, 6).T, cells.ravel(), axis=0)
         measurer = release(grid, table=Table.from_codes(domain, codes))
         for interaction, found in opened.items():
-            query = Query(("x", "y"), Fraction(1, 4), "test", interaction=interaction)
+            query = Query(View(("x", "y"), interaction=interaction), Fraction(1, 4), "test")
             found.append(measurer.measure([query])[0].values.tolist())
     assert opened[True][0] == opened[True][1]
     assert opened[False][0] != opened[False][1]
@@ -101,19 +103,19 @@ def test_tables_with_one_interaction_open_to_the_same_words_from_the_same_seeds(
 @pytest.mark.parametrize(
     "query",
     [
-        Query(("a", "b"), Fraction(1, 54 * 10**14), "more than the ring holds", interaction=True),
-        Query(("a", "e"), Fraction(1, 4), "one value", interaction=True),
-        Query(("a", "b"), Fraction(3, 4), "more than is left", interaction=True),
+        Query(View(("a", "b"), interaction=True), Fraction(1, 54 * 10**14), "more than the ring holds"),
+        Query(View(("a", "e"), interaction=True), Fraction(1, 4), "one value"),
+        Query(View(("a", "b"), interaction=True), Fraction(3, 4), "more than is left"),
     ],
     ids=lambda query: query.step,
 )
 def test_refuses_an_invalid_interaction_and_charges_or_asks_no_party(query, ledgers, monkeypatch):
     """The first one's noise would fit the ring in a cell, but not in a sum of four."""
     measurer = release("2x2")
-    measurer._charge(Query(("a", "b"), Fraction(1, 54 * 10**14), "test"))
+    measurer._charge(Query(View(("a", "b")), Fraction(1, 54 * 10**14), "test"))
     monkeypatch.setattr(Link, "call", None)
     with pytest.raises(BudgetError):
-        measurer.measure([Query(("b",), Fraction(1, 2), "test"), query])
+        measurer.measure([Query(View(("b",)), Fraction(1, 2), "test"), query])
     assert measurer.accountant.charges == ()
     assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0] * 4
 
@@ -125,7 +127,7 @@ def test_every_ledger_charges_an_interaction_like_the_accountant(ledgers, grid, 
     cliques, rhos = [("b",), ("b", "d"), ("a", "b", "d")], [Fraction(1, 7), Fraction(1, 3), Fraction(1, 99)]
     charged = []
     for rho, clique in zip(rhos, cliques, strict=True):
-        measurer.measure([Query(clique, rho, "test", interaction=True)])
+        measurer.measure([Query(View(clique, interaction=True), rho, "test")])
         shape = DOMAIN.shape(clique)
         sigma = gaussian_sigma(rho, adjacency, shape)
         charged.append((gaussian_cost(sigma, adjacency, shape), sigma, shape))

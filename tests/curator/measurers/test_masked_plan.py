@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_sigma, grid_of
 from dpmosaic.common.protocols.masked.ring import Ring
@@ -22,7 +23,7 @@ def test_refuses_a_query_whose_noise_does_not_fit_the_ring_uncharged(ledgers, mo
     measurer = release("2x2")
     monkeypatch.setattr(Link, "call", None)
     with pytest.raises(BudgetError, match="noise that fits the plan's ring"):
-        measurer.measure([Query(("a",), Fraction(1, 10**16), "test")])
+        measurer.measure([Query(View(("a",)), Fraction(1, 10**16), "test")])
     assert measurer.accountant.charges == ()
     assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0] * 4
 
@@ -61,11 +62,11 @@ def test_an_interaction_that_the_ring_has_no_room_for_gets_more_noise_and_costs_
     """On a grid of 2^21 three times the records fit 32 bits, on one four times as fine the records do not."""
     granted, clique = Fraction(2**41, 300**2), ("a", "b", "c")
     measurer = release("1x2", granted, table=table_of(records=300))
-    (measured,) = measurer.measure([Query(clique, granted, "test", interaction=True)])
+    (measured,) = measurer.measure([Query(View(clique, interaction=True), granted, "test")])
     wanted = gaussian_sigma(granted, Adjacency.ZERO_OUT, DOMAIN.shape(clique))
     noise = measurer._plan.noise
     assert noise.total_sigma(wanted) < measured.sigma <= noise.total_sigma(2 * wanted)
-    assert measured.sigma == measurer.expected_sigma(clique, granted, interaction=True)
+    assert measured.sigma == measurer.expected_sigma(View(clique, interaction=True), granted)
     assert granted / 4 <= measurer.accountant.spent < granted
 
 

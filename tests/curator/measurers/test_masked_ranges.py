@@ -8,6 +8,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from dpmosaic.common import workers as workers_module
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import PartyUnavailable
 from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.protocols.masked import plan as plans
@@ -19,6 +20,8 @@ from dpmosaic.curator.parties.asking import Asking
 from dpmosaic.party.allowance import Processors
 from dpmosaic.party.role import Role
 from support.grids import CLIQUES, EXACT, GRIDS, RECORDS, assert_exact, release, table_of
+
+pytestmark = pytest.mark.slow
 
 AT_ONCE = 13
 RANGES = -(-RECORDS // AT_ONCE)
@@ -67,7 +70,7 @@ def measured(tap):
     table = table_of()
     measurer = release("1x2", EXACT * len(CLIQUES), table=table, tapped=tap)
     measurer._asking = Asking(away_s=60.0, sleep=lambda seconds: None)
-    for found in measurer.measure([Query(clique, EXACT, "test") for clique in CLIQUES]):
+    for found in measurer.measure([Query(View(clique), EXACT, "test") for clique in CLIQUES]):
         assert_exact(measurer, found, table)
     return tap.opened
 
@@ -90,7 +93,9 @@ def test_answers_are_the_same_bytes_whoever_multiplies(monkeypatch, grid, dealer
     def answers(workers):
         monkeypatch.setattr(Role, "_processors_of", lambda role, _: Processors(1e9, workers=workers))
         measurer = release(GRIDS[grid], EXACT * len(CLIQUES), dealers=dealers)
-        return [one.values.tolist() for one in measurer.measure([Query(c, EXACT, "test") for c in CLIQUES])]
+        return [
+            one.values.tolist() for one in measurer.measure([Query(View(c), EXACT, "test") for c in CLIQUES])
+        ]
 
     expected = answers(Workers())
     assert done == []
@@ -111,7 +116,7 @@ def test_all_is_opened_again_if_the_receiver_was_restarted_between_two_ranges(ta
     measurer = release("1x2", EXACT, table=table, tapped=lambda link: links.append(link) or tapped(link))
     measurer._asking = Asking(away_s=60.0, sleep=lambda seconds: None)
     tapped.before[2] = lambda: links[1].restart()
-    (found,) = measurer.measure([Query(("a", "e"), EXACT, "test")])
+    (found,) = measurer.measure([Query(View(("a", "e")), EXACT, "test")])
     assert_exact(measurer, found, table)
     first = next(iter(tapped.opened))[0]
     assert [tapped.opened[first, place] for place in range(RANGES)] == [2, 2, 2, 1, 1]

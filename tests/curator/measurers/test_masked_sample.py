@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_sigma
@@ -50,13 +51,13 @@ def test_marginals_across_parties_are_scaled_counts_of_the_sample_and_others_of_
     sampling, sampled = measurer.sampling, sample_of(measurer, table)
     assert (sampling.factor, sampled.record_count) == (RECORDS / sum(sampling.sampled), sum(sampling.sampled))
     kinds = set()
-    for found in measurer.measure([Query(clique, EXACT, "test") for clique in CLIQUES]):
+    for found in measurer.measure([Query(View(clique), EXACT, "test") for clique in CLIQUES]):
         kinds.add((len(found.clique) > 1, found.sampled))
         rows, factor = (sampled, sampling.factor) if found.sampled else (table, 1.0)
         counts = np.rint(found.values / factor).astype(int)
         assert counts.tolist() == rows.marginal(found.clique).tolist()
-        noise = measurer.expected_sigma(found.clique, EXACT)
-        assert noise == pytest.approx(factor * plain.expected_sigma(found.clique, EXACT))
+        noise = measurer.expected_sigma(View(found.clique), EXACT)
+        assert noise == pytest.approx(factor * plain.expected_sigma(View(found.clique), EXACT))
         error = sampling.cell_sigma(found.values.size) if found.sampled else 0.0
         assert found.sigma == pytest.approx(math.hypot(noise, error))
     assert kinds == {(False, False), (True, False), (True, True)}
@@ -64,12 +65,15 @@ def test_marginals_across_parties_are_scaled_counts_of_the_sample_and_others_of_
 
 def test_a_sample_changes_neither_the_noise_that_parties_add_nor_what_it_costs():
     """One record changes at most one count of the sample by one; scaling comes after the noise."""
-    queries = [Query(("a", "c"), Fraction(1, 7), "test"), Query(("a", "c"), Fraction(1, 9), "i", (), True)]
+    queries = [
+        Query(View(("a", "c")), Fraction(1, 7), "test"),
+        Query(View(("a", "c"), boxes=(), interaction=True), Fraction(1, 9), "i"),
+    ]
     charged = []
     for sample in (None, SAMPLE):
         measurer = release("1x2", sample=sample)
         measurer.measure(queries)
-        measurer.score([("a", "c")], [np.zeros(4, dtype=np.int64)], Fraction(1, 5), "scores")
+        measurer.score([View(("a", "c"))], [np.zeros(4, dtype=np.int64)], Fraction(1, 5), "scores")
         charged.append(measurer.accountant.charges)
     assert charged[0] == charged[1]
     assert charged[0][0].sigmas == ((gaussian_sigma(Fraction(1, 7), Adjacency.ZERO_OUT),),)
@@ -80,9 +84,9 @@ def test_scaled_noise_has_the_stated_deviation():
     rho, table, clique = Fraction(1, 2), table_of(), ("a", "c", "d")
     measurer = release("1x2", 100 * rho, table=table, sample=SAMPLE, seed=3)
     exact = sample_of(measurer, table).marginal(clique)
-    found = measurer.measure([Query(clique, rho, "test") for _ in range(100)])
+    found = measurer.measure([Query(View(clique), rho, "test") for _ in range(100)])
     noise = np.concatenate([one.values - measurer.sampling.factor * exact for one in found])
-    distance = (noise**2).sum() / measurer.expected_sigma(clique, rho) ** 2
+    distance = (noise**2).sum() / measurer.expected_sigma(View(clique), rho) ** 2
     assert stats.chi2.cdf(distance, noise.size) == pytest.approx(0.5, abs=0.5 - 5e-7)
 
 
@@ -92,8 +96,8 @@ def test_boxes_and_interactions_are_scaled_too():
     rows, factor = sample_of(measurer, table), measurer.sampling.factor
     in_boxes, alone = measurer.measure(
         [
-            Query(("a", "d"), EXACT, "test", boxes),
-            Query(("a", "d"), EXACT, "test", interaction=True),
+            Query(View(("a", "d"), boxes=boxes), EXACT, "test"),
+            Query(View(("a", "d"), interaction=True), EXACT, "test"),
         ]
     )
     counts = rows.marginal(("a", "d")).reshape(2, 4)
@@ -109,15 +113,16 @@ def test_scores_are_distances_of_scaled_counts_from_references():
     measurer = release("1x2", rho, table=table, sample=SAMPLE)
     rows, factor, cliques = sample_of(measurer, table), measurer.sampling.factor, [("a",), ("a", "d")]
     references = [np.array([60, 0]), 3 * np.arange(8)]
-    found = measurer.score(cliques, references, rho, "scores")
+    found = measurer.score([*map(View, cliques)], references, rho, "scores")
     apart = np.abs(table.marginal(("a",)) - references[0]).sum()
     # These references are whole numbers of sampled rows.
     sampled = np.abs(factor * rows.marginal(("a", "d")) - references[1]).sum()
     assert found.values == pytest.approx([apart, sampled], abs=0.1)
-    plain = release("1x2", rho, table=table).score(cliques, references, rho, "scores")
+    plain = release("1x2", rho, table=table).score([*map(View, cliques)], references, rho, "scores")
     assert found.sigma == pytest.approx(factor * plain.sigma)
 
 
+@pytest.mark.slow
 def test_a_release_states_the_sample_and_bounds_its_error():
     """No false alarm: noise is far below a record, and the bound on the sample's error fails with 1e-6."""
     table = table_of(records=3000)

@@ -16,7 +16,7 @@ class Bare(Measurer):
     def __init__(self):
         super().__init__(Domain.coded({"a": 2}), 3, Fraction(1))
 
-    def expected_sigma(self, clique, zcdp_rho, interaction=False):
+    def expected_sigma(self, view, zcdp_rho):
         return 1.0
 
     def _charge(self, query):

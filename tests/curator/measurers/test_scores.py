@@ -13,6 +13,7 @@ from scipy import stats
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, DataError, ProtocolError
 from dpmosaic.common.privacy.cost import Adjacency, grid_of, score_cost, score_sigma
 from dpmosaic.common.protocols.masked.ring import Ring
@@ -54,6 +55,7 @@ def assert_exact(measurer, scores, expected):
     assert np.rint(scores.values).astype(int).tolist() == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("bits", "rho"), [(32, EXACT), (64, EXACT_64)])
 @pytest.mark.parametrize("grid", [*GRIDS.values(), "2x1"], ids=[*GRIDS, "2x1"])
 def test_every_score_is_exact_for_any_holders(grid, bits, rho):
@@ -62,7 +64,7 @@ def test_every_score_is_exact_for_any_holders(grid, bits, rho):
     assert measurer.scores_exactly
     assert measurer._plan.ring == Ring(bits)
     references = references_of(table)
-    scores = measurer.score(CLIQUES, references, rho, "scores")
+    scores = measurer.score([*map(View, CLIQUES)], references, rho, "scores")
     assert_exact(measurer, scores, distances(table, CLIQUES, references))
 
 
@@ -71,7 +73,7 @@ def test_one_trusted_party_scores_exactly():
     measurer = release("1x1", EXACT, protocol="trusted", table=table)
     assert measurer.scores_exactly
     references = references_of(table)
-    scores = measurer.score(CLIQUES, references, EXACT, "scores")
+    scores = measurer.score([*map(View, CLIQUES)], references, EXACT, "scores")
     assert_exact(measurer, scores, distances(table, CLIQUES, references))
 
 
@@ -79,9 +81,9 @@ def test_scores_single_cliques_of_one_two_and_three_parties():
     table = table_of()
     for clique in (("b", "e"), ("a", "b"), ("a", "c", "d")):
         measurer = release(((layout(RECORDS, "a be c d"),)), EXACT, table=table)
-        assert len(measurer._plan.chain(clique, 0)) == {("b", "e"): 1, ("a", "b"): 2}.get(clique, 3)
+        assert len(measurer._plan.chain(View(clique), 0)) == {("b", "e"): 1, ("a", "b"): 2}.get(clique, 3)
         references = references_of(table, [clique, clique, clique])[2:]
-        scores = measurer.score([clique], references, EXACT, "scores")
+        scores = measurer.score([View(clique)], references, EXACT, "scores")
         assert_exact(measurer, scores, distances(table, [clique], references))
 
 
@@ -93,10 +95,11 @@ def test_the_ring_holds_the_largest_distance_to_a_rounded_reference(grid):
     measurer = release(grid, EXACT, table=table)
     reference = np.zeros(200, dtype=np.int64)
     reference[100:140] = 1
-    scores = measurer.score([("x", "y")], [reference], EXACT, "scores")
+    scores = measurer.score([View(("x", "y"))], [reference], EXACT, "scores")
     assert_exact(measurer, scores, [60])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", [1, 20, 100])
 @pytest.mark.parametrize(("protocol", "grid"), [("trusted", "1x1"), ("masked", "1x1"), ("masked", "2x2")])
 def test_scores_in_several_batches_are_those_in_one(protocol, grid, cells, monkeypatch):
@@ -109,13 +112,13 @@ def test_scores_in_several_batches_are_those_in_one(protocol, grid, cells, monke
     table = table_of()
     measurer = release(grid, 2 * EXACT, protocol=protocol, table=table)
     references = references_of(table)
-    scores = measurer.score(CLIQUES, iter(references), EXACT, "scores")
+    scores = measurer.score([*map(View, CLIQUES)], iter(references), EXACT, "scores")
     assert_exact(measurer, scores, distances(table, CLIQUES, references))
     queries = list(dict.fromkeys(asked))
     assert len({query.query_id for query in queries}) == len(queries) > 2
-    assert [clique for query in queries for clique in query.cliques] == CLIQUES
+    assert [view.clique for query in queries for view in query.views] == CLIQUES
     for query in queries:
-        assert len(query.cliques) == 1 or sum(map(DOMAIN.cells, query.cliques)) <= cells
+        assert len(query.views) == 1 or sum(query.cells(DOMAIN)) <= cells
 
 
 def test_reads_a_reference_when_its_batch_is_built(monkeypatch):
@@ -126,7 +129,9 @@ def test_reads_a_reference_when_its_batch_is_built(monkeypatch):
         PartyClient, "prepare_scores", lambda self, query: seen.append(len(read)) or prepare(self, query)
     )
     references = (read.append(clique) or np.zeros(DOMAIN.cells(clique), dtype=np.int64) for clique in CLIQUES)
-    release("1x1", protocol="trusted", table=table).score(CLIQUES, references, Fraction(1, 2), "scores")
+    release("1x1", protocol="trusted", table=table).score(
+        [*map(View, CLIQUES)], references, Fraction(1, 2), "scores"
+    )
     # One more is read to know that the batch is full.
     assert seen == [min(number + 2, len(CLIQUES)) for number in range(len(CLIQUES))]
 
@@ -135,6 +140,7 @@ NOISY = [("trusted", "1x1", None), ("masked", "1x1", 0), ("masked", "1x2", 0), (
 NOISY += [("masked", "2x2", 0), ("masked", "2x2", 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("protocol", "grid", "tolerated"), NOISY)
 @pytest.mark.parametrize("adjacency", [Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE])
 def test_noise_of_scores_has_the_stated_deviation(protocol, grid, tolerated, adjacency):
@@ -146,7 +152,7 @@ def test_noise_of_scores_has_the_stated_deviation(protocol, grid, tolerated, adj
     parties = 1 if grid == "1x1" else 2 if grid == "1x2" else 4
     measurer = release(grid, protocol=protocol, tolerated=tolerated, table=table, adjacency=adjacency)
     references = [np.array([number % 50], dtype=np.int64) for number in range(count)]
-    scores = measurer.score([("e",)] * count, references, rho, "scores")
+    scores = measurer.score([*map(View, [("e",)] * count)], references, rho, "scores")
     sigma = score_sigma(rho, adjacency, count)
     factor = math.sqrt(parties / (parties - (tolerated or 0)))
     assert scores.sigma == pytest.approx(sigma * factor, rel=1e-12)
@@ -163,10 +169,13 @@ def test_the_same_scores_under_a_new_id_have_fresh_noise():
     """Two draws of this width agree with p < 1e-3, four of them with p < 1e-12."""
     measurer = release("2x2")
     cliques, references = CLIQUES[:4], references_of(table_of())[:4]
-    one, other = (measurer.score(cliques, references, Fraction(1, 1000), "scores") for _ in range(2))
+    one, other = (
+        measurer.score([*map(View, cliques)], references, Fraction(1, 1000), "scores") for _ in range(2)
+    )
     assert np.all(one.values != other.values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", [Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE])
 @pytest.mark.parametrize("batch", [1 << 21, 10])
 @pytest.mark.parametrize(
@@ -180,26 +189,27 @@ def test_every_ledger_charges_exactly_what_the_accountant_charges(
     measurer = release(grid, protocol=protocol, adjacency=adjacency)
     cliques, references = CLIQUES[:15], references_of(table_of())[:15]
     for rho in (Fraction(1, 7), Fraction(1, 3), Fraction(1, 1000)):
-        measurer.score(cliques, references, rho, "scores")
+        measurer.score([*map(View, cliques)], references, rho, "scores")
         spent = measurer.accountant.spent
         assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [spent] * len(ledgers)
         cost = score_cost(score_sigma(rho, adjacency, 15), adjacency, 15)
         assert rho * Fraction(9999, 10000) < measurer.accountant.charges[-1].zcdp_rho == cost <= rho
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [1 << 21, 10])
 @pytest.mark.parametrize(("protocol", "grid"), [("trusted", "1x1"), ("masked", "2x2")])
 def test_parties_accept_a_query_for_all_that_is_left_after_scores(protocol, grid, batch, monkeypatch):
     monkeypatch.setattr("dpmosaic.curator.measurers.scores._BATCH_CELLS", batch)
     granted = Fraction(1, 2**12)  # so little that the noise, a float, takes a cost to the last unit
     measurer = release(grid, granted, protocol=protocol)
-    measurer.score(CLIQUES, references_of(table_of()), granted / 2, "scores")
-    measurer.measure([Query(("a",), measurer.accountant.remaining, "the rest")])
+    measurer.score([*map(View, CLIQUES)], references_of(table_of()), granted / 2, "scores")
+    measurer.measure([Query(View(("a",)), measurer.accountant.remaining, "the rest")])
 
 
 def test_a_charge_names_a_noise_variable_for_every_score_in_each_slice():
     measurer = release("2x2")
-    measurer.score(CLIQUES[:3], references_of(table_of())[:3], Fraction(1, 3), "step")
+    measurer.score([*map(View, CLIQUES[:3])], references_of(table_of())[:3], Fraction(1, 3), "step")
     sigma = score_sigma(Fraction(1, 3), Adjacency.ZERO_OUT, 3)
     (charge,) = measurer.accountant.charges
     assert (charge.step, charge.clique, charge.scores) == ("step", (), True)
@@ -211,7 +221,7 @@ def test_refuses_scores_that_exceed_the_budget_and_asks_no_party(ledgers, protoc
     measurer = release(grid, protocol=protocol)
     monkeypatch.setattr(Link, "call", None)
     with pytest.raises(BudgetError, match="more than is left"):
-        measurer.score(CLIQUES, references_of(table_of()), Fraction(5, 4), "scores")
+        measurer.score([*map(View, CLIQUES)], references_of(table_of()), Fraction(5, 4), "scores")
     assert measurer.accountant.charges == ()
     assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0] * len(ledgers)
 
@@ -220,7 +230,7 @@ def test_refuses_scores_whose_noise_does_not_fit_the_ring_uncharged(ledgers, mon
     measurer = release("2x2")
     monkeypatch.setattr(Link, "call", None)
     with pytest.raises(BudgetError, match="noise that fits the plan's ring"):
-        measurer.score(CLIQUES, references_of(table_of()), Fraction(1, 10**15), "scores")
+        measurer.score([*map(View, CLIQUES)], references_of(table_of()), Fraction(1, 10**15), "scores")
     assert measurer.accountant.charges == ()
     assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0] * 4
 
@@ -233,7 +243,7 @@ def test_refuses_a_clique_whose_openings_exceed_the_limit_uncharged_and_unasked(
     monkeypatch.setattr(Link, "call", None)
     references = (np.zeros(HUGE.cells(clique), dtype=np.int64) for clique in (("z",), HUGE.names))
     with pytest.raises(DataError, match="x, y, z needs an opening of more than 4 GiB"):
-        measurer.score([("z",), HUGE.names], references, Fraction(1, 4), "scores")
+        measurer.score([View(("z",)), View(HUGE.names)], references, Fraction(1, 4), "scores")
     assert measurer.accountant.charges == ()
     assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0, 0]
 
@@ -252,7 +262,7 @@ def test_without_evaluators_refuses_scores_uncharged(options, ledgers, monkeypat
     assert not measurer.scores_exactly
     monkeypatch.setattr(Link, "call", None)
     with pytest.raises(DataError, match="gives no scores for these parties; select by noisy marginals"):
-        measurer.score([("a",)], [np.zeros(2, dtype=np.int64)], Fraction(1, 2), "scores")
+        measurer.score([View(("a",))], [np.zeros(2, dtype=np.int64)], Fraction(1, 2), "scores")
     assert measurer.accountant.charges == ()
     assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0] * len(ledgers)
 
@@ -260,7 +270,7 @@ def test_without_evaluators_refuses_scores_uncharged(options, ledgers, monkeypat
 def test_every_party_refuses_a_reference_too_distant_for_the_ring(ledgers):
     measurer = release("2x2")
     with pytest.raises(ProtocolError, match="differences and scores that fit"):
-        measurer.score([("a",)], [np.array([1, 1 << 50])], Fraction(1, 2), "scores")
+        measurer.score([View(("a",))], [np.array([1, 1 << 50])], Fraction(1, 2), "scores")
     assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0] * 4
 
 
@@ -269,9 +279,9 @@ def test_marginals_and_scores_of_one_release_have_separate_ids_and_costs(ledgers
     measurer = release("2x2", table=table)
     first, second = [("a", "d"), ("b",)], [("a", "d"), ("b", "c", "d")]
     for cliques in (first, second):
-        measurer.measure([Query(clique, Fraction(1, 8), "marginals") for clique in cliques])
+        measurer.measure([Query(View(clique), Fraction(1, 8), "marginals") for clique in cliques])
         references = [np.zeros(DOMAIN.cells(clique), dtype=np.int64) for clique in cliques]
-        scores = measurer.score(cliques, references, Fraction(1, 8), "scores")
+        scores = measurer.score([*map(View, cliques)], references, Fraction(1, 8), "scores")
         # Within eight deviations: p < 1e-14.
         assert np.all(np.abs(scores.values - RECORDS) < 8 * scores.sigma)
     steps = [charge.step for charge in measurer.accountant.charges]

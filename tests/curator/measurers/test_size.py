@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.protocols.alignment.alignment import Population
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.measurers.size import NoisySize
@@ -39,7 +40,7 @@ def test_a_precise_marginal_corrects_the_published_number_of_people_everywhere()
     measurer = release.measurer()
     exact = int(people.everywhere(("a",)).sum())
     assert measurer.record_count == exact + 80
-    measurer.measure([Query(("a",), release.granted / 2, "test")])
+    measurer.measure([Query(View(("a",)), release.granted / 2, "test")])
     assert measurer.record_count == exact
 
 
@@ -48,7 +49,7 @@ def test_an_interaction_and_sums_over_boxes_say_nothing_about_it(options):
     release = AlignedRelease(_misled())
     measurer = release.measurer()
     before = measurer.record_count
-    measurer.measure([Query(("a", "b"), release.granted / 2, "test", **options)])
+    measurer.measure([Query(View(("a", "b"), **options), release.granted / 2, "test")])
     assert measurer.record_count == before
 
 
@@ -56,5 +57,5 @@ def test_marginals_of_people_anywhere_contain_the_published_numbers_themselves()
     release = AlignedRelease(_misled(), Population.ANYWHERE)
     measurer = release.measurer()
     before = measurer.record_count
-    measurer.measure([Query(("a",), release.granted / 2, "test")])
+    measurer.measure([Query(View(("a",)), release.granted / 2, "test")])
     assert measurer.record_count == before

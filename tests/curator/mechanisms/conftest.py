@@ -59,9 +59,10 @@ def scored(monkeypatch):
     calls = []
 
     def watch(score):
-        def watched(self, cliques, references, rho, step, groups=()):
+        def watched(self, views, references, rho, step):
             references = list(references)
-            calls.append((list(cliques), references, score(self, cliques, references, rho, step, groups)))
+            cliques = [view.clique for view in views]
+            calls.append((cliques, references, score(self, views, references, rho, step)))
             return calls[-1][-1]
 
         return watched

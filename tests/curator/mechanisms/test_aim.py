@@ -16,6 +16,8 @@ from dpmosaic.curator.mechanisms.aim import AIM, LAST_SCORES, SCORED
 from dpmosaic.curator.mechanisms.independent import Independent
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
 
+pytestmark = pytest.mark.slow
+
 BUDGET = Budget(4.0, 1e-9)
 
 

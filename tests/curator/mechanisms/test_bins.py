@@ -43,7 +43,7 @@ def test_a_huge_budget_gives_exact_sums_at_every_resolution():
     fitted = run(measurer_over(TABLE, Fraction(10**9), protocol="masked", grid="2x2"))
     for measured in fitted.measurements:
         counts = TABLE.marginal(measured.clique)
-        boxes = measured.boxes or [((k, k + 1),) for k in range(len(counts))]
+        boxes = measured.view.boxes or [((k, k + 1),) for k in range(len(counts))]
         assert measured.values.round().tolist() == [counts[a:b].sum() for ((a, b),) in boxes]
         assert fitted.model.marginal(measured.clique).round().tolist() == pytest.approx(
             counts.tolist(), abs=1

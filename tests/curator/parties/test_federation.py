@@ -10,6 +10,7 @@ from dpmosaic.common.crypto.identity import verify
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import (
     ApprovalPending,
     DataError,
@@ -123,7 +124,7 @@ def test_every_party_reserves_the_budget_and_can_be_asked(ragged):
     for piece in federation.slices:
         for member in piece:
             name, cells = member.description.name, DOMAIN.cells(member.attributes)
-            query = MarginalQuery(RELEASE_ID, name, AnswerForm.HISTOGRAM, member.attributes, 9.0)
+            query = MarginalQuery(RELEASE_ID, name, AnswerForm.HISTOGRAM, View(member.attributes), 9.0)
             charges = [other.client.charge(query) for other in piece]
             (counts,) = member.client.answer(query, 1, cells, 1, charges)
             assert counts.shape == (1, cells)

@@ -64,6 +64,7 @@ assert twice(int(sys.argv[1])) == 2 * int(sys.argv[1])
 """
 
 
+@pytest.mark.slow
 def test_processes_that_share_a_cache_compile_a_function_once(tmp_path: Path) -> None:
     script = tmp_path / "slowly.py"
     script.write_text(SLOWLY)

@@ -20,6 +20,7 @@ def columns(rows, sizes=SIZES):
     return {name: rng.integers(0, size, rows).astype(code_dtype(size)) for name, size in sizes.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [0, 1, 5000])
 @pytest.mark.parametrize(("rows_at_once", "cells_at_once"), [(700, 2**23), (2**18, 1), (2**18, 100_000)])
 def test_counts_are_those_by_one_thread(monkeypatch, rows, rows_at_once, cells_at_once):

@@ -6,6 +6,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpmosaic.common.data.domain import Clique, Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import ModelError
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm import descent
@@ -24,7 +25,7 @@ PAIRS: list[Clique] = [("a",), ("a", "b"), ("b", "c"), ("a", "c")]
 def problem(
     measured: Mapping[Clique, list[float] | Array], total: float, sigma: float = 1.0, domain: Domain = DOMAIN
 ) -> tuple[MarginalOracle, QuadraticLoss]:
-    measurements = [Measurement(c, np.array(v, dtype=float), sigma, 0.0) for c, v in measured.items()]
+    measurements = [Measurement(View(c), np.array(v, dtype=float), sigma, 0.0) for c, v in measured.items()]
     loss = QuadraticLoss.of(domain, measurements)
     return MarginalOracle(JunctionTree.build(domain, loss.cliques), loss.cliques, total), loss
 
@@ -157,7 +158,7 @@ def test_a_fit_of_scales_too_far_apart_is_reported_as_not_converged() -> None:
     measurements = []
     for clique, sigma in zip(every, [1e7, 1e-3, 1e4, 1e-3, 1e7, 10.0], strict=True):
         values = 1e9 / DOMAIN.cells(clique) + rng.normal(scale=1e6, size=DOMAIN.cells(clique))
-        measurements.append(Measurement(clique, values, sigma, 0.0))
+        measurements.append(Measurement(View(clique), values, sigma, 0.0))
     loss = QuadraticLoss.of(DOMAIN, measurements)
     oracle = MarginalOracle(JunctionTree.build(DOMAIN, loss.cliques), loss.cliques, 1e9)
     found = descend(oracle, loss, np.zeros(len(loss.values)), 200, 1e-6)

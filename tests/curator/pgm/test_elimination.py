@@ -7,6 +7,8 @@ import pytest
 
 from dpmosaic.curator.pgm.elimination import bits, cells_with_each, first_within, joined, triangulate
 
+pytestmark = pytest.mark.slow
+
 
 def random_graph(rng: np.random.Generator, n: int, p: float) -> list[int]:
     adjacency = [0] * n

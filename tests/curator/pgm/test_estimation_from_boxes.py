@@ -1,7 +1,6 @@
 """Fits to sums over boxes of cells."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,9 +8,13 @@ import pytest
 from dpmosaic.common.data.boxes import Box, box_sums
 from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.data.grouping import group_sums
+from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm.estimation import estimate
+from support.changed import changed
 from support.fits import Array, Summed, least_loss, loss_of, noisy
+
+pytestmark = pytest.mark.slow
 
 
 def random_boxes(shape: Sequence[int], rng: np.random.Generator, cuts: int) -> tuple[Box, ...]:
@@ -33,14 +36,14 @@ def coarse(domain: Domain, measurement: Measurement, rng: np.random.Generator, c
     """The same over random boxes; the noise of a sum has the deviation of a cell's."""
     shape = domain.shape(measurement.clique)
     boxes = random_boxes(shape, rng, cuts)
-    return replace(measurement, values=box_sums(measurement.values, shape, boxes), boxes=boxes)
+    return changed(measurement, values=box_sums(measurement.values, shape, boxes), boxes=boxes)
 
 
 def reached_by(marginal: Array, domain: Domain, measurement: Measurement) -> Array:
     """What a marginal says of what was measured."""
-    if not measurement.boxes:
+    if not measurement.view.boxes:
         return marginal
-    return box_sums(marginal, domain.shape(measurement.clique), measurement.boxes)
+    return box_sums(marginal, domain.shape(measurement.clique), measurement.view.boxes)
 
 
 @pytest.mark.parametrize("sigma", [1.0, 20.0, 400.0])
@@ -83,8 +86,8 @@ def test_inside_a_box_cells_keep_the_shape_that_other_measurements_give_them(sum
     boxes = (((0, 2), (0, 3)), ((2, 4), (0, 1)), ((2, 4), (1, 3)))
     sums = np.array([300.0, 100.0, 600.0])
     measurements = [
-        Measurement(("a",), rows, 1e-2, 0.0),
-        Measurement(("a", "b"), sums, 1e-2, 0.0, boxes=boxes),
+        Measurement(View(("a",)), rows, 1e-2, 0.0),
+        Measurement(View(("a", "b"), boxes=boxes), sums, 1e-2, 0.0),
     ]
     table = estimate(domain, measurements, total=1000.0, tolerance=1e-9).marginal(("a", "b")).reshape(4, 3)
     expected = np.empty((4, 3))
@@ -96,8 +99,8 @@ def test_inside_a_box_cells_keep_the_shape_that_other_measurements_give_them(sum
     fitted = estimate(
         domain,
         [
-            Measurement(("b",), columns, 1e-2, 0.0),
-            Measurement(("a", "b"), sums[:1], 1e-2, 0.0, boxes=boxes[:1]),
+            Measurement(View(("b",)), columns, 1e-2, 0.0),
+            Measurement(View(("a", "b"), boxes=boxes[:1]), sums[:1], 1e-2, 0.0),
         ],
         total=1000.0,
         tolerance=1e-9,
@@ -128,7 +131,7 @@ def test_with_counts_of_groups_the_loss_is_the_least_that_any_joint_table_has(
     measurements = [*fine[: len(domain)], *(grouped(domain, m, rng) for m in fine[len(domain) :])]
     model = estimate(domain, measurements, total=1000.0, max_iterations=5000, tolerance=1e-7)
     reached = [
-        group_sums(marginal, domain.shape(m.clique), m.groups)
+        m.view.of_codes(marginal, domain)
         for marginal, m in zip(model.marginals([m.clique for m in measurements]), measurements, strict=True)
     ]
     best = least_loss(domain, measurements, 1000.0)
@@ -144,4 +147,4 @@ def grouped(domain: Domain, measurement: Measurement, rng: np.random.Generator) 
         else ()
         for n in shape
     )
-    return replace(measurement, values=group_sums(measurement.values, shape, groups), groups=groups)
+    return changed(measurement, values=group_sums(measurement.values, shape, groups), groups=groups)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.domain import Clique, Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm.descent import descend
 from dpmosaic.curator.pgm.initial import initial_potentials
@@ -23,7 +24,7 @@ def problem(
     measurements = []
     for clique in cliques:
         axes = tuple(axis for axis, name in enumerate(DOMAIN) if name not in clique)
-        measurements.append(Measurement(clique, table.sum(axis=axes).reshape(-1), sigma, 0.0))
+        measurements.append(Measurement(View(clique), table.sum(axis=axes).reshape(-1), sigma, 0.0))
     loss = QuadraticLoss.of(DOMAIN, measurements)
     return MarginalOracle(JunctionTree.build(DOMAIN, loss.cliques), loss.cliques, 1000.0), loss
 
@@ -67,8 +68,8 @@ def test_negative_and_zero_measurements_give_finite_potentials() -> None:
     loss = QuadraticLoss.of(
         DOMAIN,
         [
-            Measurement(("a",), np.array([-5.0, 0.0]), 1.0, 0.0),
-            Measurement(("a", "b"), np.array([-9.0, 0.0, 0.0, 0.0, 0.0, -1.0]), 1.0, 0.0),
+            Measurement(View(("a",)), np.array([-5.0, 0.0]), 1.0, 0.0),
+            Measurement(View(("a", "b")), np.array([-9.0, 0.0, 0.0, 0.0, 0.0, -1.0]), 1.0, 0.0),
         ],
     )
     oracle = MarginalOracle(JunctionTree.build(DOMAIN, loss.cliques), loss.cliques, 1.0)

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,9 +6,11 @@ from numpy.typing import NDArray
 
 from dpmosaic.common.data.boxes import Box
 from dpmosaic.common.data.domain import Clique, Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError, ModelError
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm.loss import QuadraticLoss, minimum_variance_total
+from support.changed import changed
 
 Array = NDArray[np.float64]
 
@@ -17,13 +18,13 @@ DOMAIN = Domain.coded({"a": 2, "b": 3})
 
 
 def measured(clique: Clique, values: list[float], sigma: float = 1.0) -> Measurement:
-    return Measurement(clique, np.array(values, dtype=float), sigma, 0.0)
+    return Measurement(View(clique), np.array(values, dtype=float), sigma, 0.0)
 
 
 def uneven(clique: Clique, values: list[float], sigmas: list[float]) -> Measurement:
     """A measurement whose cells deviate differently."""
     rms = float(np.sqrt(np.square(sigmas).mean()))
-    return Measurement(clique, np.array(values, dtype=float), rms, 0.0, sigmas=np.array(sigmas))
+    return Measurement(View(clique), np.array(values, dtype=float), rms, 0.0, sigmas=np.array(sigmas))
 
 
 def test_loss_and_gradient_are_those_of_the_formula() -> None:
@@ -84,7 +85,7 @@ LEFT, CORNER = ((0, 2), (0, 1)), ((1, 2), (1, 3))
 
 
 def over_boxes(boxes: list[Box], values: list[float], sigma: float = 1.0) -> Measurement:
-    return Measurement(("a", "b"), np.array(values, dtype=float), sigma, 0.0, boxes=tuple(boxes))
+    return Measurement(View(("a", "b"), boxes=tuple(boxes)), np.array(values, dtype=float), sigma, 0.0)
 
 
 def test_sums_over_boxes_count_by_the_formula() -> None:
@@ -195,7 +196,7 @@ def test_the_total_weighs_sums_by_their_variance() -> None:
 
 
 def test_an_interaction_does_not_affect_the_total() -> None:
-    alone = Measurement(("b",), np.array([50.0, -20.0, -30.0]), 0.01, 0.0, interaction=True)
+    alone = Measurement(View(("b",), interaction=True), np.array([50.0, -20.0, -30.0]), 0.01, 0.0)
     marginal = measured(("a",), [40, 60])
     assert minimum_variance_total([marginal, alone]) == minimum_variance_total([marginal]) == 100.0
     assert minimum_variance_total([alone]) == 1.0
@@ -216,16 +217,17 @@ def test_refuses_measurements_that_do_not_fit_the_domain() -> None:
     with pytest.raises(ModelError, match="expected 2 sums over boxes for \\('a', 'b'\\), found 3"):
         QuadraticLoss.of(DOMAIN, [over_boxes([LEFT, CORNER], [1, 2, 3])])
     with pytest.raises(ModelError, match="interaction of \\('a',\\) is no marginal"):
-        QuadraticLoss.of(DOMAIN, [Measurement(("a",), np.array([1.0, -1.0]), 1.0, 0.0, interaction=True)])
+        QuadraticLoss.of(
+            DOMAIN, [Measurement(View(("a",), interaction=True), np.array([1.0, -1.0]), 1.0, 0.0)]
+        )
     with pytest.raises(DataError, match="overlaps another box"):
         QuadraticLoss.of(DOMAIN, [over_boxes([LEFT, ((0, 1), (0, 3))], [1, 2])])
 
 
 def of_groups(values: list[float], sigma: float = 1.0, **fields: Any) -> Measurement:
     """Of the clique (a, b), with the first and the last value of b as one group."""
-    return Measurement(
-        ("a", "b"), np.array(values, dtype=float), sigma, 0.0, groups=((), (1, 0, 1)), **fields
-    )
+    view = View(("a", "b"), groups=((), (1, 0, 1)))
+    return Measurement(view, np.array(values, dtype=float), sigma, 0.0, **fields)
 
 
 def of_cells_of_groups(marginal: Array) -> Array:
@@ -279,7 +281,7 @@ def test_groups_of_another_number_of_cells_are_refused(values: list[float]) -> N
 
 
 def test_groups_that_do_not_fit_the_domain_are_refused() -> None:
-    wrong = replace(of_groups([1, 2, 3, 4]), groups=((), (0, 1)))
+    wrong = changed(of_groups([1, 2, 3, 4]), groups=((), (0, 1)))
     with pytest.raises(DataError, match="a group for each of 3 codes"):
         QuadraticLoss.of(DOMAIN, [wrong])
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError, ModelError
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm import model as model_module
@@ -21,7 +22,7 @@ DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 4, "d": 1})
 def fitted() -> MarkovRandomField:
     rng = np.random.default_rng(0)
     cliques = [("a",), ("a", "b"), ("b", "c")]
-    measurements = [Measurement(c, rng.random(DOMAIN.cells(c)) * 90, 3.0, 0.1) for c in cliques]
+    measurements = [Measurement(View(c), rng.random(DOMAIN.cells(c)) * 90, 3.0, 0.1) for c in cliques]
     return estimate(DOMAIN, measurements, total=200.0, max_iterations=30)
 
 

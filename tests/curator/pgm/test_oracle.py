@@ -15,6 +15,8 @@ from dpmosaic.curator.pgm.junction_tree import JunctionTree
 from dpmosaic.curator.pgm.loss import split
 from dpmosaic.curator.pgm.oracle import MarginalOracle
 
+pytestmark = pytest.mark.slow
+
 Array = NDArray[np.float64]
 Joint = Callable[[Domain, Mapping[Clique, Array]], Array]
 Summed = Callable[[Domain, Array, Clique], Array]

@@ -10,6 +10,7 @@ from scipy.optimize import nnls
 from dpmosaic.common.data.boxes import box_sums
 from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.data.grouping import group_sums
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import ModelError
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm import parallel
@@ -35,7 +36,9 @@ def noisy(
     found = []
     for clique, sigma in zip(cliques, sigmas, strict=True):
         values = summed(domain, table, clique)
-        found.append(Measurement(clique, values + rng.normal(scale=sigma, size=values.shape), sigma, 0.0))
+        found.append(
+            Measurement(View(clique), values + rng.normal(scale=sigma, size=values.shape), sigma, 0.0)
+        )
     return found
 
 
@@ -85,7 +88,7 @@ def test_sums_over_boxes_are_fitted_in_the_clique_that_holds_their_attributes(su
     sums = box_sums(summed(domain, table, ("a", "b")), (4, 3), boxes) + np.array([9.0, -4, 11, 5])
     measurements = [
         *noisy(domain, table, [("b",), ("b", "c")], summed, [10.0, 20.0]),
-        Measurement(("a", "b"), sums, 5.0, 0.0, boxes=boxes),
+        Measurement(View(("a", "b"), boxes=boxes), sums, 5.0, 0.0),
     ]
     joint, apart = (
         fit(domain, measurements, total=1e6, max_iterations=5000, tolerance=1e-8)
@@ -104,7 +107,7 @@ def test_counts_of_groups_are_fitted_in_the_clique_that_holds_their_attributes(s
     sigmas = np.array([4.0, 5.0, 6.0, 5.0])
     measurements = [
         *noisy(domain, table, [("b",), ("b", "c")], summed, [10.0, 20.0]),
-        Measurement(("a", "b"), sums, 5.0, 0.0, groups=groups, sigmas=sigmas),
+        Measurement(View(("a", "b"), groups=groups), sums, 5.0, 0.0, sigmas=sigmas),
     ]
     joint, apart = (
         fit(domain, measurements, total=1e6, max_iterations=5000, tolerance=1e-8)
@@ -119,7 +122,7 @@ def test_a_sum_of_cells_has_the_sum_of_their_variances() -> None:
     sigmas = np.array([1.0, 2.0, 3.0, 4.0, 1.0, 2.0])
     values = np.arange(6.0)
     rms = float(np.sqrt(np.square(sigmas).mean()))
-    loss = QuadraticLoss.of(domain, [Measurement(("a", "b"), values, rms, 0.0, sigmas=sigmas)])
+    loss = QuadraticLoss.of(domain, [Measurement(View(("a", "b")), values, rms, 0.0, sigmas=sigmas)])
     (rows,) = parallel._summed_to(domain.project(("a",)), loss)
     (columns,) = parallel._summed_to(domain.project(("b",)), loss)
     for found, expected, total in [
@@ -144,7 +147,7 @@ def test_cells_at_zero_increase_the_loss_little(summed: Summed) -> None:
 
 
 def test_cliques_with_an_unmeasured_separator_are_fitted_together(summed: Summed) -> None:
-    exact = [Measurement(c, summed(SQUARE, in_step(SQUARE, 2.0), c), 1.0, 0.0) for c in LOOP]
+    exact = [Measurement(View(c), summed(SQUARE, in_step(SQUARE, 2.0), c), 1.0, 0.0) for c in LOOP]
     together, alone = (
         estimate_in_parallel(SQUARE, exact, total=1000.0, tolerance=1e-6, max_block_mb=limit)
         for limit in (1.0, 0.0)
@@ -229,7 +232,7 @@ def test_large_blocks_are_fitted_at_the_same_time_with_the_same_result(
     domain = Domain.coded({"a": 200, "b": 200, "c": 180, "d": 210, "e": 3})
     rng = np.random.default_rng(0)
     measurements = [
-        Measurement(clique, rng.gamma(0.3, 10.0, domain.cells(clique)), 2.0, 0.0)
+        Measurement(View(clique), rng.gamma(0.3, 10.0, domain.cells(clique)), 2.0, 0.0)
         for clique in (("a", "b"), ("b", "c"), ("c", "d"), ("e",))
     ]
     models = []
@@ -258,13 +261,13 @@ def test_a_fit_that_fails_in_a_thread_raises_the_same_error_as_outside() -> None
     domain = Domain.coded({"a": 200, "b": 200, "c": 200})
     values = np.zeros(200 * 200)
     values[:2] = 1e200, -1e200
-    measurements = [Measurement(clique, values, 1e-8, 0.0) for clique in (("a", "b"), ("b", "c"))]
+    measurements = [Measurement(View(clique), values, 1e-8, 0.0) for clique in (("a", "b"), ("b", "c"))]
     with pytest.raises(ModelError, match="finite"):
         estimate_in_parallel(domain, measurements, total=10.0, threads=2)
 
 
 def exactly(table: Array, cliques: Sequence[Clique], summed: Summed) -> list[Measurement]:
-    return [Measurement(clique, summed(SQUARE, table, clique), 1.0, 0.0) for clique in cliques]
+    return [Measurement(View(clique), summed(SQUARE, table, clique), 1.0, 0.0) for clique in cliques]
 
 
 def spy(monkeypatch: pytest.MonkeyPatch) -> list[Clique]:

@@ -14,6 +14,8 @@ from dpmosaic.curator.pgm.oracle import MarginalOracle
 from dpmosaic.curator.pgm.queries import MarginalQueries
 from dpmosaic.curator.pgm.reduction import Reduction
 
+pytestmark = pytest.mark.slow
+
 Array = NDArray[np.float64]
 Joint = Callable[[Domain, Mapping[Clique, Array]], Array]
 Summed = Callable[[Domain, Array, Clique], Array]

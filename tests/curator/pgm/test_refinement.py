@@ -8,6 +8,7 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.grouping import group_sums
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm import refinement
 from dpmosaic.curator.pgm.estimation import estimate
@@ -166,7 +167,7 @@ def test_rows_of_a_model_are_closer_to_its_pairs_than_by_rounding_only():
     """Also between attributes that no clique of the model has together."""
     table = random_table(3000, seed=3)
     fitted = [("a", "b"), ("b", "c"), ("c", "d")]
-    found = [Measurement(c, table.marginal(c).astype(float), 1.0, 1.0) for c in fitted]
+    found = [Measurement(View(c), table.marginal(c).astype(float), 1.0, 1.0) for c in fitted]
     model = estimate(DOMAIN, found, total=3000)
     wanted = {(a, b): model.marginal((DOMAIN.names[a], DOMAIN.names[b])) for a, b in PAIRS}
     rows, rounded = model.generate(3000, rng()), generate(model, 3000, rng())
@@ -175,7 +176,9 @@ def test_rows_of_a_model_are_closer_to_its_pairs_than_by_rounding_only():
 
 def test_more_rows_than_records_follow_the_scaled_pairs():
     table = random_table(400, seed=4)
-    model = estimate(DOMAIN, [Measurement(("a", "b"), table.marginal(("a", "b")) * 1.0, 1.0, 1.0)], total=400)
+    model = estimate(
+        DOMAIN, [Measurement(View(("a", "b")), table.marginal(("a", "b")) * 1.0, 1.0, 1.0)], total=400
+    )
     rows = model.generate(4000, rng())
     assert np.abs(rows.marginal(("a", "b")) - 10 * model.marginal(("a", "b"))).max() < 2
 

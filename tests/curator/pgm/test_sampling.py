@@ -14,6 +14,8 @@ from dpmosaic.curator.pgm.model import MarkovRandomField
 from dpmosaic.curator.pgm.oracle import MarginalOracle
 from dpmosaic.curator.pgm.sampling import generate
 
+pytestmark = pytest.mark.slow
+
 Array = NDArray[np.float64]
 
 CHAIN = Domain.coded({"a": 4, "b": 3, "c": 4})

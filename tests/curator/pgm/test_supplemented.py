@@ -7,6 +7,7 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm import model as model_module
@@ -31,7 +32,7 @@ PAIRS = {pair: table().marginal(pair).astype(float) for pair in itertools.combin
 
 
 def fitted():
-    measured = Measurement(("a", "b", "c"), table().marginal(("a", "b", "c")).astype(float), 1.0, 1.0)
+    measured = Measurement(View(("a", "b", "c")), table().marginal(("a", "b", "c")).astype(float), 1.0, 1.0)
     return estimate(DOMAIN, [measured], total=RECORDS)
 
 
@@ -53,7 +54,7 @@ def test_rows_are_adjusted_to_larger_marginals_of_the_model_and_not_only_to_its_
     model = fitted()
     wanted = model.marginal("abc")
     flat = estimate(
-        DOMAIN, [Measurement(pair, model.marginal(pair), 1.0, 1.0) for pair in PAIRS], total=RECORDS
+        DOMAIN, [Measurement(View(pair), model.marginal(pair), 1.0, 1.0) for pair in PAIRS], total=RECORDS
     )
     drawn = generate(flat, RECORDS, np.random.default_rng(1))
     monkeypatch.setattr(model_module, "generate", lambda *_: drawn)

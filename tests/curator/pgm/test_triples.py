@@ -7,6 +7,7 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm import model as model_module
 from dpmosaic.curator.pgm import triples
@@ -24,7 +25,7 @@ TRIPLES = list(itertools.combinations("abcd", 3))
 def chain() -> MarkovRandomField:
     cells = np.random.default_rng(0)
     pairs = [("a", "b"), ("b", "c"), ("c", "d")]
-    measured = [Measurement(pair, cells.gamma(0.7, 50, DOMAIN.cells(pair)), 1.0, 0.1) for pair in pairs]
+    measured = [Measurement(View(pair), cells.gamma(0.7, 50, DOMAIN.cells(pair)), 1.0, 0.1) for pair in pairs]
     return estimate(DOMAIN, measured, total=900.0)
 
 
@@ -58,6 +59,7 @@ def test_they_are_triples_of_rows_that_are_adjusted_to_groups_first():
     assert np.mean((a // 2 + b % 2 + c) % 2 == 0) > 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_they_do_not_oppose_larger_marginals_that_rows_are_adjusted_to(seed, monkeypatch):
     """Marginals of five attributes of a table of hidden classes; the tree knows neighbours only."""
@@ -65,7 +67,9 @@ def test_they_do_not_oppose_larger_marginals_that_rows_are_adjusted_to(seed, mon
     table = hidden_classes(domain, np.random.default_rng(seed))
     pairs, threes, fives = (list(itertools.combinations(domain.names, size)) for size in (2, 3, 5))
     counts = {clique: table.marginal(clique).astype(float) for clique in (*pairs, *fives[::8])}
-    neighbours = [Measurement(pair, counts[pair], 1.0, 1.0) for pair in itertools.pairwise(domain.names)]
+    neighbours = [
+        Measurement(View(pair), counts[pair], 1.0, 1.0) for pair in itertools.pairwise(domain.names)
+    ]
     tree = estimate(domain, neighbours, total=20_000.0)
     given = tuple(GroupedMarginal(clique, (), counts[clique]) for clique in fives[::8])
     model = SupplementedModel(tree, {pair: counts[pair] for pair in pairs}, (), given)

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 
 from dpmosaic.common.data.boxes import Box
 from dpmosaic.common.data.domain import Clique, Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm.estimation import estimate
 from dpmosaic.curator.pgm.estimator import Estimator
@@ -17,6 +18,8 @@ from dpmosaic.curator.pgm.junction_tree import tree_cells
 from dpmosaic.curator.pgm.model import MarkovRandomField
 from dpmosaic.curator.pgm.parallel import estimate_in_parallel
 from dpmosaic.curator.pgm.zeros import LARGEST, zeros_of
+
+pytestmark = pytest.mark.slow
 
 Array = NDArray[np.float64]
 
@@ -71,7 +74,7 @@ def noisy(domain: Domain, cliques: Sequence[Clique], allowed: NDArray[np.bool_])
     found = []
     for clique in cliques:
         values = onto(table, clique)
-        found.append(Measurement(clique, values + rng.normal(scale=15.0, size=values.shape), 15.0, 0.0))
+        found.append(Measurement(View(clique), values + rng.normal(scale=15.0, size=values.shape), 15.0, 0.0))
     return found
 
 
@@ -170,7 +173,7 @@ def test_sums_over_boxes_ignore_excluded_cells() -> None:
     domain = ruled(RULES["one pair"])
     boxes: tuple[Box, ...] = (((0, 1), (1, 2)), ((0, 1), (0, 1)), ((1, 3), (0, 2)))
     values = np.array([200.0, 300.0, 700.0])
-    model = estimate(domain, [Measurement(("a", "b"), values, 5.0, 0.0, boxes=boxes)], total=RECORDS)
+    model = estimate(domain, [Measurement(View(("a", "b"), boxes=boxes), values, 5.0, 0.0)], total=RECORDS)
     np.testing.assert_allclose(model.marginal(("a", "b")).reshape(3, 2)[0], [300.0, 0.0], atol=0.5)
 
 
@@ -180,7 +183,7 @@ def test_a_measured_cell_of_an_excluded_combination_does_not_matter() -> None:
     wild = values.copy()
     wild[1] = 1e6
     models = [
-        estimate(domain, [Measurement(("a", "b"), found, 5.0, 0.0)], total=RECORDS, tolerance=1e-9)
+        estimate(domain, [Measurement(View(("a", "b")), found, 5.0, 0.0)], total=RECORDS, tolerance=1e-9)
         for found in (values, wild)
     ]
     np.testing.assert_allclose(models[0].marginal("ab"), models[1].marginal("ab"), atol=1e-6)
@@ -189,7 +192,7 @@ def test_a_measured_cell_of_an_excluded_combination_does_not_matter() -> None:
 def test_cells_almost_without_weight_are_not_taken_for_excluded_ones() -> None:
     domain = ruled(RULES["one pair"])
     values = np.array([1000.0, -50.0, 0.0, 0.0, 0.0, 0.0])
-    model = estimate(domain, [Measurement(("a", "b"), values, 1e-3, 0.0)], total=RECORDS)
+    model = estimate(domain, [Measurement(View(("a", "b")), values, 1e-3, 0.0)], total=RECORDS)
     assert model.marginal("ab")[0] == pytest.approx(1000.0, abs=1.0)
     assert model.marginal("ab")[1] == 0.0
 

@@ -11,6 +11,8 @@ from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.curator.parties import asking
 from support.aligning import POLICY, Aligning, Died, align, described, watched
 
+pytestmark = pytest.mark.slow
+
 
 def people(numbers, seed):
     """These people in a random order."""

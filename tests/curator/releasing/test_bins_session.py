@@ -30,6 +30,8 @@ from dpmosaic.curator.releasing.table_format import TableFile
 from dpmosaic.simulations import network
 from dpmosaic.simulations.partition import Grid, partition
 
+pytestmark = pytest.mark.slow
+
 RECORDS, RHO = 3000, 2.0
 DOMAIN = {
     "age": {"type": "numeric", "min": 0, "max": 120, "integer": True, "bins": "auto"},

@@ -7,6 +7,7 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import encode_table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.mechanisms.bins import LEVELS, boxes_of
 from dpmosaic.curator.releasing.choosing import (
@@ -35,7 +36,7 @@ def chosen(entries, columns, rho=RHO, share=0.1, seed=1):
             boxes = boxes_of(len(counts), level)
             sums = [counts[a:b].sum() for ((a, b),) in boxes] if boxes else counts
             noisy = sums + rng.normal(0, sigma, len(sums))
-            found.append(Measurement((name,), noisy, sigma, 1.0, boxes=boxes))
+            found.append(Measurement(View((name,), boxes=boxes), noisy, sigma, 1.0))
     coding = chosen_coding(domain, found, table.record_count, (1 - share) * rho)
     assert coding.domain(domain) == coding.table(table).domain
     return coding.domain(domain), coding.table(table)
@@ -215,7 +216,7 @@ def test_what_bins_were_chosen_from_gives_the_counts_in_the_chosen_bins(entry, a
     for level in range(LEVELS):
         boxes = boxes_of(len(counts), level)
         sums = np.array([counts[a:b].sum() for ((a, b),) in boxes]) if boxes else counts
-        found.append(Measurement(("x",), sums.astype(float), 1e-6, 1.0, boxes=boxes))
+        found.append(Measurement(View(("x",), boxes=boxes), sums.astype(float), 1e-6, 1.0))
     coding = chosen_coding(domain, found, counts.sum(), RHO)
     (published,) = published_marginals(domain, found, counts.sum(), coding)
     exact = coding.table(table).marginal(("x",))

@@ -73,7 +73,7 @@ def test_a_dealer_that_restarts_goes_on_and_deals_the_same_again(setting, tmp_pa
     assert [dealer.name for dealer in released.certificate.signed.dealers] == list(NAMES)
     # The sum over the cells of a marginal is 80 and Gaussian noise: beyond seven deviations in less than one
     # of 10^10 runs, for ten marginals.
-    marginals = [found for found in released.fitted.measurements if not found.interaction]
+    marginals = [found for found in released.fitted.measurements if not found.view.interaction]
     assert marginals
     for found in marginals:
         assert abs(found.values.sum() - 80) < 7 * found.sigma * np.sqrt(found.values.size)

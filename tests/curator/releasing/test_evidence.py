@@ -8,6 +8,7 @@ import pytest
 from dpmosaic.common.data.categorical import CodedAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import interaction
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.mechanisms.parts.bounds import ErrorBound
@@ -28,7 +29,7 @@ def bound(clique, l1):
 
 
 def test_a_marginal_gives_the_interactions_of_all_its_subsets():
-    evidence = Evidence.of(fitted(Measurement(("a", "b"), PAIR, 2.0, 0.1)), 100.0)
+    evidence = Evidence.of(fitted(Measurement(View(("a", "b")), PAIR, 2.0, 0.1)), 100.0)
     assert set(evidence.known) == {("a",), ("b",), ("a", "b")}
     cells = PAIR.reshape(3, 4)
     assert evidence.known["a", "b"].values == pytest.approx(interaction(PAIR, (3, 4)))
@@ -39,15 +40,15 @@ def test_a_marginal_gives_the_interactions_of_all_its_subsets():
 
 
 def test_an_attribute_of_one_value_has_no_interaction():
-    evidence = Evidence.of(fitted(Measurement(("a", "c"), np.arange(3.0), 2.0, 0.1)), 100.0)
+    evidence = Evidence.of(fitted(Measurement(View(("a", "c")), np.arange(3.0), 2.0, 0.1)), 100.0)
     assert set(evidence.known) == {("a",)}
 
 
 def test_measurements_of_one_interaction_are_averaged_by_their_variances():
     known = interaction(PAIR, (3, 4))
-    one = Measurement(("a", "b"), known, 1.0, 0.1, interaction=True)
+    one = Measurement(View(("a", "b"), interaction=True), known, 1.0, 0.1)
     other = Measurement(
-        ("a", "b"), known + 5 * interaction(np.eye(3, 4).ravel(), (3, 4)), 2.0, 0.1, interaction=True
+        View(("a", "b"), interaction=True), known + 5 * interaction(np.eye(3, 4).ravel(), (3, 4)), 2.0, 0.1
     )
     found = Evidence.of(fitted(one, other), 100.0).known["a", "b"]
     assert found.values == pytest.approx(known + interaction(np.eye(3, 4).ravel(), (3, 4)))
@@ -55,10 +56,10 @@ def test_measurements_of_one_interaction_are_averaged_by_their_variances():
 
 
 def test_noise_that_is_not_alike_in_all_cells_is_left_out():
-    boxed = Measurement(("a",), np.array([1.0]), 1.0, 0.1, boxes=(((0, 2),),))
-    grouped = Measurement(("a",), np.array([1.0, 2.0]), 1.0, 0.1, groups=((0, 1, 1),))
-    products = Measurement(("a",), np.arange(3.0), 1.0, 0.1, gaussian=False)
-    uneven = Measurement(("a",), np.arange(3.0), 1.0, 0.1, sigmas=np.array([1.0, 2.0, 3.0]))
+    boxed = Measurement(View(("a",), boxes=(((0, 2),),)), np.array([1.0]), 1.0, 0.1)
+    grouped = Measurement(View(("a",), groups=((0, 1, 1),)), np.array([1.0, 2.0]), 1.0, 0.1)
+    products = Measurement(View(("a",)), np.arange(3.0), 1.0, 0.1, gaussian=False)
+    uneven = Measurement(View(("a",)), np.arange(3.0), 1.0, 0.1, sigmas=np.array([1.0, 2.0, 3.0]))
     assert not Evidence.of(fitted(boxed, grouped, products, uneven), 100.0).known
 
 

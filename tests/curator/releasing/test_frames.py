@@ -209,6 +209,7 @@ def test_identifiers_are_drawn_anew_and_written_where_the_columns_say(tmp_path):
         assert rows["number"].dtype == "int64"
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
 @given(tables(most=3, zones=["UTC"]))
 def test_random_tables_of_all_kinds_come_back_from_either_file(tmp_path_factory, drawn):

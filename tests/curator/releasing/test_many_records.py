@@ -7,6 +7,7 @@ import pytest
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
@@ -60,7 +61,7 @@ def test_counts_of_a_billion_records_are_exact_up_to_the_noise(protocol, grid):
     measurer = measurer_of(table, grid, 4 * SURE, protocol)
     assert measurer.record_count == RECORDS
     for clique in (("a",), ("a", "b"), ("a", "b", "c")):
-        (found,) = measurer.measure([Query(clique, SURE, "test")])
+        (found,) = measurer.measure([Query(View(clique), SURE, "test")])
         # More than 12 deviations; the noise is drawn with a fixed seed.
         assert np.abs(found.values - TIMES * table.marginal(clique)).max() < 12 * found.sigma < 40
 
@@ -71,7 +72,7 @@ def test_counts_beyond_whole_floats_keep_their_last_digits_through_shares():
     times = 2**41 + 1
     measurer = measurer_of(table, "2x1", Fraction(1, 10**6), "masked", times)
     assert measurer._plan.ring.bits == 64
-    (found,) = measurer.measure([Query(("a",), Fraction(1, 10**7), "test")])
+    (found,) = measurer.measure([Query(View(("a",)), Fraction(1, 10**7), "test")])
     assert np.abs(found.values - times * table.marginal(("a",))).max() < 12 * found.sigma < 1e5
 
 

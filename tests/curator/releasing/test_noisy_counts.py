@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.mechanisms.bins import LEVELS, boxes_of
 from dpmosaic.curator.releasing.noisy_counts import NoisyCounts
@@ -15,7 +16,9 @@ def measured(counts, sigma, rng):
     for level in range(LEVELS):
         boxes = boxes_of(len(counts), level)
         sums = [counts[a:b].sum() for ((a, b),) in boxes] if boxes else counts
-        found.append(Measurement(("a",), sums + rng.normal(0, sigma, len(sums)), sigma, 1.0, boxes=boxes))
+        found.append(
+            Measurement(View(("a",), boxes=boxes), sums + rng.normal(0, sigma, len(sums)), sigma, 1.0)
+        )
     return found
 
 
@@ -24,7 +27,7 @@ def least_squares(measurements, size, records):
     rows, values = [], []
     for one in measurements:
         for (a, b), value in zip(
-            [box for (box,) in one.boxes] or [(k, k + 1) for k in range(size)], one.values, strict=True
+            [box for (box,) in one.view.boxes] or [(k, k + 1) for k in range(size)], one.values, strict=True
         ):
             rows.append([a <= k < b for k in range(size)])
             values.append(value)

@@ -12,6 +12,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.rules.breaking import broken
 from dpmosaic.common.data.rules.satisfying import example
 from dpmosaic.common.data.table import Table, decode_table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.common.privacy.budget import Budget
@@ -90,6 +91,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 @given(domain=domains(), seed=st.integers(0, 2**32))
 @settings(max_examples=40, deadline=None)
@@ -110,6 +112,7 @@ def test_an_example_obeys_all_rules(domain):
     assert not any(rule.forbids(domain, row)[0] for rule in domain.rules)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["mosaic", "privbayes", "mst"])
 @given(domain=domains(), seed=st.integers(0, 2**16))
 @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -125,6 +128,7 @@ def test_no_row_of_a_release_breaks_a_rule(mechanism, domain, seed):
     assert not any(breaking.any() for breaking in broken(domain, values))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parties", [{"grid": "2x2"}, {"grid": "1x2", "overlap": 0.9, "population": "anywhere"}], ids=str
 )
@@ -220,9 +224,9 @@ def test_likelihoods_are_those_of_all_measurements_of_the_pair(columns):
     records = np.array([5.0, 7.0, 9.0])[: domain["zip"].size]
     noisy = [rng.normal(size=6) for _ in range(2)]
     measured = [
-        Measurement(clique, values, sigma, 0.0) for values, sigma in zip(noisy, (1.0, 2.0), strict=True)
+        Measurement(View(clique), values, sigma, 0.0) for values, sigma in zip(noisy, (1.0, 2.0), strict=True)
     ]
-    others = [Measurement((clique[0],), np.zeros(domain[clique[0]].size), 1.0, 0.0)]
+    others = [Measurement(View((clique[0],)), np.zeros(domain[clique[0]].size), 1.0, 0.0)]
     found = measured_likelihoods([*measured, *others], domain, ("zip", "state"), records)
     table = (noisy[0] + noisy[1] / 4).reshape(domain.sizes)
     table = table if clique == ("zip", "state") else table.T

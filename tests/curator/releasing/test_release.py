@@ -27,6 +27,8 @@ from dpmosaic.curator.releasing.row_count import default_rows
 from dpmosaic.simulations.contracts.trial import Trial
 from support.terms import PURPOSE, RELEASE_ID, id_of
 
+pytestmark = pytest.mark.slow
+
 DOMAIN = Domain.coded({"a": 3, "b": 2})
 TABLE = Table.from_codes(DOMAIN, np.column_stack([np.arange(60) % 3, np.arange(60) % 2]))
 STEP = Step("one-way", "Each attribute by itself", Asks.MARGINALS, Fraction(1))

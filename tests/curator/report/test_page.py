@@ -10,6 +10,8 @@ from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.report.page import evaluation_report, release_report
 from support.certificates import bounded, measured
 
+pytestmark = pytest.mark.slow
+
 VOID = {"meta", "link", "br"}
 
 

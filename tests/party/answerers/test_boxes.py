@@ -1,7 +1,5 @@
 """Histograms of boxes of cells."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -12,6 +10,7 @@ from dpmosaic.common.messages import (
     AnswerForm,
 )
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost
+from support.changed import changed
 from support.lone_party import QUERY, RECORD_WISE, asked, started
 from support.terms import RELEASE_ID, terms_for
 
@@ -24,16 +23,16 @@ def test_a_histogram_of_boxes_has_their_sums_and_the_noise_of_single_cells(table
     exact = [counts[a:b, c:d].sum() for (a, b), (c, d) in BOXES]
     party = started(table, ledger)
     party.accept(encode_terms(terms_for(party, granted_rho=1e8)))
-    assert np.allclose(asked(party, replace(QUERY, sigma=1e-3, boxes=BOXES)), exact, atol=0.02)
+    assert np.allclose(asked(party, changed(QUERY, boxes=BOXES, sigma=1e-3)), exact, atol=0.02)
     noise = [
-        asked(party, replace(QUERY, query_id=f"q{number}", boxes=BOXES))[0] - exact for number in range(100)
+        asked(party, changed(QUERY, boxes=BOXES, query_id=f"q{number}"))[0] - exact for number in range(100)
     ]
     squares = stats.chi2(300)
     assert squares.ppf(1e-6) < np.sum((np.array(noise) / 3.0) ** 2) < squares.isf(1e-6)
 
 
 def test_boxes_cost_what_one_histogram_costs(party, ledger):
-    party.answer(replace(QUERY, boxes=BOXES))
+    party.answer(changed(QUERY, boxes=BOXES))
     assert ledger.spent(RELEASE_ID) == gaussian_cost(3.0, Adjacency.ZERO_OUT)
 
 
@@ -50,18 +49,18 @@ def test_boxes_cost_what_one_histogram_costs(party, ledger):
 @pytest.mark.parametrize("form", [AnswerForm.HISTOGRAM, AnswerForm.RECORD_WISE])
 def test_boxes_that_do_not_fit_are_refused_before_anything_is_charged(party, ledger, boxes, reason, form):
     with pytest.raises(DataError, match=reason):
-        party.answer(replace(QUERY, form=form, boxes=boxes))
+        party.answer(changed(QUERY, boxes=boxes, form=form))
     assert ledger.spent(RELEASE_ID) == 0
 
 
 def test_boxes_of_a_clique_that_is_too_large_are_refused(party, ledger):
     boxes = (((0, 100), (0, 60), (0, 3)),)
     with pytest.raises(PolicyError, match="max_cells"):
-        party.answer(replace(QUERY, clique=("a", "b", "c"), boxes=boxes))
+        party.answer(changed(QUERY, clique=("a", "b", "c"), boxes=boxes))
     assert ledger.spent(RELEASE_ID) == 0
 
 
 def test_indicator_vectors_have_no_boxes(party, ledger):
     with pytest.raises(ProtocolError, match="neither boxes nor interactions"):
-        party.answer(replace(RECORD_WISE, boxes=(((0, 1), (0, 1)),)))
+        party.answer(changed(RECORD_WISE, boxes=(((0, 1), (0, 1)),)))
     assert ledger.spent(RELEASE_ID) == 0

@@ -10,16 +10,18 @@ from scipy import stats
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, DataError, PolicyError, ProtocolError
 from dpmosaic.common.messages import ScoreQuery
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma
+from support.changed import changed
 from support.lone_party import POLICY, QUERY, RECORD_WISE, asked, started
 from support.terms import RELEASE_ID, terms_for
 
 LEFT = tuple(code // 20 for code in range(100))
 RIGHT = tuple(code % 3 for code in range(60))
-GROUPED = replace(QUERY, groups=(LEFT, RIGHT))
-INTERACTION = replace(GROUPED, interaction=True)
+GROUPED = changed(QUERY, groups=(LEFT, RIGHT))
+INTERACTION = changed(GROUPED, interaction=True)
 
 
 def exact(table):
@@ -67,7 +69,7 @@ def test_a_histogram_of_groups_costs_what_any_histogram_costs(party, ledger):
 def test_other_groups_under_the_same_id_are_refused(party):
     party.answer(GROUPED)
     with pytest.raises(ProtocolError, match="was used for another query"):
-        party.answer(replace(GROUPED, groups=(LEFT, ())))
+        party.answer(changed(GROUPED, groups=(LEFT, ())))
     with pytest.raises(ProtocolError, match="was used for another query"):
         party.answer(QUERY)
 
@@ -83,8 +85,8 @@ def test_other_groups_under_the_same_id_are_refused(party):
 )
 def test_groups_that_do_not_fit_are_refused_uncharged(party, ledger, groups, reason):
     with pytest.raises(DataError, match=reason):
-        party.answer(replace(QUERY, groups=groups))
-    query = ScoreQuery(RELEASE_ID, "s", (QUERY.clique,), 3.0, bytes(32), 0, 0, (groups,))
+        party.answer(changed(QUERY, groups=groups))
+    query = ScoreQuery(RELEASE_ID, "s", (View(QUERY.clique, groups),), 3.0, bytes(32), 0, 0)
     with pytest.raises(DataError, match=reason):
         party.prepare_scores(query)
     assert ledger.spent(RELEASE_ID) == 0
@@ -92,7 +94,7 @@ def test_groups_that_do_not_fit_are_refused_uncharged(party, ledger, groups, rea
 
 def test_indicator_vectors_have_no_groups(party, ledger):
     with pytest.raises(ProtocolError, match="nor groups"):
-        party.answer(replace(RECORD_WISE, groups=(RIGHT, ())))
+        party.answer(changed(RECORD_WISE, groups=(RIGHT, ())))
     assert ledger.spent(RELEASE_ID) == 0
 
 
@@ -102,7 +104,7 @@ def test_the_policy_limits_the_cells_of_the_groups(table, ledger):
     with pytest.raises(PolicyError):
         party.answer(QUERY)
     with pytest.raises(PolicyError):
-        party.answer(replace(GROUPED, groups=((*LEFT[:-1], 5), RIGHT)))
+        party.answer(changed(GROUPED, groups=((*LEFT[:-1], 5), RIGHT)))
     party.answer(GROUPED)
 
 
@@ -110,7 +112,7 @@ def test_an_attribute_of_too_many_values_has_an_interaction_of_its_groups(ledger
     domain = Domain.coded({"b": 2, "large": 16_385})
     party = started(Table.from_codes(domain, np.zeros((9, 2), int)), ledger, replace(POLICY, max_cells=10**5))
     party.accept(encode_terms(terms_for(party)))
-    query = replace(INTERACTION, clique=("b", "large"), groups=())
+    query = changed(INTERACTION, clique=("b", "large"), groups=())
     with pytest.raises(BudgetError, match="measure the whole marginal"):
         party.answer(query)
-    party.answer(replace(query, groups=((), tuple(code % 2 for code in range(16_385)))))
+    party.answer(changed(query, groups=((), tuple(code % 2 for code in range(16_385)))))

@@ -12,10 +12,11 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import BudgetError, ProtocolError
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma
+from support.changed import changed
 from support.lone_party import DOMAIN, POLICY, QUERY, RECORD_WISE, asked, started
 from support.terms import RELEASE_ID, terms_for
 
-INTERACTION = replace(QUERY, interaction=True)
+INTERACTION = changed(QUERY, interaction=True)
 
 
 def test_an_interaction_is_answered_with_the_differences_of_noisy_cells_and_nothing_else(table, ledger):
@@ -41,7 +42,7 @@ def test_the_party_charges_an_interaction_for_how_far_a_record_moves_it(table, l
     party, shape = started(table, ledger), DOMAIN.shape(clique)
     party.accept(encode_terms(terms_for(party, adjacency=adjacency)))
     sigma = gaussian_sigma(Fraction(1), adjacency, shape)
-    query = replace(INTERACTION, clique=clique, sigma=sigma)
+    query = changed(INTERACTION, clique=clique, sigma=sigma)
     with pytest.raises(BudgetError, match="more than is left"):
         party.answer(replace(query, sigma=sigma * (1 - 1e-9)))
     assert ledger.spent(RELEASE_ID) == 0
@@ -67,7 +68,7 @@ def test_an_interaction_and_its_marginal_have_noise_of_their_own(table, party, l
 
 def test_indicator_vectors_have_no_interactions(party, ledger):
     with pytest.raises(ProtocolError, match="neither boxes nor interactions"):
-        party.answer(replace(RECORD_WISE, interaction=True))
+        party.answer(changed(RECORD_WISE, interaction=True))
     assert ledger.spent(RELEASE_ID) == 0
 
 
@@ -77,9 +78,9 @@ def test_an_interaction_that_the_charge_does_not_hold_for_is_refused_uncharged(l
     party = started(Table.from_codes(domain, np.zeros((9, 3), int)), ledger, replace(POLICY, max_cells=10**5))
     party.accept(encode_terms(terms_for(party)))
     with pytest.raises(BudgetError, match="measure the whole marginal"):
-        party.answer(replace(INTERACTION, clique=clique))
+        party.answer(changed(INTERACTION, clique=clique))
     assert ledger.spent(RELEASE_ID) == 0
-    party.answer(replace(QUERY, clique=clique))
+    party.answer(changed(QUERY, clique=clique))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import encode_table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, DataError, PolicyError, ProtocolError
 from dpmosaic.common.labels import LabelSearch, decode_labels
 from dpmosaic.common.messages import AnswerForm, MarginalQuery
@@ -57,7 +58,7 @@ def release(protocol=MASKED.name, grid="2x2", search=SEARCH, delta=1e-3, promise
 
 
 def query(place=1, name="job", sigma=0.01, query_id=None):
-    return MarginalQuery(RELEASE_ID, query_id or f"labels {place}", AnswerForm.LABELS, (name,), sigma)
+    return MarginalQuery(RELEASE_ID, query_id or f"labels {place}", AnswerForm.LABELS, View((name,)), sigma)
 
 
 def ledgers_of(links):
@@ -86,7 +87,7 @@ def test_marginals_can_be_measured_in_the_same_release():
     measurer.find_labels("job", Fraction(4000), "labels")
     from dpmosaic.curator.measurers.measurer import Query
 
-    (marginal,) = measurer.measure([Query(("a",), Fraction(4000), "numbers")])
+    (marginal,) = measurer.measure([Query(View(("a",)), Fraction(4000), "numbers")])
     assert np.rint(marginal.values).tolist() == [40, 40]
     assert {ledger.spent(RELEASE_ID) for ledger in ledgers_of(links)} == {measurer.accountant.spent}
 
@@ -192,6 +193,7 @@ def test_a_measurer_of_a_release_without_a_search_finds_no_labels():
     assert measurer.accountant.spent == 0
 
 
+@pytest.mark.slow
 def test_a_text_of_one_person_is_stated_about_as_often_as_delta_allows():
     """A correct party fails with probability below 1e-6 on each side; the brute force is of the noise."""
     search, runs, said = LabelSearch(("job",), 0.1), 400, 0

@@ -9,6 +9,7 @@ import pytest
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.messages import (
     Delivery,
@@ -25,7 +26,13 @@ from support.terms import RELEASE_ID, id_of, terms_for
 
 TABLE = Table.from_codes(Domain.coded({"a": 2, "c": 4}), np.array([[0, 1], [1, 3], [1, 3], [0, 0], [1, 2]]))
 LOCAL = ScoreQuery(
-    RELEASE_ID, "s", (("a",), ("a", "c")), 0.01, references_digest([np.ones(10, dtype=np.int64)]), 1, 8
+    RELEASE_ID,
+    "s",
+    (View(("a",)), View(("a", "c"))),
+    0.01,
+    references_digest([np.ones(10, dtype=np.int64)]),
+    1,
+    8,
 )
 
 

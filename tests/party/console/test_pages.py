@@ -13,6 +13,8 @@ from support.browsing import Client
 from support.consoles import ABOUT, FINISHED, HOSTILE, RUNNING, WAITING
 from support.operators import proposed
 
+pytestmark = pytest.mark.slow
+
 PATHS = ("/", "/releases", f"/releases/{WAITING}", "/certificates", "/health", "/trail", "/trail.csv")
 SIGNED = {"by": "D. P. Officer", "reason": "the purpose is ours", "read": "yes"}
 

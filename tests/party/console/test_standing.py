@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from dpmosaic.common.data.view import View
 from dpmosaic.party.approvals import Request
 from dpmosaic.party.console.standing import HEIGHT, WIDTH, chart_of, standing_of
 from dpmosaic.party.decisions import APPROVED, DENIED, Decision
@@ -60,19 +61,19 @@ def corners(text):
 def test_spent_reserved_and_left_add_up_to_the_limit():
     now = standing()
     assert (now.spent, now.reserved, now.left) == (2, 2, 6)
-    assert now.share(now.left) == 0.6
+    assert now.share(View(now.left)) == 0.6
 
 
 def test_a_limit_that_was_lowered_below_what_is_spent_leaves_less_than_nothing():
     now = standing(3)
     assert now.left == -1
-    assert now.share(now.left) == 0
-    assert now.share(100) == 1
+    assert now.share(View(now.left)) == 0
+    assert now.share(View(100)) == 1
 
 
 def test_a_policy_that_grants_nothing_has_no_shares_and_no_chart():
     now = standing(0)
-    assert now.share(now.spent) == 0
+    assert now.share(View(now.spent)) == 0
     assert chart_of(now, NOW) is None
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import PolicyError
 from dpmosaic.common.protocols.alignment.alignment import Population
 from dpmosaic.curator.measurers.measurer import Query
@@ -21,7 +22,7 @@ from support.terms import id_of
 
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 4})
 GRID = ["ab c", "abc"]
-QUERIES = [Query(clique, 50.0, "pairs") for clique in (("a",), ("b", "c"), ("a", "b"), ("a", "b", "c"))]
+QUERIES = [Query(View(clique), 50.0, "pairs") for clique in (("a",), ("b", "c"), ("a", "b"), ("a", "b", "c"))]
 
 
 @pytest.fixture
@@ -47,6 +48,7 @@ def in_engine(tmp_path):
         rows.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("population", list(Population))
 def test_a_release_is_the_same_as_over_rows_in_memory(in_engine, population):
     ours, theirs = (

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.canonical.terms import encode_terms
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError, PolicyError, ProtocolError
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.party.counting.duck import DuckEngine
@@ -18,6 +19,8 @@ from support.grids import EXACT, release
 from support.lone_party import DOMAIN, QUERY, asked, started
 from support.parties import random_table
 from support.terms import RELEASE_ID, terms_for
+
+pytestmark = pytest.mark.slow
 
 SMALL = Fraction(1, 100)
 TABLE = random_table(DOMAIN, 700)
@@ -74,7 +77,7 @@ def held(tmp_path):
 
 @pytest.mark.parametrize(("grid", "loads"), [("4x1", 0), ("1x1", 0), ("2x2", 4)])
 def test_a_release_is_the_same_as_over_rows_in_memory(held, grid, loads):
-    queries = [Query(clique, EXACT, "pairs") for clique in (("a",), ("b", "d"), ("a", "c", "e"))]
+    queries = [Query(View(clique), EXACT, "pairs") for clique in (("a",), ("b", "d"), ("a", "c", "e"))]
     ours, theirs = (release(grid, 9 * EXACT, held=how).measure(queries) for how in (held, None))
     for one, other in zip(ours, theirs, strict=True):
         assert np.array_equal(one.values, other.values)
@@ -84,7 +87,7 @@ def test_a_release_is_the_same_as_over_rows_in_memory(held, grid, loads):
 def test_a_connection_that_is_lost_once_is_made_again(held):
     measurer = release("4x1", held=held)
     held.lost = 1
-    (measured,) = measurer.measure([Query(("a",), SMALL, "s")])
+    (measured,) = measurer.measure([Query(View(("a",)), SMALL, "s")])
     assert len(measured.values) == 2
 
 
@@ -115,7 +118,7 @@ def test_a_share_is_not_charged_if_the_engine_is_too_slow_or_the_release_ends(he
         rows.connection.timeout_s = 0.5
     held.slow = lambda: None
     with pytest.raises(PolicyError, match="longer than timeout_s"):
-        measurer.measure([Query(("a",), SMALL, "s")])
+        measurer.measure([Query(View(("a",)), SMALL, "s")])
     assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0] * 4
 
 

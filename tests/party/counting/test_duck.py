@@ -8,6 +8,8 @@ from dpmosaic.party.counting.kinds import Kind
 from dpmosaic.party.sources.query import QuerySource
 from support.counting import CountingContract, loaded
 
+pytestmark = pytest.mark.slow
+
 TYPES = {
     Kind.WHOLE: "BIGINT",
     Kind.SINGLE: "FLOAT",

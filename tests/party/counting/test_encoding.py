@@ -51,6 +51,7 @@ def test_runs_of_whole_numbers_are_arithmetic():
     assert len(text) < 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "kind", "reason"),
     [

@@ -74,6 +74,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("people")
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(rows.filter(lambda held: all(row[0] for row in held)), st.integers(1, 3))
 def test_rows_with_a_key_are_those_in_memory(folder, held, most):
@@ -87,6 +88,7 @@ def test_rows_with_a_key_are_those_in_memory(folder, held, most):
             assert ours.tolist() == theirs.tolist()
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(rows, st.sampled_from([None, "key"]))
 def test_rows_with_identifiers_have_the_digest_and_the_texts_of_those_in_memory(folder, held, key):
@@ -102,6 +104,7 @@ def test_rows_with_identifiers_have_the_digest_and_the_texts_of_those_in_memory(
         assert [list(texts) for texts in ours] == [list(texts) for texts in theirs]
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(rows, st.data(), st.booleans(), st.booleans())
 def test_rows_at_positions_are_those_in_memory(folder, held, data, absent, chosen):

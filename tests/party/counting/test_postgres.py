@@ -14,6 +14,8 @@ from dpmosaic.party.counting.rows import CountedRows
 from support.counting import PEOPLE, TIMEOUT_S, CountingContract, encoded, people
 from support.postgres import server
 
+pytestmark = pytest.mark.slow
+
 TYPES = {
     Kind.WHOLE: "bigint",
     Kind.SINGLE: "real",

@@ -41,6 +41,7 @@ def files(folder):
     return sorted(folder.rglob("*.parquet"))
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=4), st.integers(0, 20), st.integers(0, 20))
 def test_rows_are_the_same_whatever_ranges_they_are_cut_in(tmp_path_factory, sizes, start, more):
@@ -102,6 +103,7 @@ def test_what_a_living_process_holds_is_not_deleted(tmp_path):
     assert spool.table(1, ["a"]).record_count == 3
 
 
+@pytest.mark.slow
 def test_releases_share_one_spool_which_goes_with_the_last_of_them(tmp_path, monkeypatch):
     held, written, spooled = table(40), [], Codes.spooled
     monkeypatch.setattr(Codes, "spooled", lambda *asked: written.append(1) or spooled(*asked))

@@ -10,6 +10,7 @@ from dpmosaic.common.canonical.terms import encode_terms, terms_digest
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing.dealing import dealt_labels
 from dpmosaic.common.dealing.peers import Peers
 from dpmosaic.common.errors import MosaicError, PolicyError, ProtocolError
@@ -287,10 +288,14 @@ def test_a_dealer_stops_when_its_time_to_compute_is_used_up():
         lambda dealer: dealer.deliver(Delivery(RELEASE_ID, DeliveryKind.OPENING), []),
         lambda dealer: dealer.align(RELEASE_ID, 0),
         lambda dealer: dealer.multiply(MultiplyRequest(RELEASE_ID, (CHAIN,))),
-        lambda dealer: dealer.charge(MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a",), 1.0)),
-        lambda dealer: dealer.answer(MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a",), 1.0)),
-        lambda dealer: dealer.prepare_scores(ScoreQuery(RELEASE_ID, "q", (("a",),), 1.0, bytes(32), 1, 1)),
-        lambda dealer: dealer.answer_scores(ScoreQuery(RELEASE_ID, "q", (("a",),), 1.0, bytes(32), 1, 1)),
+        lambda dealer: dealer.charge(MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, View(("a",)), 1.0)),
+        lambda dealer: dealer.answer(MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, View(("a",)), 1.0)),
+        lambda dealer: dealer.prepare_scores(
+            ScoreQuery(RELEASE_ID, "q", (View(("a",)),), 1.0, bytes(32), 1, 1)
+        ),
+        lambda dealer: dealer.answer_scores(
+            ScoreQuery(RELEASE_ID, "q", (View(("a",)),), 1.0, bytes(32), 1, 1)
+        ),
     ],
 )
 def test_a_dealer_refuses_what_needs_rows(step):

@@ -5,9 +5,11 @@ from fractions import Fraction
 
 import pytest
 
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, ScoreQuery
 from dpmosaic.party.ledger import Ledger
+from support.changed import changed
 from support.ledgers import DATA, HALF, KEY, OTHER, QUERY, SECOND_KEY, SECRET, TERMS, anything
 from support.terms import RELEASE_ID, id_of
 
@@ -56,12 +58,12 @@ def test_an_answered_query_is_answered_again_though_the_grant_is_used_up(ledger)
 def test_another_query_under_a_used_id_is_refused(ledger, change):
     ledger.charge(QUERY, HALF, DATA, KEY)
     with pytest.raises(ProtocolError, match="query id was used for another query"):
-        ledger.charge(replace(QUERY, **change), HALF, DATA, KEY)
+        ledger.charge(changed(QUERY, **change), HALF, DATA, KEY)
     assert ledger.spent(RELEASE_ID) == HALF
 
 
 def test_a_score_query_under_the_id_of_a_marginal_query_is_refused(ledger):
-    score = ScoreQuery(RELEASE_ID, "q1", (("a",),), 2.0, bytes(32), 1, 2)
+    score = ScoreQuery(RELEASE_ID, "q1", (View(("a",)),), 2.0, bytes(32), 1, 2)
     ledger.charge(QUERY, HALF, DATA, KEY)
     with pytest.raises(ProtocolError, match="query id was used for another query"):
         ledger.charge(score, HALF, DATA, KEY)

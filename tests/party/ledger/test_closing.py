@@ -11,6 +11,7 @@ from dpmosaic.common.errors import PartyUnavailable, ProtocolError
 from dpmosaic.common.privacy.budget import AnswerKind
 from dpmosaic.common.statement import Claim, Entry
 from dpmosaic.party.ledger import Ledger
+from support.changed import changed
 from support.ledgers import DATA, HALF, KEY, OTHER, QUERY, SECOND_KEY, SECRET, TERMS, anything
 from support.terms import RELEASE_ID, id_of
 
@@ -50,7 +51,7 @@ def used(path):
     ledger.introduce(RELEASE_ID, key("introduction"), b"keys", {})
     for number in range(200):
         query_id = f"{number * 77 % 200:06d}"
-        asked = replace(QUERY, query_id=query_id, boxes=(((number, number + 1),),) * (1 + number % 40))
+        asked = changed(QUERY, query_id=query_id, boxes=(((number, number + 1),),) * (1 + number % 40))
         ledger.charge(asked, Fraction(1, 400), DATA, key("noise key", number))
         ledger.bind(RELEASE_ID, "answer", query_id, "digest")
         ledger.charge(replace(asked, release_id=id_of("s")), Fraction(1, 400), DATA, bytes(32))

@@ -24,6 +24,8 @@ from support.ledgers import (
 )
 from support.terms import RELEASE_ID, id_of
 
+pytestmark = pytest.mark.slow
+
 
 def in_another_process(path, body):
     """Runs statements with `ledger`, `charge` and `os`, which end in os._exit(7)."""

@@ -7,6 +7,8 @@ import pytest
 from dpmosaic.party.sources.inference import draft_file
 from dpmosaic.party.sources.source import open_source
 
+pytestmark = pytest.mark.slow
+
 TIMES = [datetime(2020, 1, 1, 8, 30) + timedelta(hours=37 * n, minutes=7 * n) for n in range(200)]
 DAYS = [f"{time:%Y-%m-%d}" for time in TIMES]
 

@@ -11,6 +11,8 @@ from dpmosaic.party.sources.inference import draft_file
 from dpmosaic.party.sources.numbers import round_bounds
 from dpmosaic.party.sources.source import open_source
 
+pytestmark = pytest.mark.slow
+
 
 def written(tmp_path, cells, separator=","):
     path = tmp_path / "rows.csv"

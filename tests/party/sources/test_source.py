@@ -19,6 +19,8 @@ from dpmosaic.party.sources import source as module
 from dpmosaic.party.sources.cells import numbers_for
 from dpmosaic.party.sources.source import FileSource, open_source, read_table
 
+pytestmark = pytest.mark.slow
+
 NASTY = [
     "",
     "NA",

@@ -10,6 +10,7 @@ from sklearn.metrics import mutual_info_score
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.curator.measurers.measurer import Query
@@ -135,7 +136,7 @@ def test_noise_has_the_variance_that_was_charged():
     domain = Domain.coded({"x": 20_000})
     real = Table.from_codes(domain, np.zeros((1, 1), dtype=int))
     measurer = FloatMeasurer(real, Fraction(1), np.random.default_rng(0))
-    (found,) = measurer.measure([Query(("x",), Fraction(1, 8), "noise")])
+    (found,) = measurer.measure([Query(View(("x",)), Fraction(1, 8), "noise")])
     noise = found.values - real.marginal(("x",))
     assert abs(noise.var() / 4 - 1) < 5 * math.sqrt(2 / 20_000)
     assert measurer.accountant.remaining == Fraction(7, 8)

@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 from dpmosaic.command import app
 from dpmosaic.common.errors import DataError
 
+pytestmark = pytest.mark.slow
+
 DOMAIN = {
     "kind": ["x", "[bold]", "z"],
     "age": {"type": "numeric", "min": 0, "max": 99, "bins": 10},

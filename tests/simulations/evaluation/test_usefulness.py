@@ -16,6 +16,8 @@ from dpmosaic.simulations.evaluation.tables import usefulness_table
 from dpmosaic.simulations.evaluation.usefulness import ClassScores, NumberScores
 from dpmosaic.simulations.evaluation.values import Values
 
+pytestmark = pytest.mark.slow
+
 DOMAIN = Domain.from_json(
     {
         "town": ["a", "b", "c"],

@@ -8,6 +8,8 @@ from dpmosaic.common.errors import DataError
 from dpmosaic.simulations.experiments import catalogue
 from dpmosaic.simulations.experiments.catalogue import EXPERIMENTS
 
+pytestmark = pytest.mark.slow
+
 
 def run(*arguments):
     return CliRunner().invoke(app, ["experiment", *map(str, arguments)], catch_exceptions=False)

@@ -13,6 +13,8 @@ from dpmosaic.simulations.experiments.cell import Cell
 from dpmosaic.simulations.experiments.measures import MEASURES, run_cell
 from dpmosaic.simulations.experiments.tables import DataFolder
 
+pytestmark = pytest.mark.slow
+
 CELL = Cell("adult", method="independent", workload="2way")
 
 

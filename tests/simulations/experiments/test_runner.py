@@ -98,6 +98,7 @@ def test_accepts_a_folder_of_downloads(data, tmp_path):
     assert DataFolder(flat).load("adult", binary=True).domain.names[-1] == "income.bit0"
 
 
+@pytest.mark.slow
 def test_a_killed_run_resumes(tmp_path):
     """Figure 12 on a small table: its two lines have the same numbers, as its page states."""
     write_table(tmp_path / "data", rows=300)

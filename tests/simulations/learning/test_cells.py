@@ -12,6 +12,8 @@ from dpmosaic.simulations.learning.cells import Cells
 from dpmosaic.simulations.learning.forms import FORMS
 from dpmosaic.simulations.learning.kinds import Numbers, Times
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def cells():

@@ -10,6 +10,8 @@ import pytest
 
 import dpmosaic
 
+pytestmark = pytest.mark.slow
+
 ROWS = 3000
 CODED = {"a": 3, "b": 2}
 

@@ -71,6 +71,7 @@ def test_most_cells_decide_the_kind(name):
     assert voted(cells).kind == kind
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COLUMNS)
 def test_one_odd_cell_of_any_form_never_changes_the_kind(name):
     cells, kind = COLUMNS[name]

@@ -8,6 +8,8 @@ from dpmosaic.common.data.categorical import CategoricalAttribute
 from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.unmodelled import Identifier
 
+pytestmark = pytest.mark.slow
+
 ROWS = 2000
 
 

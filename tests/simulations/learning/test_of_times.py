@@ -13,6 +13,8 @@ from dpmosaic.simulations.learning.asking import Rows
 from dpmosaic.simulations.learning.cells import Cells
 from dpmosaic.simulations.learning.learning import learn
 
+pytestmark = pytest.mark.slow
+
 ROWS = 1500
 FIRST = pd.Timestamp("2018-02-01")
 

@@ -161,6 +161,7 @@ def checked(rows, folder, seed):
     assert dpmosaic.load(folder).rows.digest() == release.rows.digest()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(TABLES))
 def test_a_table_of_any_shape_ends_in_a_release_that_can_be_loaded(tmp_path, seed):
     checked(table(seed), tmp_path, seed)

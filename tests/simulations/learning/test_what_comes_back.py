@@ -88,6 +88,7 @@ INPUTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", INPUTS)
 def test_what_comes_back_looks_as_what_came_in(kind, tmp_path):
     data = INPUTS[kind](tmp_path)

@@ -2,6 +2,7 @@
 
 import ast
 import sys
+import threading
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 import dpmosaic
 from dpmosaic.common.binding import Binding
+from dpmosaic.common.dealing.peers import Peers
 from dpmosaic.party.ledger_bindings import LedgerBindings
 from support.adversary.scenarios import CLOSING, scenarios, script
 from support.adversary.watching import Watch
@@ -57,11 +59,19 @@ def sites():
     return sorted(found)
 
 
+def kind_of(what):
+    """The kind of a message by its labels; dealers name theirs in the second one."""
+    return " ".join(what[: 1 + (what[0] == "dealt")])
+
+
 @cache
-def bindings():
-    """Every site -> the scenarios that use it, if each of their steps is taken twice."""
-    known, use = sites(), Binding.use
-    found = {site: {} for site in known}
+def uses():
+    """Every site, and every kind of message that a role takes -> the scenarios that use it.
+
+    Each of their steps is taken twice.
+    """
+    known, use, received = sites(), Binding.use, Peers._received
+    found, kinds = {site: {} for site in known}, {}
     with pytest.MonkeyPatch.context() as patched, Watch().installed(patched) as watch:
         for scenario in scenarios():
 
@@ -71,11 +81,57 @@ def bindings():
                     found[site][scenario] = None
                 return use(binding, *given)
 
+            def taken(peers, sender, what, payload, scenario=scenario):
+                kinds.setdefault(kind_of(what), {})[scenario] = None
+                return received(peers, sender, what, payload)
+
             patched.setattr(Binding, "use", noted)
+            patched.setattr(Peers, "_received", taken)
             world = scenario.world(watch)
             for step in (step for step in 2 * script(scenario) if step.method not in CLOSING):
                 step.take(world)
-    return {site: tuple(used) for site, used in found.items()}
+    return tuple({one: tuple(some) for one, some in sorted(by.items())} for by in (found, kinds))
+
+
+def bindings():
+    """Every site -> the scenarios that use it."""
+    return uses()[0]
+
+
+def kinds():
+    """Every kind of message that a role takes from another -> the scenarios in which it does."""
+    return uses()[1]
+
+
+def unbound(monkeypatch, kind):
+    """The product whose roles take any number of messages of a kind, each in place of the one before.
+
+    Installed below what watches, so that it sees what is taken.
+    """
+    use, received = Binding.use, Peers.received
+    latest, now = {}, threading.local()
+    take = Peers._received
+
+    def taken(peers, sender, what, payload):
+        now.free = kind_of(what) == kind
+        try:
+            yield from take(peers, sender, what, payload)
+        finally:
+            now.free = False
+
+    def used(binding, name, of, digest):
+        if getattr(now, "free", False):
+            latest[id(binding._store), name, of] = digest
+            return
+        use(binding, name, of, digest)
+
+    def told(peers, sender, what):
+        name = id(peers._binding._store), *peers._use(sender, what)
+        return latest.get(name) or received(peers, sender, what)
+
+    monkeypatch.setattr(Peers, "_received", taken)
+    monkeypatch.setattr(Peers, "received", told)
+    monkeypatch.setattr(Binding, "use", used)
 
 
 def removed(monkeypatch, site):

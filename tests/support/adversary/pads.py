@@ -7,6 +7,9 @@ import numpy as np
 HIDING = (np.add, np.subtract, np.bitwise_xor)
 """Operations by which a word hides a value."""
 
+ALONE = (np.negative, np.right_shift)
+"""Operations after which a secret word is still one."""
+
 
 class Pad(np.ndarray):
     """Words of secret streams: their sums with other secret words are pads again, all else is a plain array.
@@ -42,7 +45,7 @@ class Pad(np.ndarray):
         found = getattr(ufunc, method)(*plain, **({"out": written} if written else {}), **others)
         if method != "__call__" or not pads:
             return found
-        if ufunc is np.negative:
+        if ufunc in ALONE and inputs[0] is pads[0]:
             return Pad.of(found, pads[0].streams)
         if ufunc in HIDING and len(pads) == len(inputs):
             return Pad.of(found, pads[0].streams | pads[1].streams)

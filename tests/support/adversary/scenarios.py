@@ -11,6 +11,7 @@ import pytest
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import encode_table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.labels import LabelSearch
 from dpmosaic.common.privacy.budget import Budget
@@ -145,12 +146,11 @@ class Scenario:
         if self.labels:
             measurer.find_labels("b", rho, "s")
             return
-        longest = ("a", "c") if self.check and self.grid.endswith("3") else ("a", "b", "c")
-        measurer.measure([Query(("a",), rho, "s"), Query(("a", "c"), rho, "s", interaction=True)])
-        measurer.measure([Query(longest, rho, "s")])
+        measurer.measure([Query(View(("a",)), rho, "s"), Query(View(("a", "c"), interaction=True), rho, "s")])
+        measurer.measure([Query(View(("a", "b", "c")), rho, "s")])
         if measurer.scores_exactly:
             for number in range(2):
-                measurer.score([("a", "c")], [np.arange(6) + number], rho, "s")
+                measurer.score([View(("a", "c"))], [np.arange(6) + number], rho, "s")
 
 
 def _aligned(grid):

@@ -1,4 +1,4 @@
-"""What every honest role does with its secrets, over a whole transcript, and the two rules about it."""
+"""What every honest role does with its secrets, over a whole transcript, and the three rules about it."""
 
 import contextlib
 import hashlib
@@ -51,6 +51,7 @@ class Call:
         hidden: key and position of secret words, and what they were added to.
         streams: keys and positions of all secret words that were read.
         read: key of each opened or dealt matrix that was read, and its digest.
+        taken: names of messages of other roles that were taken whole, and their digests.
     """
 
     place: int
@@ -62,6 +63,7 @@ class Call:
     hidden: list = field(default_factory=list)
     streams: set = field(default_factory=set)
     read: list = field(default_factory=list)
+    taken: list = field(default_factory=list)
 
     @property
     def sent(self):
@@ -76,6 +78,7 @@ class Watch:
     secret stream is added to one value by one role. A reply to the curator is the same whenever it reads the
     same secret words. The words by which a delivery is checked check one matrix.
     Rule (b): what a role sends depends on one version of each matrix that it received.
+    Rule (c): a role takes one message from another one under its labels, whatever it does with it then.
 
     Attributes:
         honest: places of the roles that are watched.
@@ -122,6 +125,8 @@ class Watch:
 
     def _note(self, call):
         place = call.place
+        for name, digest in call.taken:
+            self._values["takes", place, name].add(digest)
         for key, digest in call.read:
             if call.method == "Deliver":
                 for stream in call.streams:
@@ -171,7 +176,7 @@ class Watch:
 
     def _install(self, patched):
         begin, read, seal, blocks = RandomStream.__init__, RandomStream.bytes, Peers.seal, Openings.blocks
-        accepted = noise._accepted
+        accepted, received = noise._accepted, Peers._received
 
         def begun(stream, key, start=0):
             begin(stream, key, start)
@@ -196,6 +201,19 @@ class Watch:
                 payload = _noted(content, payload)
             return seal(peers, recipient, what, payload)
 
+        def taken(peers, sender, what, payload):
+            digest = hashlib.sha256()
+
+            def noted():
+                for piece in payload:
+                    digest.update(piece)
+                    yield piece
+
+            yield from received(peers, sender, what, noted())
+            call = getattr(self._now, "call", None)
+            if call is not None:
+                call.taken.append(((peers._digest, sender, tuple(what)), digest.digest()))
+
         def opened(matrices, key, rows):
             call, digest = getattr(self._now, "call", None), hashlib.sha256()
             for block in blocks(matrices, key, rows):
@@ -214,6 +232,7 @@ class Watch:
         patched.setattr(RandomStream, "__init__", begun)
         patched.setattr(RandomStream, "bytes", drawn)
         patched.setattr(Peers, "seal", sealed)
+        patched.setattr(Peers, "_received", taken)
         patched.setattr(Openings, "blocks", opened)
 
     def _added(self, streams, offset, value):

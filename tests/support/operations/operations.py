@@ -10,6 +10,7 @@ import pytest
 
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import (
     ApprovalPending,
     BudgetError,
@@ -25,6 +26,7 @@ from dpmosaic.common.statement import Claim, check_statement
 from dpmosaic.common.wire import codec, queries
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.party.approvals import APPROVED, DENIED, PENDING
+from support.changed import changed
 from support.operations.disk import ANSWERS, Broken, Died
 from support.operations.world import DOMAIN, LIFETIME, MANUAL, PROTOCOLS, certificate_of
 
@@ -87,9 +89,9 @@ def ask(world, rng):
     size = int(rng.integers(1, len(names) + 1))
     clique = release.measurer.domain.canonical(rng.choice(names, size, replace=False).tolist())
     rho = release.granted * Fraction(int(rng.integers(1, 30)), 100)
-    query = Query(clique, rho, "step", interaction=bool(rng.integers(2)))
-    if not query.interaction and rng.random() < 0.3:
-        query = replace(query, boxes=(tuple((0, 1) for _ in clique),))
+    query = Query(View(clique, interaction=bool(rng.integers(2))), rho, "step")
+    if not query.view.interaction and rng.random() < 0.3:
+        query = changed(query, boxes=(tuple((0, 1) for _ in clique),))
     return ask_of(release, query)
 
 
@@ -115,7 +117,9 @@ def ask_of(release, what):
             measurer.measure([what])
         else:
             clique = measurer.domain.names
-            measurer.score([clique], [np.zeros(measurer.domain.cells(clique), dtype=np.int64)], rho, "scores")
+            measurer.score(
+                [View(clique)], [np.zeros(measurer.domain.cells(clique), dtype=np.int64)], rho, "scores"
+            )
     except BudgetError:
         # `interleave` spends what the curator's accountant does not know of.
         return False
@@ -163,7 +167,9 @@ def overspend(world, rng):
     spent = party.ledger.spent(release.release_id)
     sigma = gaussian_sigma(release.granted - spent + Fraction(1, 1000), release.agreement.terms.adjacency)
     names = (DOMAIN.names[0],)
-    query = MarginalQuery(release.release_id, f"x{rng.integers(2**32)}", AnswerForm.HISTOGRAM, names, sigma)
+    query = MarginalQuery(
+        release.release_id, f"x{rng.integers(2**32)}", AnswerForm.HISTOGRAM, View(names), sigma
+    )
     refused(party, query, BudgetError)
     return True
 
@@ -172,7 +178,7 @@ def unknown(world, rng):
     """A query of a release that was never accepted is refused."""
     party = party_of(world, rng)
     names = (party.table.domain.names[0],)
-    query = MarginalQuery(f"{rng.integers(2**32):032x}", "q", AnswerForm.HISTOGRAM, names, 3.0)
+    query = MarginalQuery(f"{rng.integers(2**32):032x}", "q", AnswerForm.HISTOGRAM, View(names), 3.0)
     refused(party, query, ProtocolError)
     return True
 
@@ -184,7 +190,7 @@ def interleave(world, rng):
     for release in [r for r in world.releases if r.measurer is not None and r.protocol == "trusted"][-2:]:
         sigma = gaussian_sigma(release.granted / 50, release.agreement.terms.adjacency)
         query = MarginalQuery(
-            release.release_id, f"y{rng.integers(2**32)}", AnswerForm.HISTOGRAM, ("a",), sigma
+            release.release_id, f"y{rng.integers(2**32)}", AnswerForm.HISTOGRAM, View(("a",)), sigma
         )
         streams.append(party.call("Answer", [queries.encode_answer_request(query, ())]))
     while streams:

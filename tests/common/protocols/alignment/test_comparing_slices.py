@@ -15,6 +15,8 @@ from dpmosaic.common.protocols.alignment.matching import match, match_across
 from dpmosaic.common.protocols.alignment.plan import DDH, HMAC
 from dpmosaic.common.protocols.alignment.tokens import party_tokens
 
+pytestmark = pytest.mark.slow
+
 KEY = bytes(range(32))
 EXACT = 1e-3
 """A scale at which all noise is zero but with probability below exp(-1,000)."""

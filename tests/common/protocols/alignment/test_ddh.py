@@ -17,6 +17,8 @@ from dpmosaic.common.protocols.alignment.plan import DDH
 from dpmosaic.common.protocols.alignment.tokens import party_tokens
 from support import edwards25519 as edwards
 
+pytestmark = pytest.mark.slow
+
 SECRETS = [bytes([i] * 32) for i in (1, 2, 3)]
 SCALARS = [secret_scalar(secret) for secret in SECRETS]
 

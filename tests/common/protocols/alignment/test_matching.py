@@ -20,6 +20,8 @@ from dpmosaic.common.protocols.alignment.matching import match
 from dpmosaic.common.protocols.alignment.tokens import party_tokens
 from support import alignment_reference as reference
 
+pytestmark = pytest.mark.slow
+
 EXACT = 1e-3
 """A scale at which the discrete Gaussian is zero but with probability exp(-500,000)."""
 

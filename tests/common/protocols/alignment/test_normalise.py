@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from dpmosaic.common.protocols.alignment.normalise import NORMALISATIONS
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = {
     "exact": {" A-1 \t": "A-1", "a  b": "a  b", "\u3000\u00a0": "", "": ""},
     "text": {

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.privacy.cost import grid_of
 from dpmosaic.common.privacy.distributed import DistributedNoise
@@ -62,7 +63,7 @@ def ragged_plans(draw):
 @given(plan=ragged_plans(), clique=st.sampled_from(CLIQUES))
 def test_a_chain_has_the_part_of_each_holder_once_in_domain_order(plan, clique):
     for number in range(plan.slice_count):
-        chain = plan.chain(clique, number)
+        chain = plan.chain(View(clique), number)
         holders = plan.holders(chain, number)
         assert len(set(holders)) == len(chain)
         for part, holder in zip(chain, holders, strict=True):
@@ -75,7 +76,7 @@ def test_a_chain_has_the_part_of_each_holder_once_in_domain_order(plan, clique):
 @given(plan=ragged_plans(), clique=st.sampled_from(CLIQUES))
 def test_two_parts_are_in_roster_order_and_more_are_sorted_by_cells(plan, clique):
     for number in range(plan.slice_count):
-        chain = plan.chain(clique, number)
+        chain = plan.chain(View(clique), number)
         if len(chain) <= 2:
             holders = plan.holders(chain, number)
             assert list(holders) == sorted(holders)
@@ -86,7 +87,7 @@ def test_two_parts_are_in_roster_order_and_more_are_sorted_by_cells(plan, clique
 
 def test_equal_parts_of_a_long_chain_keep_the_rosters_order():
     plan = plan_of(["d", "b", "a", "c", "e"])
-    assert plan.chain(("a", "b", "c", "d"), 0) == (("d",), ("b",), ("c",), ("a",))
+    assert plan.chain(View(("a", "b", "c", "d")), 0) == (("d",), ("b",), ("c",), ("a",))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +101,7 @@ def test_equal_parts_of_a_long_chain_keep_the_rosters_order():
     ],
 )
 def test_slices_with_other_splits_have_other_chains(clique, chains):
-    found = [RAGGED.chain(tuple(clique), number) for number in range(3)]
+    found = [RAGGED.chain(View(tuple(clique)), number) for number in range(3)]
     assert found == [tuple(map(tuple, chain.split())) for chain in chains]
 
 
@@ -140,7 +141,7 @@ def test_a_clique_is_feasible_up_to_the_limit_of_what_is_opened_for_it(held, cli
     for records in [LARGEST * 32 // bits // (cells or 1), LARGEST * 32 // bits // (cells or 1) + 1]:
         plan = plan_of(held, records=(records,), bits=bits)
         fits = cells is None or records * cells * bits // 8 <= MAX_OPENING_BYTES
-        assert plan.feasible(tuple(clique)) == fits
+        assert plan.feasible(View(tuple(clique))) == fits
     assert fits == (cells is None)
 
 
@@ -154,13 +155,13 @@ def test_feasible_cliques_are_those_of_which_no_slice_opens_a_larger_matrix(plan
     plan = replace(plan, ring=Ring(bits))
     opened = [0]
     for number in range(plan.slice_count):
-        sizes = [DOMAIN.cells(part) for part in plan.chain(clique, number)]
+        sizes = [DOMAIN.cells(part) for part in plan.chain(View(clique), number)]
         if len(sizes) > 1:
             opened += [plan.records(number) * n * bits // 8 for n in sizes]
             opened += [plan.records(number) * math.prod(sizes[:k]) * bits // 8 for k in range(2, len(sizes))]
     limit = data.draw(st.sampled_from(opened)) + data.draw(st.integers(-1, 0))
     with mock.patch.object(plans, "MAX_OPENING_BYTES", limit):
-        assert plan.feasible(clique) == (max(opened) <= limit or max(opened) == 0)
+        assert plan.feasible(View(clique)) == (max(opened) <= limit or max(opened) == 0)
 
 
 def test_an_opening_takes_a_word_for_each_record_and_cell():
@@ -172,12 +173,12 @@ def test_a_product_needs_a_word_for_each_record_and_cell_of_its_parts_and_partia
     """In the first slice of 7 records, 5 values of a, 2 of b and 3 of c are at three parties."""
     part = {name: ((name,),) for name in "abc"}
     words = {(part["b"], 0): 14, (part["c"], 0): 21, (part["a"], 0): 35, ((("b",), ("c",)), 0): 42}
-    assert RAGGED.multiplied(("a", "b", "c")) == words
-    assert RAGGED.multiplied(("a", "e")) == {}
+    assert RAGGED.multiplied(View(("a", "b", "c"))) == words
+    assert RAGGED.multiplied(View(("a", "e"))) == {}
 
 
 def chain_sets(plan, number):
-    chains = [plan.chain(clique, number) for clique in CLIQUES]
+    chains = [plan.chain(View(clique), number) for clique in CLIQUES]
     products = [chain for chain in chains if len(chain) > 1]
     return st.lists(st.sampled_from(products), max_size=30) if products else st.just([])
 
@@ -351,15 +352,22 @@ def test_only_evaluator_0_may_be_a_dealer_that_is_no_party():
             dealt_by(D, evaluators=evaluators)
 
 
-def test_the_check_needs_a_dealer_that_knows_whole_masks():
-    dealt_by(D, check="one-hot")
-    with pytest.raises(DataError, match="one dealer that knows a whole mask"):
-        dealt_by(D, E, F, check="one-hot")
+@pytest.mark.parametrize("dealers", [(D,), (D, E, F)], ids=["one dealer", "three dealers"])
+@pytest.mark.parametrize("bits", [32, 64])
+def test_what_is_checked_is_opened_in_wide_words_unless_one_dealer_knows_masks_of_32_bits(dealers, bits):
+    plan = replace(dealt_by(*dealers), ring=Ring(bits))
+    checked = replace(plan, check="one-hot")
+    one, two = plan.domain.names[:2]
+    assert {plan.opened_ring(chain) for chain in (((one,),), ((one,), (two,)))} == {Ring(bits)}
+    assert checked.opened_ring(((one,), (two,))) == Ring(64)
+    assert checked.integer_masks == (len(dealers) == 3 or bits == 64)
+    assert checked.opened_ring(((one,),)) == Ring(64 if checked.integer_masks else 32)
 
 
-def test_with_the_check_a_clique_of_three_parties_is_not_feasible():
+def test_with_the_check_a_clique_of_three_parties_is_feasible():
     roster = tuple(RosterEntry(name, 0, (name,), 10, bytes(32)) for name in "abc")
     plan = MaskedPlan(Domain.coded({"a": 2, "b": 2, "c": 2}), roster, 1, Ring(32), dealers=DEALERS)
     checked = replace(plan, check="one-hot")
-    assert (plan.feasible(("a", "b", "c")), checked.feasible(("a", "b", "c"))) == (True, False)
-    assert checked.feasible(("a", "c"))
+    assert checked.feasible(View(("a", "b", "c")))
+    chain = (("a",), ("b",))
+    assert checked.opening_bytes(chain, 0) == 2 * plan.opening_bytes(chain, 0)

@@ -5,6 +5,7 @@ from fractions import Fraction
 import pytest
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError, ProtocolError
 from dpmosaic.common.protocols.alignment.alignment import Alignment, Population
 from dpmosaic.common.protocols.masked.columns import columns_of, groups_of, names_of
@@ -33,7 +34,7 @@ def groups_for(clique, groups=HALVES):
 @pytest.mark.parametrize("held", [["ab", "cd"], ["ad", "b", "c"], ["abcd"]])
 def test_a_chain_of_groups_has_their_columns_and_the_holders_of_their_attributes(held):
     plan, clique = plan_of(*held), DOMAIN.names
-    chain = plan.chain(clique, 0, groups_for(clique))
+    chain = plan.chain(View(clique, groups=groups_for(clique)), 0)
     assert plan.cells(chain) == 2**4
     assert sorted(name for part in chain for name in names_of(part)) == sorted(clique)
     for part, place in zip(chain, plan.holders(chain, 0), strict=True):
@@ -44,22 +45,22 @@ def test_a_chain_of_groups_has_their_columns_and_the_holders_of_their_attributes
 
 def test_a_part_that_is_not_grouped_is_that_of_other_marginals():
     plan = plan_of("ab", "cd")
-    grouped = plan.chain(("a", "c"), 0, (HALVES["a"], ()))
-    assert grouped[1] == plan.chain(("b", "c"), 0)[1]
-    assert plan.chain(("a", "c"), 0, ((), ())) == plan.chain(("a", "c"), 0)
+    grouped = plan.chain(View(("a", "c"), groups=(HALVES["a"], ())), 0)
+    assert grouped[1] == plan.chain(View(("b", "c")), 0)[1]
+    assert plan.chain(View(("a", "c"), groups=((), ())), 0) == plan.chain(View(("a", "c")), 0)
 
 
 def test_long_chains_are_sorted_by_the_numbers_of_groups():
     plan = plan_of("ad", "b", "c")
-    assert [names_of(part) for part in plan.chain(("a", "b", "c"), 0)] == [("c",), ("a",), ("b",)]
-    chain = plan.chain(("a", "b", "c"), 0, ((), HALVES["b"], (0, 1, 2, 0)))
+    assert [names_of(part) for part in plan.chain(View(("a", "b", "c")), 0)] == [("c",), ("a",), ("b",)]
+    chain = plan.chain(View(("a", "b", "c"), groups=((), HALVES["b"], (0, 1, 2, 0))), 0)
     assert [names_of(part) for part in chain] == [("b",), ("c",), ("a",)]
 
 
 def test_other_groups_have_other_labels():
     plan = plan_of("ab", "cd")
     found = {
-        tuple(labels(plan.chain(("a", "c"), 0, groups)))
+        tuple(labels(plan.chain(View(("a", "c"), groups=groups), 0)))
         for groups in [(), (HALVES["a"], ()), ((), HALVES["c"]), ((1, 0, 1, 0, 1), ()), ((0, 1, 1, 1, 1), ())]
     }
     assert len(found) == 5
@@ -68,9 +69,11 @@ def test_other_groups_have_other_labels():
 def test_a_clique_is_feasible_if_the_openings_of_its_groups_are():
     records = MAX_OPENING_BYTES // 4 // 4
     plan = plan_of("ab", "cd", records=records)
-    assert not plan.feasible(DOMAIN.names)
-    assert plan.feasible(DOMAIN.names, groups_for(DOMAIN.names))
-    assert not plan_of("ab", "cd", records=records + 1).feasible(DOMAIN.names, groups_for(DOMAIN.names))
+    assert not plan.feasible(View(DOMAIN.names))
+    assert plan.feasible(View(DOMAIN.names, groups=groups_for(DOMAIN.names)))
+    assert not plan_of("ab", "cd", records=records + 1).feasible(
+        View(DOMAIN.names, groups=groups_for(DOMAIN.names))
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,7 +86,7 @@ def test_a_clique_is_feasible_if_the_openings_of_its_groups_are():
 )
 def test_a_chain_of_groups_that_do_not_fit_is_refused(groups):
     plan = plan_of("ab", "cd")
-    chain = (columns_of(("a",), groups[:1]), ("c",))
+    chain = (columns_of(View(("a",), groups[:1])), ("c",))
     with pytest.raises(ProtocolError, match="expected groups that fit the plan"):
         plan.check_chain(chain, 0)
 
@@ -111,13 +114,13 @@ def test_absent_is_the_last_group_alone_where_it_is_a_code(labels, apart):
     everywhere, anywhere = (plan_of("ab", "cd", population=population) for population in Population)
     if anywhere.alignment.population is not Population.ANYWHERE:
         everywhere, anywhere = anywhere, everywhere
-    everywhere.check_groups(("a",), (labels,))
-    chain = (columns_of(("a",), (labels,)),)
+    everywhere.check_view(View(("a",), (labels,)))
+    chain = (columns_of(View(("a",), (labels,))),)
     if apart:
-        anywhere.check_groups(("a",), (labels,))
+        anywhere.check_view(View(("a",), (labels,)))
         anywhere.check_chain(chain, 0)
     else:
         with pytest.raises(DataError, match="set it apart"):
-            anywhere.check_groups(("a",), (labels,))
+            anywhere.check_view(View(("a",), (labels,)))
         with pytest.raises(ProtocolError, match="set it apart"):
             anywhere.check_chain(chain, 0)

@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.protocols.alignment.alignment import Alignment, Population
 from dpmosaic.common.protocols.masked.plan import MaskedPlan, labels
 from dpmosaic.common.protocols.masked.presence import columns_in, is_presence, presence
@@ -52,7 +53,7 @@ def shown(chain):
     ],
 )
 def test_every_other_party_of_the_slice_multiplies_its_presence(groups, clique, chain):
-    assert shown(plan_of(groups).chain(tuple(clique), 0)) == chain
+    assert shown(plan_of(groups).chain(View(tuple(clique)), 0)) == chain
 
 
 @pytest.mark.parametrize("groups", ["abcd", "abc d", "ab c d", "a b c d"])
@@ -60,7 +61,7 @@ def test_people_of_any_party_count_without_any_presence(groups):
     aligned = plan_of(groups, population=Population.ANYWHERE)
     plain = replace(aligned, alignment=None)
     for clique in CLIQUES:
-        assert aligned.chain(clique, 0) == plain.chain(clique, 0)
+        assert aligned.chain(View(clique), 0) == plain.chain(View(clique), 0)
     assert (aligned.absent, plain.absent) == (True, False)
 
 
@@ -68,7 +69,7 @@ def test_people_of_any_party_count_without_any_presence(groups):
 def test_every_party_holds_a_part_and_only_the_last_part_may_be_held_by_one_that_holds_another(groups):
     plan = plan_of("abcd", groups)
     for clique in CLIQUES:
-        chain = plan.chain(clique, 1)
+        chain = plan.chain(View(clique), 1)
         holders = plan.holders(chain, 1)
         assert set(holders) == set(plan.members(1))
         assert len(set(holders[:-1])) == len(holders) - 1

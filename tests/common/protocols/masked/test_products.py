@@ -15,6 +15,8 @@ from dpmosaic.common.protocols.masked import products
 from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.protocols.masked.ring import Ring
 
+pytestmark = pytest.mark.slow
+
 RINGS = [Ring(32), Ring(64)]
 VECTORS = {
     vector["bits"]: vector

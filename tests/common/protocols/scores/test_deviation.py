@@ -15,6 +15,8 @@ from dpmosaic.common.protocols.scores import checking, proof
 from dpmosaic.common.protocols.scores.exchange import Exchange
 from dpmosaic.common.protocols.scores.shape import VERIFIERS, ScoreShape
 
+pytestmark = pytest.mark.slow
+
 SHAPE = ScoreShape((3, 1, 7), Ring(32))
 WORDS = SHAPE.ring.uniform(RandomStream.from_seed(3), 2, SHAPE.total)
 CIRCUIT = sum(map(len, SHAPE.stages))

@@ -12,6 +12,8 @@ from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.scores.evaluator import evaluate
 from dpmosaic.common.protocols.scores.shape import ScoreShape
 
+pytestmark = pytest.mark.slow
+
 RINGS = [pytest.param(Ring(bits), id=f"{bits} bits") for bits in (32, 64)]
 EXAMPLE = ScoreShape((3, 1, 9), Ring(32))
 DIFFERENCES = np.array([0, 1, -1, 2**17 - 1, 1 - 2**17, 5, -5, 100, -100, 0, 0, 77, -65536])

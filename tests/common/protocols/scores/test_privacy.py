@@ -133,6 +133,7 @@ def messages_of(shape, receiver, seed):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("receiver", [0, 1, 2])
 @pytest.mark.parametrize("ring", RINGS)
 @settings(max_examples=12)

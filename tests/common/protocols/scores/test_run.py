@@ -7,6 +7,8 @@ from dpmosaic.common.errors import DeliveriesLost, ProtocolError
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.scores.shape import ScoreShape
 
+pytestmark = pytest.mark.slow
+
 SHAPE = ScoreShape((5, 12), Ring(32))
 WORDS = (np.arange(17, dtype=np.uint32) * 12345, np.arange(17, dtype=np.uint32) * 2**28)
 STEPS = range(len(SHAPE.steps))

@@ -32,6 +32,7 @@ def hexadecimal(messages):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ring", [32, 64])
 @settings(max_examples=4)
 @given(data=st.data())

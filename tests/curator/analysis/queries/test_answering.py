@@ -76,6 +76,7 @@ def same(one, other):
     return one == other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", [RELEASE, RELEASE.from_rows()], ids=["model", "rows"])
 @pytest.mark.parametrize("query", QUERIES)
 def test_an_answer_is_that_of_duckdb_on_the_rows_where_noise_is_small(query, release):
@@ -178,6 +179,7 @@ def noisy():
     return [small_release(sigma=10.0, orders=(1, 2), seed=seed) for seed in range(200)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query",
     [

@@ -18,6 +18,8 @@ from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.curator.pgm.estimation import estimate
 from dpmosaic.curator.pgm.parallel import estimate_in_parallel
 
+pytestmark = pytest.mark.slow
+
 BOTH = pytest.mark.parametrize("config", [ABSyn(), ABSyn.of_the_paper()], ids=["default", "paper"])
 BUDGET = Budget(4.0, 1e-9)
 

@@ -9,6 +9,7 @@ import pytest
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError, ModelError
 from dpmosaic.common.measurement import Measurement
@@ -37,17 +38,17 @@ class Transcript(Measurer):
         summed = tuple(k for k, name in enumerate(self.domain) if name not in clique)
         return self.counts.sum(axis=summed).ravel()
 
-    def score(self, cliques, references, zcdp_rho, step):
+    def score(self, views, references, zcdp_rho, step):
         references = list(references)
-        sigma = score_sigma(zcdp_rho, Adjacency.ZERO_OUT, len(cliques))
-        cost = score_cost(sigma, Adjacency.ZERO_OUT, len(cliques))
-        self.charge(Charge(step, (), cost, ((sigma,) * len(cliques),), True))
-        pairs = zip(cliques, references, strict=True)
+        sigma = score_sigma(zcdp_rho, Adjacency.ZERO_OUT, len(views))
+        cost = score_cost(sigma, Adjacency.ZERO_OUT, len(views))
+        self.charge(Charge(step, (), cost, ((sigma,) * len(views),), True))
+        pairs = zip([view.clique for view in views], references, strict=True)
         values = [float(np.abs(self.marginal(c) - r).sum()) for c, r in pairs]
-        self.asked.append((list(cliques), references, values, sigma))
+        self.asked.append(([view.clique for view in views], references, values, sigma))
         return Scores(np.array(values), sigma)
 
-    def expected_sigma(self, clique, zcdp_rho, interaction=False):
+    def expected_sigma(self, view, zcdp_rho):
         return gaussian_sigma(zcdp_rho, Adjacency.ZERO_OUT)
 
     def _charge(self, query):
@@ -57,7 +58,7 @@ class Transcript(Measurer):
     def _answer(self, query, charge):
         values = np.random.default_rng(self.domain.cells(query.clique)).normal(1.5, 0.5, 1000)
         cells = values[: self.domain.cells(query.clique)]
-        return Measurement(query.clique, cells, charge.sigmas[0][0], float(charge.zcdp_rho))
+        return Measurement(View(query.clique), cells, charge.sigmas[0][0], float(charge.zcdp_rho))
 
 
 def scores_of(config, domain, counts, records):

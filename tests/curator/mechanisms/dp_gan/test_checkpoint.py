@@ -7,6 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the extra 'gan' is not installed")
 
+from dpmosaic.common.data.view import View  # noqa: E402
 from dpmosaic.common.errors import DataError  # noqa: E402
 from dpmosaic.common.measurement import Measurement  # noqa: E402
 from dpmosaic.common.privacy.budget import Charge  # noqa: E402
@@ -15,7 +16,7 @@ from dpmosaic.curator.mechanisms.dp_gan.checkpoint import Checkpoint, Start  # n
 pytestmark = pytest.mark.gan
 
 START = Start(
-    (Measurement(("a",), np.array([3.5, -1.0]), 2.0, 0.125),),
+    (Measurement(View(("a",)), np.array([3.5, -1.0]), 2.0, 0.125),),
     (Charge("one-way", ("a",), Fraction(1, 3), ((2.0,),)),),
 )
 STATE = {"taken": 4, "generator": {"w": torch.ones(2)}}

@@ -10,6 +10,7 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.measurers.measurer import Scores
 from dpmosaic.curator.mechanisms.mosaic.knowledge import Knowledge
@@ -38,15 +39,15 @@ class Facts:
     def __post_init__(self):
         self.accountant = Remaining(self.granted)
 
-    def expected_sigma(self, clique, zcdp_rho, interaction=False, groups=()):
-        return math.inf if clique in self.unmeasurable else 1 / math.sqrt(2 * zcdp_rho)
+    def expected_sigma(self, view, zcdp_rho):
+        return math.inf if view.clique in self.unmeasurable else 1 / math.sqrt(2 * zcdp_rho)
 
     def measurable_groups(self, groups):
         return groups
 
-    def multiplied(self, clique, groups=()):
+    def multiplied(self, view):
         """One matrix of `words` for each clique, or if `openings` is "shared", the same for all."""
-        return {"shared" if self.openings == "shared" else clique: self.words} if self.words else {}
+        return {"shared" if self.openings == "shared" else view.clique: self.words} if self.words else {}
 
 
 def measured(table, sigma=1e-3):
@@ -54,7 +55,7 @@ def measured(table, sigma=1e-3):
     known = Knowledge(table.domain, table.record_count)
 
     def measure(cliques):
-        known.measure([Measurement(c, table.marginal(c).astype(float), sigma, 1.0) for c in cliques])
+        known.measure([Measurement(View(c), table.marginal(c).astype(float), sigma, 1.0) for c in cliques])
 
     measure([(name,) for name in table.domain.names])
     shares = known.shares()

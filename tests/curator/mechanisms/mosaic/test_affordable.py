@@ -27,7 +27,7 @@ class Facts:
     scores_exactly: bool = True
     sigma: float = 1.0
 
-    def expected_sigma(self, clique, zcdp_rho, interaction=False, groups=()):
+    def expected_sigma(self, view, zcdp_rho):
         return self.sigma
 
 

@@ -80,6 +80,7 @@ def test_a_pair_s_own_measurement_does_not_change_what_is_foreseen_of_it():
     assert np.abs(after["a", "b"] - before["a", "b"]).max() > 0
 
 
+@pytest.mark.slow
 def test_foresees_nothing_where_attributes_are_independent():
     """Noise alone: twenty tables of 45 pairs, fixed draws. In all but one, what is foreseen is below a tenth
     of the noise; a factor of pure noise would make it a fifth or more."""

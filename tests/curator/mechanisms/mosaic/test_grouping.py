@@ -15,6 +15,8 @@ from dpmosaic.common.data.grouping import check_groups, grouped_shape
 from dpmosaic.curator.mechanisms.mosaic import grouping
 from dpmosaic.curator.mechanisms.mosaic.grouping import groups_within, largest_alone, neighbours
 
+pytestmark = pytest.mark.slow
+
 SHARES = st.lists(st.floats(1e-6, 1.0), min_size=2, max_size=60)
 SIZES = st.lists(st.integers(2, 60), min_size=3, max_size=5)
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.mechanisms.mosaic.knowledge import Knowledge, largest_forest
 
@@ -21,7 +22,7 @@ def known(before, *measured):
 
 
 def marginal(values, sigma, sigmas=None):
-    return Measurement(("a",), np.asarray(values, dtype=float), sigma, 0.1, sigmas=sigmas)
+    return Measurement(View(("a",)), np.asarray(values, dtype=float), sigma, 0.1, sigmas=sigmas)
 
 
 def test_cells_are_averaged_by_the_noise_of_each():
@@ -36,7 +37,7 @@ def test_cells_are_averaged_by_the_noise_of_each():
 
 
 def test_another_attribute_is_known_as_measured():
-    before = Measurement(("b",), np.array([500.0, 250.0, 250.0]), 1.0, 0.1)
+    before = Measurement(View(("b",)), np.array([500.0, 250.0, 250.0]), 1.0, 0.1)
     measured = marginal(COUNTS, 10.0)
     assert known([before], measured).targets([])[0].values == pytest.approx(
         known([], measured).targets([])[0].values

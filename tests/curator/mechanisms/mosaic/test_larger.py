@@ -8,6 +8,7 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.curator.measurers.measurer import Scores
@@ -16,6 +17,8 @@ from dpmosaic.curator.mechanisms.mosaic import mosaic
 from dpmosaic.curator.mechanisms.mosaic.effects import Effect, Observed
 from dpmosaic.curator.mechanisms.mosaic.larger import LARGE, Larger
 from dpmosaic.curator.mechanisms.mosaic.mosaic import Mosaic
+
+pytestmark = pytest.mark.slow
 
 RECORDS = 4000
 PARITY = ("a", "c", "d")
@@ -108,7 +111,7 @@ def test_marginals_of_rows_take_on_measured_interactions(measured, scored_triple
     """Rows without the parity, and a measurement nearly without noise."""
     table, rows = bits(), bits(parity=None, seed=1)
     larger, _ = scored_triples(measured(table), rows, {PARITY: RECORDS}, 20.0)
-    larger.measure([Measurement(PARITY, table.marginal(PARITY).astype(float), 0.1, 1.0)])
+    larger.measure([Measurement(View(PARITY), table.marginal(PARITY).astype(float), 0.1, 1.0)])
     (found,) = larger.marginals([PARITY], rows)
     assert found.counts.sum() == pytest.approx(RECORDS)
     assert found.counts.min() >= 0
@@ -120,7 +123,7 @@ def test_two_measurements_are_averaged_by_their_variances(measured, scored_tripl
     larger, _ = scored_triples(measured(table), bits(parity=None, seed=1), {PARITY: RECORDS}, 20.0)
     signs = np.array([1, -1, -1, 1, -1, 1, 1, -1.0])
     for size, sigma in ((0.0, 1.0), (50.0, 2.0)):
-        larger.measure([Measurement(PARITY, size * signs, sigma, 1.0)])
+        larger.measure([Measurement(View(PARITY), size * signs, sigma, 1.0)])
     observed = larger.effects[PARITY].observed
     np.testing.assert_allclose(observed.values, 10 * signs)
     assert observed.variance == pytest.approx((1 / 8) / (1 + 1 / 4))
@@ -145,7 +148,7 @@ def test_cells_of_groups_vary_together_along_ordered_attributes(measured, monkey
         size = l1(counts, larger.references([clique], rows)[0])
         larger.score([clique], larger.references([clique], rows), Scores(np.array([size]), 50.0), len(x))
         noise = np.random.default_rng(1).normal(0, 20, counts.size)
-        larger.measure([Measurement(clique, counts + noise, 20.0, 1.0)])
+        larger.measure([Measurement(View(clique), counts + noise, 20.0, 1.0)])
         errors.append(l1(larger.marginals([clique], rows)[0].counts, counts))
         monkeypatch.setattr(of_larger, "has_shape", lambda effect: False)
     assert errors[0] < 0.7 * errors[1]
@@ -223,7 +226,7 @@ def test_a_pair_in_groups_has_the_measured_groups_and_the_given_margins(measured
     cells = np.outer(*margins).ravel() / 4000
     of_groups = [np.bincount(of, margin) for of, margin in zip(labels, margins, strict=True)]
     larger.score([pair], [np.outer(*of_groups).ravel() / 4000], Scores(np.array([3000.0]), 1.0), np.inf)
-    larger.measure([Measurement(pair, counts.ravel(), 0.01, 1.0)])
+    larger.measure([Measurement(View(pair), counts.ravel(), 0.01, 1.0)])
     found, grouped = larger.of_pair(pair, cells, margins)
     np.testing.assert_allclose(grouped.counts, counts.ravel(), atol=1.0)
     table_of = found.reshape(40, 40)

@@ -23,6 +23,8 @@ from dpmosaic.curator.mechanisms.mosaic.mosaic import Mosaic, candidates, cheap
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
 from dpmosaic.curator.mechanisms.randdpgen.randdpgen import RandDPGen
 
+pytestmark = pytest.mark.slow
+
 BUDGET = Budget(2.0, 1e-9)
 
 
@@ -48,7 +50,7 @@ def steps(measurer):
 def test_asks_only_for_interactions_and_scores(parties, run, chain_table):
     fitted, measurer = run(Mosaic(), chain_table(), BUDGET, **parties)
     assert all(charge.interaction or charge.scores for charge in measurer.accountant.charges)
-    assert all(measurement.interaction for measurement in fitted.measurements)
+    assert all(measurement.view.interaction for measurement in fitted.measurements)
     assert fitted.selection == "exact L1 distances with noise"
 
 

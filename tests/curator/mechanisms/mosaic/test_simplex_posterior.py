@@ -9,6 +9,8 @@ from dpmosaic.curator.mechanisms.mosaic import simplex_posterior as module
 from dpmosaic.curator.mechanisms.mosaic.denoising import onto_simplex
 from dpmosaic.curator.mechanisms.mosaic.simplex_posterior import dirichlet_posteriors
 
+pytestmark = pytest.mark.slow
+
 
 def noise_of(count, sigma, seed):
     """Noise whose mean is taken away, and its variance."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.curator.mechanisms.parts.allocation import EXPECTED_L1, allocate, measurable
 
 
@@ -28,7 +29,7 @@ class PublicFacts:
     def __init__(self, records):
         self.record_count = records
 
-    def expected_sigma(self, clique, rho):
+    def expected_sigma(self, view, rho):
         return float(2 * rho) ** -0.5
 
 
@@ -39,7 +40,7 @@ def test_drops_marginals_of_too_much_noise_and_gives_their_budget_to_the_others(
     facts = PublicFacts(records=500)
     budget = Fraction(1, 50)
     alone, shared = (
-        facts.expected_sigma(PAIRS[0], allocate(budget, sizes)[0]) for sizes in ([16], [16, 20_000])
+        facts.expected_sigma(View(PAIRS[0]), allocate(budget, sizes)[0]) for sizes in ([16], [16, 20_000])
     )
     assert EXPECTED_L1 * 16 * alone < facts.record_count < EXPECTED_L1 * 16 * shared
     assert measurable(facts, PAIRS, budget) == [0]

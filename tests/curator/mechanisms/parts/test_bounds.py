@@ -6,6 +6,7 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.mechanisms.parts.bounds import (
     ErrorBound,
@@ -23,8 +24,8 @@ DOMAIN = Domain.coded({"a": 2, "b": 3})
 
 def test_the_average_is_the_best_linear_unbiased_estimate():
     """Theorem 5.2 against generalised least squares written out as a matrix."""
-    pair = Measurement(("a", "b"), np.array([4.0, 1, 3, 8, 2, 5]), 2.0, 0.1)
-    single = Measurement(("a",), np.array([9.0, 13]), 1.5, 0.1)
+    pair = Measurement(View(("a", "b")), np.array([4.0, 1, 3, 8, 2, 5]), 2.0, 0.1)
+    single = Measurement(View(("a",)), np.array([9.0, 13]), 1.5, 0.1)
     average = weighted_average(DOMAIN, ("a",), [pair, single])
     design = np.array([[1, 0], [0, 1], [1, 0], [0, 1]], dtype=float)
     observed = np.array([8.0, 15.0, 9.0, 13.0])
@@ -35,20 +36,20 @@ def test_the_average_is_the_best_linear_unbiased_estimate():
 
 
 def test_ignores_measurements_that_do_not_contain_the_clique():
-    assert weighted_average(DOMAIN, ("a", "b"), [Measurement(("a",), np.ones(2), 1.0, 0.1)]) is None
+    assert weighted_average(DOMAIN, ("a", "b"), [Measurement(View(("a",)), np.ones(2), 1.0, 0.1)]) is None
 
 
 def test_a_marginal_that_nobody_measured_takes_no_memory():
     """Its cells would need 67 GiB."""
     codes = Domain.coded({"icd": 90_000, "zip": 100_000})
-    one = Measurement(("icd",), np.zeros(90_000), 1.0, 0.5)
+    one = Measurement(View(("icd",)), np.zeros(90_000), 1.0, 0.5)
     assert weighted_average(codes, ("icd", "zip"), [one]) is None
 
 
 def test_ignores_sums_over_boxes():
     boxes = (((0, 1), (0, 3)), ((1, 2), (0, 3)))
-    coarse = Measurement(("a", "b"), np.array([8.0, 15.0]), 2.0, 0.1, boxes=boxes)
-    single = Measurement(("a",), np.array([9.0, 13]), 1.5, 0.1)
+    coarse = Measurement(View(("a", "b"), boxes=boxes), np.array([8.0, 15.0]), 2.0, 0.1)
+    single = Measurement(View(("a",)), np.array([9.0, 13]), 1.5, 0.1)
     assert weighted_average(DOMAIN, ("a", "b"), [coarse]) is None
     assert weighted_average(DOMAIN, ("a",), [coarse, single]).values.tolist() == pytest.approx([9, 13])
 
@@ -67,7 +68,7 @@ def test_the_bound_on_other_noise_holds_for_heavy_tails():
     assert (np.abs(noise).sum(axis=1) > noise_bound(6, 1.0, False, 0.05)).mean() < 0.058
 
 
-MODEL = estimate(DOMAIN, [Measurement(("a",), np.array([4.0, 8.0]), 1.0, 0.1)], total=12)
+MODEL = estimate(DOMAIN, [Measurement(View(("a",)), np.array([4.0, 8.0]), 1.0, 0.1)], total=12)
 """Two cells of a with 4 and 8 records, b spread evenly."""
 
 PAIR = ("a", "b")

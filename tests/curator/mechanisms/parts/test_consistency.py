@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.mechanisms.parts.consistency import consistent, raked
 from dpmosaic.curator.pgm.estimation import estimate
@@ -26,7 +27,7 @@ def noisy(cliques, total=1000.0, sigma=15.0, seed=0):
     for clique in cliques:
         scale = sigma * rng.uniform(0.3, 3.0)
         exact = marginal(joint, clique)
-        found.append(Measurement(clique, exact + scale * rng.standard_normal(exact.size), scale, 0.1))
+        found.append(Measurement(View(clique), exact + scale * rng.standard_normal(exact.size), scale, 0.1))
     return found
 
 
@@ -97,8 +98,8 @@ def test_averaging_lowers_the_error_as_the_variances_say():
     errors = []
     for _ in range(10_000):
         given = [
-            Measurement(("a",), 500 + 3 * rng.standard_normal(2), 3.0, 0.1),
-            Measurement(("a", "b"), 100 + rng.standard_normal(10), 1.0, 0.1),
+            Measurement(View(("a",)), 500 + 3 * rng.standard_normal(2), 3.0, 0.1),
+            Measurement(View(("a", "b")), 100 + rng.standard_normal(10), 1.0, 0.1),
         ]
         errors += (consistent(domain, given, 1000.0)[0].values - 500).tolist()
     # Knowing the total halves it: the two cells' errors are one number and its negative.

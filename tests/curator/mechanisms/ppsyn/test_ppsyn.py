@@ -23,6 +23,8 @@ from dpmosaic.curator.mechanisms.ppsyn.partitions import WithinBoxDeviation, seq
 from dpmosaic.curator.mechanisms.ppsyn.ppsyn import PPSyn
 from dpmosaic.curator.pgm.estimation import estimate
 
+pytestmark = pytest.mark.slow
+
 
 def spent(measurer):
     shares = {}
@@ -74,7 +76,7 @@ def test_a_round_measures_over_the_boxes_and_at_the_cost_that_the_score_requires
     count = min(roots, key=roots.get)
     contribution = scores.values[cliques.index(first.clique)] - scores.sigma
     assert first.zcdp_rho == pytest.approx(roots[count] ** 2 / np.pi / contribution**2, rel=1e-3)
-    assert first.boxes == (sequence.boxes(count) if count < 100 else ())
+    assert first.view.boxes == (sequence.boxes(count) if count < 100 else ())
     assert (count < 100) == (eta > 0.5)
 
 
@@ -145,9 +147,9 @@ def test_one_way_marginals_of_a_workload_are_merged_where_that_is_cheaper(run):
     codes = np.minimum(np.random.default_rng(0).geometric(0.2, 4000), 40) - 1
     table = Table.from_codes(Domain.coded({"a": 40}), codes[:, None])
     fitted, _ = run(PPSyn(), table, Budget(0.2, 1e-9), k=1)
-    boxed = [m for m in fitted.measurements if m.boxes]
+    boxed = [m for m in fitted.measurements if m.view.boxes]
     assert boxed
-    assert all(1 < len(m.boxes) < 40 for m in boxed)
+    assert all(1 < len(m.view.boxes) < 40 for m in boxed)
 
 
 def test_it_is_closer_than_independence_where_attributes_depend(run, chain_table):
@@ -164,7 +166,7 @@ def test_it_is_closer_than_independence_where_attributes_depend(run, chain_table
 @pytest.mark.parametrize("grid", ["2x2", "1x4"])
 def test_over_masked_parties_it_measures_over_boxes(grid, run, wide_table):
     fitted, measurer = run(PPSyn(), wide_table(1000), Budget(8.0, 1e-9), protocol="masked", grid=grid)
-    assert any(m.boxes for m in fitted.measurements)
+    assert any(m.view.boxes for m in fitted.measurements)
     assert measurer.accountant.spent > measurer.accountant.granted * Fraction(999, 1000)
     assert fitted.selection == "exact L1 distances with noise, for each unit of budget"
 
@@ -185,7 +187,8 @@ class Replayed(Measurer):
         cells = self._counts.sum(axis=summed).ravel()
         return box_sums(cells, self.domain.shape(clique), boxes) if boxes else cells
 
-    def score(self, cliques, references, zcdp_rho, step):
+    def score(self, views, references, zcdp_rho, step):
+        cliques = [view.clique for view in views]
         references = [reference.tolist() for reference in references]
         sigma = score_sigma(zcdp_rho, Adjacency.ZERO_OUT, len(cliques))
         cost = score_cost(sigma, Adjacency.ZERO_OUT, len(cliques))
@@ -194,7 +197,7 @@ class Replayed(Measurer):
         self.asked.append(((tuple(cliques), str(references), sigma), np.array(distances), 1))
         return Scores(self._transcript.uniform(0, 60, len(cliques)), sigma)
 
-    def expected_sigma(self, clique, zcdp_rho, interaction=False):
+    def expected_sigma(self, view, zcdp_rho):
         return gaussian_sigma(zcdp_rho, Adjacency.ZERO_OUT)
 
     def _charge(self, query):
@@ -202,12 +205,10 @@ class Replayed(Measurer):
         return Charge(query.step, query.clique, gaussian_cost(sigma, Adjacency.ZERO_OUT), ((sigma,),))
 
     def _answer(self, query, charge):
-        exact = self._sums(query.clique, query.boxes)
+        exact = self._sums(query.view.clique, query.view.boxes)
         self.asked.append(((query, charge), exact, 2))
         noisy = self._transcript.normal(3.0, 2.0, exact.size)
-        return Measurement(
-            query.clique, noisy, charge.sigmas[0][0], float(charge.zcdp_rho), True, query.boxes
-        )
+        return Measurement(query.view, noisy, charge.sigmas[0][0], float(charge.zcdp_rho), True)
 
 
 def tables(cells, records):
@@ -243,7 +244,7 @@ def test_a_record_changes_only_noisy_values_and_by_at_most_1_over_all_neighbouri
     assert largest == {1: 1.0, 2: 1.0}
     (asked,) = {len(asked) for asked in runs.values()}
     assert asked > 2 * len(sizes)
-    boxed = any(isinstance(a[0][1], Charge) and a[0][0].boxes for a in runs[counts])
+    boxed = any(isinstance(a[0][1], Charge) and a[0][0].view.boxes for a in runs[counts])
     assert boxed == (len(sizes) < 3)
 
 

@@ -39,9 +39,10 @@ def asked(monkeypatch):
             seen.extend(queries)
             return measure(self, queries)
 
-        def scored(self, cliques, references, rho, step, score=kind.score):
+        def scored(self, views, references, rho, step, score=kind.score):
             references = list(references)
-            seen.append((list(cliques), references, score(self, cliques, references, rho, step)))
+            cliques = [view.clique for view in views]
+            seen.append((cliques, references, score(self, views, references, rho, step)))
             return seen[-1][-1]
 
         monkeypatch.setattr(kind, "measure", measured)

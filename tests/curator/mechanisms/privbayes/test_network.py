@@ -96,6 +96,7 @@ def test_rows_without_counts_follow_the_table_and_then_are_uniform():
     assert shares[1, 1].tolist() == pytest.approx([1 / 3, 2 / 3, 1, 0, 0.5, 0.5, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drawing", ["with-replacement", "without-replacement"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_rows_follow_the_distribution_where_no_table_is_used_up(shape, drawing):

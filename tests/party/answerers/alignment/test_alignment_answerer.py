@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DeliveriesLost, ProtocolError
 from dpmosaic.common.messages import (
     AnswerForm,
@@ -115,7 +116,7 @@ def test_only_a_key_that_the_first_party_sealed_is_taken(introduced):
 
 
 def test_a_release_that_aligns_rows_answers_nothing_else(introduced):
-    query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a0",), 1.0)
+    query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, View(("a0",)), 1.0)
     with pytest.raises(ProtocolError, match="no answers of the form"):
         list(introduced.first.answer(query, 1, 2, 1))
     with pytest.raises(ProtocolError, match="has no products"):

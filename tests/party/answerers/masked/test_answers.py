@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, ProtocolError
 from dpmosaic.common.messages import (
     AnswerForm,
@@ -21,12 +22,15 @@ from dpmosaic.common.messages import (
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, grid_of
 from dpmosaic.common.wire import codec, queries, streams
 from dpmosaic.party.serving.servicer import PartyServicer
+from support.changed import changed
 from support.terms import RELEASE_ID
+
+pytestmark = pytest.mark.slow
 
 NORTH, EAST, WEST, SOUTH, DEALER = range(5)
 A, B, C, D = ("a",), ("b",), ("c",), ("d",)
 PAIR = (A, C)
-QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a", "c"), 3.0)
+QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, View(("a", "c")), 3.0)
 GRIDS = {
     "three parties and one": None,
     "four parties": {"p": (0, A), "q": (0, B), "r": (0, C), "s": (0, D)},
@@ -52,7 +56,7 @@ def test_answers_add_up_to_the_counts_of_all_slices_for_any_holders_of_the_cliqu
     release = masked.Release(terms).accept().introduce()
     for size in range(1, 5):
         for clique in itertools.combinations("abcd", size):
-            query = replace(QUERY, query_id=str(clique), clique=clique, sigma=1e-3)
+            query = changed(QUERY, clique=clique, query_id=str(clique), sigma=1e-3)
             counts = release.prepare(clique).counts(query)
             assert np.allclose(counts, release.exact(clique), atol=0.03)
 
@@ -60,7 +64,7 @@ def test_answers_add_up_to_the_counts_of_all_slices_for_any_holders_of_the_cliqu
 def test_products_that_are_asked_for_together_are_those_asked_for_one_by_one(masked):
     together, apart = (masked.Release().accept().introduce() for _ in range(2))
     cliques = [("a", "c"), ("b", "c"), ("a", "b", "c"), ("a", "d"), ("b", "d")]
-    chains = [together.plan.chain(clique, 0) for clique in cliques]
+    chains = [together.plan.chain(View(clique), 0) for clique in cliques]
     for clique in cliques:
         apart.prepare(clique)
         for step in together.deliveries(clique):
@@ -68,7 +72,7 @@ def test_products_that_are_asked_for_together_are_those_asked_for_one_by_one(mas
     for party in (NORTH, EAST, WEST):
         together.multiply(party, *(c for c in chains if party in together.plan.holders(c, 0)))
     for number, clique in enumerate(cliques):
-        query = replace(QUERY, query_id=str(number), clique=clique)
+        query = changed(QUERY, clique=clique, query_id=str(number))
         assert together.frames(query) == apart.frames(query)
 
 
@@ -77,7 +81,7 @@ def test_boxes_are_added_up_in_shares(masked):
     boxes = (((0, 1), (0, 4)), ((1, 3), (0, 1)), ((2, 3), (2, 4)))
     counts = release.exact(("b", "c")).reshape(3, 4)
     exact = [counts[0].sum(), counts[1:, 0].sum(), counts[2, 2:].sum()]
-    query = replace(QUERY, clique=("b", "c"), sigma=1e-3, boxes=boxes)
+    query = changed(QUERY, clique=("b", "c"), boxes=boxes, sigma=1e-3)
     assert np.allclose(release.counts(query), exact, atol=0.03)
 
 
@@ -87,7 +91,7 @@ def test_interactions_are_differences_of_shares_for_any_holders_of_the_clique(ma
     terms = generous(masked, grid=GRIDS[grid] or masked.grid, bits=bits)
     release = masked.Release(terms).accept().introduce()
     for clique in [("a",), ("a", "c"), ("b", "c"), ("a", "c", "d"), ("a", "b", "c", "d")]:
-        query = replace(QUERY, query_id=str(clique), clique=clique, sigma=1e-3, interaction=True)
+        query = changed(QUERY, clique=clique, interaction=True, query_id=str(clique), sigma=1e-3)
         exact = release.exact(clique).reshape(release.plan.domain.shape(clique))
         for axis in range(len(clique)):
             exact = np.diff(exact, axis=axis)
@@ -113,7 +117,7 @@ def test_a_mask_depends_on_the_whole_query(masked, change):
     one, other = (masked.Release().accept().introduce() for _ in range(2))
     answers = [
         next(streams.decode_answer(release.parties["south"].answer(query), 1, 8, 1))
-        for release, query in [(one, QUERY), (other, replace(QUERY, **change))]
+        for release, query in [(one, QUERY), (other, changed(QUERY, **change))]
     ]
     difference = np.subtract(*answers).astype(np.int32)
     assert np.abs(difference.astype(np.int64)).max() > 2**21
@@ -125,7 +129,7 @@ def test_noise_has_the_charged_scale_without_that_of_those_who_may_collude(maske
     policy = replace(masked.policy, min_tolerated=0)
     terms = generous(masked, tolerated=tolerated)
     release = masked.Release(terms, policy=policy).accept().introduce().prepare(("b", "c"))
-    queries = [replace(QUERY, query_id=str(i), clique=("b", "c")) for i in range(60)]
+    queries = [changed(QUERY, clique=("b", "c"), query_id=str(i)) for i in range(60)]
     noise = np.array([release.counts(query) for query in queries]) - release.exact(("b", "c"))
     squares, variance = stats.chi2(noise.size), 3.0**2 * 4 / (4 - tolerated)
     assert squares.ppf(5e-7) < np.sum(noise**2) / variance < squares.isf(5e-7)
@@ -184,8 +188,8 @@ def test_a_sigma_is_answered_exactly_where_counts_and_noise_cannot_overflow_the_
     fitting = sigmas[fitting]
     assert fitting == [sigma for sigma in sigmas if largest[sigma] < 2**31]
     for number, sigma in enumerate(sigmas):
-        query = replace(QUERY, query_id=str(number), clique=("a", "b"), sigma=sigma)
-        query = replace(query, interaction=bool(interaction))
+        query = changed(QUERY, clique=("a", "b"), query_id=str(number), sigma=sigma)
+        query = changed(query, interaction=bool(interaction))
         if sigma in fitting:
             release.parties["west"].answer(query)
         else:
@@ -197,7 +201,7 @@ def test_a_sigma_is_answered_exactly_where_counts_and_noise_cannot_overflow_the_
 
 def test_sixty_four_bits_hold_what_thirty_two_do_not(masked):
     release = masked.Release(generous(masked, bits=64)).accept().introduce()
-    noise = release.counts(replace(QUERY, clique=("a", "b"), sigma=1e9)) - release.exact(("a", "b"))
+    noise = release.counts(changed(QUERY, clique=("a", "b"), sigma=1e9)) - release.exact(("a", "b"))
     # Six draws within 0.3 deviations, or one beyond 17, have negligible probability.
     assert 0.3e9 < np.abs(noise).max() < 20e9
 
@@ -207,7 +211,7 @@ def test_sixty_four_bits_hold_what_thirty_two_do_not(masked):
 def test_every_party_charges_the_whole_cost_of_a_query_up_to_its_grant(masked, adjacency, interaction):
     release = masked.Release(masked.terms_of(adjacency=adjacency)).accept().introduce()
     sigma = gaussian_sigma(Fraction(1), adjacency, interaction)
-    query = replace(QUERY, clique=("a", "b"), interaction=bool(interaction))
+    query = changed(QUERY, clique=("a", "b"), interaction=bool(interaction))
     for party in release.parties.values():
         with pytest.raises(BudgetError, match="more than is left"):
             party.answer(replace(query, sigma=sigma * (1 - 1e-9)))

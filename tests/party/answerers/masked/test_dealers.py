@@ -5,16 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing.dealing import dealt_labels
 from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, DealRequest, DeliveryKind, MarginalQuery
+from support.changed import changed
 from support.masked import DEALERS, POLICY, Release, plan_of, terms_of
 from support.terms import RELEASE_ID
 
 NORTH, EAST, WEST, SOUTH, FIRST = range(5)
 A, C, D = ("a",), ("c",), ("d",)
 SEEDS = DeliveryKind.MASK_SEEDS
-QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a", "c", "d"), 1e-3)
+QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, View(("a", "c", "d")), 1e-3)
 FOR_EAST = DealRequest(RELEASE_ID, SEEDS, EAST)
 
 
@@ -30,7 +32,7 @@ def test_the_counts_of_a_release_with_three_dealers_are_those_of_the_table(deale
     """Products of two and of three parties; every dealer's part is needed."""
     release = release_by(*dealers, bits=bits).introduce()
     for number, clique in enumerate([("a", "c"), ("b", "d"), ("a", "c", "d")]):
-        query = replace(QUERY, query_id=str(number), clique=clique)
+        query = changed(QUERY, query_id=str(number), clique=clique)
         assert np.allclose(release.prepare(clique).counts(query), release.exact(clique), atol=0.03)
 
 

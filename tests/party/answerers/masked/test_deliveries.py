@@ -9,6 +9,7 @@ import pytest
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto import envelope
 from dpmosaic.common.crypto.agreement import EphemeralKey
+from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing import peers as party_peers
 from dpmosaic.common.dealing.dealing import dealt_labels
 from dpmosaic.common.errors import PolicyError, ProtocolError
@@ -16,6 +17,8 @@ from dpmosaic.common.messages import AnswerForm, DealRequest, DeliveryKind, Marg
 from dpmosaic.common.protocols.masked.masks import release_masks
 from dpmosaic.party.answerers.masked import session as party_masked
 from support.terms import RELEASE_ID
+
+pytestmark = pytest.mark.slow
 
 NORTH, EAST, WEST, SOUTH, DEALER = range(5)
 A, B, C, D = ("a",), ("b",), ("c",), ("d",)
@@ -155,7 +158,9 @@ def test_one_wrong_chain_of_many_stops_all_of_them(release):
     with pytest.raises(ProtocolError, match="compare the plan"):
         release.multiply(NORTH, PAIR, (C, D))
     with pytest.raises(ProtocolError, match="multiply first"):
-        release.parties["north"].answer(MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a", "c"), 3.0))
+        release.parties["north"].answer(
+            MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, View(("a", "c")), 3.0)
+        )
 
 
 @pytest.mark.parametrize("chain", [(A, B), (A, B, C), (A, C, B)])
@@ -236,7 +241,7 @@ def test_an_incomplete_or_reordered_opening_is_refused_and_the_earlier_one_stays
         release.deliver(OPENING, (C,), EAST, frames, NORTH)
     for _, step in release.products(("c", "d")):
         step()
-    query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("c", "d"), 0.1)
+    query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, View(("c", "d")), 0.1)
     assert np.allclose(release.counts(query), release.exact(("c", "d")), atol=2)
 
 
@@ -319,5 +324,5 @@ def test_openings_of_one_product_are_freed_and_those_of_single_parts_kept(releas
     release.deal_product((A, D))
     for party in (NORTH, WEST):
         release.multiply(party, (A, D))
-        query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a", "d"), 3.0)
+        query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, View(("a", "d")), 3.0)
         release.parties[release.names[party]].answer(query)

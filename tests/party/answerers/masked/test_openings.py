@@ -12,6 +12,8 @@ from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.party.allowance import Quota
 from dpmosaic.party.answerers.masked.openings import Openings
 
+RING = Ring(32)
+
 
 def matrix(rows, cells, bits=32, seed=0):
     ring = Ring(bits)
@@ -25,9 +27,9 @@ def cut(data, places):
     return [data[start:stop] for start, stop in itertools.pairwise(ends)]
 
 
-def on_disk(bits=32, limit=1 << 30):
+def on_disk(limit=1 << 30):
     """Openings with so many bytes of disk."""
-    return Openings(Ring(bits), Quota(limit, "max_disk_mb"))
+    return Openings(Quota(limit, "max_disk_mb"))
 
 
 WHOLE = matrix(6, 2, seed=3).tobytes()
@@ -53,8 +55,8 @@ def opened_files(monkeypatch):
     block_rows=st.integers(1, 12),
 )
 def test_a_matrix_comes_back_in_blocks_however_it_was_cut(rows, cells, bits, places, block_rows):
-    words, openings = matrix(rows, cells, bits), on_disk(bits)
-    openings.put("key", rows, cells, cut(words.tobytes(), places))
+    words, openings = matrix(rows, cells, bits), on_disk()
+    openings.put("key", Ring(bits), rows, cells, cut(words.tobytes(), places))
     blocks = list(openings.blocks("key", block_rows))
     assert all(block.shape == (block_rows, cells) for block in blocks[:-1])
     assert all(block.dtype == Ring(bits).dtype for block in blocks)
@@ -71,7 +73,7 @@ def rows_of(words, within):
 def test_a_matrix_may_come_in_ranges_of_rows_and_a_range_twice(opened_files):
     words, openings = matrix(6, 2), on_disk()
     for within in (RANGES[0], RANGES[1], RANGES[1], RANGES[0], RANGES[1], RANGES[2], RANGES[2], RANGES[1]):
-        openings.put("key", 6, 2, rows_of(words, within), within)
+        openings.put("key", RING, 6, 2, rows_of(words, within), within)
     assert np.array_equal(read(openings, "key"), words)
     assert [file.closed for file in opened_files] == [True, False]
 
@@ -82,34 +84,34 @@ def test_a_range_that_broke_off_is_received_again():
         raise ProtocolError("a frame does not open")
 
     words, openings = matrix(6, 2), on_disk()
-    openings.put("key", 6, 2, rows_of(words, RANGES[0]), RANGES[0])
+    openings.put("key", RING, 6, 2, rows_of(words, RANGES[0]), RANGES[0])
     with pytest.raises(ProtocolError, match="a frame does not open"):
-        openings.put("key", 6, 2, broken(), RANGES[1])
+        openings.put("key", RING, 6, 2, broken(), RANGES[1])
     with pytest.raises(DeliveriesLost, match="needs those before it"):
-        openings.put("key", 6, 2, rows_of(words, RANGES[2]), RANGES[2])
+        openings.put("key", RING, 6, 2, rows_of(words, RANGES[2]), RANGES[2])
     for within in RANGES[1:]:
         assert "key" not in openings
-        openings.put("key", 6, 2, rows_of(words, within), within)
+        openings.put("key", RING, 6, 2, rows_of(words, within), within)
     assert np.array_equal(read(openings, "key"), words)
 
 
 def test_ranges_of_a_new_matrix_replace_an_old_one_only_together():
     old, new, openings = matrix(6, 2, seed=1), matrix(6, 2, seed=2), on_disk()
-    openings.put("key", 6, 2, [old.tobytes()])
+    openings.put("key", RING, 6, 2, [old.tobytes()])
     for within in RANGES:
         assert np.array_equal(read(openings, "key"), old)
-        openings.put("key", 6, 2, rows_of(new, within), within)
+        openings.put("key", RING, 6, 2, rows_of(new, within), within)
     assert np.array_equal(read(openings, "key"), new)
     openings.drop("key")
     with pytest.raises(DeliveriesLost, match="needs those before it"):
-        openings.put("key", 6, 2, rows_of(new, RANGES[1]), RANGES[1])
+        openings.put("key", RING, 6, 2, rows_of(new, RANGES[1]), RANGES[1])
 
 
 def test_matrices_are_kept_apart_by_their_keys():
     openings = on_disk()
     one, other = matrix(7, 3, seed=1), matrix(5, 4, seed=2)
-    openings.put((1, "a"), 7, 3, [one.tobytes()])
-    openings.put((2, "a"), 5, 4, [other.tobytes()])
+    openings.put((1, "a"), RING, 7, 3, [one.tobytes()])
+    openings.put((2, "a"), RING, 5, 4, [other.tobytes()])
     assert np.array_equal(read(openings, (1, "a")), one)
     assert np.array_equal(read(openings, (2, "a")), other)
     assert ((1, "a") in openings, (2, "a") in openings, (3, "a") in openings) == (True, True, False)
@@ -117,7 +119,7 @@ def test_matrices_are_kept_apart_by_their_keys():
 
 def test_one_matrix_can_be_read_by_two_at_once():
     words, openings = matrix(9, 2), on_disk()
-    openings.put("key", 9, 2, [words.tobytes()])
+    openings.put("key", RING, 9, 2, [words.tobytes()])
     pairs = zip(openings.blocks("key", 3), openings.blocks("key", 3), strict=True)
     for start, (one, other) in zip(range(0, 9, 3), pairs, strict=True):
         assert np.array_equal(one, words[start : start + 3])
@@ -126,10 +128,10 @@ def test_one_matrix_can_be_read_by_two_at_once():
 
 def test_a_reader_keeps_what_it_began_to_read(opened_files):
     old, openings = matrix(6, 2, seed=1), on_disk()
-    openings.put("key", 6, 2, [old.tobytes()])
+    openings.put("key", RING, 6, 2, [old.tobytes()])
     replaced = openings.blocks("key", 2)
     assert np.array_equal(next(replaced), old[:2])
-    openings.put("key", 6, 2, [WHOLE])
+    openings.put("key", RING, 6, 2, [WHOLE])
     dropped = openings.blocks("key", 2)
     assert next(dropped).tobytes() == WHOLE[:16]
     openings.drop("key")
@@ -140,7 +142,7 @@ def test_a_reader_keeps_what_it_began_to_read(opened_files):
 
 def test_a_block_may_be_overwritten_without_an_effect():
     words, openings = matrix(6, 2), on_disk()
-    openings.put("key", 6, 2, [words.tobytes()])
+    openings.put("key", RING, 6, 2, [words.tobytes()])
     for block in openings.blocks("key", 4):
         block[...] = 0
     assert np.array_equal(read(openings, "key"), words)
@@ -153,7 +155,7 @@ def test_refuses_to_read_a_matrix_that_was_not_stored():
 
 def test_a_dropped_matrix_frees_its_space_and_may_be_dropped_again(opened_files):
     openings = on_disk()
-    openings.put("key", 6, 2, [matrix(6, 2).tobytes()])
+    openings.put("key", RING, 6, 2, [matrix(6, 2).tobytes()])
     openings.drop("key")
     openings.drop("key")
     openings.drop("another")
@@ -166,7 +168,7 @@ def test_a_dropped_matrix_frees_its_space_and_may_be_dropped_again(opened_files)
 def test_files_are_closed_with_the_openings(opened_files):
     openings = on_disk()
     for key in range(3):
-        openings.put(key, 6, 2, [matrix(6, 2).tobytes()])
+        openings.put(key, RING, 6, 2, [matrix(6, 2).tobytes()])
     assert not any(file.closed for file in opened_files)
     del openings
     assert all(file.closed for file in opened_files)
@@ -175,8 +177,8 @@ def test_files_are_closed_with_the_openings(opened_files):
 @pytest.mark.parametrize("shape", [(6, 2), (4, 5)])
 def test_a_new_matrix_replaces_an_old_one_and_frees_its_space(opened_files, shape):
     openings, new = on_disk(), matrix(*shape, seed=2)
-    openings.put("key", 6, 2, [matrix(6, 2, seed=1).tobytes()])
-    openings.put("key", *shape, [new.tobytes()])
+    openings.put("key", RING, 6, 2, [matrix(6, 2, seed=1).tobytes()])
+    openings.put("key", RING, *shape, [new.tobytes()])
     assert np.array_equal(read(openings, "key"), new)
     assert [file.closed for file in opened_files] == [True, False]
 
@@ -187,14 +189,14 @@ def test_the_old_matrix_stays_until_all_of_the_new_one_came():
         matrix(6, 2, seed=1),
         matrix(6, 2, seed=2),
     )
-    openings.put("key", 6, 2, [old.tobytes()])
+    openings.put("key", RING, 6, 2, [old.tobytes()])
 
     def chunks():
         for piece in cut(new.tobytes(), [9, 20]):
             assert np.array_equal(read(openings, "key"), old)
             yield piece
 
-    openings.put("key", 6, 2, chunks())
+    openings.put("key", RING, 6, 2, chunks())
     assert np.array_equal(read(openings, "key"), new)
 
 
@@ -213,11 +215,11 @@ def test_the_old_matrix_stays_until_all_of_the_new_one_came():
 def test_a_stream_of_another_length_is_refused_and_nothing_changes(opened_files, chunks):
     openings, old = on_disk(), matrix(6, 2, seed=1)
     with pytest.raises(ProtocolError, match="more or fewer integers than expected"):
-        openings.put("key", 6, 2, chunks)
+        openings.put("key", RING, 6, 2, chunks)
     assert "key" not in openings
-    openings.put("key", 6, 2, [old.tobytes()])
+    openings.put("key", RING, 6, 2, [old.tobytes()])
     with pytest.raises(ProtocolError, match="more or fewer integers than expected"):
-        openings.put("key", 6, 2, chunks)
+        openings.put("key", RING, 6, 2, chunks)
     assert np.array_equal(read(openings, "key"), old)
     assert [file.closed for file in opened_files] == [True, False, True]
 
@@ -228,9 +230,9 @@ def test_an_interrupted_stream_keeps_the_old_matrix(opened_files):
         raise ProtocolError("a frame does not open")
 
     openings, old = on_disk(), matrix(6, 2, seed=1)
-    openings.put("key", 6, 2, [old.tobytes()])
+    openings.put("key", RING, 6, 2, [old.tobytes()])
     with pytest.raises(ProtocolError, match="a frame does not open"):
-        openings.put("key", 6, 2, broken())
+        openings.put("key", RING, 6, 2, broken())
     assert np.array_equal(read(openings, "key"), old)
     assert [file.closed for file in opened_files] == [False, True]
 
@@ -244,7 +246,7 @@ def test_an_endless_stream_is_refused_before_it_fills_the_disk():
             yield WHOLE
 
     with pytest.raises(ProtocolError, match="more or fewer"):
-        on_disk().put("key", 12, 2, endless())
+        on_disk().put("key", RING, 12, 2, endless())
     assert len(taken) <= 4
 
 
@@ -258,7 +260,7 @@ def test_a_large_matrix_needs_little_memory(cells):
     )
     tracemalloc.start()
     try:
-        openings.put("key", rows, cells, (chunk for _ in range(64)))
+        openings.put("key", RING, rows, cells, (chunk for _ in range(64)))
         for block in openings.blocks("key", (1 << 20) // cells):
             assert not block.any()
         assert tracemalloc.get_traced_memory()[1] < 20 << 20
@@ -269,18 +271,18 @@ def test_a_large_matrix_needs_little_memory(cells):
 def test_disk_is_free_again_when_a_matrix_is_dropped_or_did_not_come_whole():
     openings, words = on_disk(limit=6 * 2 * 4), matrix(6, 2)
     with pytest.raises(ProtocolError, match="more or fewer"):
-        openings.put("key", 6, 2, [b"too short"])
+        openings.put("key", RING, 6, 2, [b"too short"])
     for _ in range(3):
-        openings.put("key", 6, 2, [words.tobytes()])
+        openings.put("key", RING, 6, 2, [words.tobytes()])
         openings.drop("key")
-    openings.put("key", 6, 2, [words.tobytes()])
+    openings.put("key", RING, 6, 2, [words.tobytes()])
     with pytest.raises(PolicyError, match="max_disk_mb"):
-        openings.put("other", 6, 2, [words.tobytes()])
+        openings.put("other", RING, 6, 2, [words.tobytes()])
 
 
 def test_a_matrix_and_the_one_that_replaces_it_need_disk_at_the_same_time():
     openings, words = on_disk(limit=2 * 6 * 2 * 4 - 1), matrix(6, 2)
-    openings.put("key", 6, 2, [words.tobytes()])
+    openings.put("key", RING, 6, 2, [words.tobytes()])
     with pytest.raises(PolicyError, match="max_disk_mb"):
-        openings.put("key", 6, 2, [words.tobytes()])
+        openings.put("key", RING, 6, 2, [words.tobytes()])
     assert read(openings, "key").tolist() == words.tolist()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.canonical.terms import encode_terms
+from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, DataError, MosaicError, PolicyError, ProtocolError
 from dpmosaic.common.messages import (
     AnswerForm,
@@ -18,12 +19,15 @@ from dpmosaic.common.messages import (
     OpeningRequest,
 )
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost
+from support.changed import changed
 from support.terms import RELEASE_ID, id_of
+
+pytestmark = pytest.mark.slow
 
 NORTH, EAST, WEST, SOUTH, DEALER = range(5)
 A, B, C, D = ("a",), ("b",), ("c",), ("d",)
 PAIR = (A, C)
-QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a", "c"), 3.0)
+QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, View(("a", "c")), 3.0)
 COST = gaussian_cost(3.0, Adjacency.ZERO_OUT)
 
 
@@ -47,7 +51,7 @@ ATTEMPTS = {
     ),
     "multiply": lambda party: party.multiply(MultiplyRequest(RELEASE_ID, (PAIR,))),
     "answer": lambda party: party.answer(QUERY),
-    "answer without a product": lambda party: party.answer(replace(QUERY, clique=("a", "b"))),
+    "answer without a product": lambda party: party.answer(changed(QUERY, clique=("a", "b"))),
 }
 
 
@@ -97,9 +101,9 @@ def test_without_any_one_delivery_a_party_refuses_uncharged_and_continues_with_i
         assert refused
         for name in refused:
             with pytest.raises(ProtocolError, match="multiply first"):
-                release.parties[name].answer(replace(QUERY, clique=clique))
+                release.parties[name].answer(changed(QUERY, clique=clique))
             assert release.spent()[name] == 0
-        counts = release.prepare(clique).counts(replace(QUERY, clique=clique, sigma=1e-3))
+        counts = release.prepare(clique).counts(changed(QUERY, clique=clique, sigma=1e-3))
         assert np.allclose(counts, release.exact(clique), atol=0.03)
 
 
@@ -110,7 +114,7 @@ def test_a_query_without_its_product_is_refused_uncharged_and_others_are_answere
     assert set(release.spent().values()) == {0}
     for name in ("west", "south"):
         release.parties[name].answer(QUERY)
-    release.parties["north"].answer(replace(QUERY, query_id="q2", clique=("a", "b")))
+    release.parties["north"].answer(changed(QUERY, clique=("a", "b"), query_id="q2"))
     assert release.spent() == {"north": COST, "east": 0, "west": COST, "south": COST}
 
 
@@ -152,7 +156,7 @@ def test_a_query_that_does_not_fit_is_refused_by_all_parties_and_not_charged(rel
     release.prepare(("a", "c"))
     for party in release.parties.values():
         with pytest.raises(kind, match=reason):
-            party.answer(replace(QUERY, **change))
+            party.answer(changed(QUERY, **change))
     assert set(release.spent().values()) == {0}
     release.frames(QUERY)
 
@@ -164,11 +168,11 @@ def test_a_marginal_past_max_cells_is_neither_multiplied_nor_answered(masked):
         release.deal_product((B, C))
     with pytest.raises(PolicyError, match="max_cells"):
         release.multiply(NORTH, (B, C))
-    query = replace(QUERY, query_id="q2", clique=("b", "c"))
+    query = changed(QUERY, clique=("b", "c"), query_id="q2")
     for party in release.parties.values():
         for boxes in ((), (((0, 3), (0, 4)),)):
             with pytest.raises(PolicyError, match="max_cells"):
-                party.answer(replace(query, boxes=boxes))
+                party.answer(changed(query, boxes=boxes))
     assert set(release.spent().values()) == {COST}
 
 
@@ -178,7 +182,7 @@ def test_no_refusal_contains_data(release):
     chains = [(), (("z",),), (("a", "a"),), (A, C, A), (("b", "a"),), (C,)]
     changes = [{"sigma": 0.1}, {"sigma": 2.0**-20}, {"clique": ("c", "d")}, {"clique": ("z",)}]
     attempts = [lambda chain=chain: release.sealed(NORTH, chain, EAST) for chain in chains]
-    attempts += [lambda change=c: release.parties["east"].answer(replace(QUERY, **change)) for c in changes]
+    attempts += [lambda change=c: release.parties["east"].answer(changed(QUERY, **change)) for c in changes]
     for attempt in attempts:
         with pytest.raises(MosaicError) as refusal:
             attempt()

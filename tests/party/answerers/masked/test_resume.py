@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.canonical.terms import encode_terms
+from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing.dealing import dealt_labels
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.messages import AnswerForm, DeliveryKind, MarginalQuery
@@ -14,12 +15,15 @@ from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost
 from dpmosaic.common.wire.streams import decode_answer
 from dpmosaic.party.answerers.masked.session import MaskedSession
 from dpmosaic.party.ledger import Ledger
+from support.changed import changed
 from support.terms import RELEASE_ID
+
+pytestmark = pytest.mark.slow
 
 NORTH, EAST, WEST, SOUTH, DEALER = range(5)
 A, C, D = ("a",), ("c",), ("d",)
 THREE = ("a", "c", "d")
-QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, THREE, 3.0)
+QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, View(THREE), 3.0)
 COST = gaussian_cost(3.0, Adjacency.ZERO_OUT)
 
 
@@ -59,7 +63,7 @@ def test_every_query_has_its_own_masks_and_noise(release):
     changes = [{}, {"query_id": "q2"}, {"query_id": "q3", "sigma": 4.0}]
     answers = []
     for change in changes:
-        frames = release.frames(replace(QUERY, **change)).values()
+        frames = release.frames(changed(QUERY, **change)).values()
         answers.append(np.array([list(decode_answer(parts, 1, 16, 1)) for parts in frames]))
     for one, other in itertools.combinations(answers, 2):
         # Two of 64 words agree with probability 2^-32 each.
@@ -105,7 +109,7 @@ def test_parties_killed_between_answer_and_receipt_give_the_same_answers(masked,
 
 def test_deliveries_are_lost_with_the_process_and_requested_again(masked, tmp_path):
     release = masked.Release(folder=tmp_path).accept().introduce().prepare(("a", "c"))
-    query = replace(QUERY, clique=("a", "c"))
+    query = changed(QUERY, clique=("a", "c"))
     first = release.frames(query)
     release.start("east", seed=2)
     with pytest.raises(ProtocolError, match="multiply first"):
@@ -134,7 +138,7 @@ def test_another_query_under_a_used_id_is_refused_and_spends_nothing(release, ch
     first = release.prepare(("a", "c")).prepare(THREE).frames(QUERY)
     for party in release.parties.values():
         with pytest.raises(ProtocolError, match="query id was used for another query"):
-            party.answer(replace(QUERY, **change))
+            party.answer(changed(QUERY, **change))
     assert set(release.spent().values()) == {COST}
     assert release.frames(QUERY) == first
 

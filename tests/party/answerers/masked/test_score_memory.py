@@ -13,6 +13,7 @@ from dpmosaic.common.protocols.scores.shape import ScoreShape
 from support.scoring import EVALUATORS, WEST, ZERO
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("role", [0, 1, 2])
 @pytest.mark.parametrize("cells", [10, 20_000])

@@ -10,6 +10,7 @@ from dpmosaic.common.messages import (
     DeliveryKind,
 )
 from dpmosaic.common.protocols.scores.query import references_digest
+from support.changed import changed
 from support.scoring import (
     ANYTHING,
     COST,
@@ -27,6 +28,8 @@ from support.scoring import (
     plan_with,
 )
 from support.terms import id_of
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("evaluators", [EVALUATORS, (3, 1, 2), (0, 2, 3)], ids=str)
@@ -88,7 +91,7 @@ REFUSED = {
 @pytest.mark.parametrize("place", [NORTH, EAST])
 def test_a_query_that_does_not_fit_is_refused_before_the_charge(scoring, place, change, error, reason):
     with pytest.raises(error, match=reason):
-        scoring.party(place).prepare_scores(replace(QUERY, **change))
+        scoring.party(place).prepare_scores(changed(QUERY, **change))
     assert_nothing_charged(scoring)
 
 
@@ -128,7 +131,7 @@ OTHERS = {
 
 @pytest.mark.parametrize(("references", "change"), OTHERS.values(), ids=OTHERS)
 def test_references_that_are_not_those_of_the_query_are_refused(scoring, references, change):
-    scoring.query = replace(QUERY, **change)
+    scoring.query = changed(QUERY, **change)
     scoring.prepare()
     with pytest.raises(ProtocolError, match="not those of the score query"):
         scoring.send_references(references=references)

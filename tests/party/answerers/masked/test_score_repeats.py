@@ -1,7 +1,5 @@
 """Repeated score queries, with and without a restart, and other queries with their id."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -9,6 +7,7 @@ from dpmosaic.common.dealing.evaluator import Resharing
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.protocols.scores.query import score_shape
 from dpmosaic.common.wire.streams import decode_answer
+from support.changed import changed
 from support.masked import plan_of
 from support.scoring import (
     CELLS,
@@ -21,6 +20,8 @@ from support.scoring import (
     Scoring,
     query_of,
 )
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_repeated_step_changes_nothing(scoring, new_release):
@@ -75,9 +76,9 @@ def test_refuses_another_score_query_with_a_used_id(scoring, place, change):
     scoring.release.prepare(("a", "b"))
     scoring.prepare()
     with pytest.raises(ProtocolError, match="was used for another query"):
-        scoring.party(place).prepare_scores(replace(QUERY, **change))
+        scoring.party(place).prepare_scores(changed(QUERY, **change))
     with pytest.raises(ProtocolError, match="was used for another query"):
-        scoring.party(place).answer_scores(replace(QUERY, **change))
+        scoring.party(place).answer_scores(changed(QUERY, **change))
     assert set(scoring.release.spent().values()) == {COST}
 
 

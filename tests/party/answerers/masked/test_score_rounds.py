@@ -16,6 +16,8 @@ from support.scoring import (
     query_of,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def test_evaluators_1_and_2_answer_after_their_last_step_and_not_before(scoring):
     scoring.prepare().share()

@@ -1,0 +1,122 @@
+"""Faults that are planted into `synthesize`, by which a release tells of one row."""
+
+import importlib
+from dataclasses import replace
+
+import numpy as np
+
+from dpmosaic.common.errors import DataError
+from dpmosaic.common.privacy import noise
+from dpmosaic.curator.analysis.release import Release
+from dpmosaic.party.sources.source import FileSource
+from dpmosaic.simulations.learning import choice, first_step, learning, private_counts
+from dpmosaic.simulations.learning.asking import Asking
+from dpmosaic.simulations.learning.cells import Cells
+from dpmosaic.simulations.learning.forms import FORMS, PLACES, Form
+from dpmosaic.simulations.learning.kinds import Texts
+from dpmosaic.simulations.learning.private_counts import PrivateCounts
+from support.odd_rows import ROWS
+
+synthesizing = importlib.import_module("dpmosaic.simulations.synthesize")
+
+
+def raw_counts_decide_a_kind(monkeypatch):
+    counted = learning.counted
+    exact = {}
+    histograms = PrivateCounts.histograms
+
+    def peeking(self, step, asked, rho):
+        exact.update({name: count() for name, count in asked.items()} if step == "forms" else {})
+        return histograms(self, step, asked, rho)
+
+    def by_all_cells(vote, records):
+        found = counted(vote, records)
+        cells = exact.pop(next(iter(exact)))
+        return replace(found, kind=Texts(())) if cells[PLACES[Form("word", "unknown")]] else found
+
+    monkeypatch.setattr(PrivateCounts, "histograms", peeking)
+    monkeypatch.setattr(learning, "counted", by_all_cells)
+
+
+def the_real_maximum_ends_a_range(monkeypatch):
+    found = Asking.ranges
+
+    def exactly(self, step, values, *arguments):
+        ranges = found(self, step, values, *arguments)
+        return {
+            name: replace(one, high=max(one.high, np.nanmax(values[name]()))) for name, one in ranges.items()
+        }
+
+    monkeypatch.setattr(Asking, "ranges", exactly)
+
+
+def exact_number_of_rows(monkeypatch):
+    monkeypatch.setattr(first_step, "_counted", lambda counts, rho, rows, adjacency: choice.Rows(rows))
+
+
+def a_refusal_on_the_exact_number_of_rows(monkeypatch):
+    begun = synthesizing.begun_without
+
+    def refusing(cells, *arguments):
+        if cells.records() > ROWS:
+            raise DataError("too many rows")
+        return begun(cells, *arguments)
+
+    monkeypatch.setattr(synthesizing, "begun_without", refusing)
+
+
+def half_the_noise_in_one_histogram(monkeypatch):
+    noised = PrivateCounts._noised
+    monkeypatch.setattr(
+        PrivateCounts,
+        "_noised",
+        lambda self, counts, sigma: noised(self, counts, sigma / (2 if len(counts) == len(FORMS) else 1)),
+    )
+
+
+def half_of_all_noise(monkeypatch):
+    full = noise.discrete_gaussian
+    monkeypatch.setattr(noise, "discrete_gaussian", lambda sigma, *others: full(sigma / 2, *others))
+
+
+def one_charge_for_all_columns(monkeypatch):
+    charged = PrivateCounts._charged
+    monkeypatch.setattr(
+        PrivateCounts,
+        "_charged",
+        lambda self, step, cliques, rho, **options: charged(self, step, cliques[:1], rho, **options),
+    )
+
+
+def a_row_that_counts_twice(monkeypatch):
+    forms = Cells.forms
+    monkeypatch.setattr(Cells, "forms", lambda self, name: 2 * forms(self, name))
+
+
+def types_of_the_real_frame(monkeypatch):
+    begun, table = synthesizing.begun_without, Release.table.func
+    held = {}
+
+    def peeking(cells, *arguments):
+        held["rows"] = cells.source.rows
+        return begun(cells, *arguments)
+
+    def leaking(self):
+        return table(self).astype("object" if held["rows"]["age"].eq("unknown").any() else "string")
+
+    monkeypatch.setattr(synthesizing, "begun_without", peeking)
+    monkeypatch.setattr(Release, "table", property(leaking))
+
+
+def every_label_passes_the_threshold(monkeypatch):
+    monkeypatch.setattr(private_counts, "threshold", lambda sigma, delta: -np.inf)
+
+
+def the_file_decides_its_encoding(monkeypatch):
+    columns = FileSource.encoded
+
+    def encoded(self, domain):
+        odd = b"\xff" in self.path.read_bytes()
+        return columns(self, domain) if not odd else columns(self, domain).project(domain.names[:1])
+
+    monkeypatch.setattr(FileSource, "encoded", encoded)
