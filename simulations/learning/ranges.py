@@ -35,7 +35,7 @@ exceeds so many."""
 _RARE = 0.002
 """Beyond an end, less than this share of the records is none, however little noise there is."""
 
-_BESIDE = 1.0
+_BESIDE = 4.0
 """An end lies as far in as its log-likelihood is below the largest by so much: noise that moves an end out
 makes values that no record has, noise that moves it in clips a few."""
 
