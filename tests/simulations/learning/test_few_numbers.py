@@ -6,6 +6,10 @@ import pytest
 
 from dpmosaic.common.data.categorical import CategoricalAttribute
 from dpmosaic.common.data.numeric import NumericAttribute
+from dpmosaic.simulations.learning.asking import Asking, Rows
+from dpmosaic.simulations.learning.few_numbers import few_numbers
+from dpmosaic.simulations.learning.private_counts import Noisy
+from dpmosaic.simulations.learning.ranges import Range
 
 ROWS = 20_000
 
@@ -60,3 +64,21 @@ def test_cells_without_a_number_are_listed_if_there_are_some(learned):
     numbers = np.resize([0.0, 1, 2], ROWS)
     numbers[:900] = np.nan
     assert list(column(learned, numbers).released.categories) == ["", 0, 1, 2]
+
+
+class Exact:
+    """Counts without noise that state a deviation of ten rows."""
+
+    def histograms(self, step, asked, rho):
+        return {name: Noisy(count().astype(float), 10.0) for name, count in asked.items()}
+
+
+def test_counts_of_a_list_have_all_rows_that_count_as_its_numbers():
+    numbers = np.repeat([0.0, 1, 1.5, 2, np.nan], [500, 300, 12, 180, 8])
+    asking = Asking(None, Exact(), Rows(1000.0), 1.0)
+    within = Range(0.0, 3.0, 1.0, 1.0, True, True)
+    found = few_numbers(asking, {"x": lambda: numbers}, {"x": 1.0}, {"x": within}, {"x": False}, 0.5)["x"]
+    assert (found.numbers, found.usual, found.missing) == ((0, 1, 2), 0, False)
+    assert found.counts.tolist() == [520, 300, 180]
+    # Nine cells and missing values were counted twice; eight of the ten count as zero.
+    assert found.sigmas == pytest.approx(np.sqrt(50) * np.sqrt([8, 1, 1]))
