@@ -29,15 +29,13 @@ import dpmosaic
 from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.data.table import Table
 from dpmosaic.curator.measurers.federation import FederationMeasurer
-from dpmosaic.curator.mechanisms.mosaic import grouped_rounds, knowledge, larger, mosaic, outside
-from dpmosaic.curator.mechanisms.mosaic.axes import RANKS
-from dpmosaic.curator.mechanisms.mosaic.budget_split import SplitProblem
-from dpmosaic.curator.mechanisms.mosaic.denoising import onto_simplex
+from dpmosaic.curator.mechanisms.mosaic import grouped_rounds, knowledge, larger, mosaic, released
+from dpmosaic.curator.mechanisms.mosaic.budget_split import SplitProblem, Splitting
 from dpmosaic.curator.mechanisms.mosaic.effects import Effect
-from dpmosaic.curator.mechanisms.mosaic.grouped_rounds import LEAST_PART
 from dpmosaic.curator.mechanisms.mosaic.learning import learned_prior
+from dpmosaic.curator.mechanisms.mosaic.one_way import onto_simplex
 from dpmosaic.curator.mechanisms.mosaic.run import Run
-from dpmosaic.curator.mechanisms.mosaic.splitting import Splitting
+from dpmosaic.curator.mechanisms.mosaic.settings import SETTINGS
 from dpmosaic.curator.pgm import model
 
 REFERENCE = "all parts"
@@ -65,24 +63,22 @@ def _last_score(effect: Effect, reference: Any, distance: float, deviation: floa
 
 
 def _without_forest(run: Run, start: Any, tolerance: float) -> Any:
-    return outside.supplemented(run._fit(start, tolerance), run._known, run._larger, run._workload)
+    return released.supplemented(run._fit(start, tolerance), run._known, run._larger, run._workload)
 
 
 def _any_part(
     splitting: Splitting, cliques: Any, total: float, of: Callable[..., Any] = Splitting.parts_and_gains
 ) -> Any:
     parts, gains = of(splitting, cliques, total)
-    return np.maximum(parts, 2 * LEAST_PART * total), gains
-
-
-def _without_reference_error(
-    effect: Effect, records: float, likelihood: Callable[..., Any] = Effect.log_likelihood
-) -> Any:
-    return likelihood(replace(effect, reference_error=0.0), records)
+    return np.maximum(parts, 2 * SETTINGS.least_part * total), gains
 
 
 def _unraked(cells: Any, shape: Any, margins: Any) -> Any:
     return cells
+
+
+def _set(**settings: Any) -> list[Any]:
+    return [patch.dict(vars(SETTINGS), settings)]
 
 
 PARTS: dict[str, list[Any]] = {
@@ -91,17 +87,15 @@ PARTS: dict[str, list[Any]] = {
         patch.object(FederationMeasurer, "_interaction", lambda self, query: ())
     ],
     "one-way marginals are only projected": [patch.object(knowledge, "denoised", _projected)],
-    "references are not raked": [patch.object(of, "raked", _unraked) for of in (knowledge, outside)],
+    "references are not raked": [patch.object(of, "raked", _unraked) for of in (knowledge, released)],
     "pairs are estimated beside earlier models": [patch.object(Run, "_released", _without_forest)],
     "interactions are not shrunk": [patch.object(Effect, "estimate", _unshrunk)],
     "cells are modelled as independent": [patch.object(knowledge, "has_shape", lambda effect: False)],
     "coefficients are not coupled": [
-        patch.object(knowledge, "learned_coupling", lambda pairs, records, before: np.ones((RANKS, RANKS)))
+        patch.object(knowledge, "learned_coupling", lambda pairs, records, before: None)
     ],
-    "pairs are not foreseen from others": [
-        patch.object(knowledge, "foreseen", lambda margins, axes, observed, records: {})
-    ],
-    "small pairs are scored": [patch.object(mosaic, "POOR_SCORE", math.inf)],
+    "pairs are not predicted from others": _set(predicted_from=math.inf),
+    "small pairs are scored": _set(poor_score=math.inf),
     "no typical size is learned": [
         patch.object(knowledge, "learned_prior", lambda effects, records: (math.inf, 0.0))
     ],
@@ -112,19 +106,19 @@ PARTS: dict[str, list[Any]] = {
     "cells of groups are modelled as independent": [patch.object(larger, "has_shape", lambda effect: False)],
     "the budget is split by numbers of cells": [patch.object(SplitProblem, "split", _by_cells)],
     "only the last score is used": [patch.object(Effect, "scored_again", _last_score)],
-    "the reference error is ignored": [patch.object(Effect, "log_likelihood", _without_reference_error)],
-    "one round of scores": [patch.object(mosaic, "ROUNDS", 1)],
+    "the reference error is ignored": _set(reference_error=0.0),
+    "one round of scores": _set(rounds=1),
     "rounds spend their share in any case": [
         patch.object(Splitting, "parts_and_gains", _any_part),
         patch.object(Run, "_budget_of", lambda run, new: run._measuring.budget("round")),
     ],
     "pairs outside the model are not measured": [
-        patch.object(of, "pairs_outside", lambda known: []) for of in (grouped_rounds, outside)
+        patch.object(of, "pairs_outside", lambda known: []) for of in (grouped_rounds, released)
     ],
     "no larger interactions are looked for": [patch.object(mosaic, "_larger", lambda facts, seconds: ())],
     "rows are not adjusted to triples": [patch.object(model, "worthwhile", lambda *_: [])],
     "rows are adjusted to pairs only": [
-        patch.object(outside, "larger_marginals", lambda known, workload, pairs: ())
+        patch.object(released, "larger_marginals", lambda known, workload, pairs: ())
     ],
 }
 

@@ -199,12 +199,12 @@ def simulate(
     from ..curator.certificates.checking import process_for_checks
     from ..curator.certificates.verify import BINS
     from ..curator.mechanisms.catalogue import mechanism_named
-    from ..curator.mechanisms.mosaic.rehearsal import compiling_beside
     from ..curator.releasing import outputs as files
     from ..curator.releasing.progress import progress_bar
     from ..party.sources.source import FileSource
     from .originals import Original, read_original
     from .people import Overlap, read_people
+    from .rehearsal import compiling_beside
     from .simulate import simulate as run
     from .time_limit import lateness, limited
 

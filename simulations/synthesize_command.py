@@ -94,8 +94,8 @@ def synthesize(
     require_extra("curator")
     from ..curator.analysis.copies import check_count, check_new, write_copies
     from ..curator.certificates.checking import process_for_checks
-    from ..curator.mechanisms.mosaic.rehearsal import compiling_beside
     from ..curator.releasing import outputs as files
+    from .rehearsal import compiling_beside
     from .synthesize import synthesize as run
     from .unfinished import unfinished
 

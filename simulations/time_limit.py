@@ -9,7 +9,7 @@ from ..common.errors import DataError, MosaicWarning
 from ..common.forms.values import POSITIVE
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.mechanisms.mosaic.mosaic import Mosaic
-from ..curator.mechanisms.mosaic.speed import speed
+from ..curator.work.speed import speed
 
 LATE = 1.5
 """A release took too long if it took so many times what was asked; estimates of work are not closer."""

@@ -39,7 +39,7 @@ def sum_of(curator, queries):
     ring = curator.terms().masked.ring
     answers = []
     for client, query in zip(curator.clients, queries, strict=False):
-        (answer,) = client.answer(query, 1, 1199 if query.interaction else 1200, 1)
+        (answer,) = client.answer(query, 1, 1199 if query.view.interaction else 1200, 1)
         answers.append(answer[0])
     return opened_sum(ring, answers)
 

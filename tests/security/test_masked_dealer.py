@@ -64,7 +64,7 @@ def test_after_a_restart_a_party_takes_no_other_dealt_words(ledgers, monkeypatch
 
     monkeypatch.setattr(Dealing, "_products", wrong)
     with pytest.raises(ProtocolError, match=r"same content as before, got another \(dealt from curator\)"):
-        measurer._products.prepare([(LONG, ())])
+        measurer._products.prepare([View(LONG)])
     assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == spent
 
 
@@ -77,7 +77,7 @@ def test_after_a_restart_parties_that_were_dealt_the_same_words_give_the_same_su
     dies(curator)
     measurer._products.forget(DeliveriesLost("restarted"))
     measurer._asked = 0
-    measurer._products.prepare([(LONG, ())])
+    measurer._products.prepare([View(LONG)])
     again = measurer._answer(query, measurer.accountant.charges[0])
     assert again.values.tolist() == first.values.tolist()
     assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == spent

@@ -159,7 +159,7 @@ def opens_otherwise(curator, measurer):
 @pytest.mark.parametrize("restarted", [False, True])
 def test_nothing_is_opened_anew_once_its_coins_are_known(restarted):
     curator, measurer = release()
-    measurer._products.prepare([(DOMAIN.names, ())])
+    measurer._products.prepare([View(DOMAIN.names)])
     if restarted:
         curator.links[1].connection.restart()
     opens_otherwise(curator, measurer)
@@ -225,7 +225,7 @@ def test_a_dealer_attests_nothing_before_it_has_the_coins_of_the_receiver():
 def test_coins_follow_from_the_opening_and_a_secret_of_its_receiver():
     def coins(seed=1, table=table):
         curator, measurer = release(table=table, seed=seed)
-        measurer._products.prepare([(DOMAIN.names, ())])
+        measurer._products.prepare([View(DOMAIN.names)])
         return session(curator, 1)._checks.coins_for(0, CHAIN)
 
     first, again, seeded, rows = coins(), coins(), coins(seed=2), coins(table=lambda: table().take(FLIPPED))

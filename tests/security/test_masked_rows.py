@@ -46,7 +46,7 @@ def unchecked(monkeypatch):
 
 def dealt_rows(dealers=0):
     """Takes the steps of a marginal of three parties up to the answer."""
-    Curator(table_of("random"), "1x3", dealers=dealers).measurer()._products.prepare([(LONG, ())])
+    Curator(table_of("random"), "1x3", dealers=dealers).measurer()._products.prepare([View(LONG)])
 
 
 @pytest.mark.parametrize("bits", [32, 64])
@@ -76,9 +76,9 @@ def test_a_failed_product_stays_refused_when_it_is_dealt_as_written(monkeypatch)
     with monkeypatch.context() as patched:
         wrong_rows(patched, measurer._plan.dealers_of(0)[0], 0)
         with pytest.raises(ProtocolError, match="passes its check"):
-            measurer._products.prepare([(LONG, ())])
+            measurer._products.prepare([View(LONG)])
     with pytest.raises(ProtocolError, match="same content as before"):
-        measurer._products.prepare([(LONG, ())])
+        measurer._products.prepare([View(LONG)])
 
 
 def test_rows_that_were_not_checked_are_not_used(monkeypatch):
@@ -105,7 +105,7 @@ def test_rows_that_are_dealt_otherwise_after_their_check_are_refused(when, monke
     """Other rows under the mask of what was opened already would show records."""
     curator = Curator(table_of("random"), "1x3")
     measurer = curator.measurer()
-    measurer._products.prepare([(LONG, ())])
+    measurer._products.prepare([View(LONG)])
     chain = measurer._plan.chain(View(LONG), 0)[:2]
     if when == "after a restart":
         for link in curator.links:

@@ -10,11 +10,11 @@ distance (the score) and from the measurements. A share of the interactions is e
 of sampling error. The prior of the others has density (1 + D / m)^-3, because few are far larger than most.
 The share and their mean, m, are learned from all of them (`learning`).
 
-Where covariances along the attributes are known (`axes`), there is a second model of the interaction, as
-coefficients along their eigenvectors. The two are weighted by the likelihood of the measurements.
+Where covariances along the attributes are known (`learning`), there is a second component: coefficients
+along their eigenvectors. The two are weighted by the likelihood of the measurements.
 
-Where the interaction is foreseen from others (`factors`), a third model has the deviation from that, with a
-size D of its own kind, and a prior probability (`learning`).
+Where the interaction is predicted from others (`factors`), a third component has the deviation from that,
+with a size D of its own kind, and a prior probability (`learning`).
 """
 
 from __future__ import annotations
@@ -28,28 +28,23 @@ from numpy.typing import NDArray
 
 from ....common.data.interactions import freedom, interaction
 from ..parts.allocation import EXPECTED_L1
-from . import priors
-from .axes import Axis, along, expected_variances
-from .views import NEGLIGIBLE, View, classes_of
+from .components import (
+    NEGLIGIBLE,
+    SCALES,
+    Axis,
+    Component,
+    along,
+    classes_of,
+    expected_variances,
+    log_prior,
+    log_prior_around,
+)
+from .settings import SETTINGS
 
 Array = NDArray[np.float64]
 
-_SPREAD = 0.3
-"""Relative deviation of an L1 norm from its expectation D; limits what a score determines of D."""
-
-_IN_SCORE = 0.5
-"""Share of the reference error that is subtracted from a score. The expected share is 1; a half favours
-interactions, because leaving one out costs more than measuring one in vain."""
-
-_SPREAD_NONE, _SPREAD_NEAR = 0.3, 0.7
-"""Standard deviations of the logarithm of D where there is no interaction but of sampling error, and of the
-logarithm of the distance from what is foreseen."""
-
 _OF_REFERENCE = "plain", "_profile_classes"
 """Properties that do not change while the reference and the measurements stay."""
-
-LEAST_VARIANCE = 0.1
-"""Lower bound of a cell's posterior variance, as a share of its noise's variance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +66,7 @@ class Observed:
 
 
 @dataclass(frozen=True, eq=False)
-class Foreseen:
+class Prediction:
     """An interaction as all others lead to expect it.
 
     Attributes:
@@ -101,7 +96,7 @@ class Effect:
         none: prior probability that there is no interaction but of sampling error.
         axes: covariances along each attribute; empty if cells are modelled as independent.
         coupling: see `expected_variances`.
-        foreseen: what other interactions lead to expect; None if nothing.
+        predicted: what other interactions lead to expect; None if nothing.
         compared: the cells with which the score compared the table, if these are not the reference.
     """
 
@@ -115,7 +110,7 @@ class Effect:
     none: float = 0.0
     axes: tuple[Axis, ...] = ()
     coupling: Array | None = None
-    foreseen: Foreseen | None = None
+    predicted: Prediction | None = None
     compared: Array | None = None
     _kept: dict[float, Array] = field(default_factory=dict, init=False, repr=False)
 
@@ -127,9 +122,9 @@ class Effect:
         """The effect with another prior of its size, on which likelihoods do not depend."""
         return self._sharing(replace(self, typical=typical, none=none))
 
-    def with_foreseen(self, foreseen: Foreseen) -> Effect:
-        """The effect with something foreseen, on which other likelihoods do not depend."""
-        return self._sharing(replace(self, foreseen=foreseen))
+    def with_prediction(self, predicted: Prediction) -> Effect:
+        """The effect with something predicted, on which other likelihoods do not depend."""
+        return self._sharing(replace(self, predicted=predicted))
 
     def with_axes(self, axes: tuple[Axis, ...], coupling: Array | None = None) -> Effect:
         """The effect with other covariances along its attributes."""
@@ -140,7 +135,7 @@ class Effect:
     def _sharing(self, other: Effect) -> Effect:
         """Another effect with the same likelihoods."""
         other._kept.update(self._kept)
-        return self._handed(other, (*_OF_REFERENCE, "views"))
+        return self._handed(other, (*_OF_REFERENCE, "components"))
 
     def _handed(self, other: Effect, names: tuple[str, ...]) -> Effect:
         """Another effect, with these properties as far as they have been computed for this one."""
@@ -194,37 +189,36 @@ class Effect:
         assert self.observed is not None
         scales, weights = self._posterior(records)
         found = [
-            (float(likely.sum()), *view.cells(*view.posterior(scales, likely)))
-            for view, likely in zip(self.views, weights, strict=True)
+            (float(likely.sum()), *component.cells(*component.posterior(scales, likely)))
+            for component, likely in zip(self.components, weights, strict=True)
             if likely.sum() > NEGLIGIBLE
         ]
         ahead = self._belief(records)
         found = [((1 - ahead) * share, means, own) for share, means, own in found]
         if ahead > NEGLIGIBLE:
-            assert self.foreseen is not None
-            view = self._view_from(self._ahead)
-            likely = self._likelihoods_ahead(records) + priors.log_prior_around(
-                self.foreseen.typical, _SPREAD_NEAR
-            )
-            means, own = view.cells(*view.posterior(scales, np.exp(likely - likely.max())))
+            assert self.predicted is not None
+            component = self._component_from(self._ahead)
+            near = log_prior_around(self.predicted.typical, SETTINGS.near_spread)
+            likely = self._likelihoods_ahead(records) + near
+            means, own = component.cells(*component.posterior(scales, np.exp(likely - likely.max())))
             found.append((ahead, self._ahead + means, own))
         total = sum(share for share, _, _ in found)
         values = sum(share * means for share, means, _ in found) / total
         variances = sum(share * (own + (means - values) ** 2) for share, means, own in found) / total
-        least = LEAST_VARIANCE * self.observed.variance
+        least = SETTINGS.least_variance * self.observed.variance
         return self.reference + values, np.sqrt(np.maximum(variances, least))
 
     @cached_property
-    def views(self) -> list[View]:
-        """Views of the measurements: cells and, if axes are known, coefficients along them."""
+    def components(self) -> list[Component]:
+        """Components of the measurements: cells and, if axes are known, coefficients along them."""
         return [self.plain, self._along_axes(self.plain.away)] if self.axes else [self.plain]
 
     @cached_property
-    def plain(self) -> View:
-        """The view of cells."""
+    def plain(self) -> Component:
+        """The component of cells."""
         return self._of_cells(self._away(self.reference))
 
-    def _view_from(self, start: Array) -> View:
+    def _component_from(self, start: Array) -> Component:
         """The measured distance from the reference plus an interaction, along the axes if these are known."""
         away = self._away(self.reference + start)
         return self._along_axes(away) if self.axes else self._of_cells(away)
@@ -234,16 +228,16 @@ class Effect:
         assert self.observed is not None
         return interaction(self.observed.values - start, self.shape)
 
-    def _of_cells(self, away: Array) -> View:
+    def _of_cells(self, away: Array) -> Component:
         assert self.observed is not None
-        return View(self._profile(), away, self.observed.variance, freedom(self.shape))
+        return Component(self._profile(), away, self.observed.variance, freedom(self.shape))
 
-    def _along_axes(self, away: Array) -> View:
+    def _along_axes(self, away: Array) -> Component:
         assert self.observed is not None
         profile = np.sqrt(expected_variances(self.axes, self.coupling)).ravel()
         coefficients = along(away.reshape(self.shape), [axis.vectors.T for axis in self.axes]).ravel()
         variance = self.observed.variance / freedom(self.shape)
-        return View(profile, coefficients, variance, axes=self.axes)
+        return Component(profile, coefficients, variance, axes=self.axes)
 
     @property
     def _compared(self) -> Array:
@@ -252,20 +246,20 @@ class Effect:
 
     @property
     def _ahead(self) -> Array:
-        """The foreseen interaction less the reference's, shape (n_r,)."""
-        assert self.foreseen is not None
-        return interaction(self.foreseen.cells - self.reference, self.shape)
+        """The predicted interaction less the reference's, shape (n_r,)."""
+        assert self.predicted is not None
+        return interaction(self.predicted.cells - self.reference, self.shape)
 
     def _belief(self, records: float) -> float:
-        """Posterior probability that the interaction is near what is foreseen; 0 if nothing is."""
-        if self.foreseen is None or not self.foreseen.share:
+        """Posterior probability that the interaction is near what is predicted; 0 if nothing is."""
+        if self.predicted is None or not self.predicted.share:
             return 0.0
-        without, ahead = self.evidence(records, np.array([self.foreseen.typical]))
-        odds = math.log(self.foreseen.share) - math.log1p(-self.foreseen.share) + float(ahead[0]) - without
+        without, ahead = self.evidence(records, np.array([self.predicted.typical]))
+        odds = math.log(self.predicted.share) - math.log1p(-self.predicted.share) + float(ahead[0]) - without
         return 1 / (1 + math.exp(-max(min(odds, 500.0), -500.0)))
 
     def evidence(self, records: float, typical: Array) -> tuple[float, Array]:
-        """Log-likelihood of what is known without anything foreseen, and with it for some typical distances.
+        """Log-likelihood of what is known without anything predicted, and with it for some typical distances.
 
         Args:
             records: number of records.
@@ -277,15 +271,17 @@ class Effect:
         logs = self._logs(records)
         without = float(np.logaddexp.reduce(logs + self._prior(records), axis=None)) - math.log(len(logs))
         ahead = self._likelihoods_ahead(records)
-        near = priors.log_prior_around(typical, _SPREAD_NEAR)
+        near = log_prior_around(typical, SETTINGS.near_spread)
         return without, np.asarray(np.logaddexp.reduce(ahead + near, axis=-1))
 
     def _likelihoods_ahead(self, records: float) -> Array:
-        """Log-likelihoods of distances from what is foreseen, shape (values of D,)."""
-        assert self.foreseen is not None
-        scales = priors.SCALES * records
-        logs = self._log_score(scales, self.foreseen.cells)
-        return logs if self.observed is None else logs + self._view_from(self._ahead).log_likelihood(scales)
+        """Log-likelihoods of distances from what is predicted, shape (values of D,)."""
+        assert self.predicted is not None
+        scales = SCALES * records
+        logs = self._log_score(scales, self.predicted.cells)
+        return (
+            logs if self.observed is None else logs + self._component_from(self._ahead).log_likelihood(scales)
+        )
 
     def expected_error(self, records: float) -> float:
         """Expected L1 norm of the error of the estimate, in records."""
@@ -323,14 +319,14 @@ class Effect:
         return scales, weights.sum(axis=0)
 
     def _posterior(self, records: float) -> tuple[Array, Array]:
-        """Values of D, and the joint posterior of views and values, shape (views, values)."""
+        """Values of D, and the joint posterior of components and values, shape (components, values)."""
         logs = self._logs(records) + self._prior(records)
         weights = np.exp(logs - logs.max())
-        return priors.SCALES * records, weights / weights.sum()
+        return SCALES * records, weights / weights.sum()
 
     def _prior(self, records: float) -> Array:
         """Log-prior of the values of D."""
-        some = priors.log_prior(self.typical)
+        some = log_prior(self.typical)
         if not self.none:
             return some
         none = math.log(self.none) + self.log_prior_of_none(records)
@@ -342,18 +338,19 @@ class Effect:
         # Of a Poisson count whose mean is far below 1, the expected deviation is twice the mean.
         cells = np.minimum(EXPECTED_L1 * np.sqrt(counts), 2 * counts)
         expected = math.sqrt(freedom(self.shape)) * float(cells.sum()) / records
-        return priors.log_prior_around(expected, _SPREAD_NONE)
+        return log_prior_around(expected, SETTINGS.none_spread)
 
     def log_likelihood(self, records: float) -> Array:
         """Log-likelihood of each value of D on the grid, up to a constant."""
         return np.asarray(np.logaddexp.reduce(self._logs(records), axis=0))
 
     def _logs(self, records: float) -> Array:
-        """Log-likelihoods, shape (views, values of D); one view without measurements."""
+        """Log-likelihoods, shape (components, values of D); one component without measurements."""
         if records not in self._kept:
-            scales = priors.SCALES * records
-            views = self.views if self.observed is not None else []
-            measured = [view.log_likelihood(scales) for view in views] or [np.zeros(len(scales))]
+            scales = SCALES * records
+            measured = [np.zeros(len(scales))]
+            if self.observed is not None:
+                measured = [component.log_likelihood(scales) for component in self.components]
             self._kept[records] = self._log_score(scales, self.reference) + np.array(measured)
         return self._kept[records]
 
@@ -362,8 +359,8 @@ class Effect:
         if self.distance is None:
             return np.zeros(len(sizes))
         apart = float(np.abs(interaction(start - self._compared, self.shape)).sum())
-        expected = np.sqrt(sizes**2 + apart**2 + (_IN_SCORE * self.reference_error) ** 2)
-        variance = self.deviation**2 + (_SPREAD * expected) ** 2
+        expected = np.sqrt(sizes**2 + apart**2 + (SETTINGS.reference_error * self.reference_error) ** 2)
+        variance = self.deviation**2 + (SETTINGS.score_spread * expected) ** 2
         # A score below zero is due to noise; by how much carries no information.
         away = max(self.distance, -3 * self.deviation) - expected
         return np.asarray(-(away**2) / (2 * variance) - 0.5 * np.log(variance))

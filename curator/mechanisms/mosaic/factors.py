@@ -1,4 +1,4 @@
-"""Interactions of pairs foreseen from all other interactions: few factors that all attributes share.
+"""Interactions of pairs predicted from all other interactions: few factors that all attributes share.
 
 If attributes are independent given a hidden class, or given a few hidden normal variables of which they are
 linear, the interactions of all pairs have few factors in common: that of a and b is A_a S A_b^T, with one
@@ -6,12 +6,12 @@ matrix A_a of k columns for each attribute and a diagonal S of signs. Stacked, t
 blocks off the diagonal of a symmetric matrix of low rank, that of multiple correspondence analysis. The
 blocks on the diagonal are unknown, and those of unmeasured pairs too.
 
-Along the eigenvectors of each attribute's covariance (`axes`), scaled by its roots, entries of the matrix are
+Along the eigenvectors of each attribute's covariance (`Axis`), scaled by its roots, entries of the matrix are
 
     x_ij = a_i S a_j + e_ij + noise,    a_i ~ N(0, diag(l)),    e_ij ~ N(0, w),
 
 with the known variance of each pair's noise. Variational Bayes finds normal posteriors of all a_i; l and w
-are learned, so factors that the noise hides vanish. A pair is foreseen without its own measurement.
+are learned, so factors that the noise hides vanish. A pair is predicted without its own measurement.
 
 Source: multiple correspondence analysis, Greenacre, "Correspondence analysis of multivariate categorical data
     by weighted least-squares" (1988); variational matrix factorisation, Lim and Teh, "Variational Bayesian
@@ -31,23 +31,20 @@ from numpy.typing import NDArray
 
 from ....common.data.domain import Clique
 from ....common.data.interactions import freedom, interaction
-from .axes import Axis
+from .components import Axis
 from .effects import Observed
+from .settings import SETTINGS
 
 Array = NDArray[np.float64]
 
 MAX_COORDINATES = 600
 """Attributes with the most values are left out until the others have at most this many together."""
 
-LEAST_ATTRIBUTES = 5
-"""Of fewer attributes, a pair is not foreseen: nearly any interactions of these have few factors."""
-
 COORDINATES = 12
 """Of an attribute with more values, only so many coordinates are kept, those with the largest variances."""
 
-_FACTORS = 8
 _PARTS = 5
-"""The pairs are split into this many parts; each is foreseen from the others."""
+"""The pairs are split into this many parts; each is predicted from the others."""
 
 _THREADS = 2
 
@@ -130,13 +127,13 @@ class Blocks:
         return np.asarray(first @ block @ second.T).ravel()
 
 
-def foreseen(
+def predicted_pairs(
     margins: Mapping[str, Array],
     axes: Mapping[str, Axis],
     observed: Mapping[Clique, Observed],
     records: float,
 ) -> dict[Clique, Array]:
-    """Every pair's interaction, foreseen from the measured interactions of other pairs.
+    """Every pair's interaction, predicted from the measured interactions of other pairs.
 
     Args:
         margins: attribute -> its shares of the records, shape (n,).
@@ -146,11 +143,11 @@ def foreseen(
 
     Returns:
         Pair -> departure of its cells from independence, in records, shape (n_r,), for the attributes that
-        `MAX_COORDINATES` leaves; empty for fewer than `LEAST_ATTRIBUTES`.
+        `MAX_COORDINATES` leaves; empty for fewer than `predicted_from`.
     """
     kept = _within_limit({name: margin.size for name, margin in margins.items()})
     measured = {pair: found for pair, found in observed.items() if {*pair} <= {*kept}}
-    if len(kept) < LEAST_ATTRIBUTES or not measured:
+    if len(kept) < SETTINGS.predicted_from or not measured:
         return {}
     leading = {name: axes[name].leading(COORDINATES) for name in kept}
     blocks = Blocks.of({name: margins[name] for name in kept}, leading, measured, records)
@@ -158,7 +155,7 @@ def foreseen(
     left_out = [(part == number) & np.isfinite(blocks.noise) for number in range(_PARTS)]
     noises = [np.where(left, np.inf, blocks.noise) for left in left_out]
     if len(measured) < math.comb(len(kept), 2):
-        # Pairs that were not measured are foreseen from all that were.
+        # Pairs that were not measured are predicted from all that were.
         left_out, noises = [~np.isfinite(blocks.noise), *left_out], [blocks.noise, *noises]
     whole = np.zeros_like(blocks.values)
     with ThreadPoolExecutor(_THREADS) as threads:
@@ -212,15 +209,19 @@ def _start(values: Array, noise: Array, seen: NDArray[np.bool_]) -> tuple[float,
     variance = max(float((((values**2 - noise) * sizes)[seen]).sum() / sizes.sum()), _LEAST)
     shrunk = values * variance / (variance + noise)
     # Any start will do, but it is the same in every run.
-    block = np.random.default_rng(0).normal(size=(len(values), min(2 * _FACTORS, len(values))))
+    block = np.random.default_rng(0).normal(size=(len(values), min(2 * SETTINGS.factors, len(values))))
     lengths, vectors = _leading(shrunk, block, _TURNS)
     # The blocks on the diagonal are unknown, not zero: they are filled by the factors found so far.
     for _ in range(_FILLS):
-        few = vectors[:, :_FACTORS]
-        filled = np.where(seen, shrunk, (few * lengths[:_FACTORS]) @ few.T)
+        few = vectors[:, : SETTINGS.factors]
+        filled = np.where(seen, shrunk, (few * lengths[: SETTINGS.factors]) @ few.T)
         lengths, vectors = _leading(filled, vectors, _MORE_TURNS)
-    found = lengths[:_FACTORS]
-    return variance / 4, vectors[:, :_FACTORS] * np.sqrt(np.abs(found)), np.where(found < 0, -1.0, 1.0)
+    found = lengths[: SETTINGS.factors]
+    return (
+        variance / 4,
+        vectors[:, : SETTINGS.factors] * np.sqrt(np.abs(found)),
+        np.where(found < 0, -1.0, 1.0),
+    )
 
 
 def _leading(matrix: Array, block: Array, turns: int) -> tuple[Array, Array]:

@@ -1,9 +1,13 @@
-"""Rounds in which interactions are counted in groups of codes: large pairs, then triples and more."""
+"""Rounds in which interactions are counted in groups of codes: large pairs, then triples and more.
+
+Which are scored and measured follows from public facts and noisy values.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -13,25 +17,31 @@ from numpy.typing import NDArray
 from ....common.crypto.randomness import RandomStream
 from ....common.data.domain import Clique
 from ....common.data.grouping import group_sums
+from ....common.data.interactions import freedom
 from ....common.data.table import Table
 from ....common.data.view import View
 from ....common.data.workload import Workload
+from ...measurers.measurer import Measurer
 from ...pgm.model import MarkovRandomField
 from ...pgm.supplemented import SupplementedModel
-from ..parts.allocation import allocate
-from .growth import ORDERS, PAIRS, candidates_within, drawn_rows, orders_of, tells_much, worth_measuring
+from ...work.limits import attributes_adjusted, larger_scored, rows_drawn, words_multiplied
+from ..parts.allocation import EXPECTED_L1, allocate
+from ..parts.steps import PublicFacts
+from .budget_split import Splitting
 from .knowledge import Knowledge
 from .larger import Larger
 from .measuring import Measuring
-from .outside import pairs_outside
-from .splitting import Splitting
+from .released import pairs_outside
+from .settings import SETTINGS
 
-LEAST_PART = 1e-6
-"""Share of the budget below which an interaction is not measured."""
+PAIRS = 2
+"""The order of pairs, which are counted in groups if they are too large to be measured otherwise."""
 
-TOLD, CLOSER = 0.3, 0.8
-"""Pairs are scored in groups if the split leaves their predicted error above the first share of their size,
-and measured in groups if that leaves at most the second share of what single codes would leave."""
+MOST_SCORED = 2000
+"""Most cliques that are scored at once."""
+
+_CELLS = 1 << 14
+"""Largest number of cells of a grouped marginal."""
 
 _SCORES, _STEP = "larger scores", "larger"
 
@@ -83,7 +93,7 @@ class GroupedRounds:
         cliques = self.of_workload()
         parts, _ = self._splitting.split(cliques, self._left)
         in_codes = self._splitting.shares_left(cliques, parts)
-        wanted = self._wanted(PAIRS, {c for c, share in in_codes.items() if share <= TOLD})
+        wanted = self._wanted(PAIRS, {c for c, share in in_codes.items() if share <= SETTINGS.codes_tell})
         found = zip(wanted, model.marginals_within_limits(wanted), strict=True)
         references = {
             clique: group_sums(cells, domain.shape(clique), larger.groups[clique])
@@ -101,7 +111,9 @@ class GroupedRounds:
             cliques += worth
             parts, _ = self._splitting.split(cliques, self._left)
             in_groups = self._splitting.shares_left(cliques, parts)
-            worth = [pair for pair in worth if in_groups[pair] <= CLOSER * in_codes.get(pair, 1.0)]
+            worth = [
+                pair for pair in worth if in_groups[pair] <= SETTINGS.groups_tell * in_codes.get(pair, 1.0)
+            ]
         larger.leave([pair for pair in scored if pair not in worth])
         self._measure(worth)
         self._measuring.reported(_STEP, 0)
@@ -110,7 +122,7 @@ class GroupedRounds:
         """Scores interactions of three attributes, then of ever more, and measures the large ones."""
         larger = self._larger
         larger.learn_profiles(model)
-        for number, order in enumerate(ORDERS, start=1):
+        for number, order in enumerate(SETTINGS.orders, start=1):
             wanted = self._wanted(order, self._workload.cliques)
             if not wanted:
                 continue
@@ -128,7 +140,7 @@ class GroupedRounds:
     def completed(self, model: SupplementedModel) -> SupplementedModel:
         """A model with marginals of larger interactions, each made from rows adjusted to smaller ones."""
         larger = self._larger
-        for order in ORDERS:
+        for order in SETTINGS.orders:
             cliques = [clique for clique in larger.chosen if len(clique) == order]
             if cliques:
                 grouped = larger.marginals(cliques, self._draw(model))
@@ -187,3 +199,98 @@ class GroupedRounds:
     def _draw(self, model: SupplementedModel) -> Table:
         """Rows of an unfinished model."""
         return drawn_rows(model, self._measurer.record_count, self._stream)
+
+
+def orders_of(facts: PublicFacts) -> tuple[int, ...]:
+    """The numbers of attributes that are counted in groups: pairs only if some are large."""
+    sizes = sorted(facts.domain.sizes)[-2:]
+    return (PAIRS, *SETTINGS.orders) if math.prod(sizes) > most_cells(facts) else SETTINGS.orders
+
+
+def most_scored(records: int, rho: float, seconds: float) -> int:
+    """How many cliques can be scored at once: a record changes all their distances.
+
+    Args:
+        records: number of records.
+        rho: budget of all scores together, zCDP.
+        seconds: time limit of the release.
+    """
+    detectable = 2 * rho * (SETTINGS.detectable * records) ** 2
+    return int(min(MOST_SCORED, detectable, larger_scored(records, seconds)))
+
+
+def most_cells(facts: PublicFacts) -> float:
+    """How many cells a grouped marginal may have, so that a small share of the budget measures it well."""
+    sigma = facts.expected_sigma(View(facts.domain.names[:1]), facts.granted * Fraction(SETTINGS.group_share))
+    return min(float(_CELLS), SETTINGS.group_noise * facts.record_count / (EXPECTED_L1 * sigma))
+
+
+def candidates_within(
+    measurer: Measurer, larger: Larger, order: int, rho: Fraction, seconds: float, without: Collection[Clique]
+) -> list[Clique]:
+    """The candidates of so many attributes that are scored: that can be grouped and measured in time.
+
+    Args:
+        measurer: measurer of the run.
+        larger: larger interactions so far; gets the groups of the candidates.
+        order: number of attributes.
+        rho: budget of all scores together, zCDP.
+        seconds: time limit of the release.
+        without: cliques that are no candidates.
+    """
+    most = most_scored(measurer.record_count, float(rho), seconds)
+    left, granted = words_multiplied(seconds), measurer.granted
+    found: list[Clique] = []
+    multiplied: set[Hashable] = set()
+    for clique in larger.find(order, most_cells(measurer), without):
+        if len(found) == most:
+            break
+        groups = larger.groups[clique] = measurer.measurable_groups(larger.groups[clique])
+        if math.isfinite(measurer.expected_sigma(View(clique, groups=groups, interaction=True), granted)):
+            words = measurer.multiplied(View(clique, groups=groups))
+            left -= sum(words[matrix] for matrix in words.keys() - multiplied)
+            if left < 0:
+                break
+            multiplied |= words.keys()
+            found.append(clique)
+    return found
+
+
+def worth_measuring(
+    measurer: Measurer, larger: Larger, scored: Sequence[Clique], gains: NDArray[np.float64], seconds: float
+) -> list[Clique]:
+    """The scored interactions that a measurement would tell much about, those with the largest gains first.
+
+    Of four and more attributes only large ones are worth it, since no marginal of triples needs them. None is
+    worth it that is smaller than what is missing of the pairs inside it, which would lose their budget to it.
+
+    Args:
+        measurer: measurer of the run.
+        larger: larger interactions so far.
+        scored: cliques of one order.
+        gains: of each of them.
+        seconds: time limit of the release; rows must be adjusted in time.
+    """
+    least = 0.0 if len(scored[0]) == 3 else SETTINGS.large * measurer.record_count
+    rho = measurer.granted * Fraction(SETTINGS.told_by)
+    ranked = (scored[place] for place in np.argsort(-gains, kind="stable").tolist())
+    large = (c for c in ranked if larger.size(c) >= least and larger.stands_out(c))
+    worth = (c for c in large if tells_much(measurer, larger, c, rho))
+    left = attributes_adjusted(measurer.record_count, seconds) - sum(map(len, larger.chosen))
+    return list(itertools.islice(worth, max(0, int(left / len(scored[0])))))
+
+
+def tells_much(measurer: Measurer, larger: Larger, clique: Clique, rho: Fraction) -> bool:
+    """Whether measuring a scored interaction for this cost takes its predicted error well below its size."""
+    if rho <= 0:
+        return False
+    sigma = measurer.expected_sigma(View(clique, groups=larger.groups[clique], interaction=True), rho)
+    variance = sigma**2 * freedom(larger.shape(clique))
+    deviations = larger.effects[clique].deviations(measurer.record_count)
+    left = deviations / np.sqrt(1 + deviations**2 / variance)
+    return float(left.sum()) <= SETTINGS.tells * float(deviations.sum())
+
+
+def drawn_rows(model: SupplementedModel, records: int, stream: RandomStream) -> Table:
+    """Rows of an unfinished model."""
+    return model.generate(rows_drawn(records), stream.child("larger").generator(), draft=True)

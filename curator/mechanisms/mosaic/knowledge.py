@@ -22,18 +22,15 @@ from ....common.measurement import Measurement
 from ..parts.allocation import EXPECTED_L1
 from ..parts.bounds import ScoredDistance
 from ..parts.consistency import raked
-from .axes import Axis, expected_axis
-from .covariances import MAX_VALUES, couples, has_shape, learned_axes, learned_coupling
-from .denoising import denoised, is_short
-from .effects import LEAST_VARIANCE, Effect, Foreseen, Observed
-from .factors import foreseen
-from .learning import believed, learned_prior
+from .components import Axis, expected_axis
+from .effects import Effect, Observed, Prediction
+from .factors import predicted_pairs
+from .learning import couples, has_shape, learned_axes, learned_coupling, learned_prior, nearness
+from .one_way import denoised, is_short
+from .settings import SETTINGS
 
 LEAST_CELL = 1e-3
 """Smallest value of a cell in a fit, because raking cannot raise a cell of zero."""
-
-_LOST = 2.0
-"""What is lost of a one-way count if noise hides it, as a multiple of the count."""
 
 
 class Knowledge:
@@ -75,11 +72,11 @@ class Knowledge:
     def levels(self, clique: Clique) -> NDArray[np.float64]:
         """What is lost of each count of a measured attribute if noise hides it, in records, shape (n,).
 
-        Counts below the noise are estimated near zero, or near the level of many (`denoising`), so their
+        Counts below the noise are estimated near zero, or near the level of many (`one_way`), so their
         error is about as large as they are, and not as large as the noise.
         """
         values, variances = self._denoised[clique]
-        return np.asarray(_LOST * np.sqrt(values**2 + variances))
+        return np.asarray(SETTINGS.lost_count * np.sqrt(values**2 + variances))
 
     def one_way_error(self, name: str, groups: Grouping = ()) -> float:
         """Expected L1 error of the counts of a measured attribute, of its codes or of groups, in records."""
@@ -136,12 +133,12 @@ class Knowledge:
         """Learns what all interactions say of each.
 
         Args:
-            last: whether pairs are foreseen from all others, which takes seconds for hundreds of codes.
+            last: whether pairs are predicted from all others, which takes seconds for hundreds of codes.
         """
         self._learn_axes()
         self.learn_sizes()
         if last:
-            self._foresee()
+            self._predict()
 
     def targets(self, cliques: Iterable[Clique]) -> list[Measurement]:
         """Current estimates of one-way and these marginals, with a deviation for each cell.
@@ -149,11 +146,11 @@ class Knowledge:
         Args:
             cliques: chosen interactions.
         """
-        believed: dict[Clique, NDArray[np.float64]] = {}
+        margins_of: dict[Clique, NDArray[np.float64]] = {}
         targets = []
         for clique, (values, variances) in self._denoised.items():
-            sigmas = np.sqrt(np.maximum(variances, LEAST_VARIANCE * self.ones[clique].variance))
-            believed[clique] = np.maximum(values, LEAST_CELL)
+            sigmas = np.sqrt(np.maximum(variances, SETTINGS.least_variance * self.ones[clique].variance))
+            margins_of[clique] = np.maximum(values, LEAST_CELL)
             targets.append(_target(clique, values, sigmas))
         for clique in sorted(cliques, key=len):
             effect = self.effects[clique]
@@ -162,11 +159,11 @@ class Knowledge:
                 for axes in itertools.combinations(range(len(clique)), len(clique) - 1)
             }
             # Larger interactions that no workload names can be in the model without all their parts.
-            margins = [(axes, believed[part]) for axes, part in smaller.items() if part in believed]
+            margins = [(axes, margins_of[part]) for axes, part in smaller.items() if part in margins_of]
             effect = replace(effect, reference=raked(effect.reference, effect.shape, margins))
             self.effects[clique] = effect
             values, sigmas = effect.estimate(self.records)
-            believed[clique] = np.maximum(values, LEAST_CELL)
+            margins_of[clique] = np.maximum(values, LEAST_CELL)
             targets.append(_target(clique, values, sigmas))
         return targets
 
@@ -224,19 +221,21 @@ class Knowledge:
         for clique, effect in known.items():
             self.effects[clique] = effect.with_axes(effect.axes, coupling) if couples(effect) else effect
 
-    def _foresee(self) -> None:
-        """Foresees each pair from the others, and learns how near measured pairs are to that."""
+    def _predict(self) -> None:
+        """Predicts each pair from the others, and learns how near measured pairs are to that."""
         margins = self.shares()
         pairs = {clique: effect for clique, effect in self.effects.items() if len(clique) == 2}
         axes = {
-            name: expected_axis(margin) for name, margin in margins.items() if 1 < margin.size <= MAX_VALUES
+            name: expected_axis(margin)
+            for name, margin in margins.items()
+            if 1 < margin.size <= SETTINGS.most_values
         }
         for clique, effect in pairs.items():
             axes |= dict(zip(clique, effect.axes, strict=False))
         measured: dict[Clique, Observed] = {
             clique: e.observed for clique, e in pairs.items() if e.observed is not None
         }
-        found = foreseen(
+        found = predicted_pairs(
             {name: margins[name] for name in self.domain if name in axes}, axes, measured, self.records
         )
         ahead = {}
@@ -244,11 +243,11 @@ class Knowledge:
             if clique in found:
                 first, second = (margins[name] for name in clique)
                 ahead[clique] = self.records * np.outer(first, second).ravel() + found[clique]
-        known = [pairs[c].with_foreseen(Foreseen(ahead[c], 1.0, 0.5)) for c in measured if c in ahead]
+        known = [pairs[c].with_prediction(Prediction(ahead[c], 1.0, 0.5)) for c in measured if c in ahead]
         if known:
-            typical, share = believed(known, self.records)
+            typical, share = nearness(known, self.records)
             for clique, cells in ahead.items():
-                self.effects[clique] = pairs[clique].with_foreseen(Foreseen(cells, typical, share))
+                self.effects[clique] = pairs[clique].with_prediction(Prediction(cells, typical, share))
 
 
 def parts_of(clique: Clique) -> Iterator[Clique]:

@@ -28,17 +28,14 @@ from ...pgm.supplemented import GroupedMarginal
 from ..parts.allocation import EXPECTED_L1
 from ..parts.consistency import raked
 from ..parts.released import ReleasedModel
-from .axes import Axis
-from .covariances import has_shape, learned_axes
+from .components import Axis
 from .effects import Effect
 from .grouping import groups_within
 from .knowledge import LEAST_CELL, Knowledge, averaged
-from .learning import learned_prior
+from .learning import has_shape, learned_axes, learned_prior
+from .settings import SETTINGS
 
 Array = NDArray[np.float64]
-
-LARGE = 0.05
-"""Share of the records from which an interaction is large: it may be part of a larger one."""
 
 _ATTRIBUTES = 100
 """Most attributes whose triples are compared, those with the largest pairs."""
@@ -254,7 +251,7 @@ class Larger:
         smaller = [clique for clique in {**self.effects, **self._known.effects} if len(clique) == order - 1]
         inside = {*self._known.chosen, *self.chosen}
         sizes = {clique: self.size(clique) for clique in smaller if clique in inside}
-        large = [clique for clique, size in sizes.items() if size >= LARGE * self._records]
+        large = [clique for clique, size in sizes.items() if size >= SETTINGS.large * self._records]
         promise: dict[Clique, float] = {}
         for one, other in itertools.combinations(large, 2):
             union = self._domain.canonical({*one, *other})

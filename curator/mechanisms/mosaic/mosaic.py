@@ -1,17 +1,17 @@
 """Mosaic: measure the interactions that the model lacks, and weight each by its noise.
 
-1. One-way marginals are measured for a tenth of the budget (`ONE_WAY`) and denoised (`denoising`), together
+1. One-way marginals are measured for a tenth of the budget and denoised (`one_way`), together
    with those that a release before published, if any. They give the first model.
 2. If scores are poor, and most pairs are small, such as those of two binary attributes, the small ones are
-   all measured once (`SMALL_SURVEY`), because that costs hardly more than scores.
-3. In each of a few rounds (`ROUNDS`), the other candidates are scored: noisy L1 distances between the table
-   and the model, 3 % of the budget for all rounds together (`SCORES`). Candidates are the workload's
+   all measured once, because that costs hardly more than scores.
+3. In each of a few rounds, the other candidates are scored: noisy L1 distances between the table
+   and the model, 3 % of the budget for all rounds together. Candidates are the workload's
    marginals and their subsets of two and more attributes, each after its own subsets are measured. They are
    selected by their gain in a split of the remaining budget over all interactions (`budget_split`), best
-   first, as long as the model stays within its size. Each is measured for the first time (`ROUND`), and the
+   first, as long as the model stays within its size. Each is measured for the first time, and the
    model is fitted.
 4. The rest of the budget measures all interactions once more, split to minimise the predicted error of the
-   workload, and also pairs that do not fit into the model (`outside`). Drawn rows are adjusted to these, and
+   workload, and also pairs that do not fit into the model (`released`). Drawn rows are adjusted to these, and
    to the model's estimates of the workload's larger marginals (`pgm/supplemented`).
 5. Before these, pairs that are too large to be measured so are scored and measured in groups of codes, and
    while they are made, interactions of three and more attributes that no workload names (`grouped_rounds`).
@@ -21,15 +21,16 @@ Instead of whole marginals, it measures their interactions (`common/data/interac
 is smaller. The model is fitted to marginals: an earlier model's prediction, raked to the current estimates
 of its margins, plus the posterior mean of the interaction (`effects`), with a weight for each cell. In the
 end, that model is of the largest pairs that make no cycle. The covariance of cells along an attribute is
-learned from all its interactions (`covariances`).
+learned from all its interactions (`learning`).
 
 If the protocol gives no scores, steps 2 and 3 are replaced by one measurement of all pairs that noise does
-not dominate (`SURVEY`).
+not dominate.
 
 All noise is Gaussian, so accounting is exact (Gaussian differential privacy); the rest is post-processing.
 
 Source: rounds of scored candidates after RandDPGen and AIM; interactions (residuals) after ResidualPlanner;
-    the rest is this project's (docs/mosaic.md has the evidence for each part).
+    the rest is this project's. docs/mosaic-algorithm.md has all of it, and docs/mosaic.md what each part is
+    worth.
 """
 
 from __future__ import annotations
@@ -50,52 +51,23 @@ from ....common.data.view import View
 from ....common.data.workload import Workload
 from ...measurers.measurer import Measurer
 from ...pgm.zeros import zeros_of
+from ...work.limits import SECONDS, affordable, affords_larger, fitted_mb, model_mb
 from ..mechanism import GaussianMechanism
-from ..parts.allocation import check_smallest, measurable
+from ..parts.allocation import EXPECTED_L1, check_smallest, measurable
 from ..parts.fitted import FittedModel, Report
 from ..parts.parameters import Positive, check_parameters
 from ..parts.schedule import Schedule
 from ..parts.scoring import measurable_cliques
 from ..parts.steps import Asks, PublicFacts, Step, measurable_as_interaction
-from .affordable import SECONDS, affordable, affords_larger, model_mb, useful
+from .grouped_rounds import PAIRS, most_cells, most_scored, orders_of
 from .grouping import groups_within
-from .growth import PAIRS, most_cells, most_scored, orders_of
 from .run import Run
-
-ROUNDS = 4
-ONE_WAY = 0.1
-SCORES = 0.03
-"""Share of the budget for all scores: those of each round and those of the last model."""
-
-ROUND = 0.03
-"""Share of the budget for the measurements of one round."""
-
-SURVEY = 0.3
-"""Share of the budget for measuring all pairs if there are no scores."""
-
-SMALL_SURVEY = 0.2
-"""Share of the budget for measuring pairs instead of scoring them, if these are all candidates."""
-
-MOST_NOISE = 2
-"""Pairs may be measured instead of scored if the noise of their cells is at most about this multiple of that
-of a score at the same cost."""
-
-POOR_SCORE = 0.1
-"""They are if the noise of a score exceeds this share of the records; better scores select better."""
-
-LARGER_SCORES = 0.006
-"""Share of the budget for scores of interactions that no workload names."""
-
-LARGER_ROUNDS = 0.03
-"""Share of the budget for their first measurements."""
+from .settings import SETTINGS
 
 _SCORES_TITLE, _TITLE = "Scores of larger marginals", "Selected larger interactions"
 
 _MOST_EXPECTED = 10
 """Number of larger interactions that a forecast expects in a round, at most."""
-
-_MB_PER_S = 0.5
-"""Limit of the model's MiB for each second: about a thousand iterations of at most 2 ms for each MiB."""
 
 
 @dataclass(frozen=True)
@@ -104,8 +76,8 @@ class Mosaic(GaussianMechanism):
 
     Attributes:
         max_model_mb: limit of the junction tree's size; grows to this with the rounds.
-        time_limit: counted seconds of the release, 60 by default; limits the candidates (`affordable`) and
-            the size of the model. Work counts at fixed rates and the clock is not read, so that a resumed
+        time_limit: counted seconds of the release, 60 by default; limits the candidates and the size of the
+            model (`work.limits`). Work counts at fixed rates and the clock is not read, so that a resumed
             release makes the same choices. For seconds of a machine, see the argument `time_limit` of
             `synthesize`.
     """
@@ -121,7 +93,7 @@ class Mosaic(GaussianMechanism):
     @property
     def model_limit_mb(self) -> float:
         """The smaller of both limits."""
-        limit = math.inf if self.time_limit is None else self.time_limit * _MB_PER_S
+        limit = math.inf if self.time_limit is None else fitted_mb(self.time_limit)
         return min(self.max_model_mb, limit)
 
     @property
@@ -146,18 +118,18 @@ class Mosaic(GaussianMechanism):
         if kept:
             check_smallest(measurer.domain, kept, limit_mb)
         steps = self._steps(measurer, workload, kept)
-        schedule = Schedule(ROUNDS, limit_mb)
+        schedule = Schedule(SETTINGS.rounds, limit_mb)
         return Run(measurer, workload, steps, schedule, self.seconds, stream, report).run()
 
     def _steps(self, facts: PublicFacts, workload: Workload, kept: tuple[Clique, ...]) -> tuple[Step, ...]:
         singles = tuple((name,) for name in facts.domain.varied)
-        one_way = Fraction(ONE_WAY) if kept else Fraction(1)
+        one_way = Fraction(SETTINGS.one_way) if kept else Fraction(1)
         first = Step("one-way", "One-way marginals", Asks.INTERACTIONS, one_way, singles, singles)
         if not kept:
             return (first,)
         by_scores = facts.scores_exactly
         selecting = _selecting(facts, workload, kept, self.seconds) if by_scores else _survey(facts, kept)
-        in_time = affords_larger(facts, self.seconds)
+        in_time = affords_larger(facts.domain, facts.record_count, self.seconds)
         more = _larger(facts, self.seconds) if by_scores and in_time else ()
         left = 1 - first.share - sum(step.share for step in (*selecting, *more))
         again = (*singles, *_measured(selecting))
@@ -169,7 +141,8 @@ class Mosaic(GaussianMechanism):
     def _kept(self, facts: PublicFacts, workload: Workload) -> tuple[Clique, ...]:
         """The candidates that the protocol can measure and the release can afford."""
         found = candidates(facts.domain, workload, self.model_limit_mb)
-        return tuple(affordable(facts, useful(facts, measurable_cliques(facts, found)), self.seconds))
+        useful = [c for c in measurable_cliques(facts, found) if least_noise(facts, c) <= SETTINGS.useless]
+        return tuple(affordable(facts.domain, facts.record_count, useful, self.seconds))
 
 
 def candidates(domain: Domain, workload: Workload, max_model_mb: float) -> list[Clique]:
@@ -183,13 +156,20 @@ def candidates(domain: Domain, workload: Workload, max_model_mb: float) -> list[
     ]
 
 
+def least_noise(facts: PublicFacts, clique: Clique) -> float:
+    """Expected L1 norm of its noise if the whole budget measures it, as a share of the records."""
+    interaction = measurable_as_interaction(facts.domain.shape(clique))
+    sigma = facts.expected_sigma(View(clique, interaction=interaction), facts.granted)
+    return EXPECTED_L1 * sigma * facts.domain.cells(clique) / facts.record_count
+
+
 def cheap(domain: Domain, clique: Clique) -> bool:
     """Whether a pair is measured instead of scored.
 
     At cost rho, the noise of a score has scale 1 / sqrt(2 rho). That of the interaction of n x m values has
     an expected L1 norm of (n - 1) (m - 1) sqrt(2 / pi) times as much. It also helps the estimate.
     """
-    return len(clique) == 2 and math.prod(size - 1 for size in domain.shape(clique)) <= MOST_NOISE
+    return len(clique) == 2 and math.prod(size - 1 for size in domain.shape(clique)) <= SETTINGS.small
 
 
 def _selecting(
@@ -197,12 +177,12 @@ def _selecting(
 ) -> tuple[Step, ...]:
     """Rounds that score candidates; before them, one measurement of cheap pairs if these are most pairs."""
     small = tuple(clique for clique in kept if cheap(facts.domain, clique))
-    each = facts.granted * Fraction(SCORES) / ((ROUNDS + 1) * len(kept))
+    each = facts.granted * Fraction(SETTINGS.scores) / ((SETTINGS.rounds + 1) * len(kept))
     most = 2 * len(small) > sum(len(clique) == 2 for clique in kept)
-    if not most or facts.expected_sigma(View(small[0]), each) <= POOR_SCORE * facts.record_count:
+    if not most or facts.expected_sigma(View(small[0]), each) <= SETTINGS.poor_score * facts.record_count:
         return _by_scores(facts, workload, kept, seconds)
     others = tuple(clique for clique in kept if not cheap(facts.domain, clique))
-    share = Fraction(SMALL_SURVEY) * Fraction(len(small), len(kept))
+    share = Fraction(SETTINGS.small_survey) * Fraction(len(small), len(kept))
     survey = Step("survey", "Interactions of small pairs", Asks.INTERACTIONS, share, small, small)
     return (survey, *(_by_scores(facts, workload, others, seconds) if others else ()))
 
@@ -211,27 +191,28 @@ def _by_scores(
     facts: PublicFacts, workload: Workload, kept: tuple[Clique, ...], seconds: float
 ) -> tuple[Step, ...]:
     """Rounds that score candidates and measure some, and the scores of the released model."""
-    wanted = affordable(facts, measurable_cliques(facts, workload.cliques), seconds)
+    measurable = measurable_cliques(facts, workload.cliques)
+    wanted = affordable(facts.domain, facts.record_count, measurable, seconds)
     scored = tuple(dict.fromkeys([*kept, *wanted]))
-    schedule = Schedule(ROUNDS, math.inf)
+    schedule = Schedule(SETTINGS.rounds, math.inf)
     return (
         Step(
             "scores",
             "Scores of candidates in each round",
             Asks.SCORES,
-            Fraction(SCORES),
+            Fraction(SETTINGS.scores),
             scored,
-            times=ROUNDS + 1,
+            times=SETTINGS.rounds + 1,
             at_once=max(len(kept), len(wanted)),
         ),
         Step(
             "round",
             "Selected interactions in each round",
             Asks.INTERACTIONS,
-            ROUNDS * Fraction(ROUND),
+            SETTINGS.rounds * Fraction(SETTINGS.round),
             kept,
-            times=ROUNDS,
-            at_once=schedule.most(ROUNDS, len(kept)),
+            times=SETTINGS.rounds,
+            at_once=schedule.most(SETTINGS.rounds, len(kept)),
             sizes=_sizes(facts.domain, kept),
         ),
     )
@@ -246,7 +227,7 @@ def _larger(facts: PublicFacts, seconds: float) -> tuple[Step, ...]:
     domain, orders = facts.domain, orders_of(facts)
     times = len(orders)
     names = domain.varied
-    most = most_scored(facts.record_count, float(facts.granted) * LARGER_SCORES / times, seconds)
+    most = most_scored(facts.record_count, float(facts.granted) * SETTINGS.larger_scores / times, seconds)
     even = {name: np.ones(domain[name].size) for name in names}
     asked: list[Clique] = []
     for order in orders[:-2]:
@@ -262,7 +243,7 @@ def _larger(facts: PublicFacts, seconds: float) -> tuple[Step, ...]:
     if not planned:
         return ()
     cliques, groups = tuple(planned), tuple(planned.values())
-    scores, rounds = Fraction(LARGER_SCORES), Fraction(LARGER_ROUNDS)
+    scores, rounds = Fraction(SETTINGS.larger_scores), Fraction(SETTINGS.larger_rounds)
     few = min(len(cliques), _MOST_EXPECTED)
     asks = Asks.INTERACTIONS
     return (
@@ -274,7 +255,7 @@ def _larger(facts: PublicFacts, seconds: float) -> tuple[Step, ...]:
 def _survey(facts: PublicFacts, kept: tuple[Clique, ...]) -> tuple[Step, ...]:
     """The step that measures all pairs worth measuring; none if there are no such pairs."""
     pairs = [clique for clique in kept if len(clique) == 2]
-    share = Fraction(SURVEY)
+    share = Fraction(SETTINGS.survey)
     found = {pairs[i] for i in measurable(facts, pairs, facts.granted * share)}
     needed = {*zeros_of(facts.domain).learned}
     worth = tuple(pair for pair in pairs if pair in found or pair in needed)

@@ -23,20 +23,13 @@ from ..parts.released import ReleasedModel
 from ..parts.schedule import Schedule
 from ..parts.scoring import DRAFT, FINAL, SELECTED_BY, rounds_of, score_against
 from ..parts.steps import Step
-from .averages import unbiased_averages
-from .grouped_rounds import LEAST_PART, GroupedRounds
-from .growth import PAIRS
+from .budget_split import Splitting
+from .grouped_rounds import PAIRS, GroupedRounds
 from .knowledge import Knowledge, largest_forest
 from .larger import Larger
 from .measuring import Measuring
-from .outside import supplemented
-from .splitting import Splitting
-
-LEARNED = 0.1
-"""Share of the last measurements for the pairs from which dependencies are learned."""
-
-LARGER = 0.15
-"""Share of the budget that is kept until larger interactions are scored."""
+from .released import supplemented, unbiased_averages
+from .settings import SETTINGS
 
 PATIENCE = 256
 """A round ends when so many of the most promising candidates in a row make the model too large."""
@@ -188,7 +181,9 @@ class Run:
         parts, gains = self._splitting.parts_and_gains(cliques, total)
         part, gain = dict(zip(cliques, parts, strict=True)), dict(zip(cliques, gains, strict=True))
         before, needed = {*known.chosen}, {*zeros_of(self._domain).learned}
-        paid = (c for c in known.effects if part[c] > LEAST_PART * total or known.observed(c) is not None)
+        paid = (
+            c for c in known.effects if part[c] > SETTINGS.least_part * total or known.observed(c) is not None
+        )
         worth = {clique for clique in paid if gain[clique] > 0} | needed
         others = [c for c in known.effects if c not in before and c in worth]
         if forest:
@@ -213,7 +208,7 @@ class Run:
             found = self._released(model, FINAL)
         else:
             self._grouped.pairs(model)
-            self._measure_again(kept + self._measurer.granted * Fraction(LARGER))
+            self._measure_again(kept + self._measurer.granted * Fraction(SETTINGS.larger_kept))
             draft = self._grouped.larger(self._released(model, DRAFT))
             self._measure_again(kept)
             found = self._grouped.completed(self._released(draft.model, FINAL))
@@ -230,7 +225,7 @@ class Run:
         known.learn_sizes()
         cliques = self._grouped.of_workload()
         learned = [pair for pair in zeros_of(self._domain).learned if pair in known.chosen]
-        reserved = LEARNED * budget if learned else 0.0
+        reserved = SETTINGS.learned * budget if learned else 0.0
         more = [clique for clique in larger.chosen if len(clique) > PAIRS]
         parts, _ = self._splitting.split(cliques, budget - reserved, more)
         for pair in learned:
@@ -238,7 +233,7 @@ class Run:
         paid = {
             clique: Fraction(float(part))
             for clique, part in zip([*cliques, *more], parts, strict=True)
-            if part > LEAST_PART * float(left)
+            if part > SETTINGS.least_part * float(left)
         }
         if paid:
             self._measuring.measure(list(paid), list(paid.values()), self._measuring.steps["last round"].name)

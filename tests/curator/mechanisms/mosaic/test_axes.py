@@ -5,8 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from dpmosaic.curator.mechanisms.mosaic import axes
-from dpmosaic.curator.mechanisms.mosaic.axes import RANKS, Axis, along, expected_axis, expected_variances
+from dpmosaic.curator.mechanisms.mosaic.components import (
+    Axis,
+    along,
+    expected_axis,
+    expected_variances,
+)
+from dpmosaic.curator.mechanisms.mosaic.settings import SETTINGS
 
 MARGIN = np.array([500.0, 20.0, 180.0, 0.0, 300.0])
 SHARES = np.maximum(MARGIN, 1) / np.maximum(MARGIN, 1).sum()
@@ -20,7 +25,7 @@ def covariance(size, seed):
 
 @pytest.mark.parametrize("smooth", [0.0, 0.7, 1.0])
 def test_no_interaction_varies_along_ones_and_the_trace_is_one(monkeypatch, smooth):
-    monkeypatch.setattr(axes, "_SMOOTH", smooth)
+    monkeypatch.setitem(vars(SETTINGS), "smooth", smooth)
     found = expected_axis(MARGIN).covariance
     assert np.allclose(found.sum(axis=0), 0)
     assert np.allclose(found, found.T)
@@ -29,13 +34,13 @@ def test_no_interaction_varies_along_ones_and_the_trace_is_one(monkeypatch, smoo
 
 
 def test_without_a_smooth_part_it_is_the_covariance_of_a_multinomial(monkeypatch):
-    monkeypatch.setattr(axes, "_SMOOTH", 0.0)
+    monkeypatch.setitem(vars(SETTINGS), "smooth", 0.0)
     multinomial = np.diag(SHARES) - np.outer(SHARES, SHARES)
     assert np.allclose(expected_axis(MARGIN).covariance, multinomial / np.trace(multinomial))
 
 
 def test_the_smooth_part_correlates_neighbours_and_separates_the_ends(monkeypatch):
-    monkeypatch.setattr(axes, "_SMOOTH", 1.0)
+    monkeypatch.setitem(vars(SETTINGS), "smooth", 1.0)
     found = expected_axis(np.full(20, 50.0)).covariance
     deviations = np.sqrt(np.diag(found))
     correlations = found / np.outer(deviations, deviations)
@@ -75,12 +80,12 @@ def test_the_expected_l1_norm_of_such_cells_is_one(sizes):
 
 def test_with_coupling_the_expected_l1_norm_is_one_and_variances_have_its_factors():
     found = [Axis.of(covariance(size, seed)) for seed, size in enumerate((9, 5))]
-    coupling = np.random.default_rng(3).uniform(0.1, 3, (RANKS, RANKS))
+    coupling = np.random.default_rng(3).uniform(0.1, 3, (SETTINGS.ranks, SETTINGS.ranks))
     plain, variances = expected_variances(found), expected_variances(found, coupling)
     vectors = np.kron(found[0].vectors, found[1].vectors)
     cells = np.diag(vectors @ np.diag(variances.ravel()) @ vectors.T)
     assert math.sqrt(2 / math.pi) * np.sqrt(cells).sum() == pytest.approx(1)
     # Eigenvalues ascend, so the last coefficients have rank 0, and the first of nine the last rank.
     factors = variances / plain * (plain[-1, -1] / variances[-1, -1])
-    assert factors[0, 0] == pytest.approx(coupling[RANKS - 1, 3] / coupling[0, 0])
+    assert factors[0, 0] == pytest.approx(coupling[SETTINGS.ranks - 1, 3] / coupling[0, 0])
     assert factors[-2, -3] == pytest.approx(coupling[1, 2] / coupling[0, 0])

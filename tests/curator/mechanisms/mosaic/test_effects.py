@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.interactions import freedom, interaction
-from dpmosaic.curator.mechanisms.mosaic import priors
-from dpmosaic.curator.mechanisms.mosaic.axes import Axis, expected_variances
-from dpmosaic.curator.mechanisms.mosaic.effects import LEAST_VARIANCE, Effect, Foreseen, Observed
-from dpmosaic.curator.mechanisms.mosaic.learning import believed, learned_prior
+from dpmosaic.curator.mechanisms.mosaic import components, effects
+from dpmosaic.curator.mechanisms.mosaic.components import Axis, expected_variances
+from dpmosaic.curator.mechanisms.mosaic.effects import Effect, Observed, Prediction
+from dpmosaic.curator.mechanisms.mosaic.learning import learned_prior, nearness
+from dpmosaic.curator.mechanisms.mosaic.settings import SETTINGS
 
 RECORDS = 1000.0
 SHAPE = (3, 4)
@@ -23,7 +24,8 @@ def one_scale(monkeypatch):
     """Fixes D at a number of records."""
 
     def known(distance):
-        monkeypatch.setattr(priors, "SCALES", np.array([distance / RECORDS]))
+        for module in (components, effects):
+            monkeypatch.setattr(module, "SCALES", np.array([distance / RECORDS]))
 
     return known
 
@@ -54,7 +56,7 @@ def test_with_a_known_scale_the_estimate_is_that_of_a_normal_prior(one_scale):
 def test_the_posterior_of_the_scale_is_the_likelihood_times_the_prior():
     effect = Effect(SHAPE, REFERENCE, 300.0, 40.0, 90.0, Observed(AWAY, 100.0), typical=0.2)
     expected = []
-    for share in priors.SCALES:
+    for share in components.SCALES:
         scale = share * RECORDS
         expected_distance = math.hypot(scale, 90 / 2)
         spread = 40.0**2 + (0.3 * expected_distance) ** 2
@@ -99,8 +101,8 @@ def prior_and_noise(scale):
 
 
 def test_coefficients_along_axes_are_estimated_like_cells_with_that_covariance():
-    view = Effect(SHAPE, REFERENCE, observed=Observed(AWAY, VARIANCE), axes=AXES).views[-1]
-    means, variances = view.cells(*view.posterior(np.array([250.0]), np.ones(1)))
+    component = Effect(SHAPE, REFERENCE, observed=Observed(AWAY, VARIANCE), axes=AXES).components[-1]
+    means, variances = component.cells(*component.posterior(np.array([250.0]), np.ones(1)))
     prior, noise, _ = prior_and_noise(250.0)
     gain = prior @ np.linalg.pinv(prior + noise)
     assert np.allclose(means, gain @ MOVED)
@@ -108,7 +110,7 @@ def test_coefficients_along_axes_are_estimated_like_cells_with_that_covariance()
 
 
 def test_coefficients_along_axes_are_as_likely_as_cells_with_that_covariance():
-    view = Effect(SHAPE, REFERENCE, observed=Observed(AWAY, VARIANCE), axes=AXES).views[-1]
+    component = Effect(SHAPE, REFERENCE, observed=Observed(AWAY, VARIANCE), axes=AXES).components[-1]
     scales = np.array([10.0, 100.0, 400.0])
     expected = []
     for scale in scales:
@@ -116,37 +118,39 @@ def test_coefficients_along_axes_are_as_likely_as_cells_with_that_covariance():
         inside = whole.T @ (prior + noise) @ whole
         seen = whole.T @ MOVED
         expected.append(-0.5 * (np.linalg.slogdet(inside)[1] + seen @ np.linalg.solve(inside, seen)))
-    assert np.allclose(view.log_likelihood(scales), expected)
+    assert np.allclose(component.log_likelihood(scales), expected)
 
 
-def test_both_views_are_equally_likely_if_all_variances_are_equal():
-    """With equal variances both views are the same model, so they have the same likelihood."""
+def test_both_components_are_equally_likely_if_all_variances_are_equal():
+    """With equal variances both components are the same model, so they have the same likelihood."""
     axes = tuple(Axis.of(np.eye(n) - 1 / n) for n in SHAPE)
     effect = Effect(SHAPE, np.full(12, RECORDS / 12), observed=Observed(AWAY, VARIANCE), axes=axes)
-    cells, coefficients = (view.log_likelihood(np.array([50.0, 500.0])) for view in effect.views)
+    cells, coefficients = (
+        component.log_likelihood(np.array([50.0, 500.0])) for component in effect.components
+    )
     assert np.allclose(cells, coefficients)
 
 
-def test_weights_both_views_by_their_likelihood(one_scale):
+def test_weights_both_components_by_their_likelihood(one_scale):
     one_scale(250.0)
     effect = Effect(SHAPE, REFERENCE, observed=Observed(AWAY, 2500.0), axes=AXES)
     scale = np.array([250.0])
     means, variances, logs = [], [], []
-    for view in effect.views:
-        mean, variance = view.cells(*view.posterior(scale, np.ones(1)))
+    for component in effect.components:
+        mean, variance = component.cells(*component.posterior(scale, np.ones(1)))
         means.append(mean)
         variances.append(variance)
-        logs.append(view.log_likelihood(scale)[0])
+        logs.append(component.log_likelihood(scale)[0])
     share = 1 / (1 + math.exp(logs[1] - logs[0]))
     assert 0.01 < share < 0.99
     values, deviations = effect.estimate(RECORDS)
     between = share * (1 - share) * (means[0] - means[1]) ** 2
     assert np.allclose(values, REFERENCE + share * means[0] + (1 - share) * means[1])
     expected = share * variances[0] + (1 - share) * variances[1] + between
-    assert np.allclose(deviations**2, np.maximum(expected, LEAST_VARIANCE * 2500.0))
+    assert np.allclose(deviations**2, np.maximum(expected, SETTINGS.least_variance * 2500.0))
 
 
-def test_a_view_of_negligible_likelihood_has_no_effect():
+def test_a_component_of_negligible_likelihood_has_no_effect():
     seen = interaction(1e5 * np.outer([1.0, 0.0, -1.0], [1.0, -1.0, 1.0, -1.0]).ravel(), SHAPE)
     effect = Effect(SHAPE, REFERENCE, observed=Observed(seen, 1e-3), axes=AXES)
     values, deviations = effect.estimate(RECORDS)
@@ -251,7 +255,7 @@ def test_of_an_interaction_that_is_none_the_size_is_that_of_sampling_error(count
     tables = np.random.default_rng(3).poisson(count, (4000, 12))
     sizes = [np.abs(interaction(cells - count, SHAPE)).sum() for cells in tables]
     effect = Effect(SHAPE, np.full(12, count))
-    expected = priors.SCALES[effect.log_prior_of_none(12 * count).argmax()] * 12 * count
+    expected = components.SCALES[effect.log_prior_of_none(12 * count).argmax()] * 12 * count
     assert expected == pytest.approx(np.mean(sizes), rel=0.33)
 
 
@@ -267,12 +271,12 @@ def test_the_more_interactions_are_none_the_more_is_taken_for_noise():
     assert moved[0] > moved[1] > moved[2]
 
 
-def test_with_a_known_scale_the_belief_in_what_is_foreseen_follows_bayes_rule(one_scale):
+def test_with_a_known_scale_the_belief_in_what_is_predicted_follows_bayes_rule(one_scale):
     """Against normal densities of the measured coordinates, and the mixture of both posterior means."""
     one_scale(50.0)
     cells = REFERENCE + interaction(np.random.default_rng(4).normal(0, 4, 12), SHAPE)
     effect = Effect(
-        SHAPE, REFERENCE, observed=Observed(AWAY, 100.0), foreseen=Foreseen(cells, typical=0.1, share=0.3)
+        SHAPE, REFERENCE, observed=Observed(AWAY, 100.0), predicted=Prediction(cells, typical=0.1, share=0.3)
     )
     prior = effect.deviations(RECORDS) ** 2
     kept, free = prior / (prior + 100), freedom(SHAPE)
@@ -287,40 +291,40 @@ def test_with_a_known_scale_the_belief_in_what_is_foreseen_follows_bayes_rule(on
     assert np.allclose(effect.estimate(RECORDS)[0], (1 - belief) * means[0] + belief * means[1])
 
 
-def test_a_score_far_below_what_is_foreseen_speaks_against_it():
+def test_a_score_far_below_what_is_predicted_speaks_against_it():
     cells = REFERENCE + interaction(np.random.default_rng(4).normal(0, 60, 12), SHAPE)
     size = float(np.abs(interaction(cells - REFERENCE, SHAPE)).sum())
 
     def belief(distance):
-        foreseen = Foreseen(cells, typical=0.01, share=0.5)
-        return Effect(SHAPE, REFERENCE, distance, 20.0, typical=0.5, foreseen=foreseen)._belief(RECORDS)
+        predicted = Prediction(cells, typical=0.01, share=0.5)
+        return Effect(SHAPE, REFERENCE, distance, 20.0, typical=0.5, predicted=predicted)._belief(RECORDS)
 
     assert belief(size) > 0.5 > belief(0.1 * size)
 
 
 @pytest.mark.parametrize("near", [0.0, 0.5, 1.0])
-def test_learns_which_share_of_interactions_is_near_what_was_foreseen(near):
+def test_learns_which_share_of_interactions_is_near_what_was_predicted(near):
     """40 interactions of size 300, a fixed draw; those near are at 15. The share within 0.2."""
     rng = np.random.default_rng(5)
     found = []
     for place in range(40):
         away = interaction(rng.normal(0, 40, 12), SHAPE)
         ahead = away if place < 40 * near else interaction(rng.normal(0, 40, 12), SHAPE)
-        foreseen = Foreseen(REFERENCE + ahead + interaction(rng.normal(0, 2, 12), SHAPE), 1.0, 0.5)
+        predicted = Prediction(REFERENCE + ahead + interaction(rng.normal(0, 2, 12), SHAPE), 1.0, 0.5)
         seen = interaction(REFERENCE, SHAPE) + away + interaction(rng.normal(0, 3, 12), SHAPE)
         observed = Observed(seen, 9.0 * freedom(SHAPE))
-        found.append(Effect(SHAPE, REFERENCE, observed=observed, typical=0.4, foreseen=foreseen))
-    typical, share = believed(found, RECORDS)
+        found.append(Effect(SHAPE, REFERENCE, observed=observed, typical=0.4, predicted=predicted))
+    typical, share = nearness(found, RECORDS)
     assert abs(share - near) < (0.2 if near else 0.5)
     assert (typical < 0.1) == (near > 0)
 
 
-def test_the_distance_from_what_is_foreseen_is_not_taken_for_noise():
-    """Foreseen 40 apart in each cell, noise 10: at a typical distance of that size, hardly any shrinkage."""
+def test_the_distance_from_what_is_predicted_is_not_taken_for_noise():
+    """40 apart in each cell, noise 10: at a typical distance of that size, hardly any shrinkage."""
     away = interaction(np.random.default_rng(6).normal(0, 40, 12), SHAPE)
     observed = Observed(interaction(REFERENCE, SHAPE) + away, 100.0 * freedom(SHAPE))
-    foreseen = Foreseen(REFERENCE, typical=0.4, share=0.999)
-    effect = Effect(SHAPE, REFERENCE, observed=observed, typical=1e-3, foreseen=foreseen)
+    predicted = Prediction(REFERENCE, typical=0.4, share=0.999)
+    effect = Effect(SHAPE, REFERENCE, observed=observed, typical=1e-3, predicted=predicted)
     moved = effect.estimate(RECORDS)[0] - REFERENCE
     assert 0.85 < (moved @ away) / (away @ away) < 1
 
@@ -330,13 +334,13 @@ def test_an_effect_made_from_another_is_like_a_new_one_whatever_was_computed_bef
     effect = Effect(SHAPE, REFERENCE, distance=200.0, deviation=20.0, observed=observed)
     effect.size(RECORDS)
     effect.deviation_classes(RECORDS)
-    ahead = Foreseen(REFERENCE + AWAY, typical=0.1, share=0.3)
+    ahead = Prediction(REFERENCE + AWAY, typical=0.1, share=0.3)
     for other, new in (
         (effect.with_prior(0.3, 0.2), replace(effect, typical=0.3, none=0.2)),
         (effect.with_axes(AXES), replace(effect, axes=AXES)),
         (effect.with_axes(AXES).with_prior(0.3, 0.0), replace(effect, axes=AXES, typical=0.3)),
         (effect.with_axes(AXES).with_axes(()), effect),
-        (effect.with_foreseen(ahead), replace(effect, foreseen=ahead)),
+        (effect.with_prediction(ahead), replace(effect, predicted=ahead)),
     ):
         assert other.size(RECORDS) == new.size(RECORDS)
         if observed is not None:

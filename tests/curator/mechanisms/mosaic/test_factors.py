@@ -1,4 +1,4 @@
-"""Interactions of pairs foreseen from all others."""
+"""Interactions of pairs predicted from all others."""
 
 import itertools
 
@@ -7,9 +7,9 @@ import pytest
 
 from dpmosaic.common.data.interactions import freedom, interaction
 from dpmosaic.curator.mechanisms.mosaic import factors as module
-from dpmosaic.curator.mechanisms.mosaic.axes import expected_axis
+from dpmosaic.curator.mechanisms.mosaic.components import expected_axis
 from dpmosaic.curator.mechanisms.mosaic.effects import Observed
-from dpmosaic.curator.mechanisms.mosaic.factors import Blocks, factors, foreseen
+from dpmosaic.curator.mechanisms.mosaic.factors import Blocks, factors, predicted_pairs
 
 RECORDS = 10_000.0
 NAMES = "abcdefghij"
@@ -56,7 +56,7 @@ def axes_of(margins):
 def test_recovers_every_pair_of_hidden_classes_without_its_own_measurement(values):
     """Exact shares: two factors explain everything, and the blocks left out follow from the others."""
     margins, pairs = hidden_classes(values)
-    found = foreseen(margins, axes_of(margins), measured(pairs, values, 1e-3), RECORDS)
+    found = predicted_pairs(margins, axes_of(margins), measured(pairs, values, 1e-3), RECORDS)
     independent = apart(margins, pairs, dict.fromkeys(pairs, 0.0))
     assert apart(margins, pairs, found) < 0.02 * independent
 
@@ -65,24 +65,24 @@ def test_recovers_pairs_that_were_not_measured():
     margins, pairs = hidden_classes(4)
     unmeasured = [("a", "b"), ("c", "f"), ("e", "j")]
     known = {pair: seen for pair, seen in measured(pairs, 4, 1e-3).items() if pair not in unmeasured}
-    found = foreseen(margins, axes_of(margins), known, RECORDS)
+    found = predicted_pairs(margins, axes_of(margins), known, RECORDS)
     some = {pair: pairs[pair] for pair in unmeasured}
     assert apart(margins, some, found) < 0.02 * apart(margins, some, dict.fromkeys(some, 0.0))
 
 
-def test_a_pair_s_own_measurement_does_not_change_what_is_foreseen_of_it():
+def test_a_pair_s_own_measurement_does_not_change_what_is_predicted_of_it():
     margins, pairs = hidden_classes(3)
     known = measured(pairs, 3, 20.0)
-    before = foreseen(margins, axes_of(margins), known, RECORDS)
+    before = predicted_pairs(margins, axes_of(margins), known, RECORDS)
     known["b", "e"] = Observed(np.full(9, 1e4), known["b", "e"].variance)
-    after = foreseen(margins, axes_of(margins), known, RECORDS)
+    after = predicted_pairs(margins, axes_of(margins), known, RECORDS)
     np.testing.assert_array_equal(after["b", "e"], before["b", "e"])
     assert np.abs(after["a", "b"] - before["a", "b"]).max() > 0
 
 
 @pytest.mark.slow
-def test_foresees_nothing_where_attributes_are_independent():
-    """Noise alone: twenty tables of 45 pairs, fixed draws. In all but one, what is foreseen is below a tenth
+def test_predicts_nothing_where_attributes_are_independent():
+    """Noise alone: twenty tables of 45 pairs, fixed draws. In all but one, what is predicted is below a tenth
     of the noise; a factor of pure noise would make it a fifth or more."""
     sizes = []
     for seed in range(20):
@@ -92,7 +92,7 @@ def test_foresees_nothing_where_attributes_are_independent():
             (a, b): np.outer(margins[a], margins[b]).ravel() for a, b in itertools.combinations(NAMES, 2)
         }
         known = measured(pairs, 4, 30.0, seed)
-        found = foreseen(margins, axes_of(margins), known, RECORDS)
+        found = predicted_pairs(margins, axes_of(margins), known, RECORDS)
         noise = np.mean(
             [np.abs(seen.values - interaction(RECORDS * pairs[p], (4, 4))).sum() for p, seen in known.items()]
         )
@@ -130,32 +130,34 @@ def test_leaves_out_the_largest_attributes_beyond_the_limit(monkeypatch):
     margins = {name: rng.dirichlet(np.ones(size)) for name, size in sizes.items()}
     axes = {name: expected_axis(margin) for name, margin in margins.items() if margin.size > 1}
     known = {("a", "b"): Observed(np.zeros(6), 1.0), ("b", "c"): Observed(np.zeros(18), 1.0)}
-    found = foreseen(margins, axes, known, RECORDS)
+    found = predicted_pairs(margins, axes, known, RECORDS)
     assert set(found) == set(itertools.combinations("abdeg", 2))
     assert all(cells.size == sizes[a] * sizes[b] for (a, b), cells in found.items())
 
 
-def test_the_only_measured_pair_is_foreseen_as_independent():
+def test_the_only_measured_pair_is_predicted_as_independent():
     margins, pairs = hidden_classes(3)
-    found = foreseen(margins, axes_of(margins), measured({("a", "b"): pairs["a", "b"]}, 3, 1.0), RECORDS)
+    found = predicted_pairs(
+        margins, axes_of(margins), measured({("a", "b"): pairs["a", "b"]}, 3, 1.0), RECORDS
+    )
     np.testing.assert_array_equal(found["a", "b"], np.zeros(9))
 
 
-def test_foresees_nothing_of_few_attributes_or_without_measurements():
+def test_predicts_nothing_of_few_attributes_or_without_measurements():
     margins, pairs = hidden_classes(3)
     few = {name: margins[name] for name in "abcd"}
     known = measured(pairs, 3, 1.0)
-    assert not foreseen(few, axes_of(margins), known, RECORDS)
-    assert not foreseen(margins, axes_of(margins), {}, RECORDS)
+    assert not predicted_pairs(few, axes_of(margins), known, RECORDS)
+    assert not predicted_pairs(margins, axes_of(margins), {}, RECORDS)
 
 
 def test_of_an_attribute_of_many_values_only_the_directions_that_vary_most_are_used(monkeypatch):
     margins, pairs = hidden_classes(5)
     known, axes = measured(pairs, 5, 1e-3), axes_of(margins)
-    whole = apart(margins, pairs, foreseen(margins, axes, known, RECORDS))
+    whole = apart(margins, pairs, predicted_pairs(margins, axes, known, RECORDS))
     monkeypatch.setattr(module, "COORDINATES", 3)
     independent = apart(margins, pairs, dict.fromkeys(pairs, 0.0))
-    assert whole < apart(margins, pairs, foreseen(margins, axes, known, RECORDS)) < 0.7 * independent
+    assert whole < apart(margins, pairs, predicted_pairs(margins, axes, known, RECORDS)) < 0.7 * independent
     kept = axes["a"].leading(3)
     assert kept.vectors.shape == (5, 3)
     np.testing.assert_array_equal(kept.variances, np.sort(axes["a"].variances)[-3:])

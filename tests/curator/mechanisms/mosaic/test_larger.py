@@ -15,8 +15,9 @@ from dpmosaic.curator.measurers.measurer import Scores
 from dpmosaic.curator.mechanisms.mosaic import larger as of_larger
 from dpmosaic.curator.mechanisms.mosaic import mosaic
 from dpmosaic.curator.mechanisms.mosaic.effects import Effect, Observed
-from dpmosaic.curator.mechanisms.mosaic.larger import LARGE, Larger
+from dpmosaic.curator.mechanisms.mosaic.larger import Larger
 from dpmosaic.curator.mechanisms.mosaic.mosaic import Mosaic
+from dpmosaic.curator.mechanisms.mosaic.settings import SETTINGS
 
 pytestmark = pytest.mark.slow
 
@@ -94,7 +95,7 @@ def test_references_are_marginals_of_groups_of_the_rows_for_the_number_of_record
 def test_a_scored_interaction_has_the_size_of_its_distance_and_others_are_small(measured, scored_triples):
     larger, found = scored_triples(measured(bits()), bits(parity=None, seed=1), {PARITY: RECORDS}, 20.0)
     assert larger.size(PARITY) == pytest.approx(RECORDS, rel=0.2)
-    assert all(larger.size(clique) < LARGE * RECORDS for clique in found if clique != PARITY)
+    assert all(larger.size(clique) < SETTINGS.large * RECORDS for clique in found if clique != PARITY)
 
 
 def test_candidates_of_four_attributes_are_unions_of_large_selected_triples(measured, scored_triples):

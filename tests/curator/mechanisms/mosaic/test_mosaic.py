@@ -17,9 +17,9 @@ from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError, ModelError
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import MAX_INTERACTION_SIZE, Adjacency, gaussian_sigma
-from dpmosaic.curator.mechanisms.mosaic import mosaic
 from dpmosaic.curator.mechanisms.mosaic.knowledge import Knowledge
-from dpmosaic.curator.mechanisms.mosaic.mosaic import Mosaic, candidates, cheap
+from dpmosaic.curator.mechanisms.mosaic.mosaic import Mosaic, candidates, cheap, least_noise
+from dpmosaic.curator.mechanisms.mosaic.settings import SETTINGS
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
 from dpmosaic.curator.mechanisms.randdpgen.randdpgen import RandDPGen
 
@@ -112,7 +112,7 @@ def test_a_round_costs_at_most_what_the_budget_split_gives_its_pairs(run):
         rounds = [charge for charge in measurer.accountant.charges if charge.step == "round"]
         assert ("a", "b") in {charge.clique for charge in rounds}
         shares.append(float(sum(charge.zcdp_rho for charge in rounds) / measurer.granted))
-    assert min(shares) < mosaic.ROUND / 2
+    assert min(shares) < SETTINGS.round / 2
 
 
 def test_measures_no_interaction_before_its_subsets(run, chain_table):
@@ -214,7 +214,7 @@ def test_over_many_seeds_measuring_binary_pairs_beats_scoring_them_if_scores_are
         return np.mean([distance(run(Mosaic(), t, Budget(zcdp_rho=0.001))[0], t, 2) for t in tables])
 
     measured = error()
-    monkeypatch.setattr(mosaic, "POOR_SCORE", math.inf)
+    monkeypatch.setitem(vars(SETTINGS), "poor_score", math.inf)
     assert measured < error()
 
 
@@ -243,6 +243,12 @@ def test_bounds_from_measurements_alone_hold_for_nearly_all_marginals(run, chain
             failures, count = failures + (error > bound.l1), count + 1
     assert count >= 24
     assert failures <= 18
+
+
+def test_a_candidate_s_least_noise_is_that_of_the_whole_budget(facts):
+    given = facts(Domain.coded({"a": 10, "b": 20}), 1000, Fraction(1, 2))
+    # Noise of scale 1 in 200 cells; a standard normal variable is sqrt(2 / pi) from zero on average.
+    assert least_noise(given, ("a", "b")) == pytest.approx(200 * 0.79788 / 1000, rel=1e-4)
 
 
 def test_candidates_are_the_workload_and_its_subsets_that_fit():

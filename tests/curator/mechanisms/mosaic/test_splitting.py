@@ -11,7 +11,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import freedom
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.workload import Workload
-from dpmosaic.curator.mechanisms.mosaic.splitting import Splitting
+from dpmosaic.curator.mechanisms.mosaic.budget_split import Splitting
 
 RECORDS, TOTAL = 4000, Fraction(1, 200)
 E = math.sqrt(2 / math.pi)

@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dpmosaic.curator.mechanisms.mosaic import simplex_posterior as module
-from dpmosaic.curator.mechanisms.mosaic.denoising import onto_simplex
-from dpmosaic.curator.mechanisms.mosaic.simplex_posterior import dirichlet_posteriors
+from dpmosaic.curator.mechanisms.mosaic import one_way as module
+from dpmosaic.curator.mechanisms.mosaic.one_way import dirichlet_posteriors, onto_simplex
 
 pytestmark = pytest.mark.slow
 

@@ -10,20 +10,21 @@ from multiprocessing.process import BaseProcess
 import numpy as np
 from numba.core import event
 
-from ....common.children import left_to_the_command
-from ....common.data.domain import Domain
-from ....common.data.view import View
-from ....common.measurement import Measurement
-from ...pgm.counting import pairs_on_cores
-from ...pgm.descent import descend
-from ...pgm.junction_tree import JunctionTree
-from ...pgm.loss import QuadraticLoss
-from ...pgm.model import MarkovRandomField
-from ...pgm.oracle import MarginalOracle
-from ...pgm.parallel import cores
-from ...pgm.sampling import generate
-from ...pgm.sweeps import Columns, Marginal, sweep
-from .denoising import CHAIN_FROM, sticky_levels
+from ..common.children import left_to_the_command
+from ..common.data.domain import Domain
+from ..common.data.view import View
+from ..common.measurement import Measurement
+from ..curator.mechanisms.mosaic.one_way import sticky_levels
+from ..curator.mechanisms.mosaic.settings import SETTINGS
+from ..curator.pgm.counting import pairs_on_cores
+from ..curator.pgm.descent import descend
+from ..curator.pgm.junction_tree import JunctionTree
+from ..curator.pgm.loss import QuadraticLoss
+from ..curator.pgm.model import MarkovRandomField
+from ..curator.pgm.oracle import MarginalOracle
+from ..curator.pgm.parallel import cores
+from ..curator.pgm.sampling import generate
+from ..curator.pgm.sweeps import Columns, Marginal, sweep
 
 
 def rehearse() -> None:
@@ -39,7 +40,7 @@ def rehearse() -> None:
     oracle = MarginalOracle(tree, loss.cliques, 1000.0)
     oracle(np.zeros(1200))
     beliefs = oracle.beliefs()
-    sticky_levels(np.arange(float(CHAIN_FROM)), np.ones(CHAIN_FROM))
+    sticky_levels(np.arange(float(SETTINGS.chain_from)), np.ones(SETTINGS.chain_from))
     descend(oracle, loss, np.zeros(1200), 1, 1.0)
     rng = np.random.default_rng(0)
     table = generate(MarkovRandomField(domain, tree, beliefs, 1000.0, {}, 0.0, 0), 1000, rng)

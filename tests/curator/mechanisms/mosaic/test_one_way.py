@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dpmosaic.curator.mechanisms.mosaic.denoising import (
-    CHAIN_FROM,
+from dpmosaic.curator.mechanisms.mosaic.one_way import (
     _smoothed,
     denoised,
+    dirichlet_posteriors,
     onto_simplex,
     sticky_levels,
 )
-from dpmosaic.curator.mechanisms.mosaic.simplex_posterior import dirichlet_posteriors
+from dpmosaic.curator.mechanisms.mosaic.settings import SETTINGS
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -79,7 +79,7 @@ def test_the_passes_over_the_chain_agree_with_a_sum_over_all_its_paths():
 
 def test_attributes_of_few_values_are_estimated_together_and_the_others_alone():
     rng = np.random.default_rng(8)
-    noisy = [(rng.normal(120 / n, 9, n), np.full(n, 81.0)) for n in (3, CHAIN_FROM, 5)]
+    noisy = [(rng.normal(120 / n, 9, n), np.full(n, 81.0)) for n in (3, SETTINGS.chain_from, 5)]
     found = denoised(noisy, 120.0)
     short = dirichlet_posteriors([noisy[0], noisy[2]], 120.0)
     expected = [short[0], *denoised(noisy[1:2], 120.0), short[1]]
@@ -101,7 +101,7 @@ def test_structure_removes_at_least_half_of_the_noise(counts):
     rng = np.random.default_rng(2)
     noisy = counts + rng.normal(0, 20, counts.size)
     ((values, variances),) = denoised([(noisy, np.full(len(noisy), 400.0))], counts.sum())
-    assert counts.size >= CHAIN_FROM
+    assert counts.size >= SETTINGS.chain_from
     assert values.sum() == pytest.approx(counts.sum())
     assert (
         np.abs(values - counts).sum()

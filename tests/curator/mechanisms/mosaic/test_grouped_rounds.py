@@ -7,11 +7,10 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
-from dpmosaic.curator.mechanisms.mosaic.growth import (
+from dpmosaic.curator.mechanisms.mosaic.grouped_rounds import (
     MOST_SCORED,
     candidates_within,
     most_scored,
-    rows_drawn,
     tells_much,
     worth_measuring,
 )
@@ -43,10 +42,6 @@ def test_fewer_are_scored_with_less_budget_less_time_and_in_large_tables_with_mo
     assert by_records == sorted(by_records, reverse=True)
     assert by_budget[0] == by_time[0] == by_records[-1] == 0
     assert by_time[-1] == MOST_SCORED
-
-
-def test_unfinished_models_have_as_many_rows_as_records_within_limits():
-    assert [rows_drawn(n) for n in (10, 20_000, 10**8)] == [2**14, 20_000, 2**17]
 
 
 def test_candidates_are_as_many_as_asked_for_and_can_be_measured(facts, measured):

@@ -7,15 +7,20 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.interactions import freedom, interaction
-from dpmosaic.curator.mechanisms.mosaic import covariances
-from dpmosaic.curator.mechanisms.mosaic.axes import RANKS, Axis, along, expected_axis, expected_variances
-from dpmosaic.curator.mechanisms.mosaic.covariances import (
+from dpmosaic.curator.mechanisms.mosaic.components import (
+    Axis,
+    along,
+    expected_axis,
+    expected_variances,
+)
+from dpmosaic.curator.mechanisms.mosaic.effects import Effect, Observed
+from dpmosaic.curator.mechanisms.mosaic.learning import (
     couples,
     has_shape,
     learned_axes,
     learned_coupling,
 )
-from dpmosaic.curator.mechanisms.mosaic.effects import Effect, Observed
+from dpmosaic.curator.mechanisms.mosaic.settings import SETTINGS
 
 RECORDS = 10_000.0
 SIZES = {"a": 12, "b": 7, "c": 9, "d": 5, "e": 8, "f": 6}
@@ -55,7 +60,7 @@ def distance(one, other):
 
 def test_learns_the_covariance_from_interactions_with_little_noise(truth, monkeypatch):
     """Five interactions each, a fixed draw; a plain mean of squares would be off by 0.1 or so."""
-    monkeypatch.setattr(covariances, "_EXPECTED", 1.0)
+    monkeypatch.setitem(vars(SETTINGS), "axis_observations", 1.0)
     effects, _ = drawn(truth, noise=1.0)
     found = learned_axes(effects, RECORDS)
     for name, size in SIZES.items():
@@ -124,7 +129,7 @@ def test_learns_that_only_coefficients_of_the_same_rank_vary():
     """15 pairs, a fixed draw with little noise; without coupling, no factor is below 0.5."""
     ranked, _ = coupled(noise=0.5, ranked=True)
     found = learned_coupling(ranked, RECORDS)
-    apart = ~np.eye(RANKS, dtype=bool)
+    apart = ~np.eye(SETTINGS.ranks, dtype=bool)
     assert np.diag(found)[:-1].min() > 1.5 * found[:-1, :-1][apart[:-1, :-1]].max()
     np.testing.assert_array_equal(found, found.T)
     free, _ = coupled(noise=0.5, ranked=False)
@@ -145,7 +150,7 @@ def test_learned_coupling_improves_the_estimate_of_each_interaction():
 
 
 def test_without_pairs_nothing_is_coupled():
-    np.testing.assert_array_equal(learned_coupling([], RECORDS), np.ones((RANKS, RANKS)))
+    np.testing.assert_array_equal(learned_coupling([], RECORDS), np.ones((SETTINGS.ranks, SETTINGS.ranks)))
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,16 @@ from types import SimpleNamespace
 import pytest
 from numba.core import event
 
-from dpmosaic.curator.mechanisms.mosaic import denoising, rehearsal
-from dpmosaic.curator.mechanisms.mosaic.rehearsal import compiling_beside, rehearse
+from dpmosaic.curator.mechanisms.mosaic import one_way
 from dpmosaic.curator.pgm import belief_propagation, counting, descent, sampling, sweeps
+from dpmosaic.simulations import rehearsal
+from dpmosaic.simulations.rehearsal import compiling_beside, rehearse
 
 KERNELS = [
     belief_propagation.pass_messages,
     belief_propagation.write_belief,
     counting._add,
-    denoising._smoothed,
+    one_way._smoothed,
     descent._direction,
     sampling._count,
     sampling._deal,

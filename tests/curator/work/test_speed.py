@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dpmosaic.curator.mechanisms.mosaic import speed as module
-from dpmosaic.curator.mechanisms.mosaic.speed import REFERENCE_S, measured, speed
+from dpmosaic.curator.work import speed as module
+from dpmosaic.curator.work.speed import REFERENCE_S, measured, speed
 
 
 @pytest.fixture

@@ -1,20 +1,27 @@
-"""Marginals outside the model to which rows are adjusted: measured pairs, and larger ones of the workload."""
+"""What is released beside the model: marginals outside it to which rows are adjusted, and unbiased estimates.
+
+Rows are adjusted to measured pairs that do not fit into the model, and to the workload's larger marginals.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection
+import math
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from ....common.data.domain import Clique
+from ....common.data.interactions import freedom
 from ....common.data.workload import Workload
+from ....common.measurement import Measurement
 from ...pgm.model import MarkovRandomField
 from ...pgm.refinement import MAX_CELLS, MAX_LARGER_CELLS
 from ...pgm.supplemented import SupplementedModel
+from ..parts.bounds import WeightedAverage
 from ..parts.consistency import raked
-from .knowledge import LEAST_CELL, Knowledge
+from .knowledge import LEAST_CELL, Knowledge, parts_of
 from .larger import Larger
 
 _LARGER = 4096
@@ -67,3 +74,38 @@ def larger_marginals(known: Knowledge, workload: Workload, pairs: Collection[Cli
     ]
     held = itertools.accumulate(len(clique) * sizes[clique] for clique in wanted[:_LARGER])
     return tuple(itertools.compress(wanted, (cells <= MAX_LARGER_CELLS for cells in held)))
+
+
+def unbiased_averages(
+    known: Knowledge, cliques: Iterable[Clique], measurements: Sequence[Measurement]
+) -> dict[Clique, WeightedAverage]:
+    """Unbiased estimates of those marginals whose interactions are all measured.
+
+    Interactions are orthogonal, so the largest variance of their summed noise in any direction is that of the
+    noisiest interaction, spread over the cells. This gives the sigma that bounds the L1 norm of the noise.
+
+    Args:
+        known: averages of all measurements.
+        cliques: cliques of the marginals.
+        measurements: all measurements.
+    """
+    averages = {}
+    domain = known.domain
+    gaussian = all(measurement.gaussian for measurement in measurements)
+    for clique in cliques:
+        parts = [part for part in parts_of(clique) if min(domain.shape(part)) > 1]
+        shape = domain.shape(clique)
+        measured = {part: observed for part in parts if (observed := known.observed(part)) is not None}
+        if len(measured) < len(parts):
+            continue
+        values, variance = np.full(shape, known.records / math.prod(shape)), 0.0
+        for part, observed in measured.items():
+            size = domain.cells(part)
+            spread = [n if name in part else 1 for name, n in zip(clique, shape, strict=True)]
+            share = size / math.prod(shape)
+            values = values + observed.values.reshape(spread) * share
+            noise = observed.variance / freedom(domain.shape(part))
+            variance = max(variance, noise * share)
+        if variance > 0:
+            averages[clique] = WeightedAverage(values.ravel(), math.sqrt(variance), gaussian)
+    return averages

@@ -1,6 +1,6 @@
 """How fast this machine does the work of a release, measured once and kept.
 
-Limits of time are counted at the rates of one reference core (`affordable`). The speed turns seconds of this
+Limits of time are counted at the rates of one reference core (`limits`). The speed turns seconds of this
 machine into those. It is a property of the machine: the work is fixed, and no records are read.
 """
 
@@ -20,14 +20,14 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from ....common.bounded import json_of, read_bytes
-from ....common.data.domain import Domain
-from ...pgm.belief_propagation import pass_messages
-from ...pgm.blas import one_thread
-from ...pgm.compiled import folder_of
-from ...pgm.junction_tree import JunctionTree
-from ...pgm.oracle import MarginalOracle
-from ...pgm.sweeps import Columns, Marginal, sweep
+from ...common.bounded import json_of, read_bytes
+from ...common.data.domain import Domain
+from ..pgm.belief_propagation import pass_messages
+from ..pgm.blas import one_thread
+from ..pgm.compiled import folder_of
+from ..pgm.junction_tree import JunctionTree
+from ..pgm.oracle import MarginalOracle
+from ..pgm.sweeps import Columns, Marginal, sweep
 
 REFERENCE_S = 0.1
 """Processor seconds of the work on the reference core, of an AMD EPYC (Milan) at 2.45 GHz."""

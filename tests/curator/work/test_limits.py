@@ -1,34 +1,24 @@
 import itertools
 from dataclasses import dataclass
-from fractions import Fraction
-
-import pytest
 
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.curator.mechanisms.mosaic import affordable as module
-from dpmosaic.curator.mechanisms.mosaic.affordable import (
+from dpmosaic.curator.work import limits
+from dpmosaic.curator.work.limits import (
     MAX_CANDIDATES,
     MAX_CELLS,
-    affordable,
     affords_larger,
     model_mb,
+    rows_drawn,
     seconds_of,
-    useful,
 )
 
 
 @dataclass
 class Facts:
-    """Facts of a table in one place, with noise of one scale."""
+    """A table's public facts."""
 
     domain: Domain
     record_count: int = 1000
-    granted: Fraction = Fraction(1, 100)
-    scores_exactly: bool = True
-    sigma: float = 1.0
-
-    def expected_sigma(self, view, zcdp_rho):
-        return self.sigma
 
 
 def facts(sizes, **others):
@@ -39,19 +29,14 @@ def pairs_of(given):
     return list(itertools.combinations(given.domain.names, 2))
 
 
+def affordable(given, cliques, seconds):
+    return limits.affordable(given.domain, given.record_count, cliques, seconds)
+
+
 def test_all_candidates_of_a_usual_table_are_kept_in_their_order():
     given = facts([2, 70, 10, 100, 40] * 4, record_count=50_000)
     pairs = pairs_of(given)[::-1]
     assert affordable(given, pairs, 60.0) == pairs
-
-
-@pytest.mark.parametrize("sigma", [2.0, 40.0])
-def test_a_candidate_is_useful_unless_its_noise_with_the_whole_budget_is_eight_times_the_records(sigma):
-    given = facts([10, 20, 30], sigma=sigma)
-    # The expected absolute value of a standard normal variable is sqrt(2 / pi) = 0.79788.
-    expected = [pair for pair in pairs_of(given) if 0.79788 * sigma * given.domain.cells(pair) <= 8000]
-    assert useful(given, pairs_of(given)) == expected
-    assert (len(expected) == 3) == (sigma == 2.0)
 
 
 def test_the_largest_candidates_are_left_out_first():
@@ -78,7 +63,7 @@ def test_pairs_from_which_dependencies_are_learned_come_first(monkeypatch):
     class Zeros:
         learned = (("a3", "a4"),)
 
-    monkeypatch.setattr(module, "zeros_of", lambda domain: Zeros())
+    monkeypatch.setattr(limits, "zeros_of", lambda domain: Zeros())
     seconds = 2 * seconds_of(given.domain, [("a3", "a4")], given.record_count) + 0.001
     assert affordable(given, pairs_of(given), seconds) == [("a3", "a4")]
 
@@ -109,10 +94,10 @@ def test_a_model_is_smaller_where_more_marginals_of_it_are_computed():
 
 
 def test_larger_interactions_are_looked_for_in_tables_of_few_attributes_only():
-    assert affords_larger(facts([20] * 14, record_count=50_000), 60.0)
-    assert affords_larger(facts([2] * 23, record_count=38_000), 60.0)
-    assert not affords_larger(facts([20] * 14, record_count=50_000), 1.0)
-    assert not affords_larger(facts([20] * 100, record_count=50_000), 60.0)
+    assert affords_larger(facts([20] * 14).domain, 50_000, 60.0)
+    assert affords_larger(facts([2] * 23).domain, 38_000, 60.0)
+    assert not affords_larger(facts([20] * 14).domain, 50_000, 1.0)
+    assert not affords_larger(facts([20] * 100).domain, 50_000, 60.0)
 
 
 def test_a_table_of_very_many_records_keeps_its_candidates():
@@ -128,3 +113,7 @@ def test_pairs_of_500_attributes_are_limited_to_a_number_that_fits_memory_and_ti
     kept = affordable(given, pairs, 10_000.0)
     assert len(kept) == MAX_CANDIDATES
     assert sum(map(given.domain.cells, kept)) <= MAX_CELLS
+
+
+def test_unfinished_models_have_as_many_rows_as_records_within_limits():
+    assert [rows_drawn(n) for n in (10, 20_000, 10**8)] == [2**14, 20_000, 2**17]
