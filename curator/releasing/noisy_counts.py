@@ -61,53 +61,71 @@ class NoisyCounts:
         sums = np.concatenate([[0.0], np.cumsum(total)])
         return cls(sums, tuple(widths), tuple(variances))
 
+    @classmethod
+    def single(cls, values: NDArray[np.float64], sigma: float) -> NoisyCounts:
+        """Counts of single codes alone.
+
+        Args:
+            values: noisy number of records of each, shape (codes,).
+            sigma: standard deviation of their noise.
+        """
+        return cls(np.concatenate([[0.0], np.cumsum(values)]), (1,), (sigma**2,))
+
     def between(self, first: int, stop: int) -> float:
         """The estimated number of records of the codes first to stop - 1."""
         return float(self.sums[stop] - self.sums[first])
 
     def deviations(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Bounds of the standard deviations of the counts before each code, and from it on; see `sigma`.
+        """The standard deviations of the counts before each code, and from it on; see `sigmas`.
 
         Returns:
             Two arrays of shape (codes + 1,).
         """
         codes = len(self.sums) - 1
-        starts = np.arange(codes + 1)
-        below, above = np.zeros(codes + 1), np.zeros(codes + 1)
-        # From the coarsest boxes on: what is left before a code, and up to where boxes follow it.
-        left, until = np.where(starts == codes, 0, starts), np.full(codes + 1, codes)
-        whole = -(-codes // self.widths[-1]) * self.variances[-1]
-        for width, each in zip(reversed(self.widths), reversed(self.variances), strict=True):
-            below += left // width * each
-            left = left % width
-            after = np.minimum(-(-starts // width) * width, until)
-            above += -(-(until - after) // width) * each
-            until = after
-        below[-1] = whole
-        return np.sqrt(below), np.sqrt(above)
+        places = np.arange(codes + 1)
+        return self.sigmas(np.zeros_like(places), places), self.sigmas(places, np.full_like(places, codes))
 
     def sigma(self, first: int, stop: int) -> float:
-        """A bound of the standard deviation of `between`: that of the boxes that make up the run."""
+        """The standard deviation of `between`."""
         return float(self.sigmas(np.array([first]), np.array([stop]))[0])
 
     def sigmas(self, first: NDArray[np.int64], stop: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The same of many runs.
+        """The same of many runs of codes.
+
+        In the least-squares estimate, how the boxes of a resolution differ from the mean of those in the same
+        larger box is independent of all counts of larger boxes. Last boxes are taken to be full.
 
         Args:
             first: first code of each, shape (runs,).
             stop: code after the last of each.
         """
-        codes, variance = len(self.sums) - 1, np.zeros(len(first))
-        left = [(first, stop)]
-        for width, each in zip(reversed(self.widths), reversed(self.variances), strict=True):
-            rest = []
-            for a, b in left:
-                low, high = -(-a // width) * width, np.where(b == codes, b, b // width * width)
-                whole = low < high
-                variance += np.where(whole, each * -(-(high - low) // width), 0.0)
-                rest += [(a, np.where(whole, low, b)), (np.where(whole, high, b), b)]
-            left = rest
-        return np.sqrt(variance)
+        variance = self._covariance(first, first) + self._covariance(stop, stop)
+        return np.sqrt(np.maximum(variance - 2 * self._covariance(first, stop), 0.0))
+
+    def _covariance(self, one: NDArray[np.int64], two: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The covariance of the numbers of records before codes; `one` are at most `two`, both (runs,).
+
+        At each resolution, so many boxes count whole and the next one with a weight below one.
+        """
+        covariance = np.zeros(len(one))
+        boxes = len(self.sums) - 1
+        wholes, parts = [one, two], [np.zeros(len(one)), np.zeros(len(one))]
+        for place, variance in enumerate(self.variances):
+            both = wholes[0] + parts[0] * np.where(wholes[0] < wholes[1], 1.0, parts[1])
+            if place + 1 == len(self.variances):
+                return covariance + variance * both
+            held = self.widths[place + 1] // self.widths[place]
+            outer = [whole // held for whole in wholes]
+            size = np.minimum(held, boxes - outer[0] * held).clip(1)
+            inner = [whole - held * out + part for whole, out, part in zip(wholes, outer, parts, strict=True)]
+            shared = both - held * outer[0] - inner[0] * inner[1] / size
+            covariance += variance * np.where(outer[0] == outer[1], shared, 0.0)
+            parts = [
+                each / np.minimum(held, boxes - out * held).clip(1)
+                for each, out in zip(inner, outer, strict=True)
+            ]
+            wholes, boxes = outer, -(-boxes // held)
+        return covariance
 
 
 def _width(measurement: Measurement) -> int:

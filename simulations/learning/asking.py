@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -17,14 +18,63 @@ from .ranges import Range, Ruler, crowded, found_range
 PRESENT = 2.5
 """What is usual is there if its records exceed so many deviations of their noise."""
 
+_MISSING, _VOTED = 3.1, 1.0
+"""Missing values are there from so many deviations on, and from so many if cells voted for them: in a column
+without any, noise says so once in 800 times."""
+
 SURE = 1.645
 """Records that nobody saw are at most their noisy number and so many deviations of it: 95 % one-sided."""
 
-_ZOOMS = 3
+ZOOMS = 3
 """At most so many grids are drawn around the records."""
 
 Values = Callable[[], NDArray[np.float64]]
 """Reads the numbers of a column, shape (N,), NaN where there is none."""
+
+
+def tells_missing(voted: bool, records: float, sigma: float) -> bool:
+    """Whether missing values are there.
+
+    Args:
+        voted: whether the votes of cells say so.
+        records: noisy number of cells without a value.
+        sigma: standard deviation of its noise.
+    """
+    return records > (_VOTED if voted else _MISSING) * sigma
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The number of rows of a table, as it may be known.
+
+    Attributes:
+        records: the number.
+        variance: of its noise; zero if it is public.
+    """
+
+    records: float
+    variance: float = 0.0
+
+    def beside(self, totals: Sequence[NoisyCounts]) -> Rows:
+        """The number, from more noisy counts of all rows."""
+        if not self.variance:
+            return self
+        weights, sums = [1 / self.variance], [self.records]
+        for counts in totals:
+            boxes = -(-(len(counts.sums) - 1) // counts.widths[-1])
+            weights.append(1 / (boxes * counts.variances[-1]))
+            sums.append(float(counts.sums[-1]))
+        return Rows(float(np.average(sums, weights=weights)), 1 / sum(weights))
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of its noise."""
+        return math.sqrt(self.variance)
+
+    @property
+    def stated(self) -> int:
+        """The number that is published, at least one."""
+        return max(1, round(self.records))
 
 
 @dataclass(frozen=True)
@@ -34,14 +84,19 @@ class Asking:
     Attributes:
         cells: the table.
         counts: what counts its rows.
-        records: number of rows, with noise.
+        rows: their number.
         share: what each column may cost, zCDP.
     """
 
     cells: Cells
     counts: PrivateCounts
-    records: float
+    rows: Rows
     share: float
+
+    @property
+    def records(self) -> float:
+        """The number of rows, with noise."""
+        return self.rows.records
 
     def ranges(
         self, step: str, values: Mapping[str, Values], rulers: Mapping[str, Ruler], first: float, next_: float
@@ -56,7 +111,7 @@ class Asking:
             next_: for each grid around the records.
         """
         found = self._found(step, values, rulers, first)
-        for _ in range(_ZOOMS):
+        for _ in range(ZOOMS):
             closer = {
                 name: Ruler.between(found[name].low, found[name].high, ruler.unit)
                 for name, ruler in rulers.items()
@@ -66,7 +121,10 @@ class Asking:
             if not rulers:
                 break
             found |= {
-                name: one for name, one in self._found(step, values, rulers, next_).items() if one.certain
+                # Only the first grid has a cell of zero alone.
+                name: replace(one, zeros=found[name].zeros, zoomed=True)
+                for name, one in self._found(step, values, rulers, next_).items()
+                if one.certain
             }
         return found
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -16,49 +16,31 @@ from ...common.data.domain import Domain
 from ...common.data.numeric import NumericAttribute
 from ...common.data.table import Table, code_dtype
 from ...common.data.texts import MOST_LABELS, has_open_categories
-from ...common.data.values import Notation
 from ...common.measurement import Measurement
 from ...curator.certificates.unseen import Unseen
 from ...curator.releasing.bins_order import open_numbers
 from ...curator.releasing.choosing import chosen_coding, published_marginals
 from ...curator.releasing.noisy_counts import NoisyCounts
-from .asking import PRESENT, SURE
-from .columns import in_list, trimmed
+from .asking import SURE, Rows, tells_missing
+from .columns import Column, trimmed
 from .learning import Learned
 from .private_counts import PrivateCounts
-from .ranges import held, single_cells
-
-LIKELY = 0.5
-"""Missing values that cells voted for are there if their records exceed so many deviations of their noise."""
+from .ranges import held
 
 
 @dataclass(frozen=True)
-class Rows:
-    """The number of rows of a table, as it may be known.
+class Spending:
+    """What a choice may cost, and what follows it.
 
     Attributes:
-        records: the number.
-        variance: of its noise; zero if it is public.
+        rho: of the choice, zCDP.
+        left: of the release that uses it, zCDP.
+        delta: with which texts of single rows may be chosen.
     """
 
-    records: float
-    variance: float = 0.0
-
-    def beside(self, totals: Sequence[NoisyCounts]) -> Rows:
-        """The number, from more noisy counts of all rows."""
-        if not self.variance:
-            return self
-        weights, sums = [1 / self.variance], [self.records]
-        for counts in totals:
-            boxes = -(-(len(counts.sums) - 1) // counts.widths[-1])
-            weights.append(1 / (boxes * counts.variances[-1]))
-            sums.append(float(counts.sums[-1]))
-        return Rows(float(np.average(sums, weights=weights)), 1 / sum(weights))
-
-    @property
-    def stated(self) -> int:
-        """The number that is published, at least one."""
-        return max(1, round(self.records))
+    rho: float
+    left: float
+    delta: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,30 +50,18 @@ class Choice:
     Attributes:
         coding: bins and texts.
         rows: the number of rows.
-        within: name -> first bin in which records were seen, and the one after the last.
+        ends: name -> where records lie, if bounds may be too wide.
         before: one-way marginals in the chosen bins.
-        beyond: name -> upper limits of the records before and after those bins, unless it is listed.
-        listed: name -> number of each bin of a column of which few numbers hold all records.
     """
 
     coding: Coding
     rows: Rows
-    within: Mapping[str, tuple[int, int]]
+    ends: Mapping[str, Ends]
     before: tuple[Measurement, ...]
-    beyond: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    listed: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls,
-        counts: PrivateCounts,
-        table: Table,
-        rows: Rows,
-        rho: float,
-        left: float,
-        delta: float,
-        trim: bool = False,
-        single: Collection[str] = (),
+        cls, counts: PrivateCounts, table: Table, rows: Rows, spending: Spending, trim: bool = False
     ) -> Choice:
         """Chooses from noisy counts.
 
@@ -99,168 +69,149 @@ class Choice:
             counts: what counts the table's rows.
             table: the rows.
             rows: their number.
-            rho: what the choice may cost.
-            left: what the release has, zCDP.
-            delta: with which texts of single rows may be chosen.
+            spending: what the choice may cost.
             trim: whether bounds may be too wide.
-            single: columns of which few numbers hold nearly all rows.
         """
         domain = table.domain
         if not domain.open:
             return cls(Coding(), rows, {}, ())
         numbers = open_numbers(domain)
         texts = [name for name in domain.open if name not in numbers]
-        each = rho / len(domain.open)
-        labels = {name: _labels(counts, table, name, each, delta / len(texts)) for name in texts}
+        each = spending.rho / len(domain.open)
+        labels = {name: _labels(counts, table, name, each, spending.delta / len(texts)) for name in texts}
         asked = {name: (domain[name].size, partial(_cells, table, name)) for name in numbers}
-        ladders = counts.ladders("bins", asked, each, single)
+        ladders = counts.ladders("bins", asked, each)
         free = {name: NoisyCounts.of(ladder) for name, ladder in ladders.items()}
         rows = rows.beside(list(free.values()))
-        grids = {name: numbers_of(domain[name]) for name in numbers}
-        apart = {name: _without_atoms(free[name], grids[name]) for name in numbers if trim}
-        ends = {name: _ends(one, grids[name]) for name, one in apart.items()}
-        alone = {name: _single(free[name], domain[name], likely) for name, (_, likely) in ends.items()}
-        beyond = {
-            name: _beyond(apart[name], grids[name], rows, *likely)
-            for name, (_, likely) in ends.items()
-            if not len(alone[name])
-        }
+        ends = {name: Ends.of(free[name], numbers_of(domain[name]), rows) for name in numbers if trim}
         measured = [one for name in numbers for one in ladders[name]]
         # What only likely holds records is apart from what does for sure.
-        edges = {
-            name: {*sure, *likely, *map(int, alone[name]), *map(int, alone[name] + 1)}
-            - {len(grids[name].cells)}
-            for name, (sure, likely) in ends.items()
+        borders = {
+            name: {*one.sure, *one.likely} - {len(numbers_of(domain[name]).cells)}
+            for name, one in ends.items()
         }
-        coding = replace(chosen_coding(domain, measured, rows.records, left, edges), labels=labels)
-        within, listed = {}, {}
-        for name, (_, (first, stop)) in ends.items():
-            runs, starts = merged_codes(domain[name], coding.runs[name]), grids[name].cells[:, 0]
-            within[name] = int(runs[first]), int(runs[stop - 1]) + 1
-            if len(alone[name]):
-                listed[name] = {int(runs[cell]): float(starts[cell]) for cell in alone[name]}
+        coding = replace(chosen_coding(domain, measured, rows.records, spending.left, borders), labels=labels)
         before = published_marginals(domain, measured, rows.records, coding)
-        return cls(coding, rows, within, before, beyond, listed)
+        return cls(coding, rows, ends, before)
 
     def finished(
         self, learned: Learned, table: Table
     ) -> tuple[Table, tuple[Measurement, ...], tuple[Unseen, ...]]:
         """The released columns in chosen bins, the measurements of their codes, and what noise may hide."""
         measured = {one.clique[0]: one for one in self.before}
-        attributes, columns, kept, unseen = [], [], [], []
-        for name, column in learned.columns.items():
-            attribute, codes = table.domain[name], np.arange(table.domain[name].size)
-            missing, usual, moved = column.missing, 0, column.unlisted
-            if name in measured:
-                one, listed = measured[name], self.listed.get(name, {})
-                if name in self.within and not listed:
-                    atoms = numbers_of(column.reading).atoms
-                    attribute, codes = trimmed(attribute, *self.within[name], atoms)
-                    one = _merged(one, codes)
-                missing = bool(one.values[-1] > (LIKELY if column.missing else PRESENT) * _sigmas(one)[-1])
-                if not missing:
-                    moved = max(0.0, float(one.values[-1])) + SURE * float(_sigmas(one)[-1])
-                    one = replace(one, values=one.values[:-1], sigmas=_sigmas(one)[:-1])
-                usual = int(np.argmax(one.values[: attribute.size - 1]))
-                if listed:
-                    released, last = in_list(name, listed, attribute.size, missing, usual)
-                    moved += _others(one, np.setdiff1d(np.arange(attribute.size - 1), list(listed)))
-                    one, usual = _merged(one, last[: len(one.values)]), int(last[usual])
-                else:
-                    released, last = column.finished(attribute, missing, usual)
-                kept.append(one)
-            else:
-                released, last = column.finished(attribute, missing, usual)
-                usual = int(last[column.usual])
-            attributes.append(released)
-            columns.append(last[codes][table.column(name)].astype(code_dtype(released.size)))
-            unseen.append(Unseen(name, usual, moved, *self.beyond.get(name, ())))
-        found = Table(Domain(tuple(attributes), learned.unmodelled), tuple(columns))
-        return found, tuple(kept), tuple(unseen)
+        done = {
+            name: _listed(column, table.domain[name])
+            if name not in measured
+            else self._trimmed(column, table.domain[name], measured[name])
+            for name, column in learned.columns.items()
+        }
+        attributes = tuple(one.attribute for one in done.values())
+        columns = tuple(
+            one.codes[table.column(name)].astype(code_dtype(one.attribute.size)) for name, one in done.items()
+        )
+        unseen = tuple(Unseen(name, one.usual, one.moved, *self._beyond(name)) for name, one in done.items())
+        kept = tuple(one.before for one in done.values() if one.before is not None)
+        return Table(Domain(attributes, learned.unmodelled), columns), kept, unseen
+
+    def _beyond(self, name: str) -> tuple[float, ...]:
+        return (self.ends[name].below, self.ends[name].above) if name in self.ends else ()
+
+    def _trimmed(self, column: Column, read: Attribute, before: Measurement) -> _Finished:
+        """A column of numbers or dates, without bins in which no records were seen."""
+        attribute, codes = read, np.arange(read.size)
+        if read.name in self.ends:
+            first, stop = self.ends[read.name].likely
+            runs = merged_codes(column.reading, self.coding.runs[read.name])
+            within = int(runs[first]), int(runs[stop - 1]) + 1
+            attribute, codes = trimmed(read, *within, numbers_of(column.reading).atoms)
+            before = _merged(before, codes)
+        nothing, deviation = float(before.values[-1]), float(_sigmas(before)[-1])
+        missing, moved = tells_missing(column.missing, nothing, deviation), 0.0
+        if not missing:
+            moved = max(0.0, nothing) + SURE * deviation
+            before = replace(before, values=before.values[:-1], sigmas=_sigmas(before)[:-1])
+        usual = int(np.argmax(before.values[: attribute.size - 1]))
+        released, last = column.finished(attribute, missing, usual)
+        return _Finished(released, last[codes], usual, moved, before)
 
 
-def _beyond(
-    counts: NoisyCounts, attribute: NumericAttribute, rows: Rows, first: int, stop: int
-) -> tuple[float, float]:
-    """Upper limits of the records before the first cell and from `stop` on; missing values follow cells.
+@dataclass(frozen=True, eq=False)
+class _Finished:
+    """A column as it is released.
 
-    They follow from the counts of these cells or, where that has less noise, from all rows without those of
-    the cells between.
-
-    Args:
-        counts: of the cells, with nothing in atoms.
-        attribute: the numbers.
-        rows: the number of rows.
-        first: the first cell that is kept.
-        stop: the one after the last.
+    Attributes:
+        attribute: the column.
+        codes: the code in it of each code that was read.
+        usual: code as which records count that have no value, or one that is not listed.
+        moved: so many at most.
+        before: noisy counts of its codes.
     """
-    cells, (before, after) = len(attribute.cells), counts.deviations()
-    found = [
-        (float(before[first]), counts.between(0, first)),
-        (float(after[stop]), counts.between(stop, cells)),
-    ]
-    if not attribute.atoms:
-        deviation = math.hypot(math.sqrt(rows.variance), counts.sigma(first, stop))
-        rest = deviation, rows.records - counts.between(first, stop)
-        found = [min(one, rest, key=lambda each: each[0]) for one in found]
-    below, above = (max(0.0, records) + SURE * deviation for deviation, records in found)
-    return below, above
+
+    attribute: Attribute
+    codes: NDArray[np.int64]
+    usual: int
+    moved: float
+    before: Measurement | None = None
 
 
-def _ends(counts: NoisyCounts, attribute: NumericAttribute) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Codes between which records are for sure, and where they likely are; see `held`.
+def _listed(column: Column, read: Attribute) -> _Finished:
+    """A column whose values are listed."""
+    attribute, codes = column.finished(read, column.missing, 0)
+    return _Finished(attribute, codes, int(codes[column.usual]), column.unlisted, column.counted)
 
-    Beyond the outermost atoms they likely are only if some are for sure.
 
-    Args:
-        counts: of the bins, with nothing in the atoms.
-        attribute: numbers with open bins.
+@dataclass(frozen=True)
+class Ends:
+    """Where the records of a column with open bins lie.
+
+    Attributes:
+        sure: cells between which they do for sure, the first one and the one after the last.
+        likely: between which they likely do.
+        below: at most so many records are before these.
+        above: the same after them.
     """
-    sure, likely = held(counts, len(attribute.cells))
-    atoms = np.flatnonzero(attribute.alone)
-    if not len(atoms):
-        return sure, likely
-    if sure == (0, len(attribute.cells)):
-        # Nothing is seen beside the atoms, or up to both ends of the grid.
-        sure = likely = int(atoms[0]), int(atoms[-1]) + 1
-    first = max(likely[0], min(sure[0], int(atoms[0])))
-    return sure, (first, min(likely[1], max(sure[1], int(atoms[-1]) + 1)))
+
+    sure: tuple[int, int]
+    likely: tuple[int, int]
+    below: float
+    above: float
+
+    @classmethod
+    def of(cls, counts: NoisyCounts, attribute: NumericAttribute, rows: Rows) -> Ends:
+        """From noisy counts.
+
+        Args:
+            counts: of the cells, and of missing values after them.
+            attribute: the numbers.
+            rows: the number of rows.
+        """
+        cells, atoms = len(attribute.cells), np.flatnonzero(attribute.alone)
+        beside = _without(counts, atoms)
+        sure, likely = held(beside, cells)
+        if len(atoms):
+            if sure == (0, cells):
+                # Nothing is seen beside the atoms, or up to both ends of the grid.
+                sure = likely = int(atoms[0]), int(atoms[-1]) + 1
+            # Beyond the outermost atoms they likely are only if some are for sure.
+            first = max(likely[0], min(sure[0], int(atoms[0])))
+            likely = first, min(likely[1], max(sure[1], int(atoms[-1]) + 1))
+        first, stop = likely
+        ends = [(beside.sigma(*end), beside.between(*end)) for end in ((0, first), (stop, cells))]
+        if not len(atoms):
+            # From all rows without those between, where that has less noise.
+            rest = math.hypot(rows.deviation, beside.sigma(first, stop))
+            others = rest, rows.records - beside.between(first, stop)
+            ends = [min(one, others) for one in ends]
+        below, above = (max(0.0, records) + SURE * deviation for deviation, records in ends)
+        return cls(sure, likely, below, above)
 
 
-def _single(counts: NoisyCounts, attribute: Attribute, likely: tuple[int, int]) -> NDArray[np.intp]:
-    """The cells of a column of which few numbers hold all records; none of other columns.
-
-    Args:
-        counts: of the cells.
-        attribute: with open bins.
-        likely: the first cell that likely holds records, and the one after the last.
-    """
-    nothing = np.zeros(0, dtype=np.intp)
-    if (
-        not isinstance(attribute, NumericAttribute)
-        or attribute.unit is None
-        or attribute.format != Notation()
-    ):
-        return nothing
-    starts = attribute.cells[:, 0]
-    if attribute.atoms or np.any(np.diff(starts) > 1.5 * attribute.unit):
-        return nothing
-    cells = single_cells(counts, len(starts))
-    return cells if len(cells) and likely == (cells[0], cells[-1] + 1) else nothing
-
-
-def _others(one: Measurement, bins: NDArray[np.int64]) -> float:
-    """An upper limit of the records in some bins together."""
-    deviation = math.sqrt(float((_sigmas(one)[bins] ** 2).sum()))
-    return max(0.0, float(one.values[bins].sum())) + SURE * deviation
-
-
-def _without_atoms(counts: NoisyCounts, attribute: NumericAttribute) -> NoisyCounts:
-    """Counts of the bins of an attribute, with nothing in its atoms."""
-    if not attribute.atoms:
+def _without(counts: NoisyCounts, cells: NDArray[np.intp]) -> NoisyCounts:
+    """The counts, with nothing in some cells."""
+    if not len(cells):
         return counts
     each = np.diff(counts.sums)
-    each[np.flatnonzero(attribute.alone)] = 0.0
+    each[cells] = 0.0
     return replace(counts, sums=np.concatenate([[0.0], np.cumsum(each)]))
 
 

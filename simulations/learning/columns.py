@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from ...common.data.moments import Granularity, Moments
 from ...common.data.numeric import NumericAttribute
 from ...common.data.scale import Scale
 from ...common.data.values import LARGEST_WHOLE, Notation, text_of
+from ...common.measurement import Measurement
 from ...party.sources.profile import NOT_AVAILABLE
 from ...party.sources.texts import TRUE_FALSE, natural
 from .date_forms import short
@@ -41,7 +42,7 @@ class Column:
         missing: whether a value can be missing in the released column.
         usual: places of categories among which cells of a left-out code are counted; of numbers None.
         unlisted: so many records at most have values that are not listed, and count as that one.
-        single: whether its records are likely in few numbers that many of them share.
+        counted: noisy counts of the codes of the released column, if there are some.
     """
 
     reading: Attribute
@@ -49,7 +50,7 @@ class Column:
     released: Attribute | None = None
     usual: int = 0
     unlisted: float = 0.0
-    single: bool = False
+    counted: Measurement | None = None
 
     def finished(self, read: Attribute, missing: bool, usual: int) -> tuple[Attribute, NDArray[np.int64]]:
         """The attribute of the released column, and the code in it of each code that was read.
@@ -219,48 +220,25 @@ def _multiple(number: float, unit: float) -> float:
     return float(Lattice(unit).snapped(np.array([number]))[0])
 
 
-def listed_numbers(name: str, found: Sequence[float], counts: NDArray[np.float64], missing: bool) -> Column:
+def listed_numbers(name: str, found: Sequence[float], usual: int, missing: bool) -> Column:
     """A column of few numbers.
 
     Args:
         name: of the column.
-        found: the numbers, each once.
-        counts: noisy number of rows of each, shape (found,).
+        found: the numbers, increasing.
+        usual: place of the most frequent one.
         missing: whether a value can be missing.
     """
     listed = _values(found)
     released = _listed(name, listed, missing)
     reading = CategoricalAttribute(name, ("", *listed, OTHER), other=OTHER, missing=_BLANKS)
-    usual = found[int(np.argmax(counts))]
-    return Column(reading, missing, released, 1 + sorted(found).index(usual))
-
-
-def in_list(
-    name: str, found: Mapping[int, float], size: int, missing: bool, usual: int
-) -> tuple[Attribute, NDArray[np.int64]]:
-    """Numbers of which few bins hold all records: a list of the numbers of these.
-
-    Args:
-        name: of the column.
-        found: code of each of these bins -> its number, increasing.
-        size: number of codes, of which the last is a missing value.
-        missing: whether a value can be missing.
-        usual: the bin as which others count.
-
-    Returns:
-        The attribute, and the code in it of each code.
-    """
-    places = {code: place + missing for place, code in enumerate(found)}
-    codes = np.array([places.get(code, places[usual]) for code in range(size)], dtype=np.int64)
-    if missing:
-        codes[-1] = 0
-    return _listed(name, _values(list(found.values())), missing), codes
+    return Column(reading, missing, released, 1 + usual)
 
 
 def _values(found: Sequence[float]) -> tuple[float, ...]:
-    """Numbers in order, as whole ones if all are."""
+    """Numbers, as whole ones if all are."""
     whole = all(float(number).is_integer() for number in found)
-    return tuple(int(number) if whole else number for number in sorted(found))
+    return tuple(int(number) if whole else number for number in found)
 
 
 def _listed(name: str, values: Sequence[float], missing: bool) -> CategoricalAttribute:

@@ -30,8 +30,9 @@ from ...curator.parties.journal import Answers
 from ...curator.pgm.estimation import estimate
 from ...curator.releasing.bins_share import DEFAULT_SHARE
 from ...curator.releasing.release import Layout, ReleaseOrder, stated_plan
+from .asking import Rows
 from .cells import Cells
-from .choice import Choice, Rows
+from .choice import Choice, Spending
 from .learning import learn
 from .limits import check_learnable, learning_share, weight
 from .private_counts import PrivateCounts
@@ -83,7 +84,7 @@ def begun_with(
     counts = PrivateCounts(granted, PrivacyUnit(order.adjacency), stream, answers)
     rows = _counted(counts, float(granted) * counting, table.record_count, order.adjacency)
     left = float(granted) * (1 - counting - choosing)
-    found = Choice.of(counts, table, rows, float(granted) * choosing, left, delta)
+    found = Choice.of(counts, table, rows, Spending(float(granted) * choosing, left, delta))
     return _begun(found.coding.table(table), found.rows, order, counts, delta, found.before)
 
 
@@ -130,11 +131,10 @@ def begun_without(
         )
         check_learnable(rows.records, whole, columns, spent)
     share = learning_share(weight(rows.records, whole, columns))
-    learned = learn(cells, counts, rows.records, whole * share, delta)
+    learned = learn(cells, counts, rows, whole * share, delta)
     table = read(learned.reading)
     left = whole * (counting + share) - float(counts.accountant.spent)
-    single = {name for name, column in learned.columns.items() if column.single}
-    found = Choice.of(counts, table, rows, left, whole * (1 - counting - share), 0.0, True, single)
+    found = Choice.of(counts, table, rows, Spending(left, whole * (1 - counting - share)), trim=True)
     released, before, unseen = found.finished(learned, found.coding.table(table))
     texts = any(charge.labels for charge in counts.accountant.charges)
     order = replace(ordered(released.domain), unseen=unseen)
@@ -191,6 +191,6 @@ def _begun(
         chosen=chosen,
         before=before,
         records=rows.stated if private else None,
-        records_sigma=math.sqrt(rows.variance),
+        records_sigma=rows.deviation,
     )
     return Begun(table, rows.stated, order, certificate)

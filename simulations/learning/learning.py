@@ -10,7 +10,7 @@ import numpy as np
 
 from ...common.data.domain import Domain
 from ...common.data.unmodelled import Dropped, Identifier, Unmodelled
-from .asking import Asking
+from .asking import Asking, Rows
 from .cells import Cells
 from .columns import Column, categories
 from .kinds import Numbers, Texts, Times, Words, counted
@@ -48,24 +48,24 @@ class Learned:
         return Domain(tuple(column.reading for column in self.columns.values()), self.unmodelled)
 
 
-def learn(cells: Cells, counts: PrivateCounts, records: float, zcdp_rho: float, delta: float) -> Learned:
+def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delta: float) -> Learned:
     """Learns all columns of a raw table.
 
     Args:
         cells: the table.
         counts: what counts its rows.
-        records: number of rows, with noise.
+        rows: their number.
         zcdp_rho: what may be spent, with the choice of bins.
         delta: probability with which texts of single rows may be found, for all columns together.
     """
-    names = cells.names
+    names, records = cells.names, rows.records
     asked = {name: partial(cells.forms, name) for name in names}
     forms = counts.histograms("forms", asked, _VOTES * zcdp_rho / len(names))
     votes = {name: counted(vote, records) for name, vote in forms.items()}
     kinds = {name: vote.kind for name, vote in votes.items()}
     sentences = {name for name, kind in kinds.items() if isinstance(kind, Texts) and kind.sentences}
     costly = [name for name, kind in kinds.items() if not isinstance(kind, Words) and name not in sentences]
-    asking = Asking(cells, counts, records, (1 - _VOTES) * zcdp_rho / max(1, len(costly)))
+    asking = Asking(cells, counts, rows, (1 - _VOTES) * zcdp_rho / max(1, len(costly)))
     texts = {name: kind for name, kind in kinds.items() if isinstance(kind, Texts) and name not in sentences}
     different = different_texts(asking, texts)
     many = {name: vote.instead for name, vote in votes.items() if name in texts and is_many(different[name])}

@@ -57,6 +57,8 @@ def check_learnable(records: float, zcdp_rho: float, columns: int, spent: str) -
         f"about {max(records, 1.0):,.0f} rows are too few to learn what {columns} columns hold from a budget "
         f"of this size: expected about {needed:,.0f} rows, fewer columns or a larger epsilon, since ranges "
         f"and categories would be mostly noise. {spent} Describe the columns instead: `dpmosaic domain "
-        "infer` drafts a domain file for you to review, dpmosaic.draft(data) does in Python; or go on with "
-        "--anyway (anyway=True)"
+        "infer DATA --out domain.json` drafts a domain file, `dpmosaic domain review domain.json` goes "
+        "through it with you, and `dpmosaic synthesize DATA --domain domain.json --out FOLDER` uses it, with "
+        "a new folder; in Python, draft = dpmosaic.draft(data), draft.confirm() after you have reviewed it, "
+        "and synthesize(data, domain=draft). Or go on with --anyway (anyway=True)"
     )

@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 
 from ...common.data.numeric import MOST_SINGLE
 from ...common.data.unmodelled import Identifier
-from .asking import PRESENT, SURE, Asking
+from ...common.data.view import View
+from ...common.measurement import Measurement
+from .asking import PRESENT, SURE, ZOOMS, Asking
 from .columns import Column, listed_numbers, numbers
+from .few_numbers import few_numbers, may_be_few
 from .kinds import Numbers, Vote
 from .private_counts import Noisy
 from .ranges import FARTHEST, Range, Ruler
@@ -22,6 +25,9 @@ from .ranges import FARTHEST, Range, Ruler
 ROUNDING, MAGNITUDES, CLOSER, DIFFERENT, MASSES = 0.08, 0.25, 0.12, 0.02, 0.2
 """Shares of a column for its rounding, a grid over all magnitudes, one around the records, the number of
 different values, and values with a mass of their own."""
+
+REST = ZOOMS * CLOSER + MASSES
+"""Share for closer grids and values with a mass, or for counts of few numbers, which have neither."""
 
 _DIVISORS = (1000, 500, 250, 100, 50, 25, 20, 10, 5, 2, 1)
 """Whole numbers of units are counted by the first of these that divides them; zero by none."""
@@ -31,6 +37,9 @@ _ATOMS = 32
 
 _NOTHING = 0.01
 """Values beside those with a mass are taken to be none if they are less than this share of the rows."""
+
+_ZERO = 0.02
+"""Zeros have a mass of their own if they are more than this share of the rows."""
 
 _DENSE = 4.0
 """Different whole numbers name the rows if they lie in a range of so many numbers for each row."""
@@ -62,24 +71,39 @@ def learned_numbers(
     rulers = {name: Ruler.of_all(unit) for name, unit in units.items()}
     found = asking.ranges("range", values, rulers, MAGNITUDES, CLOSER)
     naming = _identifiers(asking, kinds, units, found, votes)
+    single = {
+        name: unit
+        for name, unit in units.items()
+        if unit is not None and name not in naming and may_be_few(found[name], unit)
+        if kinds[name].notation == "{}" and not kinds[name].padded
+    }
+    missing = {name: vote.missing > 0 for name, vote in votes.items()}
+    few = few_numbers(asking, values, single, found, missing, REST)
     columns: dict[str, Column | Identifier | None] = {}
     for name, kind in kinds.items():
         if name in naming:
             columns[name] = Identifier(name, "{:d}")
         elif not found[name].certain:
             columns[name] = None
+        elif name in few:
+            one = few[name]
+            listed = listed_numbers(name, one.numbers, one.usual, one.missing)
+            sigma, cost = float(np.sqrt(np.mean(one.sigmas**2))), REST * asking.share
+            counted = Measurement(View((name,)), one.counts, sigma, cost, sigmas=one.sigmas)
+            columns[name] = replace(listed, unlisted=one.unlisted, counted=counted)
         else:
-            masses = _masses(asking, name, values[name], units[name], found[name], delta)
+            masses = (
+                {} if name in single else _masses(asking, name, values[name], units[name], found[name], delta)
+            )
             rest = votes[name].filled - sum(masses.values())
-            missing = votes[name].missing > 0
             if masses and rest < max(_NOTHING * asking.records, PRESENT * votes[name].deviation):
-                counts = np.array(list(masses.values()))
+                most = sorted(masses).index(max(masses, key=masses.__getitem__))
                 unlisted = max(0.0, rest) + SURE * votes[name].deviation
-                listed = listed_numbers(name, list(masses), counts, missing)
+                listed = listed_numbers(name, sorted(masses), most, missing[name])
                 columns[name] = replace(listed, unlisted=unlisted)
             else:
                 reading = numbers(name, kind, units[name], found[name], sorted(masses))
-                columns[name] = Column(reading, missing, single=found[name].single)
+                columns[name] = Column(reading, missing[name])
     return columns
 
 
@@ -94,11 +118,14 @@ def _masses(
     """The numbers that many rows share, and these rows, where not every number has a bin of its own."""
     if unit is not None and (found.high - found.low) / unit < MOST_SINGLE and not found.skewed:
         return {}
+    zero = {0.0: found.zeros} if found.zeros > _ZERO * asking.records else {}
+    if found.fullest < asking.counts.findable(MASSES * asking.share, delta):
+        return zero
     known = values()
     numbers, rows = np.unique(known[np.abs(known) <= FARTHEST], return_counts=True)
     places, noisy = asking.counts.frequent("masses", name, lambda: rows, MASSES * asking.share, delta)
     kept = np.argsort(-noisy.values, kind="stable")[:_ATOMS]
-    return {float(numbers[places[place]]): float(noisy.values[place]) for place in kept}
+    return zero | {float(numbers[places[place]]): float(noisy.values[place]) for place in kept}
 
 
 def _divided(values: partial[NDArray[np.float64]], kind: Numbers) -> NDArray[np.int64]:

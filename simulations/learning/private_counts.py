@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -33,8 +33,8 @@ FIRST = "first-"
 
 _GRAIN = 2**80
 
-_FEW, _SOME = 32, 256
-"""So few cells are counted at one resolution, in any case and where few of them hold nearly all rows."""
+_FEW = 32
+"""So few cells are counted at one resolution."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +48,11 @@ class Noisy:
 
     values: NDArray[np.float64]
     sigma: float
+
+    def averaged(self, other: Noisy) -> Noisy:
+        """The average with other counts of the same sets, by their precision."""
+        one, two = self.sigma**-2, other.sigma**-2
+        return Noisy((one * self.values + two * other.values) / (one + two), (one + two) ** -0.5)
 
     def kept(self, deviations: float) -> NDArray[np.float64]:
         """The counts that exceed so many deviations of their noise; zero in place of the others."""
@@ -103,6 +108,8 @@ class PrivateCounts:
             asked: for each column, what counts its rows.
             rho: cost of each, zCDP.
         """
+        if not asked:
+            return {}
         sigma = self._charged(step, [(name,) for name in asked], rho)
         noisy = self._answered(
             [step, sigma, *asked],
@@ -112,7 +119,7 @@ class PrivateCounts:
         return {name: Noisy(values, sigma) for name, values in zip(asked, noisy, strict=True)}
 
     def ladders(
-        self, step: str, asked: Mapping[str, tuple[int, Count]], rho: float, single: Collection[str] = ()
+        self, step: str, asked: Mapping[str, tuple[int, Count]], rho: float
     ) -> dict[str, list[Measurement]]:
         """Noisy histograms of each column at several resolutions, of neighbouring cells; see `Bins`.
 
@@ -122,12 +129,8 @@ class PrivateCounts:
             step: what they are for, in the certificate.
             asked: for each column its number of cells, and what counts the rows of each.
             rho: cost of all resolutions of a column together, zCDP.
-            single: columns of which few cells hold nearly all rows, which are counted so too.
         """
-        levels = {
-            name: 1 if cells <= _FEW or (name in single and cells <= _SOME) else LEVELS
-            for name, (cells, _) in asked.items()
-        }
+        levels = {name: 1 if cells <= _FEW else LEVELS for name, (cells, _) in asked.items()}
         sigmas = {name: self._charged(step, [(name,)] * n, rho / n) for name, n in levels.items()}
         boxes = {
             name: [boxes_of(cells, n) for n in range(levels[name])] for name, (cells, _) in asked.items()
@@ -176,9 +179,16 @@ class PrivateCounts:
         places, noisy = self._answered([step, name, sigma, delta], 1, drawn)
         return places.astype(np.intp), Noisy(noisy, sigma)
 
+    def findable(self, rho: float, delta: float) -> float:
+        """How many rows a value needs about to be found by `frequent`."""
+        return threshold(self._sigma(rho), delta) / grid_of(self._sigma(rho))
+
+    def _sigma(self, rho: float) -> float:
+        return gaussian_sigma(Fraction(math.floor(rho * _GRAIN), _GRAIN), self._unit)
+
     def _charged(self, step: str, cliques: Sequence[Clique], rho: float, labels: bool = False) -> float:
         """Charges a histogram of each of these; the scale of their noise, in records."""
-        sigma = gaussian_sigma(Fraction(math.floor(rho * _GRAIN), _GRAIN), self._unit)
+        sigma = self._sigma(rho)
         cost = gaussian_cost(sigma, self._unit)
         charges = (Charge(step, clique, cost, ((sigma,),), labels=labels) for clique in cliques)
         self.accountant = self.accountant.charge(*charges)

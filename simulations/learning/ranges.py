@@ -28,25 +28,25 @@ _SMALLEST = -40
 _FALSE, _LAST_FALSE = 0.02, 0.002
 """Probability with which noise alone makes records seen anywhere on a ruler, about; and on the last one."""
 
-_SURE, _LIKELY = 3.0, 2.5
+_SURE, _LIKELY = 3.5, 3.0
 """Cells beyond an end hold records for sure if their count exceeds so many deviations, and likely if it
-exceeds so many, as noise alone does at an end in twenty."""
+exceeds so many."""
 
 _RARE = 0.002
 """Beyond an end, less than this share of the records is none, however little noise there is."""
 
-_BESIDE = 1.0
+_BESIDE = 4.0
 """An end lies as far in as its log-likelihood is below the largest by so much: noise that moves an end out
 makes values that no record has, noise that moves it in clips a few."""
 
 _REACH_OUT = 6.0
 """Tails are looked for up to so many times an end's distance from the middle, and among small multiples."""
 
-_FULL, _NEARLY_ALL = 4.0, 0.85
+_FULL, _NEARLY_ALL = 3.0, 0.75
 """Records are in single numbers if cells of so many deviations hold so many of them."""
 
-_LISTED = 64
-"""At most so many cells are seen as the only ones that hold records."""
+_ZEROS, _MORE = 4.0, 2.0
+"""Zeros are told from so many deviations on; a cell holds at most so many more records than are counted."""
 
 _CROWDED = 16
 """A grid is drawn again around the records if these lie in fewer of its cells."""
@@ -124,6 +124,9 @@ class Range:
         size: the median size of those that are not zero, about.
         certain: whether records were seen for certain.
         single: whether nearly all lie in single numbers that many of them share.
+        zeros: records that are zero, if they can be told from none.
+        fullest: no other cell holds more records, as far as counts tell.
+        zoomed: whether a grid was drawn around the records.
     """
 
     low: float
@@ -132,6 +135,9 @@ class Range:
     size: float
     certain: bool
     single: bool = False
+    zeros: float = 0.0
+    fullest: float = math.inf
+    zoomed: bool = False
 
     @property
     def skewed(self) -> bool:
@@ -158,13 +164,13 @@ def found_range(ruler: Ruler, counts: NoisyCounts) -> Range:
         reach = [min(reach[0], -small), max(reach[1], small)]
     lowest, highest = map(int, ruler.edges.searchsorted(reach))
     limits = max(0, min(first - 2, lowest - 1)), min(ruler.cells, max(stop + 2, highest))
-    first, stop = seen.extended(counts, limits, _LIKELY)
+    first, stop = seen.within(counts, limits, _LIKELY)
     # The outer cells may be filled in part, and the next ones too.
     low, high = ruler.numbers(max(0, first - 1), min(ruler.cells, stop + 1))
     margin = _MARGIN * (high - low)
     first, stop = ruler.edges.searchsorted([low - margin, high + margin], side="right") - [1, 0]
     low, high = ruler.numbers(max(0, int(first)), min(ruler.cells, int(stop)))
-    return Range(low, high, middle, size, True, _single(ruler, counts))
+    return Range(low, high, middle, size, True, _single(ruler, counts), *_fullest(ruler, counts))
 
 
 def _single(ruler: Ruler, counts: NoisyCounts) -> bool:
@@ -175,6 +181,19 @@ def _single(ruler: Ruler, counts: NoisyCounts) -> bool:
     seen = each > _FULL * math.sqrt(counts.variances[0])
     seen &= np.diff(ruler.edges) < 1.5 * ruler.unit
     return bool(each[seen].sum() > _NEARLY_ALL * counts.sums[ruler.cells])
+
+
+def _fullest(ruler: Ruler, counts: NoisyCounts) -> tuple[float, float]:
+    """The records that are zero, where a cell alone tells them, and those of the fullest other."""
+    each, sigma = np.diff(counts.sums)[: ruler.cells], math.sqrt(counts.variances[0])
+    zero = int(ruler.edges.searchsorted(0.0, side="right")) - 1
+    zeros = 0.0
+    if 0 <= zero < ruler.cells and ruler.edges[zero] == 0:
+        widest = 2.0**_SMALLEST if ruler.unit is None else 1.5 * ruler.unit
+        if ruler.edges[zero + 1] <= widest and each[zero] > _ZEROS * sigma:
+            zeros = float(each[zero])
+            each[zero] = 0.0
+    return zeros, float(each.max()) + _MORE * sigma
 
 
 def _median_size(ruler: Ruler, below: NDArray[np.float64], first: int, stop: int) -> float:
@@ -199,26 +218,8 @@ def held(counts: NoisyCounts, cells: int) -> tuple[tuple[int, int], tuple[int, i
     seen = _seen(counts, cells, _LAST_FALSE)
     if seen is None:
         return (0, cells), (0, cells)
-    sure = seen.extended(counts, (0, cells), _SURE)
-    return sure, (_extended(counts, sure[0], 0, _LIKELY), _extended(counts, sure[1], cells, _LIKELY))
-
-
-def single_cells(counts: NoisyCounts, cells: int) -> NDArray[np.intp]:
-    """The cells that hold all records as far as counts tell, with empty ones between them; else none.
-
-    Args:
-        counts: of cells around the records, and perhaps of missing values after them.
-        cells: number of cells.
-    """
-    certain = NormalDist().inv_cdf(1 - _LAST_FALSE / cells)
-    held = np.flatnonzero(np.diff(counts.sums[: cells + 1]) > certain * math.sqrt(counts.variances[0]))
-    starts, stops = held[:-1] + 1, held[1:]
-    gaps = starts < stops
-    if not 1 < len(held) <= _LISTED or not gaps.any():
-        return held[:0]
-    records = (counts.sums[stops] - counts.sums[starts])[gaps].sum()
-    deviation = math.sqrt((counts.sigmas(starts[gaps], stops[gaps]) ** 2).sum())
-    return held if records < _LIKELY * deviation else held[:0]
+    sure = seen.within(counts, (0, cells), _SURE)
+    return sure, (extended(counts, sure[0], 0, _LIKELY), extended(counts, sure[1], cells, _LIKELY))
 
 
 @dataclass(frozen=True)
@@ -233,10 +234,10 @@ class _Seen:
     outer: tuple[int, int]
     inner: tuple[int, int]
 
-    def extended(self, counts: NoisyCounts, limits: tuple[int, int], likely: float) -> tuple[int, int]:
-        """The first cell that holds records and the one after the last; see `_extended`."""
+    def within(self, counts: NoisyCounts, limits: tuple[int, int], likely: float) -> tuple[int, int]:
+        """The first cell that holds records and the one after the last; see `extended`."""
         low, high = (
-            _extended(counts, end, limit, likely) for end, limit in zip(self.inner, limits, strict=True)
+            extended(counts, end, limit, likely) for end, limit in zip(self.inner, limits, strict=True)
         )
         return (low, high) if low < high else self.outer
 
@@ -279,7 +280,7 @@ def _seen_boxes(counts: NoisyCounts, cells: int, certain: float) -> list[tuple[i
     return boxes
 
 
-def _extended(counts: NoisyCounts, end: int, farthest: int, likely: float) -> int:
+def extended(counts: NoisyCounts, end: int, farthest: int, likely: float) -> int:
     """The end of the cells that hold records, or one farther out up to which the cells together hold more.
 
     Of the runs of cells beyond an end, the one whose count exceeds its own deviation by most (the likelihood

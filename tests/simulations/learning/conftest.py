@@ -8,6 +8,7 @@ import pytest
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
 from dpmosaic.simulations.frames import raw_table
+from dpmosaic.simulations.learning.asking import Rows
 from dpmosaic.simulations.learning.cells import Cells
 from dpmosaic.simulations.learning.learning import learn
 from dpmosaic.simulations.learning.private_counts import PrivateCounts
@@ -34,6 +35,6 @@ def learned():
     def learning(rows, zcdp_rho=EXACT, seed=1):
         raw = raw_table(rows)
         with closing(Cells.of(raw.source, raw.timezones)) as cells:
-            return learn(cells, counts_of(zcdp_rho, seed), len(rows), zcdp_rho, 1e-9)
+            return learn(cells, counts_of(zcdp_rho, seed), Rows(len(rows)), zcdp_rho, 1e-9)
 
     return learning

@@ -18,8 +18,11 @@ def test_the_refusal_says_what_came_what_was_expected_and_the_ways_on():
     assert str(refused.value) == (
         "about 100 rows are too few to learn what 20 columns hold from a budget of this size: expected about "
         "3,400 rows, fewer columns or a larger epsilon, since ranges and categories would be mostly noise. "
-        "Nothing was spent. Describe the columns instead: `dpmosaic domain infer` drafts a domain file for "
-        "you to review, dpmosaic.draft(data) does in Python; or go on with --anyway (anyway=True)"
+        "Nothing was spent. Describe the columns instead: `dpmosaic domain infer DATA --out domain.json` "
+        "drafts a domain file, `dpmosaic domain review domain.json` goes through it with you, and "
+        "`dpmosaic synthesize DATA --domain domain.json --out FOLDER` uses it, with a new folder; in "
+        "Python, draft = dpmosaic.draft(data), draft.confirm() after you have reviewed it, and "
+        "synthesize(data, domain=draft). Or go on with --anyway (anyway=True)"
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 from dpmosaic.common.data.dates import DateAttribute
 from dpmosaic.common.data.moments import Granularity
 from dpmosaic.simulations.frames import raw_table
+from dpmosaic.simulations.learning.asking import Rows
 from dpmosaic.simulations.learning.cells import Cells
 from dpmosaic.simulations.learning.learning import learn
 
@@ -120,7 +121,7 @@ def test_the_distance_of_one_time_changes_no_zone(private_counts):
     raw = raw_table(rows)
     with closing(Cells.of(raw.source, raw.timezones)) as cells:
         # The noise of each distance has a deviation of 3.5 records beside 1,500.
-        found = learn(cells, private_counts(50.0), ROWS, 50.0, 1e-9)
+        found = learn(cells, private_counts(50.0), Rows(ROWS), 50.0, 1e-9)
     assert found.columns["t"].reading.moments.timezone == "Etc/GMT-2"
 
 
