@@ -43,6 +43,10 @@ class Spending:
     delta: float = 0.0
 
 
+_OTHER_SIGN = 5.0
+"""From so many deviations on, a few numbers have the other sign than most."""
+
+
 @dataclass(frozen=True, eq=False)
 class Choice:
     """What was chosen of what a table's domain leaves open.
@@ -195,6 +199,8 @@ class Ends:
             # Beyond the outermost atoms they likely are only if some are for sure.
             first = max(likely[0], min(sure[0], int(atoms[0])))
             likely = first, min(likely[1], max(sure[1], int(atoms[-1]) + 1))
+        zero = int(np.searchsorted(attribute.cells[:, 0], 0.0))
+        sure, likely = (_of_one_sign(beside, end, zero) for end in (sure, likely))
         first, stop = likely
         ends = [(beside.sigma(*end), beside.between(*end)) for end in ((0, first), (stop, cells))]
         if not len(atoms):
@@ -204,6 +210,23 @@ class Ends:
             ends = [min(one, others) for one in ends]
         below, above = (max(0.0, records) + SURE * deviation for deviation, records in ends)
         return cls(sure, likely, below, above)
+
+
+def _of_one_sign(counts: NoisyCounts, ends: tuple[int, int], zero: int) -> tuple[int, int]:
+    """Ends without the smaller side of zero, if noise may be all that its counts show.
+
+    Few columns have a few numbers of the other sign: counts, amounts, ages and distances have none.
+
+    Args:
+        counts: of the cells, with nothing in those of atoms.
+        ends: the first cell that holds records, and the one after the last.
+        zero: first cell of numbers from zero on.
+    """
+    first, stop = ends
+    if not first < zero < stop:
+        return ends
+    smaller, larger = sorted([(first, zero), (zero, stop)], key=lambda side: counts.between(*side))
+    return larger if counts.between(*smaller) < _OTHER_SIGN * counts.sigma(*smaller) else ends
 
 
 def _without(counts: NoisyCounts, cells: NDArray[np.intp]) -> NoisyCounts:
