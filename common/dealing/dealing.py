@@ -45,8 +45,8 @@ from ..protocols.masked.opened_rows import (
 )
 from ..protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, products_of, rectangles
 from ..protocols.masked.ranges import dealt_range, sum_of
-from ..protocols.masked.ring import Words
-from ..protocols.masked.sacrifice import CHECK_MASK, CHECK_PAD, WIDE, hidden_sums, inner, repetitions
+from ..protocols.masked.ring import WIDE, Words
+from ..protocols.masked.sacrifice import CHECK_MASK, CHECK_PAD, hidden_sums, inner, repetitions
 from ..workers import RangeMap, inline
 from .evaluator import Resharing, ScoreEvaluator, joined
 from .peers import Peers

@@ -29,8 +29,8 @@ from collections.abc import Sequence
 from ...crypto.randomness import RandomStream
 from .masks import Mask, Masks
 from .plan import Chain, MaskedPlan, labels
-from .ring import Words
-from .sacrifice import WIDE, repetitions
+from .ring import WIDE, Words
+from .sacrifice import repetitions
 
 _CHECK = "check of opened rows"
 

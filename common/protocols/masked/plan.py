@@ -26,8 +26,7 @@ from .columns import columns_of, groups_of, names_of, width
 from .dealers import DealerEntry, check_collusions, check_dealers, dealers_wanted
 from .one_hot import CHECK
 from .presence import columns_in, presence, present_chain
-from .ring import Ring, Words
-from .sacrifice import WIDE
+from .ring import WIDE, Ring, Words
 from .sampling import MOST_ROWS, Sampling
 
 Chain = tuple[Clique, ...]

@@ -124,3 +124,7 @@ def _limbs(words: Words) -> list[_Limb]:
     mask = words.dtype.type((1 << _LIMB_BITS) - 1)
     shifts = range(0, 64, _LIMB_BITS)
     return [((words >> words.dtype.type(shift)) & mask).astype(np.float64) for shift in shifts]
+
+
+WIDE = Ring(64)
+"""Ring of the dealt words of row-wise products, whose low bits are words of the plan's ring."""

@@ -34,9 +34,6 @@ import numpy as np
 from ...crypto.randomness import RandomStream
 from .ring import Ring, Words
 
-WIDE = Ring(64)
-"""Ring of the dealt words of row-wise products, whose low bits are words of the plan's ring."""
-
 CHECK_MASK = "mask of a check"
 """Label of the mask X'."""
 

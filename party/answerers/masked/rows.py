@@ -10,11 +10,10 @@ from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, ProtocolError
 from ....common.messages import Delivery, DeliveryKind
 from ....common.protocols.masked.plan import Chain, MaskedPlan, block_rows, labels
-from ....common.protocols.masked.ring import Words
+from ....common.protocols.masked.ring import WIDE, Words
 from ....common.protocols.masked.sacrifice import (
     CHECK_MASK,
     CHECK_PAD,
-    WIDE,
     hidden_sums,
     repetitions,
     unsacrificed,
