@@ -43,7 +43,6 @@ from ...crypto.randomness import RandomStream
 from ...later import np
 from .dealers import known_components
 from .field import (
-    LIMB,
     PRIME,
     Elements,
     dot,
@@ -71,9 +70,12 @@ PROOF_ELEMENTS = 2 * GROUPS + 1
 _BITS = 32
 """Bits of a word; more would not fit the field."""
 
-_COLUMNS = 1 << 15
-_WORDS = 1 << 15
-"""Words of a matrix that are multiplied at once: their halves stay in the processor's cache."""
+_DIGIT_BITS = 32
+_DIGITS = 1 << 8
+"""Digits of a row that are summed at once, by exact products of float64."""
+
+_WORDS = 1 << 14
+"""Digits of a matrix that are multiplied at once: they stay in the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +162,7 @@ class Challenge:
 
         def masks() -> Iterator[Words]:
             for mask, matrix in blocks:
-                rows, cells = np.nonzero(matrix)
+                rows, cells = np.divmod(np.flatnonzero(matrix), matrix.shape[1])
                 word, hidden = matrix[rows, cells], mask[rows, cells]
                 # The sum wraps around but for these, whose U is smaller by 2^k.
                 less = np.where((hidden != 0) & (hidden <= word), np.uint64(1 << _BITS), np.uint64(0))
@@ -219,9 +221,10 @@ def prove(
         receiver: stream that the owner shares with the receiver, for these coins only.
     """
     left, right = challenge.left(mask, dealers), challenge.right(opening, receiver)
-    beyond = interpolation(GROUPS + 1, range(GROUPS + 1, PROOF_ELEMENTS))
-    pairs = ((left, right), (product(beyond, left), product(beyond, right)))
-    proof = elements([dot(one, other) for pair in pairs for one, other in zip(*pair, strict=True)])
+    # Of all pairs of groups: what they contribute to the values of both polynomials at any point.
+    products, beyond = product(left, right.T), _beyond()
+    values = map(dot, product(beyond, products), beyond)
+    proof = np.concatenate([products.diagonal(), elements(list(values))])
     for dealer in dealers:
         proof = minus(proof, uniform(dealer, PROOF_ELEMENTS))
     return proof
@@ -295,6 +298,12 @@ def holds(
     return zero % PRIME == 0 and dot(left, at) == (_value(proof, point) + shared) % PRIME
 
 
+@functools.cache
+def _beyond() -> Elements:
+    """The coefficients that continue the polynomials of a proof."""
+    return interpolation(GROUPS + 1, range(GROUPS + 1, PROOF_ELEMENTS))
+
+
 def _zero_share(stream: RandomStream) -> int:
     """What two of three dealers know, so that one adds it and the other subtracts it."""
     return int(uniform(stream.child("zero share"), 1)[0])
@@ -352,36 +361,59 @@ def sums_of_rows(columns: Elements, blocks: Iterable[Words], taken: int, *, whol
         whole: whether the word 0 counts as 2^k.
     """
     squares = times(columns, columns)
-    weights = np.stack([*limbs(columns), *limbs(squares), np.ones(squares.size)], axis=1)
-    parts = [_sums(block, weights, whole) for block in blocks]
-    lacking = [-taken * known for known in (total(columns), total(squares), squares.size)]
-    sums = map(np.concatenate, zip(*parts, strict=True))
-    return Sums(*(plus(one, elements([less])) for one, less in zip(sums, lacking, strict=True)))
+    sums = np.hstack([_sums(block, columns, squares, whole) for block in blocks])
+    # Where 0 counts as 2^k, what is summed is one less than the word.
+    lacking = [(whole - taken) * known for known in (total(columns), total(squares), squares.size)]
+    return Sums(*plus(sums, elements(lacking)[:, None]))
 
 
-def _sums(block: Words, columns: NDArray[np.float64], whole: bool) -> list[Elements]:
-    """Sums of the rows of a block, weighted by limbs of r, limbs of r^2, and ones."""
-    parts = [np.zeros((len(block), columns.shape[1])) for _ in range(block.itemsize // 2)]
-    halfwords = np.ascontiguousarray(block).view(np.uint16)
-    at_once = max(1, _WORDS // block.shape[1])
-    for top, start in itertools.product(range(0, len(block), at_once), range(0, block.shape[1], _COLUMNS)):
-        rows, weights = slice(top, top + at_once), columns[start : start + _COLUMNS]
-        words = block[rows, start : start + _COLUMNS]
-        digits = halfwords[rows, len(parts) * start :][:, : len(parts) * words.shape[1]]
-        for number, part in enumerate(parts):
-            values = digits[:, number :: len(parts)].astype(np.float64)
-            if whole and number == len(parts) - 1:
-                values[words == 0] = 1 << 16
-            part[rows] += values @ weights
-    sums = []
-    for piece in (slice(0, 3), slice(3, 6), slice(6, 7)):
-        found = np.zeros(len(block), dtype=np.uint64)
-        for low in range(0, len(parts), 2):
-            pieces = [*parts[low][:, piece].T, *parts[low + 1][:, piece].T]
-            places = [16 * n + LIMB * i for n in (low, low + 1) for i in range(len(pieces) // 2)]
-            found = plus(found, from_limbs(pieces, places))
-        sums.append(found)
-    return sums
+def _sums(block: Words, columns: Elements, squares: Elements, whole: bool) -> Elements:
+    """Sums of the rows of a block, shape (3, rows).
+
+    Args:
+        block: the rows.
+        columns: r, shape (cells,).
+        squares: r^2.
+        whole: whether 1 is subtracted from every word, so that 0 becomes the largest one.
+    """
+    found = np.zeros((3, len(block)), dtype=np.uint64)
+    count = 8 * block.itemsize // _DIGIT_BITS
+    cells = min(_DIGITS // count, block.shape[1])
+    for start in range(0, block.shape[1], cells):
+        at = slice(start, start + cells)
+        words = np.ascontiguousarray(block[:, at])
+        weights, bits = _weights(columns[at], squares[at], count)
+        at_once = _WORDS // len(weights)
+        values = np.empty((at_once, len(weights)))
+        parts = np.empty((len(block), weights.shape[1]))
+        for top in range(0, len(block), at_once):
+            rows = slice(top, top + at_once)
+            piece = words[rows] - words.dtype.type(1) if whole else words[rows]
+            values[: len(piece)] = piece.view(np.uint32)
+            np.matmul(values[: len(piece)], weights, out=parts[rows])
+        sums = np.ascontiguousarray(parts.T)
+        *both, plain = np.split(sums, range(2, len(sums) - count + 1, 2))
+        found[:2] = plus(found[:2], from_limbs(both, [bits * i for i in range(len(both))]))
+        found[2] = plus(found[2], from_limbs(plain, [_DIGIT_BITS * i for i in range(count)]))
+    return found
+
+
+def _weights(columns: Elements, squares: Elements, count: int) -> tuple[NDArray[np.float64], int]:
+    """Limbs of r and of r^2 in turn for each digit of each word, then ones for the digits of each place.
+
+    Args:
+        columns: r of some columns.
+        squares: r^2.
+        count: digits of a word.
+
+    Returns:
+        Shape (cells * count, weights), and the bits of a limb, so many that sums of products are below 2^53.
+    """
+    bits = 53 - _DIGIT_BITS - (columns.size * count - 1).bit_length()
+    places = elements([1 << _DIGIT_BITS * i for i in range(count)])
+    both = (times(one[:, None], places).ravel() for one in (columns, squares))
+    pairs = zip(*(limbs(one, bits) for one in both), strict=True)
+    return np.stack([*itertools.chain(*pairs), *np.tile(np.eye(count), columns.size)], axis=1), bits
 
 
 def grouped(vectors: Iterable[Elements], blinds: Sequence[RandomStream]) -> Elements:
