@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from functools import lru_cache
@@ -20,7 +21,8 @@ BITS = 61
 PRIME = (1 << BITS) - 1
 WORD_BYTES = 8
 _LIMB = 21
-_PLACES = [_LIMB * i for i in range(2 * -(-BITS // _LIMB) - 1)]
+_LIMBS = 3
+_PLACES = [_LIMB * i for i in range(2 * _LIMBS - 1)]
 _WORDS = 1 << 13
 """Words that are multiplied at once: what is computed on the way stays in the processor's cache."""
 
@@ -113,17 +115,18 @@ def from_limbs(pieces: Sequence[NDArray[np.float64]], places: Sequence[int]) -> 
 
 def product(left: Elements, right: Elements) -> Elements:
     """The matrix product, shapes (m, k) and (k, n); exact by float64 products of limbs."""
-    found = np.zeros((left.shape[0], right.shape[1]), dtype=np.uint64)
+    rows, columns = left.shape[0], right.shape[1]
+    found = np.zeros((rows, columns), dtype=np.uint64)
     for start in range(0, left.shape[1], _EXACT):
         inner = slice(start, start + _EXACT)
-        lows = limbs(left[:, inner], _LIMB)
-        for column in range(0, right.shape[1], _AT_ONCE):
-            at = slice(column, column + _AT_ONCE)
+        lows = np.vstack(limbs(left[:, inner], _LIMB))
+        for first in range(0, columns, _AT_ONCE):
+            at = slice(first, first + _AT_ONCE)
+            highs = np.hstack(limbs(right[inner, at], _LIMB))
+            parts = (lows @ highs).reshape(_LIMBS, rows, _LIMBS, -1)
             pieces = [np.zeros(found[:, at].shape) for _ in _PLACES]
-            highs = limbs(right[inner, at], _LIMB)
-            for i, low in enumerate(lows):
-                for j, high in enumerate(highs):
-                    pieces[i + j] += low @ high
+            for i, j in itertools.product(range(_LIMBS), repeat=2):
+                pieces[i + j] += parts[i, :, j]
             found[:, at] = plus(found[:, at], from_limbs(pieces, _PLACES))
     return found
 

@@ -71,8 +71,10 @@ _BITS = 32
 """Bits of a word; more would not fit the field."""
 
 _DIGIT_BITS = 32
+"""Bits of a digit of a word."""
+
 _DIGITS = 1 << 8
-"""Digits of a row that are summed at once, by exact products of float64."""
+"""Digits of a row that are summed at once."""
 
 _WORDS = 1 << 14
 """Digits of a matrix that are multiplied at once: they stay in the processor's cache."""
@@ -162,7 +164,7 @@ class Challenge:
 
         def masks() -> Iterator[Words]:
             for mask, matrix in blocks:
-                rows, cells = np.divmod(np.flatnonzero(matrix), matrix.shape[1])
+                rows, cells = np.divmod(np.flatnonzero(matrix != 0), matrix.shape[1])
                 word, hidden = matrix[rows, cells], mask[rows, cells]
                 # The sum wraps around but for these, whose U is smaller by 2^k.
                 less = np.where((hidden != 0) & (hidden <= word), np.uint64(1 << _BITS), np.uint64(0))
@@ -360,60 +362,76 @@ def sums_of_rows(columns: Elements, blocks: Iterable[Words], taken: int, *, whol
         taken: what is subtracted from every word.
         whole: whether the word 0 counts as 2^k.
     """
-    squares = times(columns, columns)
-    sums = np.hstack([_sums(block, columns, squares, whole) for block in blocks])
+    squares, weights = times(columns, columns), []
+    parts = []
+    for block in blocks:
+        weights = weights or list(_weights(columns, squares, 8 * block.itemsize // _DIGIT_BITS))
+        parts.append(_sums(block, weights, whole))
     # Where 0 counts as 2^k, what is summed is one less than the word.
     lacking = [(whole - taken) * known for known in (total(columns), total(squares), squares.size)]
-    return Sums(*plus(sums, elements(lacking)[:, None]))
+    return Sums(*plus(np.hstack(parts), elements(lacking)[:, None]))
 
 
-def _sums(block: Words, columns: Elements, squares: Elements, whole: bool) -> Elements:
+@dataclass(frozen=True, eq=False)
+class _Weights:
+    """Weights of the digits of some columns.
+
+    Attributes:
+        columns: first and last column.
+        digits: digits of a word.
+        bits: bits of a limb, so many that sums of products are below 2^53, exact in float64.
+        matrix: limbs of r and of r^2 in turn for each digit of each word, then ones for the digits of each
+            place, shape (columns * digits, weights).
+    """
+
+    columns: slice
+    digits: int
+    bits: int
+    matrix: NDArray[np.float64]
+
+
+def _weights(columns: Elements, squares: Elements, digits: int) -> Iterator[_Weights]:
+    """The weights of all columns, `_DIGITS` at a time.
+
+    Args:
+        columns: r, shape (cells,).
+        squares: r^2.
+        digits: digits of a word.
+    """
+    places = elements([1 << _DIGIT_BITS * i for i in range(digits)])
+    for start in range(0, columns.size, _DIGITS // digits):
+        at = slice(start, start + _DIGITS // digits)
+        both = [times(one[at, None], places).ravel() for one in (columns, squares)]
+        bits = 53 - _DIGIT_BITS - (both[0].size - 1).bit_length()
+        pairs = zip(*(limbs(one, bits) for one in both), strict=True)
+        ones = np.tile(np.eye(digits), both[0].size // digits)
+        yield _Weights(at, digits, bits, np.stack([*itertools.chain(*pairs), *ones], axis=1))
+
+
+def _sums(block: Words, weights: Sequence[_Weights], whole: bool) -> Elements:
     """Sums of the rows of a block, shape (3, rows).
 
     Args:
         block: the rows.
-        columns: r, shape (cells,).
-        squares: r^2.
+        weights: weights of all its columns.
         whole: whether 1 is subtracted from every word, so that 0 becomes the largest one.
     """
     found = np.zeros((3, len(block)), dtype=np.uint64)
-    count = 8 * block.itemsize // _DIGIT_BITS
-    cells = min(_DIGITS // count, block.shape[1])
-    for start in range(0, block.shape[1], cells):
-        at = slice(start, start + cells)
-        words = np.ascontiguousarray(block[:, at])
-        weights, bits = _weights(columns[at], squares[at], count)
-        at_once = _WORDS // len(weights)
-        values = np.empty((at_once, len(weights)))
-        parts = np.empty((len(block), weights.shape[1]))
+    for known in weights:
+        words = np.ascontiguousarray(block[:, known.columns])
+        at_once = _WORDS // len(known.matrix)
+        values = np.empty((at_once, len(known.matrix)))
+        parts = np.empty((len(block), known.matrix.shape[1]))
         for top in range(0, len(block), at_once):
             rows = slice(top, top + at_once)
             piece = words[rows] - words.dtype.type(1) if whole else words[rows]
             values[: len(piece)] = piece.view(np.uint32)
-            np.matmul(values[: len(piece)], weights, out=parts[rows])
+            np.matmul(values[: len(piece)], known.matrix, out=parts[rows])
         sums = np.ascontiguousarray(parts.T)
-        *both, plain = np.split(sums, range(2, len(sums) - count + 1, 2))
-        found[:2] = plus(found[:2], from_limbs(both, [bits * i for i in range(len(both))]))
-        found[2] = plus(found[2], from_limbs(plain, [_DIGIT_BITS * i for i in range(count)]))
+        *both, plain = np.split(sums, range(2, len(sums) - known.digits + 1, 2))
+        found[:2] = plus(found[:2], from_limbs(both, [known.bits * i for i in range(len(both))]))
+        found[2] = plus(found[2], from_limbs(plain, [_DIGIT_BITS * i for i in range(known.digits)]))
     return found
-
-
-def _weights(columns: Elements, squares: Elements, count: int) -> tuple[NDArray[np.float64], int]:
-    """Limbs of r and of r^2 in turn for each digit of each word, then ones for the digits of each place.
-
-    Args:
-        columns: r of some columns.
-        squares: r^2.
-        count: digits of a word.
-
-    Returns:
-        Shape (cells * count, weights), and the bits of a limb, so many that sums of products are below 2^53.
-    """
-    bits = 53 - _DIGIT_BITS - (columns.size * count - 1).bit_length()
-    places = elements([1 << _DIGIT_BITS * i for i in range(count)])
-    both = (times(one[:, None], places).ravel() for one in (columns, squares))
-    pairs = zip(*(limbs(one, bits) for one in both), strict=True)
-    return np.stack([*itertools.chain(*pairs), *np.tile(np.eye(count), columns.size)], axis=1), bits
 
 
 def grouped(vectors: Iterable[Elements], blinds: Sequence[RandomStream]) -> Elements:
