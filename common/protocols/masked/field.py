@@ -21,16 +21,15 @@ BITS = 61
 PRIME = (1 << BITS) - 1
 WORD_BYTES = 8
 _LIMB = 21
-_LIMBS = 3
-_PLACES = [_LIMB * i for i in range(2 * _LIMBS - 1)]
+_PLACES = [_LIMB * i for i in range(2 * -(-BITS // _LIMB) - 1)]
 _WORDS = 1 << 13
 """Words that are multiplied at once: what is computed on the way stays in the processor's cache."""
 
-_AT_ONCE = 240
-"""Columns of a product at once: they stay in the processor's cache, and BLAS starts no threads for them."""
-
-_EXACT = 1 << 9
+_EXACT = 240
 """Summed over so many rows, three products of two limbs are below 2^53, exact in float64."""
+
+_MULTIPLIED = 1 << 18
+"""Numbers multiplied by one call of BLAS, which starts no threads for so few."""
 
 
 def elements(integers: Sequence[int]) -> Elements:
@@ -115,19 +114,17 @@ def from_limbs(pieces: Sequence[NDArray[np.float64]], places: Sequence[int]) -> 
 
 def product(left: Elements, right: Elements) -> Elements:
     """The matrix product, shapes (m, k) and (k, n); exact by float64 products of limbs."""
-    rows, columns = left.shape[0], right.shape[1]
+    (rows, inner), columns = left.shape, right.shape[1]
     found = np.zeros((rows, columns), dtype=np.uint64)
-    for start in range(0, left.shape[1], _EXACT):
-        inner = slice(start, start + _EXACT)
-        lows = np.vstack(limbs(left[:, inner], _LIMB))
-        for first in range(0, columns, _AT_ONCE):
-            at = slice(first, first + _AT_ONCE)
-            highs = np.hstack(limbs(right[inner, at], _LIMB))
-            parts = (lows @ highs).reshape(_LIMBS, rows, _LIMBS, -1)
-            pieces = [np.zeros(found[:, at].shape) for _ in _PLACES]
-            for i, j in itertools.product(range(_LIMBS), repeat=2):
-                pieces[i + j] += parts[i, :, j]
-            found[:, at] = plus(found[:, at], from_limbs(pieces, _PLACES))
+    at_once = max(1, min(_MULTIPLIED // rows, 2 * _WORDS) // min(inner, _EXACT))
+    for start, first in itertools.product(range(0, inner, _EXACT), range(0, columns, at_once)):
+        summed, at = slice(start, start + _EXACT), slice(first, first + at_once)
+        lows, highs = limbs(left[:, summed], _LIMB), limbs(right[summed, at], _LIMB)
+        pieces = [np.zeros(found[:, at].shape) for _ in _PLACES]
+        for i, low in enumerate(lows):
+            for j, high in enumerate(highs):
+                pieces[i + j] += low @ high
+        found[:, at] = plus(found[:, at], from_limbs(pieces, _PLACES))
     return found
 
 
@@ -164,7 +161,8 @@ def _below(values: Elements) -> Elements:
     folded += values
     # What is below the prime already becomes larger, since it wraps around.
     np.subtract(folded, np.uint64(PRIME), out=values)
-    return np.minimum(folded, values, out=folded)
+    np.minimum(folded, values, out=folded)
+    return folded
 
 
 def _shifted(values: Elements, by: int) -> Elements:

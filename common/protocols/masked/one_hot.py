@@ -77,7 +77,8 @@ _DIGITS = 1 << 8
 """Digits of a row that are summed at once."""
 
 _WORDS = 1 << 14
-"""Digits of a matrix that are multiplied at once: they stay in the processor's cache."""
+"""Digits of a matrix that are multiplied at once: they stay in the processor's cache, and BLAS starts no
+threads for them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,8 +363,9 @@ def sums_of_rows(columns: Elements, blocks: Iterable[Words], taken: int, *, whol
         taken: what is subtracted from every word.
         whole: whether the word 0 counts as 2^k.
     """
-    squares, weights = times(columns, columns), []
-    parts = []
+    squares = times(columns, columns)
+    weights: list[_Weights] = []
+    parts: list[Elements] = []
     for block in blocks:
         weights = weights or list(_weights(columns, squares, 8 * block.itemsize // _DIGIT_BITS))
         parts.append(_sums(block, weights, whole))
@@ -430,7 +432,7 @@ def _sums(block: Words, weights: Sequence[_Weights], whole: bool) -> Elements:
         sums = np.ascontiguousarray(parts.T)
         *both, plain = np.split(sums, range(2, len(sums) - known.digits + 1, 2))
         found[:2] = plus(found[:2], from_limbs(both, [known.bits * i for i in range(len(both))]))
-        found[2] = plus(found[2], from_limbs(plain, [_DIGIT_BITS * i for i in range(known.digits)]))
+        found[2] = plus(found[2], from_limbs(list(plain), [_DIGIT_BITS * i for i in range(known.digits)]))
     return found
 
 

@@ -85,7 +85,7 @@ class PlaneHash:
 
     def _tags(self, planes: Planes) -> Hashes:
         nonce, width, tag = bytes(12), planes.shape[1], self._gmac.encrypt
-        octets = memoryview(np.ascontiguousarray(planes).reshape(-1))
+        octets = np.ascontiguousarray(planes).reshape(-1).data
         tags = b"".join([tag(nonce, b"", octets[i : i + width]) for i in range(0, octets.nbytes, width)])
         return np.frombuffer(tags, dtype=np.uint64).reshape(-1, 2)
 
