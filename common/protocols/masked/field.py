@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from functools import lru_cache
@@ -19,11 +20,16 @@ Elements: TypeAlias = "NDArray[np.uint64]"
 BITS = 61
 PRIME = (1 << BITS) - 1
 WORD_BYTES = 8
-LIMB = 21
-_LIMBS = 3
-_PLACES = [LIMB * i for i in range(2 * _LIMBS - 1)]
-_AT_ONCE = 240
-"""Columns of a product at once: they stay in the processor's cache, and BLAS starts no threads for them."""
+_LIMB = 21
+_PLACES = [_LIMB * i for i in range(2 * -(-BITS // _LIMB) - 1)]
+_WORDS = 1 << 13
+"""Words that are multiplied at once: what is computed on the way stays in the processor's cache."""
+
+_EXACT = 240
+"""Summed over so many rows, three products of two limbs are below 2^53, exact in float64."""
+
+_MULTIPLIED = 1 << 18
+"""Numbers multiplied by one call of BLAS, which starts no threads for so few."""
 
 
 def elements(integers: Sequence[int]) -> Elements:
@@ -50,13 +56,35 @@ def minus(left: Elements, right: Elements) -> Elements:
 
 
 def times(left: Elements, right: Elements) -> Elements:
+    """Products."""
+    operands = np.nditer(
+        [left, right, None],
+        flags=["external_loop", "buffered", "zerosize_ok"],
+        op_dtypes=["u8", "u8", "u8"],
+        buffersize=_WORDS,
+    )
+    with operands:
+        for one, other, found in operands:
+            found[...] = _products(one, other)
+        made: Elements = operands.operands[2]
+    return made
+
+
+def _products(left: Elements, right: Elements) -> Elements:
     """Products; 31-bit halves, whose products are added before they could exceed 64 bits."""
     half, low = np.uint64(31), np.uint64((1 << 31) - 1)
     a, b, c, d = left >> half, left & low, right >> half, right & low
-    middle = a * d + b * c
-    quarter = np.uint64(30)
-    total = (a * c << np.uint64(1)) + (middle >> quarter) + b * d
-    return _below(total + ((middle & np.uint64((1 << 30) - 1)) << half))
+    middle = a * d
+    middle += b * c
+    a *= c
+    a <<= np.uint64(1)
+    b *= d
+    a += b
+    a += middle >> np.uint64(30)
+    middle &= np.uint64((1 << 30) - 1)
+    middle <<= half
+    a += middle
+    return _below(a)
 
 
 def total(values: Elements) -> int:
@@ -70,31 +98,33 @@ def dot(left: Elements, right: Elements) -> int:
     return total(times(left, right))
 
 
-def limbs(values: Elements) -> list[NDArray[np.float64]]:
-    """Pieces of `LIMB` bits, the lowest first, exact as float64."""
-    mask = np.uint64((1 << LIMB) - 1)
-    return [((values >> np.uint64(LIMB * i)) & mask).astype(np.float64) for i in range(_LIMBS)]
+def limbs(values: Elements, bits: int) -> list[NDArray[np.float64]]:
+    """Pieces of so many bits, the lowest first, exact as float64."""
+    mask = np.uint64((1 << bits) - 1)
+    return [((values >> np.uint64(at)) & mask).astype(np.float64) for at in range(0, BITS, bits)]
 
 
 def from_limbs(pieces: Sequence[NDArray[np.float64]], places: Sequence[int]) -> Elements:
     """The sum of pieces times 2^place, at most seven; every piece holds integers below 2^53."""
     found = np.zeros(pieces[0].shape, dtype=np.uint64)
     for piece, place in zip(pieces, places, strict=True):
-        found += _shifted(piece.astype(np.uint64), place % BITS)
+        found += _shifted(piece.astype(np.int64).view(np.uint64), place % BITS)
     return _below(found)
 
 
 def product(left: Elements, right: Elements) -> Elements:
-    """The matrix product, shapes (m, k) and (k, n) with k below 2^9; exact by float64 products of limbs."""
-    lows = limbs(left)
-    found = np.empty((left.shape[0], right.shape[1]), dtype=np.uint64)
-    for start in range(0, right.shape[1], _AT_ONCE):
-        pieces = [np.zeros((left.shape[0], min(_AT_ONCE, right.shape[1] - start))) for _ in _PLACES]
-        highs = limbs(right[:, start : start + _AT_ONCE])
+    """The matrix product, shapes (m, k) and (k, n); exact by float64 products of limbs."""
+    (rows, inner), columns = left.shape, right.shape[1]
+    found = np.zeros((rows, columns), dtype=np.uint64)
+    at_once = max(1, min(_MULTIPLIED // rows, 2 * _WORDS) // min(inner, _EXACT))
+    for start, first in itertools.product(range(0, inner, _EXACT), range(0, columns, at_once)):
+        summed, at = slice(start, start + _EXACT), slice(first, first + at_once)
+        lows, highs = limbs(left[:, summed], _LIMB), limbs(right[summed, at], _LIMB)
+        pieces = [np.zeros(found[:, at].shape) for _ in _PLACES]
         for i, low in enumerate(lows):
             for j, high in enumerate(highs):
                 pieces[i + j] += low @ high
-        found[:, start : start + _AT_ONCE] = from_limbs(pieces, _PLACES)
+        found[:, at] = plus(found[:, at], from_limbs(pieces, _PLACES))
     return found
 
 
@@ -125,10 +155,14 @@ def _inverses(known: int) -> tuple[int, ...]:
 
 
 def _below(values: Elements) -> Elements:
-    """Values below 2^64 modulo the prime."""
-    folded = (values >> np.uint64(BITS)) + (values & np.uint64(PRIME))
+    """Values below 2^64 modulo the prime; they are overwritten."""
+    folded = values >> np.uint64(BITS)
+    values &= np.uint64(PRIME)
+    folded += values
     # What is below the prime already becomes larger, since it wraps around.
-    return np.minimum(folded, folded - np.uint64(PRIME))
+    np.subtract(folded, np.uint64(PRIME), out=values)
+    np.minimum(folded, values, out=folded)
+    return folded
 
 
 def _shifted(values: Elements, by: int) -> Elements:

@@ -71,7 +71,8 @@ class Mask:
         position = start * cells * drawn.word_bytes
         known = {n: drawn.uniform(RandomStream(key, position), rows, cells) for n, key in self.keys}
         if self.shift:
-            known = {number: words >> np.uint64(self.shift) for number, words in known.items()}
+            for words in known.values():
+                words >>= words.dtype.type(self.shift)
         return {number: words.astype(ring.dtype, copy=False) for number, words in known.items()}
 
     def uniform(self, ring: Ring, start: int, rows: int, cells: int) -> Words:

@@ -43,7 +43,6 @@ from ...crypto.randomness import RandomStream
 from ...later import np
 from .dealers import known_components
 from .field import (
-    LIMB,
     PRIME,
     Elements,
     dot,
@@ -71,9 +70,15 @@ PROOF_ELEMENTS = 2 * GROUPS + 1
 _BITS = 32
 """Bits of a word; more would not fit the field."""
 
-_COLUMNS = 1 << 15
-_WORDS = 1 << 15
-"""Words of a matrix that are multiplied at once: their halves stay in the processor's cache."""
+_DIGIT_BITS = 32
+"""Bits of a digit of a word."""
+
+_DIGITS = 1 << 8
+"""Digits of a row that are summed at once."""
+
+_WORDS = 1 << 14
+"""Digits of a matrix that are multiplied at once: they stay in the processor's cache, and BLAS starts no
+threads for them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +165,7 @@ class Challenge:
 
         def masks() -> Iterator[Words]:
             for mask, matrix in blocks:
-                rows, cells = np.nonzero(matrix)
+                rows, cells = np.divmod(np.flatnonzero(matrix != 0), matrix.shape[1])
                 word, hidden = matrix[rows, cells], mask[rows, cells]
                 # The sum wraps around but for these, whose U is smaller by 2^k.
                 less = np.where((hidden != 0) & (hidden <= word), np.uint64(1 << _BITS), np.uint64(0))
@@ -219,9 +224,10 @@ def prove(
         receiver: stream that the owner shares with the receiver, for these coins only.
     """
     left, right = challenge.left(mask, dealers), challenge.right(opening, receiver)
-    beyond = interpolation(GROUPS + 1, range(GROUPS + 1, PROOF_ELEMENTS))
-    pairs = ((left, right), (product(beyond, left), product(beyond, right)))
-    proof = elements([dot(one, other) for pair in pairs for one, other in zip(*pair, strict=True)])
+    # Of all pairs of groups: what they contribute to the values of both polynomials at any point.
+    products, beyond = product(left, right.T), _beyond()
+    values = map(dot, product(beyond, products), beyond)
+    proof = np.concatenate([products.diagonal(), elements(list(values))])
     for dealer in dealers:
         proof = minus(proof, uniform(dealer, PROOF_ELEMENTS))
     return proof
@@ -295,6 +301,12 @@ def holds(
     return zero % PRIME == 0 and dot(left, at) == (_value(proof, point) + shared) % PRIME
 
 
+@functools.cache
+def _beyond() -> Elements:
+    """The coefficients that continue the polynomials of a proof."""
+    return interpolation(GROUPS + 1, range(GROUPS + 1, PROOF_ELEMENTS))
+
+
 def _zero_share(stream: RandomStream) -> int:
     """What two of three dealers know, so that one adds it and the other subtracts it."""
     return int(uniform(stream.child("zero share"), 1)[0])
@@ -352,36 +364,76 @@ def sums_of_rows(columns: Elements, blocks: Iterable[Words], taken: int, *, whol
         whole: whether the word 0 counts as 2^k.
     """
     squares = times(columns, columns)
-    weights = np.stack([*limbs(columns), *limbs(squares), np.ones(squares.size)], axis=1)
-    parts = [_sums(block, weights, whole) for block in blocks]
-    lacking = [-taken * known for known in (total(columns), total(squares), squares.size)]
-    sums = map(np.concatenate, zip(*parts, strict=True))
-    return Sums(*(plus(one, elements([less])) for one, less in zip(sums, lacking, strict=True)))
+    weights: list[_Weights] = []
+    parts: list[Elements] = []
+    for block in blocks:
+        weights = weights or list(_weights(columns, squares, 8 * block.itemsize // _DIGIT_BITS))
+        parts.append(_sums(block, weights, whole))
+    # Where 0 counts as 2^k, what is summed is one less than the word.
+    lacking = [(whole - taken) * known for known in (total(columns), total(squares), squares.size)]
+    return Sums(*plus(np.hstack(parts), elements(lacking)[:, None]))
 
 
-def _sums(block: Words, columns: NDArray[np.float64], whole: bool) -> list[Elements]:
-    """Sums of the rows of a block, weighted by limbs of r, limbs of r^2, and ones."""
-    parts = [np.zeros((len(block), columns.shape[1])) for _ in range(block.itemsize // 2)]
-    halfwords = np.ascontiguousarray(block).view(np.uint16)
-    at_once = max(1, _WORDS // block.shape[1])
-    for top, start in itertools.product(range(0, len(block), at_once), range(0, block.shape[1], _COLUMNS)):
-        rows, weights = slice(top, top + at_once), columns[start : start + _COLUMNS]
-        words = block[rows, start : start + _COLUMNS]
-        digits = halfwords[rows, len(parts) * start :][:, : len(parts) * words.shape[1]]
-        for number, part in enumerate(parts):
-            values = digits[:, number :: len(parts)].astype(np.float64)
-            if whole and number == len(parts) - 1:
-                values[words == 0] = 1 << 16
-            part[rows] += values @ weights
-    sums = []
-    for piece in (slice(0, 3), slice(3, 6), slice(6, 7)):
-        found = np.zeros(len(block), dtype=np.uint64)
-        for low in range(0, len(parts), 2):
-            pieces = [*parts[low][:, piece].T, *parts[low + 1][:, piece].T]
-            places = [16 * n + LIMB * i for n in (low, low + 1) for i in range(len(pieces) // 2)]
-            found = plus(found, from_limbs(pieces, places))
-        sums.append(found)
-    return sums
+@dataclass(frozen=True, eq=False)
+class _Weights:
+    """Weights of the digits of some columns.
+
+    Attributes:
+        columns: first and last column.
+        digits: digits of a word.
+        bits: bits of a limb, so many that sums of products are below 2^53, exact in float64.
+        matrix: limbs of r and of r^2 in turn for each digit of each word, then ones for the digits of each
+            place, shape (columns * digits, weights).
+    """
+
+    columns: slice
+    digits: int
+    bits: int
+    matrix: NDArray[np.float64]
+
+
+def _weights(columns: Elements, squares: Elements, digits: int) -> Iterator[_Weights]:
+    """The weights of all columns, `_DIGITS` at a time.
+
+    Args:
+        columns: r, shape (cells,).
+        squares: r^2.
+        digits: digits of a word.
+    """
+    places = elements([1 << _DIGIT_BITS * i for i in range(digits)])
+    for start in range(0, columns.size, _DIGITS // digits):
+        at = slice(start, start + _DIGITS // digits)
+        both = [times(one[at, None], places).ravel() for one in (columns, squares)]
+        bits = 53 - _DIGIT_BITS - (both[0].size - 1).bit_length()
+        pairs = zip(*(limbs(one, bits) for one in both), strict=True)
+        ones = np.tile(np.eye(digits), both[0].size // digits)
+        yield _Weights(at, digits, bits, np.stack([*itertools.chain(*pairs), *ones], axis=1))
+
+
+def _sums(block: Words, weights: Sequence[_Weights], whole: bool) -> Elements:
+    """Sums of the rows of a block, shape (3, rows).
+
+    Args:
+        block: the rows.
+        weights: weights of all its columns.
+        whole: whether 1 is subtracted from every word, so that 0 becomes the largest one.
+    """
+    found = np.zeros((3, len(block)), dtype=np.uint64)
+    for known in weights:
+        words = np.ascontiguousarray(block[:, known.columns])
+        at_once = _WORDS // len(known.matrix)
+        values = np.empty((at_once, len(known.matrix)))
+        parts = np.empty((len(block), known.matrix.shape[1]))
+        for top in range(0, len(block), at_once):
+            rows = slice(top, top + at_once)
+            piece = words[rows] - words.dtype.type(1) if whole else words[rows]
+            values[: len(piece)] = piece.view(np.uint32)
+            np.matmul(values[: len(piece)], known.matrix, out=parts[rows])
+        sums = np.ascontiguousarray(parts.T)
+        *both, plain = np.split(sums, range(2, len(sums) - known.digits + 1, 2))
+        found[:2] = plus(found[:2], from_limbs(both, [known.bits * i for i in range(len(both))]))
+        found[2] = plus(found[2], from_limbs(list(plain), [_DIGIT_BITS * i for i in range(known.digits)]))
+    return found
 
 
 def grouped(vectors: Iterable[Elements], blinds: Sequence[RandomStream]) -> Elements:

@@ -57,7 +57,7 @@ class IntegerChallenge(Challenge):
 
         def masks() -> Iterator[Words]:
             for mask, matrix in blocks:
-                rows, cells = np.nonzero(matrix)
+                rows, cells = np.divmod(np.flatnonzero(matrix != 0), matrix.shape[1])
                 value = matrix[rows, cells] % np.uint64(PRIME)
                 found.append(sums_of_entries(self._own_columns, rows, cells, value, len(matrix)))
                 yield mask

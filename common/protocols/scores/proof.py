@@ -84,8 +84,9 @@ class PlaneHash:
         return found
 
     def _tags(self, planes: Planes) -> Hashes:
-        nonce = bytes(12)
-        tags = b"".join(self._gmac.encrypt(nonce, b"", plane.data) for plane in planes)
+        nonce, width, tag = bytes(12), planes.shape[1], self._gmac.encrypt
+        octets = np.ascontiguousarray(planes).reshape(-1).data
+        tags = b"".join([tag(nonce, b"", octets[i : i + width]) for i in range(0, octets.nbytes, width)])
         return np.frombuffer(tags, dtype=np.uint64).reshape(-1, 2)
 
 

@@ -41,10 +41,27 @@ def test_a_matrix_product_is_that_of_the_integers(rows, inner, columns, data):
     ]
 
 
-def test_the_largest_matrix_product_is_exact():
+@pytest.mark.parametrize("inner", [1, 240, 1000])
+def test_the_largest_matrix_product_is_exact(inner):
     """Elements of only ones in all limbs: every partial sum is as large as it can be."""
-    ones = np.full((2, 511), PRIME - 1, dtype=np.uint64)
-    assert field.product(ones, ones.T).tolist() == [[511 * (PRIME - 1) ** 2 % PRIME] * 2] * 2
+    ones = np.full((2, inner), PRIME - 1, dtype=np.uint64)
+    assert field.product(ones, ones.T).tolist() == [[inner * (PRIME - 1) ** 2 % PRIME] * 2] * 2
+
+
+def test_matrices_of_any_sizes_are_multiplied():
+    rng = np.random.default_rng(0)
+    left, right = (rng.integers(0, PRIME, shape, dtype=np.uint64) for shape in ((3, 500), (500, 200)))
+    expected = (left.astype(object) @ right.astype(object)) % PRIME
+    assert field.product(left, right).tolist() == expected.tolist()
+
+
+def test_many_elements_are_multiplied_as_few_are_and_stay_as_they_are():
+    elements = np.random.default_rng(0).integers(0, PRIME, 20_000, dtype=np.uint64)
+    before = elements.tolist()
+    assert field.times(elements, elements).tolist() == [x * x % PRIME for x in before]
+    field.plus(elements, elements)
+    field.minus(elements, elements)
+    assert elements.tolist() == before
 
 
 @settings(max_examples=15)

@@ -31,6 +31,7 @@ from dpmosaic.common.protocols.masked.one_hot import (
     attestation_elements,
     holds,
     prove,
+    sums_of_rows,
 )
 from dpmosaic.common.protocols.masked.one_hot_integers import IntegerChallenge
 from dpmosaic.common.protocols.masked.plan import COMPONENT_BITS
@@ -340,3 +341,17 @@ def test_other_coins_give_another_challenge(kind):
     one, other = (kind.challenge.from_coins(coins, 40, 4, empty=False) for coins in (COINS, b"d" * 32))
     assert not np.array_equal(one.columns, other.columns)
     assert not np.array_equal(one.rows, other.rows)
+
+
+@pytest.mark.parametrize("cells", [1, 32, 128, 129, 600])
+@pytest.mark.parametrize(("dtype", "whole"), [("<u4", True), ("<u4", False), ("<u8", False)])
+def test_sums_of_rows_are_exact_for_the_largest_words_and_elements(dtype, whole, cells):
+    largest = np.iinfo(dtype).max
+    words = np.full((5, cells), largest, dtype=dtype)
+    words[1], words[2] = 0, np.arange(cells)
+    columns = np.full(cells, PRIME - 1, dtype=np.uint64)
+    columns[::3] = np.arange(columns[::3].size)
+    counted = np.where(words == 0, largest + 1 if whole else 0, words.astype(object)) - 7
+    sums = sums_of_rows(columns, [words[:2], words[2:]], 7, whole=whole)
+    for found, power in ((sums.plain, 0), (sums.weighted, 1), (sums.squared, 2)):
+        assert found.tolist() == (counted @ columns.astype(object) ** power % PRIME).tolist()
