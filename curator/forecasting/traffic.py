@@ -15,7 +15,8 @@ from ...common.protocols.masked.one_hot import PROOF_ELEMENTS, attestation_eleme
 from ...common.protocols.masked.one_hot_integers import attested_vectors
 from ...common.protocols.masked.opened_rows import holds_left, other_cells
 from ...common.protocols.masked.plan import Chain, MaskedPlan
-from ...common.protocols.masked.sacrifice import WIDE, repetitions
+from ...common.protocols.masked.ring import WIDE
+from ...common.protocols.masked.sacrifice import repetitions
 from ...common.protocols.scores.query import score_shape
 from ..mechanisms.parts.steps import Asks, Step
 from ..parties.federation import Federation

@@ -11,7 +11,8 @@ from dpmosaic.common.errors import DeliveriesLost, ProtocolError
 from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.protocols.masked.bounds import AnswerBounds
 from dpmosaic.common.protocols.masked.masks import Mask
-from dpmosaic.common.protocols.masked.sacrifice import WIDE, combined, weights
+from dpmosaic.common.protocols.masked.ring import WIDE
+from dpmosaic.common.protocols.masked.sacrifice import combined, weights
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.party.answerers.masked.rows import DealtRows
 from support.masked_views import DOMAIN, LONG, RECORDS, table_of

@@ -16,7 +16,8 @@ from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.masked import sacrifice
 from dpmosaic.common.protocols.masked.plan import labels
-from dpmosaic.common.protocols.masked.sacrifice import CHECK_MASK, WIDE
+from dpmosaic.common.protocols.masked.ring import WIDE
+from dpmosaic.common.protocols.masked.sacrifice import CHECK_MASK
 from dpmosaic.common.protocols.registry import MASKED
 from dpmosaic.common.wire import queries, streams
 from dpmosaic.curator.measurers.masked import MaskedMeasurer

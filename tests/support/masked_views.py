@@ -10,8 +10,8 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.protocols.masked import sacrifice
 from dpmosaic.common.protocols.masked.plan import labels
-from dpmosaic.common.protocols.masked.ring import Ring
-from dpmosaic.common.protocols.masked.sacrifice import WIDE, inner
+from dpmosaic.common.protocols.masked.ring import WIDE, Ring
+from dpmosaic.common.protocols.masked.sacrifice import inner
 from dpmosaic.common.wire import queries, streams
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.party.answerers.masked.dealt import DealtShare

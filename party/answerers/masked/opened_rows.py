@@ -20,8 +20,8 @@ from ....common.protocols.masked.opened_rows import (
     other_cells,
 )
 from ....common.protocols.masked.plan import Chain, MaskedPlan
-from ....common.protocols.masked.ring import Words
-from ....common.protocols.masked.sacrifice import WIDE, inner, repetitions, unsacrificed, weighted_sums
+from ....common.protocols.masked.ring import WIDE, Words
+from ....common.protocols.masked.sacrifice import inner, repetitions, unsacrificed, weighted_sums
 from ....common.wire.streams import row_blocks
 from .dealt import ReceivedSeeds
 

@@ -46,7 +46,7 @@ from dpmosaic.common.protocols.masked.opened_rows import (
     opened_weights,
 )
 from dpmosaic.common.protocols.masked.plan import labels
-from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.masked.ring import WIDE, Ring
 from dpmosaic.common.protocols.scores.query import (
     known_part,
     pair_stream_of,
@@ -174,7 +174,7 @@ def test_pads_and_the_coins_of_a_proof():
     pair, chain = RandomStream(octets(given["pair keys"]["0 1"])), chain_of(given["chain"])
     for kind, words in given["pads of two chains"].items():
         pad = pad_stream(pair, kind, (("a",), ("b", "c")))
-        assert digits(sacrifice.WIDE.uniform(pad, 1, 4)) == [words]
+        assert digits(WIDE.uniform(pad, 1, 4)) == [words]
     told = given["coins"]
     coins = coins_of(RandomStream(octets(told["secret"])), 1, told["digests of ranges"], chain)
     assert coins.hex() == told["coins"]
@@ -186,7 +186,7 @@ def test_pads_and_the_coins_of_a_proof():
 
 @pytest.mark.parametrize("case", cases("dealt_rows"))
 def test_dealt_rows_and_their_check(case):
-    given, ring, wide = vector("dealt_rows"), Ring(case["bits"]), sacrifice.WIDE
+    given, ring, wide = vector("dealt_rows"), Ring(case["bits"]), WIDE
     terms, chain, rows = octets(given["terms"]), chain_of(given["chain"]), given["rows"]
     owner, receiver = (
         Masks({0: release_masks(octets(given[f"seed of the {role}"]), terms)})
@@ -223,7 +223,7 @@ def test_dealt_rows_and_their_check(case):
 
 @pytest.mark.parametrize("case", cases("opened_rows"))
 def test_opened_rows_and_their_check(case):
-    given, ring, wide = vector("opened_rows"), Ring(case["bits"]), sacrifice.WIDE
+    given, ring, wide = vector("opened_rows"), Ring(case["bits"]), WIDE
     chain, rows, left = chain_of(given["chain"]), given["rows"], case["holder"] == "left"
     part, own, other = (chain[:1], 2, 6) if left else (chain[1:], 6, 2)
     masks = Masks({0: release_masks(octets(given["seed of the holder"]), octets(given["terms"]))})

@@ -7,15 +7,8 @@ import pytest
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.protocols.masked.masks import Masks
-from dpmosaic.common.protocols.masked.ring import Ring
-from dpmosaic.common.protocols.masked.sacrifice import (
-    WIDE,
-    combined,
-    inner,
-    repetitions,
-    weighted,
-    weights,
-)
+from dpmosaic.common.protocols.masked.ring import WIDE, Ring
+from dpmosaic.common.protocols.masked.sacrifice import combined, inner, repetitions, weighted, weights
 
 ROWS, LEFT, RIGHT = 3, 2, 3
 
