@@ -33,7 +33,7 @@ MAX_CELLS = 1 << 20
 """Rows are not adjusted to larger marginals, in whose cells there is rarely more than one row."""
 
 ALL_CELLS = 1 << 25
-"""Largest number of cells, each counted once for each attribute of its marginal: in a sweep they are moved so
+"""Largest number of cells, each counted once for each attribute of its marginal, since a sweep moves it so
 often. In memory each takes 4 bytes once."""
 
 MAX_LARGER_CELLS = ALL_CELLS // 2
