@@ -32,8 +32,8 @@ class AnswerRows:
         """The entry of a query; None if it was not charged.
 
         Raises:
-            ProtocolError: the id was used for another query, or an earlier version charged it, or noise was
-                drawn by another version of the sampler.
+            ProtocolError: the id was used for another query, or noise was drawn by another version of the
+                sampler.
         """
         row = self._database.execute(
             f"SELECT {_ENTRY}, noise_key, link, sampler FROM {_CHARGED} "
@@ -93,11 +93,7 @@ class AnswerRows:
         return first_link(terms) if row is None else bytes(row[0])
 
     def entries(self, release_id: str) -> list[Entry]:
-        """All entries of a release in their order, as a statement lists them.
-
-        Raises:
-            ProtocolError: an earlier version charged them.
-        """
+        """All entries of a release in their order, as a statement lists them."""
         rows = self._database.execute(
             f"SELECT {_ENTRY} FROM {_CHARGED} WHERE release_id = ? ORDER BY answer.rowid", (release_id,)
         ).fetchall()
@@ -109,17 +105,12 @@ class AnswerRows:
 
 
 _ENTRY = "query_id, query, rho, signature, kind, delta, clique, groups"
-_CHARGED = "answer LEFT JOIN charged USING (release_id, query_id)"
+_CHARGED = "answer JOIN charged USING (release_id, query_id)"
 
 
 def _entry(
-    query_id: str, query: bytes, rho: str, signature: bytes, kind: str | None, delta: str, *asked: str
+    query_id: str, query: bytes, rho: str, signature: bytes, kind: str, delta: str, *asked: str
 ) -> Entry:
-    if kind is None:
-        raise ProtocolError(
-            "the query was charged by an earlier version of the software, whose entries do not state what "
-            "they are for; abandon the release, or install the earlier version to finish it"
-        )
     digest, (clique, groups) = hashlib.sha256(query).digest(), (tuple(json_of(one)) for one in asked)
     costs = (Fraction(rho), Fraction(delta))
     return Entry(query_id, digest, AnswerKind(kind), clique, groups, *costs, signature)

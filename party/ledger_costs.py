@@ -6,7 +6,6 @@ import sqlite3
 from fractions import Fraction
 
 from ..common.canonical.terms import decode_terms
-from ..common.errors import ProtocolError
 from ..common.privacy.budget import AnswerKind
 from ..common.privacy.cost import Adjacency, PrivacyUnit
 from ..common.privacy.spending import Cost
@@ -30,15 +29,9 @@ class Costs:
         self._granted: dict[str, Cost] = {}
 
     def delta_spent(self, release_id: str) -> Fraction:
-        """The delta of the labels that a release was charged for; all of it if an earlier version charged."""
+        """The delta of the labels that a release was charged for."""
         rows = self._database.execute("SELECT delta FROM charged WHERE release_id = ?", (release_id,))
-        spent = sum((Fraction(delta) for (delta,) in rows), Fraction(0))
-        unknown = self._database.execute(
-            "SELECT 1 FROM answer LEFT JOIN charged USING (release_id, query_id) "
-            "WHERE release_id = ? AND kind IS NULL LIMIT 1",
-            (release_id,),
-        ).fetchone()
-        return spent if unknown is None else max(spent, self.granted(release_id).delta)
+        return sum((Fraction(delta) for (delta,) in rows), Fraction(0))
 
     def delta_left(self, release_id: str) -> Fraction:
         """What is left of the delta that an accepted release was granted for labels."""
@@ -48,14 +41,10 @@ class Costs:
     def granted(self, release_id: str) -> Cost:
         """What the terms of an accepted release allow it to cost."""
         if release_id not in self._granted:
-            terms, granted = self._database.execute(
-                "SELECT terms, granted FROM release WHERE release_id = ?", (release_id,)
+            (terms,) = self._database.execute(
+                "SELECT terms FROM release WHERE release_id = ?", (release_id,)
             ).fetchone()
-            try:
-                self._granted[release_id] = decode_terms(terms).granted
-            except ProtocolError:
-                # Terms of a version that is not read any more.
-                self._granted[release_id] = Cost(_UNKNOWN, Fraction(granted))
+            self._granted[release_id] = decode_terms(terms).granted
         return self._granted[release_id]
 
     def count_in_full(self, release_id: str) -> None:

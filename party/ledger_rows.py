@@ -118,7 +118,7 @@ class LedgerEvents:
         accepted: number of the event by which it was accepted.
         closed: number of the event by which it was certified or abandoned; None while it is open.
         certificate: SHA-256 of the certificate that the party signed; None without one.
-        accepted_at: time of the first, seconds since 1970 in UTC; None before format 8 of the ledger.
+        accepted_at: time of the first, seconds since 1970 in UTC; None if it is not known.
         closed_at: time of the last.
     """
 
@@ -138,7 +138,7 @@ class LedgerCharge:
         release_id: id of the release.
         query_id: unique within the release.
         zcdp_rho: cost.
-        at: time of the charge, seconds since 1970 in UTC; None before format 8 of the ledger.
+        at: time of the charge, seconds since 1970 in UTC; None if it is not known.
     """
 
     release_id: str

@@ -1,4 +1,4 @@
-"""When events of a party's ledger happened. Those before format 8 have no time."""
+"""When events of a party's ledger happened."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Times:
         """Beginning and end of all accepted releases, in the order of acceptance."""
         rows = self._database.execute(
             "SELECT release.release_id, accepted_at, closed_at, certificate, began.at, ended.at FROM release "
-            "LEFT JOIN moment AS began ON began.number = accepted_at "
+            "JOIN moment AS began ON began.number = accepted_at "
             "LEFT JOIN moment AS ended ON ended.number = closed_at ORDER BY release.rowid"
         ).fetchall()
         return [LedgerEvents(*row) for row in rows]
@@ -46,7 +46,7 @@ class Times:
     def charges(self) -> list[LedgerCharge]:
         """All charged queries, in the order in which they were charged."""
         rows = self._database.execute(
-            "SELECT release_id, query_id, rho, at FROM answer LEFT JOIN moment USING (release_id, query_id) "
+            "SELECT release_id, query_id, rho, at FROM answer JOIN moment USING (release_id, query_id) "
             "ORDER BY answer.rowid"
         ).fetchall()
         return [LedgerCharge(release_id, query, Fraction(rho), at) for release_id, query, rho, at in rows]

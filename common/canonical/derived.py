@@ -31,6 +31,7 @@ from ..errors import MosaicError, ProtocolError
 from .form import Reader, flag, integer, items, octets, real, record, text
 
 _T = TypeVar("_T")
+_REMEDY = "; compare versions"
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
 _FRACTION = re.compile(r"[0-9]{1,400}(/[1-9][0-9]{0,399})?")
 
@@ -73,10 +74,11 @@ class Kind:
         try:
             value = form_of(self.of).read(reader)
         except (MosaicError, ValueError) as cause:
-            raise ProtocolError(f"expected {self.expected}: {cause}; compare versions") from None
+            said = str(cause).removesuffix(_REMEDY)
+            raise ProtocolError(f"expected {self.expected}: {said}{_REMEDY}") from None
         reader.end()
         if self.encode(value) != data:
-            raise ProtocolError(f"expected {self.expected}: it has another form; compare versions")
+            raise ProtocolError(f"expected {self.expected}: it has another form{_REMEDY}")
         return value
 
 
