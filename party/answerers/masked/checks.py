@@ -25,34 +25,28 @@ from ....common.protocols.masked.opened_rows import opened_check_labels
 from ....common.protocols.masked.plan import Chain, MaskedPlan, labels
 from ....common.protocols.masked.ring import Words
 from ....common.wire.streams import row_blocks
-from .dealt import ReceivedSeeds
+from .dealt import InSlice, ReceivedSeeds
 from .openings import opened_labels
 
 _WORD = np.dtype("<u8")
 
 
-class Checks:
+class Checks(InSlice):
     """The checks of a release whose plan demands them; see `common/protocols/masked/one_hot`.
 
     Args:
         plan: plan of the release.
         me: index of this party in the roster.
         seeds: seeds of this party's masks.
-        peers: the other parties.
+        peers: the other participants.
         secret: stream that only this party has, for this release only.
     """
 
     def __init__(
         self, plan: MaskedPlan, me: int, seeds: ReceivedSeeds, peers: Peers, secret: RandomStream
     ) -> None:
-        self._plan = plan
+        super().__init__(plan, me, seeds, peers)
         self._secret = secret
-        self._me = me
-        self._slice = plan.roster[me].slice
-        self._records = plan.opened_records(self._slice)
-        self._dealers = plan.dealers_of(self._slice)
-        self._seeds = seeds
-        self._peers = peers
         self._told: dict[tuple[int, Chain], bytes] = {}
         self._proofs: dict[tuple[int, Chain], Elements] = {}
         self._attested: dict[tuple[int, Chain], dict[int, Elements]] = {}

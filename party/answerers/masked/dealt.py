@@ -13,6 +13,7 @@ from ....common.errors import DeliveriesLost, ProtocolError
 from ....common.messages import DeliveryKind
 from ....common.protocols.masked.dealers import known_components
 from ....common.protocols.masked.masks import Masks, release_masks
+from ....common.protocols.masked.plan import MaskedPlan
 from ....common.protocols.masked.ring import Words
 from ....common.wire.streams import row_blocks
 
@@ -62,6 +63,26 @@ class ReceivedSeeds:
         if not self._senders.issuperset(self._dealers):
             raise DeliveriesLost("a mask needs the seeds of all dealers; deliver them first")
         return Masks({number: release_masks(seed, self._digest) for number, seed in self._seeds.items()})
+
+
+class InSlice:
+    """A part of a party's session that dealers of its slice deal for.
+
+    Args:
+        plan: plan of the release.
+        me: index of this party in the roster.
+        seeds: seeds of this party's masks.
+        peers: the other participants.
+    """
+
+    def __init__(self, plan: MaskedPlan, me: int, seeds: ReceivedSeeds, peers: Peers) -> None:
+        self._plan = plan
+        self._me = me
+        self._slice = plan.roster[me].slice
+        self._records = plan.opened_records(self._slice)
+        self._dealers = plan.dealers_of(self._slice)
+        self._seeds = seeds
+        self._peers = peers
 
 
 class DealtShare:

@@ -23,7 +23,7 @@ from ....common.protocols.masked.plan import Chain, MaskedPlan
 from ....common.protocols.masked.ring import WIDE, Words
 from ....common.protocols.masked.sacrifice import inner, repetitions, unsacrificed, weighted_sums
 from ....common.wire.streams import row_blocks
-from .dealt import ReceivedSeeds
+from .dealt import InSlice, ReceivedSeeds
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Tested:
     words: Callable[[], Iterator[Words]]
 
 
-class OpenedRows:
+class OpenedRows(InSlice):
     """The checks of opened row-wise products; see `common/protocols/masked/opened_rows`.
 
     Args:
@@ -50,13 +50,7 @@ class OpenedRows:
     """
 
     def __init__(self, plan: MaskedPlan, me: int, seeds: ReceivedSeeds, peers: Peers) -> None:
-        self._plan = plan
-        self._me = me
-        self._slice = plan.roster[me].slice
-        self._records = plan.opened_records(self._slice)
-        self._dealers = plan.dealers_of(self._slice)
-        self._seeds = seeds
-        self._peers = peers
+        super().__init__(plan, me, seeds, peers)
         self._streams = peers.streams()
         self._sacrificed: dict[tuple[int, Chain], Words] = {}
         self._attested: dict[tuple[int, Chain], dict[int, Words]] = {}

@@ -21,11 +21,11 @@ from ....common.protocols.masked.sacrifice import (
 )
 from ....common.wire.streams import row_blocks
 from ...allowance import Quota
-from .dealt import ReceivedSeeds
+from .dealt import InSlice, ReceivedSeeds
 from .openings import Openings
 
 
-class DealtRows:
+class DealtRows(InSlice):
     """The row-wise products of one party; see `common/protocols/masked/sacrifice`.
 
     Dealers deal one product for each owner of the left factor, to the holder of the last part. It uses them
@@ -40,13 +40,7 @@ class DealtRows:
     """
 
     def __init__(self, plan: MaskedPlan, me: int, seeds: ReceivedSeeds, peers: Peers, disk: Quota) -> None:
-        self._plan = plan
-        self._me = me
-        self._slice = plan.roster[me].slice
-        self._records = plan.opened_records(self._slice)
-        self._dealers = plan.dealers_of(self._slice)
-        self._seeds = seeds
-        self._peers = peers
+        super().__init__(plan, me, seeds, peers)
         self._streams = peers.streams()
         self._dealt = Openings(disk)
         self._words: dict[tuple[int, Chain, int], Words] = {}
