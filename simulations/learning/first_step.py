@@ -81,8 +81,9 @@ def begun_with(
     granted = order.mechanism.granted(order.budget.without_delta(delta))
     counting = _counting(order.adjacency, len(table.domain))
     choosing = DEFAULT_SHARE if table.domain.open else 0.0
-    counts = PrivateCounts(granted, PrivacyUnit(order.adjacency), stream, answers)
-    rows = _counted(counts, float(granted) * counting, table.record_count, order.adjacency)
+    unit = PrivacyUnit(order.adjacency, order.rows_per_person)
+    counts = PrivateCounts(granted, unit, stream, answers)
+    rows = _counted(counts, float(granted) * counting, int(table.marginal(())[0]), order.adjacency)
     left = float(granted) * (1 - counting - choosing)
     found = Choice.of(counts, table, rows, Spending(float(granted) * choosing, left, delta))
     return _begun(found.coding.table(table), found.rows, order, counts, delta, found.before)

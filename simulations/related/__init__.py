@@ -1,0 +1,1 @@
+"""Releases of related tables, by somebody who holds them all."""
