@@ -67,7 +67,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Write synthetic tables that differ as the real table may differ from a release; costs no budget.",
     ),
     "domain": (
-        "party.domain_command:domain_commands",
+        "party.drafting.command:domain_commands",
         "Domain files: possible values of each attribute.",
     ),
     "party": (

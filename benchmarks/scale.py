@@ -27,7 +27,7 @@ from scale_workers import WORKERS, workers
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.party.dealing.home import DealerHome
-from dpmosaic.party.home import PartyHome
+from dpmosaic.party.home.home import PartyHome
 from dpmosaic.simulations.local_network import LocalNetwork, program
 from dpmosaic.simulations.partition import Grid
 

@@ -33,7 +33,7 @@ from ..curator.options import (
 )
 from ..curator.releasing.bins_share import DEFAULT_SHARE, check_coded
 from ..curator.releasing.table_format import Format, TableFile, TableFormat
-from ..party.options import Header
+from ..party.sources.options import Header
 from .stopping import spends, write_files
 
 if TYPE_CHECKING:

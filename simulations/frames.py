@@ -25,9 +25,9 @@ from ..common.errors import DataError
 from ..curator.releasing.frames import typed
 from ..curator.releasing.raw_frames import cells_of, encoded
 from ..curator.releasing.storage import Storage, storage_of
+from ..party.drafting import inference
+from ..party.drafting.date_formats import zone_of
 from ..party.drafting.draft import Draft
-from ..party.sources import inference
-from ..party.sources.date_formats import zone_of
 from ..party.sources.headers import reads_as_record
 from ..party.sources.source import CONFIG, FileSource, Queried
 from .arrow_tables import ArrowTable, data_frame

@@ -22,7 +22,7 @@ from ..curator.parties.home import ATTACHED, CuratorHome
 from ..curator.releasing.drafting import draft
 from ..curator.releasing.plan import ReleasePlan
 from ..party.dealing.home import DealerHome
-from ..party.home import PartyHome
+from ..party.home.home import PartyHome
 from ..party.sources.source import FileSource
 from . import local_party
 from .network import dealer_names

@@ -18,13 +18,13 @@ from ..common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
 from ..common.wire.refusals import decode_refusal, encode_refusal
 from ..curator.parties.client import Connection, PartyClient
 from ..curator.parties.dealer import CuratorDealer
+from ..party.accounts.ledger import Ledger
+from ..party.counting.identifiers import Identifiers
 from ..party.dealing.dealer import Dealer
 from ..party.dealing.policy import DealerPolicy
-from ..party.identifiers import Identifiers
-from ..party.institution import Institution, Rules
-from ..party.ledger import Ledger
+from ..party.institution.institution import Institution, Rules
 from ..party.party import Party
-from ..party.policy import Policy, Records
+from ..party.policies.policy import Policy, Records
 from ..party.serving.servicer import PartyServicer
 
 _NOBODY = b""

@@ -43,10 +43,10 @@ def schema_of(of: WrittenFile) -> dict[str, Any]:
 
             return file_schema("plan.toml", plan_form())
         case WrittenFile.POLICY:
-            from ..party import policy_form
             from ..party.names import POLICY
+            from ..party.policies.form import FORM
 
-            return file_schema(POLICY, policy_form.FORM)
+            return file_schema(POLICY, FORM)
         case WrittenFile.DEALER:
             from ..party.dealing import policy
 

@@ -26,7 +26,7 @@ from ..curator.options import (
     TimeLimit,
 )
 from ..curator.releasing.table_format import Format, TableFile, TableFormat
-from ..party.options import Header
+from ..party.sources.options import Header
 from .stopping import UNFINISHED, spends
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from dpmosaic.curator.mechanisms.listed import LISTED
 from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.party.command import party_commands
 from dpmosaic.party.dealing.home import DealerHome
-from dpmosaic.party.home import PartyHome
+from dpmosaic.party.home.home import PartyHome
 
 SLOW_TO_IMPORT = {
     *("cryptography", "dp_accounting", "duckdb", "google", "grpc", "jinja2", "networkx", "numba", "numpy"),

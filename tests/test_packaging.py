@@ -55,7 +55,7 @@ EXTRAS = (
 )
 
 OF_PACKAGES = {
-    *(f"dpmosaic.party.counting.{name}" for name in ("postgres", "spark", "adbc")),
+    *(f"dpmosaic.party.counting.engines.{name}" for name in ("postgres", "spark", "adbc")),
     "dpmosaic.common.cluster",
 }
 """Modules that need the extra of an engine, or of a cluster."""

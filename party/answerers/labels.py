@@ -17,9 +17,9 @@ from ...common.labels import LabelSearch, encode_labels
 from ...common.messages import MarginalQuery, ReleaseTerms
 from ...common.privacy.partition_selection import frequent
 from ...common.wire.streams import encode_answer
-from ..account import Account
-from ..held import check_texts, unlisted
-from ..institution import Institution
+from ..accounts.account import Account
+from ..institution.held import check_texts, unlisted
+from ..institution.institution import Institution
 
 _WORD_BYTES = 8
 

@@ -20,9 +20,9 @@ from ...common.data.texts import TextColumn, has_open_categories
 from ...common.errors import DataError
 from .counted import counted
 from .encoding import Encoding, encoding_of, label_text
-from .engine import Engine
-from .kinds import Kind, NotExact
-from .names import PLACE, code_of, other_of, text_of
+from .engines.engine import Engine
+from .engines.kinds import Kind, NotExact
+from .engines.names import PLACE, code_of, other_of, text_of
 from .spool import Spool
 from .trees import whole
 

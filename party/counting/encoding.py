@@ -17,7 +17,7 @@ from ...common.data.dates import GapAttribute, TimeAttribute
 from ...common.data.numeric import NumericAttribute
 from ...common.data.values import LARGEST_WHOLE
 from ..sources.cells import PLAIN_NUMBER
-from .kinds import Kind, NotExact
+from .engines.kinds import Kind, NotExact
 from .pieces import (
     UNCLEAR,
     outcome,

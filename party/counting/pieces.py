@@ -19,7 +19,7 @@ from ...common.data.categorical import CategoricalAttribute
 from ...common.data.dates import TimeAttribute
 from ...common.data.numeric import NumericAttribute
 from ...common.data.values import LARGEST_WHOLE, RawColumn, text_of
-from .kinds import Kind, NotExact
+from .engines.kinds import Kind, NotExact
 
 UNCLEAR = -1 - len(REFUSED)
 """In place of a code: SQL cannot tell what Python would read in the cell."""

@@ -21,8 +21,8 @@ from ...common.data.grouping import Grouping, Groups, grouped_shape
 from ...common.data.texts import has_open_categories, unlisted
 from .codes import Codes
 from .connection import Connection, wanted
-from .engine import Check, Engine
-from .names import code_of, text_of
+from .engines.engine import Check, Engine
+from .engines.names import code_of, text_of
 from .people import NOBODY, People
 from .pieces import pieces_of_codes
 from .spool import Spool, SpooledRows

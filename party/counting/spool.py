@@ -24,8 +24,8 @@ from ...common.errors import DataError
 from ..sources.source import CONFIG
 from ..sources.sql import quoted, quoted_file
 from .counted import Copy
-from .folders import PrivateFolder
-from .names import code_of, text_of
+from .engines.folders import PrivateFolder
+from .engines.names import code_of, text_of
 
 _MEMORY = "128MB"
 """What DuckDB may hold in memory while it writes, sorts and reads codes; those beyond are on disk."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from ..operating.role_commands import Folder, Json, add_commands
 from ..printing import print_rows
-from ..role_commands import Folder, Json, add_commands
 
 if TYPE_CHECKING:
     from .home import DealerHome
@@ -22,7 +22,7 @@ dealer_commands = typer.Typer(
 def releases(folder: Folder, json_output: Json = False) -> None:
     """List the accepted releases."""
     from ...common.card import DEALER
-    from ..ledger_summaries import summaries_of
+    from ..accounts.summaries import summaries_of
     from .policy import NAME
 
     rows = [(entry.release_id, entry.state) for entry in summaries_of(folder, DEALER, NAME)]

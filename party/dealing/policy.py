@@ -12,9 +12,9 @@ from ...common.errors import PolicyError
 from ...common.forms.tables import Key, Table
 from ...common.forms.values import whole
 from ...common.workers import NONE, Workers
-from ..toml_file import SERVE, Serve, read_toml
-from ..working import TEMPLATE as WORKERS_TEMPLATE
-from ..working import WORKERS, workers_of
+from ..policies.toml_file import SERVE, Serve, read_toml
+from ..policies.workers import TEMPLATE as WORKERS_TEMPLATE
+from ..policies.workers import WORKERS, workers_of
 
 if TYPE_CHECKING:
     from ...common.messages import ReleaseTerms

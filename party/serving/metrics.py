@@ -11,7 +11,7 @@ from ...common.card import PARTY
 from ...common.errors import DataError
 from ...common.extras import require_extra
 from ...common.wire.tls import METHODS
-from ..ledger import Ledger
+from ..accounts.ledger import Ledger
 from .events import Event, Log
 from .health import failure
 

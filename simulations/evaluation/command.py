@@ -17,7 +17,7 @@ from ...common.extras import require_extra
 from ...common.telling import tell
 from ...common.terminal import Terminal
 from ...curator.options import JsonOutput
-from ...party.options import Header
+from ...party.sources.options import Header
 
 if TYPE_CHECKING:
     from ...common.data.domain import Domain

@@ -18,8 +18,8 @@ from ...common.data.numeric import NumericAttribute
 from ...common.data.scale import Scale
 from ...common.data.values import LARGEST_WHOLE, Notation, text_of
 from ...common.measurement import Measurement
-from ...party.sources.profile import NOT_AVAILABLE
-from ...party.sources.texts import TRUE_FALSE, natural
+from ...party.drafting.profile import NOT_AVAILABLE
+from ...party.drafting.texts import TRUE_FALSE, natural
 from .date_forms import short
 from .kinds import Numbers, Times
 from .ranges import Range

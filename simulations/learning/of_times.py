@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.moments import Granularity, Moments
-from ...party.sources.date_formats import zone_of
+from ...party.drafting.date_formats import zone_of
 from .asking import Asking
 from .columns import Column, times
 from .kinds import Times, Vote

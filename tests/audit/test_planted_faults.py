@@ -14,7 +14,7 @@ from dpmosaic.common.privacy.cost import Adjacency, score_cost
 from dpmosaic.curator.measurers import scores
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.curator.mechanisms.mosaic import knowledge
-from dpmosaic.party import account
+from dpmosaic.party.accounts import account
 from dpmosaic.simulations.contracts.trial import Trial
 from support.auditing import alarms, audited, audited_mu, replayed
 from support.forgetting import forget

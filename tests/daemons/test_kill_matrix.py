@@ -21,7 +21,7 @@ from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.releasing.over_parties import release_over_parties
 from dpmosaic.curator.releasing.plan import ReleasePlan
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.simulations.local_network import program
 
 STEPS = {3: "before", 13: "after", 26: "before", 41: "after"}

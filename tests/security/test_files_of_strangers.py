@@ -30,10 +30,10 @@ from dpmosaic.curator.releasing.evidence import Evidence
 from dpmosaic.curator.releasing.models import load_model
 from dpmosaic.curator.releasing.plan import ReleasePlan
 from dpmosaic.curator.releasing.storage import load_storage
-from dpmosaic.party.backup import restore
 from dpmosaic.party.drafting.draft import Draft
-from dpmosaic.party.policy_file import FORM
-from dpmosaic.party.toml_file import read_toml
+from dpmosaic.party.operating.backup import restore
+from dpmosaic.party.policies.file import FORM
+from dpmosaic.party.policies.toml_file import read_toml
 from dpmosaic.simulations.partition import Grid
 from support.certificates import certificate_form
 
@@ -401,7 +401,7 @@ GUARDED = {
     "tomllib.load": set(),
     "np.load": {"curator/pgm/archive.py"},
     "zipfile.ZipFile": {"curator/pgm/archive.py"},
-    "tarfile.open": {"party/backup.py"},
+    "tarfile.open": {"party/operating/backup.py"},
     "pickle.loads": set(),
     "pickle.load": set(),
     "typer.echo": {"common/telling.py"},

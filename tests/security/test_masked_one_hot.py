@@ -21,8 +21,8 @@ from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.wire import queries, streams
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.measurers.products import Products
-from dpmosaic.party.allowance import Quota
 from dpmosaic.party.answerers.masked.openings import Openings
+from dpmosaic.party.policies.allowance import Quota
 from support.taps import Curator
 from support.terms import RELEASE_ID
 

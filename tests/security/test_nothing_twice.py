@@ -29,8 +29,8 @@ from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.protocols.scores.query import references_digest
 from dpmosaic.common.wire import codec
 from dpmosaic.curator.parties.journal import Journal
-from dpmosaic.party.ledger import Ledger
-from dpmosaic.party.ledger_bindings import LedgerBindings
+from dpmosaic.party.accounts.accepted import LedgerBindings
+from dpmosaic.party.accounts.ledger import Ledger
 from support.masked import DEALERS, GRID, Release, dealer_secret, plan_of, terms_of
 from support.taps import Curator, table_of
 from support.terms import RELEASE_ID

@@ -25,11 +25,11 @@ from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.dealer import CuratorDealer
 from dpmosaic.curator.parties.federation import connect
-from dpmosaic.party.institution import Institution, Rules
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts.ledger import Ledger
+from dpmosaic.party.institution.institution import Institution, Rules
+from dpmosaic.party.institution.records import kept_rows, order_digest
 from dpmosaic.party.party import Party
-from dpmosaic.party.policy import Records
-from dpmosaic.party.records import kept_rows, order_digest
+from dpmosaic.party.policies.policy import Records
 from support.masked import identity
 from support.parties import Link, policy_for
 from support.terms import RELEASE_ID, terms_of

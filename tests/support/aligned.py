@@ -18,9 +18,9 @@ from dpmosaic.common.statement import Claim
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.parties.alignments import Aligned
 from dpmosaic.curator.parties.federation import connect
-from dpmosaic.party.institution import Institution, Rules
-from dpmosaic.party.ledger import Ledger
-from dpmosaic.party.ledger_rows import Placement
+from dpmosaic.party.accounts.ledger import Ledger
+from dpmosaic.party.accounts.rows import Placement
+from dpmosaic.party.institution.institution import Institution, Rules
 from dpmosaic.party.party import Party
 from support.parties import Link, dealers_for, masked_terms, policy_for, sharing
 from support.terms import id_of, terms_of

@@ -15,11 +15,11 @@ from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.releasing.align_over_parties import align_over_parties
 from dpmosaic.curator.releasing.alignment_order import AlignmentOrder, AlignmentProposal
-from dpmosaic.party.identifiers import Identifiers
-from dpmosaic.party.institution import Institution, Rules
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts.ledger import Ledger
+from dpmosaic.party.counting.identifiers import Identifiers
+from dpmosaic.party.institution.institution import Institution, Rules
 from dpmosaic.party.party import Party
-from dpmosaic.party.policy import Policy, Records
+from dpmosaic.party.policies.policy import Policy, Records
 from dpmosaic.party.serving.servicer import PartyServicer
 from dpmosaic.simulations.network import InProcessConnection
 

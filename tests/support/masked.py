@@ -37,10 +37,10 @@ from dpmosaic.common.protocols.masked.reveal import opened_sum
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import RosterEntry
 from dpmosaic.common.wire import streams
-from dpmosaic.party.institution import Institution, Rules
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts.ledger import Ledger
+from dpmosaic.party.institution.institution import Institution, Rules
 from dpmosaic.party.party import Party
-from dpmosaic.party.policy import Policy
+from dpmosaic.party.policies.policy import Policy
 from support.ledgers import ledger_at
 from support.parties import sharing
 from support.terms import RELEASE_ID

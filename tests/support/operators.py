@@ -19,11 +19,12 @@ from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
 from dpmosaic.common.statement import TERMS
+from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.command import party_commands
-from dpmosaic.party.folder import LEDGER
-from dpmosaic.party.home import PartyHome
-from dpmosaic.party.ledger import Ledger
-from dpmosaic.party.policy_file import Settings
+from dpmosaic.party.home.folder import LEDGER
+from dpmosaic.party.home.home import PartyHome
+from dpmosaic.party.home.opening import party_of, requests_of
+from dpmosaic.party.policies.file import Settings
 from support.terms import RELEASE_ID
 
 RECORDS = 150
@@ -103,9 +104,9 @@ class Operator:
         settings = Settings.load(self.home.folder)
         with (
             contextlib.closing(Ledger(self.home.folder / LEDGER)) as ledger,
-            contextlib.closing(self.home.approvals(automatic=not settings.approval)) as approvals,
+            contextlib.closing(requests_of(self.home, settings)) as approvals,
         ):
-            yield self.home.party(settings, ledger, approvals), ledger
+            yield party_of(self.home, settings, ledger, approvals), ledger
 
     def run(self, command, *arguments, typed=None):
         """What a command prints; it raises the errors of the command."""

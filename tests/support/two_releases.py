@@ -14,7 +14,7 @@ from dpmosaic.curator.parties.asking import Asking
 from dpmosaic.curator.releasing.agreement import agree
 from dpmosaic.curator.releasing.journalled import signatures_of
 from dpmosaic.curator.releasing.release import Layout, make_release
-from dpmosaic.party.policy import Policy
+from dpmosaic.party.policies.policy import Policy
 
 SIGNER = Identity.from_seed(b"c" * 32)
 TLS = self_signed("a", new_tls_key(), datetime.now(UTC))

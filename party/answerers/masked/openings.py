@@ -15,7 +15,7 @@ import numpy as np
 from ....common.errors import DeliveriesLost, PartyUnavailable, ProtocolError
 from ....common.protocols.masked.plan import Chain, labels
 from ....common.protocols.masked.ring import Ring, Words
-from ...allowance import Quota
+from ...policies.allowance import Quota
 
 
 def opened_labels(chain: Chain, place: int) -> list[str]:

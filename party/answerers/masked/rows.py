@@ -20,7 +20,7 @@ from ....common.protocols.masked.sacrifice import (
     weighted_sums,
 )
 from ....common.wire.streams import row_blocks
-from ...allowance import Quota
+from ...policies.allowance import Quota
 from .dealt import InSlice, ReceivedSeeds
 from .openings import Openings
 

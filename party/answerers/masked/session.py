@@ -38,7 +38,7 @@ from ....common.protocols.masked.ranges import left_range, right_range
 from ....common.protocols.masked.ring import Words
 from ....common.protocols.masked.sampling import SampledRows, sampled_positions
 from ....common.wire.streams import row_blocks
-from ...allowance import Allowance
+from ...policies.allowance import Allowance
 from .checks import Checks
 from .dealt import DealtShare, ReceivedSeeds
 from .opened_rows import OpenedRows, Tested

@@ -17,8 +17,8 @@ from dpmosaic.common.wire.queries import decode_opening_request
 from dpmosaic.common.workers import Workers
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.asking import Asking
-from dpmosaic.party.allowance import Processors
-from dpmosaic.party.role import Role
+from dpmosaic.party.institution.role import Role
+from dpmosaic.party.policies.allowance import Processors
 from support.grids import CLIQUES, EXACT, GRIDS, RECORDS, assert_exact, release, table_of
 
 pytestmark = pytest.mark.slow

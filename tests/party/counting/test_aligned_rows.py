@@ -15,7 +15,7 @@ from dpmosaic.common.protocols.alignment.alignment import Population
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.party.counting import spool
 from dpmosaic.party.counting.people import People as Columns
-from dpmosaic.party.records import records_of
+from dpmosaic.party.institution.records import records_of
 from dpmosaic.party.sources.source import FileSource
 from support.aligned import AlignedRelease, People
 from support.terms import id_of

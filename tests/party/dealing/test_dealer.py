@@ -32,10 +32,10 @@ from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import RosterEntry
 from dpmosaic.common.statement import TERMS, Claim, check_statement
 from dpmosaic.common.wire import codec
+from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.dealing.dealer import Dealer
 from dpmosaic.party.dealing.policy import DealerPolicy
-from dpmosaic.party.institution import Rules
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.institution.institution import Rules
 from dpmosaic.party.serving.servicer import PartyServicer
 from support.terms import RELEASE_ID, alone, id_of, terms_of
 

@@ -12,7 +12,7 @@ import pytest
 import dpmosaic
 from dpmosaic.common.binding import Binding
 from dpmosaic.common.dealing.peers import Peers
-from dpmosaic.party.ledger_bindings import LedgerBindings
+from dpmosaic.party.accounts.accepted import LedgerBindings
 from support.adversary.scenarios import CLOSING, scenarios, script
 from support.adversary.watching import Watch
 

@@ -19,8 +19,8 @@ from dpmosaic.curator.measurers.measurer import Measurer
 from dpmosaic.curator.parties.asking import Asking
 from dpmosaic.curator.parties.dealer import CuratorDealer
 from dpmosaic.curator.releasing.agreement import Agreement, Proposal, agree
-from dpmosaic.party.institution import Rules
-from dpmosaic.party.policy import Policy, Records
+from dpmosaic.party.institution.institution import Rules
+from dpmosaic.party.policies.policy import Policy, Records
 from support.operations.disk import Broken, DiskParty, Mortal
 from support.terms import PURPOSE
 

@@ -11,7 +11,7 @@ from dpmosaic.common.history import START
 from dpmosaic.common.messages import Acceptance
 from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS
 from dpmosaic.common.statement import TERMS
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts.ledger import Ledger
 from support.terms import RELEASE_ID, id_of
 
 NORTH, EAST, WEST, SOUTH, DEALER = range(5)
