@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from .curator.mechanisms.ppsyn.ppsyn import PPSyn
     from .curator.mechanisms.privbayes.privbayes import PrivBayes
     from .curator.mechanisms.randdpgen.randdpgen import RandDPGen
-    from .curator.releasing.models import load_model
+    from .curator.results.models import load_model
     from .party.drafting.draft import Draft
     from .party.sources.source import read_table
     from .simulations.datasets.catalogue import load_dataset
@@ -188,7 +188,7 @@ _HOMES = {
     "evaluate": "simulations.frame_evaluation",
     "load": "curator.analysis.release",
     "load_dataset": "simulations.datasets.catalogue",
-    "load_model": "curator.releasing.models",
+    "load_model": "curator.results.models",
     "read_table": "party.sources.source",
     "simulate": "simulations.simulate",
     "synthesize": "simulations.synthesize",

@@ -32,7 +32,7 @@ from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.parties.private_folder import private_folder
 from dpmosaic.curator.releasing.session import Session
-from dpmosaic.curator.releasing.table_format import TableFile
+from dpmosaic.curator.results.table_format import TableFile
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.home.folder import LEDGER
 from dpmosaic.party.home.home import REQUESTS, PartyHome

@@ -29,7 +29,7 @@ def preflight(
     require_extra("curator")
     from .forecasting.preflight import preflight as run_checks
     from .parties.home import CuratorHome
-    from .releasing.plan import ReleasePlan
+    from .releasing.planning.plan import ReleasePlan
 
     read = ReleasePlan.load(plan).with_settings(parsed(settings))
     checks = run_checks(CuratorHome.open(home or plan.parent), read)

@@ -19,12 +19,12 @@ from .checking_commands import preflight, verify
 from .console.command import console
 from .options import Settings, SpreadsheetSafe, parsed
 from .plan_command import plan
-from .releasing.table_format import Format, TableFile, TableFormat
+from .results.table_format import Format, TableFile, TableFormat
 
 if TYPE_CHECKING:
     from .parties.client import Connection
     from .parties.home import CuratorHome
-    from .releasing.plan import ReleasePlan
+    from .releasing.planning.plan import ReleasePlan
     from .releasing.session import Session
 
 curator_commands = typer.Typer(help="Coordinates a release over daemons.", no_args_is_help=True)
@@ -141,8 +141,8 @@ def align(
     """Align the rows of the parties of a plan, unless all still hold an alignment; charged once."""
     require_extra("curator")
     from .parties.home import CuratorHome
-    from .releasing.alignment_session import AlignmentSession
-    from .releasing.plan import ReleasePlan
+    from .releasing.aligning.session import AlignmentSession
+    from .releasing.planning.plan import ReleasePlan
     from .releasing.session import AWAY_S
 
     read = ReleasePlan.load(plan)
@@ -191,7 +191,7 @@ def release(
     """Make a release over the parties' daemons."""
     require_extra("curator")
     from .parties.home import CuratorHome
-    from .releasing.plan import ReleasePlan
+    from .releasing.planning.plan import ReleasePlan
 
     given, table_file = parsed(settings), TableFile(table_format, spreadsheet_safe)
     opened = CuratorHome.open(home or plan.parent)
@@ -253,7 +253,7 @@ curator_commands.command()(verify)
 def _forecast(plan: ReleasePlan, home: CuratorHome, link_mib_s: float, json_output: bool) -> None:
     from .forecasting.display import print_forecast
     from .forecasting.forecast import forecast
-    from .releasing.alignment_session import AlignmentSession
+    from .releasing.aligning.session import AlignmentSession
 
     with home.links(plan.participants, plan.listen, plan.retry_policy) as links:
         slices, aligned = [[links[name] for name in names] for names in plan.slices], None
@@ -289,9 +289,9 @@ def _run(session: Session, json_output: bool) -> None:
     from .certificates.json_values import to_json_values
     from .parties.activity import Activity
     from .parties.private_folder import private_folder
-    from .releasing.outputs import formula_warning
     from .releasing.progress import progress_bar, progress_lines
     from .releasing.telling import told
+    from .results.outputs import formula_warning
 
     activity = Activity()
     shown = (

@@ -16,7 +16,7 @@ from ..common.telling import tell
 
 if TYPE_CHECKING:
     from ..common.card import Card
-    from .releasing.drafting import Wishes
+    from .releasing.planning.drafting import Wishes
 
 _NO_TARGET = "none"
 
@@ -35,7 +35,7 @@ def plan(
     """Draft a plan and the domain of the whole table from the cards; in a terminal, ask what is not given."""
     from ..common.card import as_text
     from .parties.home import ATTACHED, CuratorHome
-    from .releasing.drafting import Wishes, draft, proposed_slices
+    from .releasing.planning.drafting import Wishes, draft, proposed_slices
 
     home = CuratorHome.open(folder)
     domain_file = f"{Path(out).stem}.domain.json"
@@ -78,7 +78,7 @@ def _asked(
         named: whether the slices were given, and not grouped from the cards.
         attached: whether a party dials this curator.
     """
-    from .releasing.drafting import Wishes
+    from .releasing.planning.drafting import Wishes
 
     if not named:
         for number, names in enumerate(slices, start=1):

@@ -16,8 +16,8 @@ from ..curator.parties.alignments import Aligned
 from ..curator.parties.client import Connection, PartyClient
 from ..curator.parties.journal import Journal
 from ..curator.parties.private_folder import JOURNAL
-from ..curator.releasing.align_over_parties import align_over_parties
-from ..curator.releasing.alignment_order import AlignmentOrder, AlignmentProposal
+from ..curator.releasing.aligning.over_parties import align_over_parties
+from ..curator.releasing.planning.alignment_order import AlignmentOrder, AlignmentProposal
 from .stopping import count_alignment
 
 _CHARGED = "Align"

@@ -31,8 +31,8 @@ from ..curator.options import (
     TimeLimit,
     parsed,
 )
-from ..curator.releasing.bins_share import DEFAULT_SHARE, check_coded
-from ..curator.releasing.table_format import Format, TableFile, TableFormat
+from ..curator.releasing.planning.bins_share import DEFAULT_SHARE, check_coded
+from ..curator.results.table_format import Format, TableFile, TableFormat
 from ..party.sources.options import Header
 from .stopping import spends, write_files
 
@@ -199,8 +199,8 @@ def simulate(
     from ..curator.certificates.checking import process_for_checks
     from ..curator.certificates.verify import BINS
     from ..curator.mechanisms.catalogue import mechanism_named
-    from ..curator.releasing import outputs as files
     from ..curator.releasing.progress import progress_bar
+    from ..curator.results import outputs as files
     from ..party.sources.source import FileSource
     from .originals import Original, read_original
     from .people import Overlap, read_people
@@ -286,8 +286,8 @@ def demo(
 ) -> None:
     """Release a bundled health insurance table from two insurers and two clinics, with each protocol."""
     require_extra("demo")
-    from ..curator.releasing import outputs as files
     from ..curator.releasing.progress import progress_bar
+    from ..curator.results import outputs as files
     from . import demo as demonstration
 
     with progress_bar(_STDERR) as report:
@@ -346,7 +346,7 @@ def _write(
         numbers: the distributions of the real numbers; None without a comparison.
     """
     from ..common.crypto.randomness import RandomStream
-    from ..curator.releasing import outputs as files
+    from ..curator.results import outputs as files
     from .evaluation.metrics import PRIVATE
     from .evaluation.number_distances import MainFigures
 

@@ -22,9 +22,9 @@ from ..common.data.domain import Domain
 from ..common.data.table import Table, check_rows
 from ..common.data.values import RawColumn, text_of
 from ..common.errors import DataError
-from ..curator.releasing.frames import typed
-from ..curator.releasing.raw_frames import cells_of, encoded
-from ..curator.releasing.storage import Storage, storage_of
+from ..curator.results.frames import typed
+from ..curator.results.raw_frames import cells_of, encoded
+from ..curator.results.storage import Storage, storage_of
 from ..party.drafting import inference
 from ..party.drafting.date_formats import zone_of
 from ..party.drafting.draft import Draft

@@ -19,8 +19,8 @@ from ..common.card import DEALER, PARTY, as_text
 from ..common.data.domain import Domain
 from ..common.errors import DataError, PartyUnavailable
 from ..curator.parties.home import ATTACHED, CuratorHome
-from ..curator.releasing.drafting import draft
-from ..curator.releasing.plan import ReleasePlan
+from ..curator.releasing.planning.drafting import draft
+from ..curator.releasing.planning.plan import ReleasePlan
 from ..party.dealing.home import DealerHome
 from ..party.home.home import PartyHome
 from ..party.sources.source import FileSource

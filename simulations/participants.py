@@ -22,8 +22,8 @@ from ..curator.parties.alignments import Aligned
 from ..curator.parties.asking import Asking
 from ..curator.parties.client import Connection
 from ..curator.releasing.agreement import Agreement, Proposal, agree
-from ..curator.releasing.alignment_order import AlignmentOrder
 from ..curator.releasing.journalled import signatures_of
+from ..curator.releasing.planning.alignment_order import AlignmentOrder
 from ..curator.releasing.release import Layout, ReleaseOrder
 from .alignment import align
 from .measurers import CentralMeasurer

@@ -11,9 +11,9 @@ from ..common.crypto.randomness import RandomStream
 from ..common.data.workload import Workload
 from ..curator.certificates.certificate import Certificate
 from ..curator.mechanisms.parts.fitted import Report
-from ..curator.releasing.bins_order import bins_order
-from ..curator.releasing.bins_share import check_share
-from ..curator.releasing.choosing import choice_of
+from ..curator.releasing.bins.choosing import choice_of
+from ..curator.releasing.bins.order import bins_order
+from ..curator.releasing.planning.bins_share import check_share
 from ..curator.releasing.release import Released, ReleaseOrder, make_release
 from .participants import Participants
 from .stopping import count_spending

@@ -39,7 +39,7 @@ def schema_of(of: WrittenFile) -> dict[str, Any]:
     match of:
         case WrittenFile.PLAN:
             require_extra("curator")
-            from ..curator.releasing.plan_form import plan_form
+            from ..curator.releasing.planning.form import plan_form
 
             return file_schema("plan.toml", plan_form())
         case WrittenFile.POLICY:

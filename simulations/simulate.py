@@ -22,8 +22,8 @@ from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.mechanisms.parts.fitted import Report, ignore
 from ..curator.pgm.counting import keep_pairs
-from ..curator.releasing.alignment_order import AlignmentOrder
-from ..curator.releasing.bins_share import DEFAULT_SHARE
+from ..curator.releasing.planning.alignment_order import AlignmentOrder
+from ..curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ..curator.releasing.release import Released, ReleaseOrder
 from .evaluation.metrics import PRIVATE, kway_errors
 from .evaluation.range_queries import range_errors

@@ -31,10 +31,10 @@ from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.parties.asking import Asking
 from ..curator.pgm.counting import keep_pairs
-from ..curator.releasing.bins_share import DEFAULT_SHARE
+from ..curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ..curator.releasing.progress import progress_bar
 from ..curator.releasing.release import ReleaseOrder
-from ..curator.releasing.storage import Library
+from ..curator.results.storage import Library
 from .frames import DomainLike, Loaded, RawTable, Source, load, raw_table, written
 from .learning.cells import Cells
 from .learning.first_step import Begun, begun_with, begun_without

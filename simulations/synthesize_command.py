@@ -25,7 +25,7 @@ from ..curator.options import (
     SpreadsheetSafe,
     TimeLimit,
 )
-from ..curator.releasing.table_format import Format, TableFile, TableFormat
+from ..curator.results.table_format import Format, TableFile, TableFormat
 from ..party.sources.options import Header
 from .stopping import UNFINISHED, spends
 
@@ -94,7 +94,7 @@ def synthesize(
     require_extra("curator")
     from ..curator.analysis.copies import check_count, check_new, write_copies
     from ..curator.certificates.checking import process_for_checks
-    from ..curator.releasing import outputs as files
+    from ..curator.results import outputs as files
     from .rehearsal import compiling_beside
     from .synthesize import synthesize as run
     from .unfinished import unfinished

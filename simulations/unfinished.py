@@ -26,7 +26,7 @@ from ..common.errors import DataError
 from ..curator.certificates.verify import BINS, WARNING
 from ..curator.parties.journal import Journal, NoJournal
 from ..curator.parties.private_folder import JOURNAL, make_private
-from ..curator.releasing import outputs as files
+from ..curator.results import outputs as files
 from .frames import Source, digest_of
 from .stopping import UNFINISHED, keep_answers, share_spent
 

@@ -30,10 +30,10 @@ from ...common.data.rules.values import drawn_together, out_of_order
 from ...common.data.table import Table
 from ...common.data.unmodelled import Identifier
 from ...common.formulas import as_text
-from ..releasing.csv_writing import cells, header, joined
-from ..releasing.frames import typed_column
-from ..releasing.row_values import spelled_column
-from ..releasing.spreadsheets import with_apostrophes
+from ..results.csv_files import cells, header, joined
+from ..results.frames import typed_column
+from ..results.row_values import spelled_column
+from ..results.spreadsheets import with_apostrophes
 from .conditions import Condition
 
 Counts = Mapping[str, NDArray[np.int64]]

@@ -18,7 +18,7 @@ from ...common.console.site import Site, form_of
 from ...common.errors import DataError
 from ...common.stopping import Stop
 from ..parties.home import CuratorHome
-from ..releasing.plan import ReleasePlan
+from ..releasing.planning.plan import ReleasePlan
 from .operations import Operation, Operations, Shown
 from .overview import ABANDONED, FINISHED, NOTHING, OPEN, members, rounds_of, state_of
 

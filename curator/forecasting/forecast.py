@@ -28,10 +28,10 @@ from ..mechanisms.parts.steps import Step
 from ..parties.alignments import Aligned
 from ..parties.client import Connection, PartyClient
 from ..parties.federation import Federation, connect
-from ..releasing.bins_order import bins_order
-from ..releasing.choosing import even_coding
+from ..releasing.bins.choosing import even_coding
+from ..releasing.bins.order import bins_order
 from ..releasing.over_parties import dealers_of, order_of
-from ..releasing.plan import ReleasePlan
+from ..releasing.planning.plan import ReleasePlan
 from ..releasing.release import ReleaseOrder
 from .costs import RoleCost, larger, role_costs, usual
 from .outlook import Outlook, outlook

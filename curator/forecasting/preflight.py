@@ -18,10 +18,10 @@ from ..parties.client import Connection, PartyClient
 from ..parties.connection import RetryPolicy
 from ..parties.federation import connect
 from ..parties.home import CuratorHome
-from ..releasing.alignment_session import AlignmentSession
+from ..releasing.aligning.session import AlignmentSession
 from ..releasing.memory import check_memory
 from ..releasing.over_parties import order_of
-from ..releasing.plan import ReleasePlan
+from ..releasing.planning.plan import ReleasePlan
 from ..releasing.reviewing import review
 from .forecast import forecast
 

@@ -29,7 +29,7 @@ from ..parties.marks import Marks
 from .agreement import agree
 from .journalled import giving_up, sealing, signatures_of
 from .memory import check_memory
-from .plan import ReleasePlan
+from .planning.plan import ReleasePlan
 from .release import Layout, Released, ReleaseOrder, make_release
 
 

@@ -16,10 +16,10 @@ from ..parties.client import Connection
 from ..parties.federation import Federation, connect
 from ..parties.home import CuratorHome
 from .agreement import Proposing
-from .alignment_session import AlignmentSession
-from .bins_order import bins_order
+from .aligning.session import AlignmentSession
+from .bins.order import bins_order
 from .over_parties import dealers_of, order_of
-from .plan import ReleasePlan
+from .planning.plan import ReleasePlan
 
 
 @dataclass(frozen=True)

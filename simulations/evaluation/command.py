@@ -67,8 +67,8 @@ def evaluate(
     require_extra("curator" if label is None else "eval")
     from ...common.data.domain import Domain
     from ...common.data.workload import Workload
-    from ...curator.releasing import outputs as files
     from ...curator.report.page import evaluation_report
+    from ...curator.results import outputs as files
     from .evaluation import evaluate as run
     from .metrics import PRIVATE
     from .nist import Pay

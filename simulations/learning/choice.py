@@ -18,9 +18,9 @@ from ...common.data.table import Table, code_dtype
 from ...common.data.texts import MOST_LABELS, has_open_categories
 from ...common.measurement import Measurement
 from ...curator.certificates.unseen import Unseen
-from ...curator.releasing.bins_order import open_numbers
-from ...curator.releasing.choosing import chosen_coding, published_marginals
-from ...curator.releasing.noisy_counts import NoisyCounts
+from ...curator.releasing.bins.choosing import chosen_coding, published_marginals
+from ...curator.releasing.bins.noisy_counts import NoisyCounts
+from ...curator.releasing.bins.order import open_numbers
 from .asking import SURE, Rows, tells_missing
 from .columns import Column, trimmed
 from .learning import Learned

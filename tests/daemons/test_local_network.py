@@ -16,7 +16,7 @@ from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.releasing.over_parties import release_over_parties
-from dpmosaic.curator.releasing.plan import ReleasePlan
+from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 from dpmosaic.party.home.home import PartyHome
 from dpmosaic.party.sources.source import FileSource, read_table
 from dpmosaic.simulations.local_network import LocalNetwork, program

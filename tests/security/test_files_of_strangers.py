@@ -26,10 +26,10 @@ from dpmosaic.common.wire import party_pb2 as pb
 from dpmosaic.common.wire.statements import decode_statement
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.pgm.archive import write
-from dpmosaic.curator.releasing.evidence import Evidence
-from dpmosaic.curator.releasing.models import load_model
-from dpmosaic.curator.releasing.plan import ReleasePlan
-from dpmosaic.curator.releasing.storage import load_storage
+from dpmosaic.curator.releasing.planning.plan import ReleasePlan
+from dpmosaic.curator.results.evidence import Evidence
+from dpmosaic.curator.results.models import load_model
+from dpmosaic.curator.results.storage import load_storage
 from dpmosaic.party.drafting.draft import Draft
 from dpmosaic.party.operating.backup import restore
 from dpmosaic.party.policies.file import FORM

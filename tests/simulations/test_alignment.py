@@ -8,7 +8,7 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.curator.releasing.alignment_order import AlignmentOrder
+from dpmosaic.curator.releasing.planning.alignment_order import AlignmentOrder
 from dpmosaic.simulations.alignment import align
 from dpmosaic.simulations.network import policy_for, start_parties
 from dpmosaic.simulations.partition import Grid

@@ -24,8 +24,8 @@ from dpmosaic.common.wire import streams
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.direct_streams import DirectStreams
 from dpmosaic.curator.releasing.agreement import Proposal, agree
-from dpmosaic.curator.releasing.align_over_parties import matched
-from dpmosaic.curator.releasing.alignment_order import AlignmentProposal
+from dpmosaic.curator.releasing.aligning.over_parties import matched
+from dpmosaic.curator.releasing.planning.alignment_order import AlignmentProposal
 from dpmosaic.party.policies.direct import Direct
 from dpmosaic.party.serving.servicer import PartyServicer
 from dpmosaic.simulations.network import policy_for, start_parties

@@ -15,8 +15,8 @@ from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.table import Table, encode_table
-from dpmosaic.curator.releasing.evidence import Evidence, Known
-from dpmosaic.curator.releasing.frames import typed
+from dpmosaic.curator.results.evidence import Evidence, Known
+from dpmosaic.curator.results.frames import typed
 
 DOMAIN = Domain(
     (

@@ -15,7 +15,7 @@ from ....common.data.domain import Clique
 from ....common.data.numeric import NumericAttribute
 from ....common.data.values import text_of
 from ....common.errors import DataError
-from ...releasing.raw_frames import cells_of
+from ...results.raw_frames import cells_of
 from ..conditions import Condition, Where
 from ..published import Published
 

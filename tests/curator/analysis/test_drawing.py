@@ -21,7 +21,7 @@ from dpmosaic.curator.pgm.junction_tree import JunctionTree
 from dpmosaic.curator.pgm.model import MarkovRandomField
 from dpmosaic.curator.pgm.oracle import MarginalOracle
 from dpmosaic.curator.pgm.supplemented import SupplementedModel
-from dpmosaic.curator.releasing.frames import typed
+from dpmosaic.curator.results.frames import typed
 from support.certificates import certificate_form
 
 pytestmark = pytest.mark.slow

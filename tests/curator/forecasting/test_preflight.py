@@ -14,7 +14,7 @@ from dpmosaic.common.wire import probes
 from dpmosaic.curator.forecasting.preflight import check_description, check_link, check_verdict, preflight
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.home import CuratorHome
-from dpmosaic.curator.releasing.plan import ReleasePlan
+from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 
 DOMAIN = Domain.coded({"a": 2})
 IDENTITY = Identity.from_seed(bytes(32))

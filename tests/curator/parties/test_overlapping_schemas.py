@@ -19,9 +19,9 @@ from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.wire.queries import encode_opening_request
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.releasing.agreement import agree
-from dpmosaic.curator.releasing.drafting import draft
 from dpmosaic.curator.releasing.over_parties import order_of
-from dpmosaic.curator.releasing.plan import ReleasePlan
+from dpmosaic.curator.releasing.planning.drafting import draft
+from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 from support.edits import edited
 from support.parties import dealers_for, policy_for, started
 from support.releases import release_of_plan

@@ -22,9 +22,9 @@ from dpmosaic.curator.certificates import issuing
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.releasing.abandoning import abandon
-from dpmosaic.curator.releasing.drafting import draft
 from dpmosaic.curator.releasing.over_parties import release_over_parties
-from dpmosaic.curator.releasing.plan import ReleasePlan
+from dpmosaic.curator.releasing.planning.drafting import draft
+from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 from dpmosaic.curator.report.page import release_report
 from support.parties import policy_for, started
 

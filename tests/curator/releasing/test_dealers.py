@@ -11,7 +11,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError, PartyUnavailable, PolicyError
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.curator.releasing.plan import ReleasePlan
+from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 from dpmosaic.party.dealing.dealer import Dealer
 from dpmosaic.party.serving.servicer import PartyServicer
 from dpmosaic.simulations import network

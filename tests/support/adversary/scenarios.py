@@ -23,8 +23,8 @@ from dpmosaic.common.statement import Claim
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.direct_streams import DirectStreams
 from dpmosaic.curator.releasing.agreement import Proposal, agree
-from dpmosaic.curator.releasing.align_over_parties import matched
-from dpmosaic.curator.releasing.alignment_order import AlignmentProposal
+from dpmosaic.curator.releasing.aligning.over_parties import matched
+from dpmosaic.curator.releasing.planning.alignment_order import AlignmentProposal
 from dpmosaic.simulations.network import policy_for, start_dealers, start_parties
 from support.adversary.script import script_of
 from support.adversary.seats import World

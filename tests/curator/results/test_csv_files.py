@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from dpmosaic.common.errors import DataError
-from dpmosaic.curator.releasing.csv_writing import write_csv
+from dpmosaic.curator.results.csv_files import write_csv
 
 
 def write(path, *blocks):

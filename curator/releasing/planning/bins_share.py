@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...common.errors import DataError
+from ....common.errors import DataError
 
 if TYPE_CHECKING:
-    from ...common.data.domain import Domain
+    from ....common.data.domain import Domain
 
 DEFAULT_SHARE = 0.1
 """Share of a budget by which bins are chosen."""

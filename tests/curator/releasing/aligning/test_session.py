@@ -14,8 +14,8 @@ from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.alignment.alignment import Population
 from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.parties.journal import Journal
-from dpmosaic.curator.releasing.alignment_session import AlignmentSession
-from dpmosaic.curator.releasing.plan import ReleasePlan
+from dpmosaic.curator.releasing.aligning.session import AlignmentSession
+from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 from support.aligning import POLICY, Aligning, Died, described, watched
 from support.edits import edited
 

@@ -12,11 +12,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.bounded import json_of
-from ...common.crypto.identity import Identity
-from ...common.crypto.randomness import RandomStream
-from ...common.data.domain import Domain
-from ...common.messages import (
+from ....common.bounded import json_of
+from ....common.crypto.identity import Identity
+from ....common.crypto.randomness import RandomStream
+from ....common.data.domain import Domain
+from ....common.messages import (
     Delivery,
     DeliveryKind,
     Introduction,
@@ -24,21 +24,21 @@ from ...common.messages import (
     ReleaseTerms,
     alignment_query,
 )
-from ...common.privacy.cost import counting_cost
-from ...common.protocols.alignment.dummies import AlignmentNoise
-from ...common.protocols.alignment.matching import Matching, match, match_across
-from ...common.protocols.alignment.plan import DDH, AlignmentPlan
-from ...common.statement import Claim
-from ...common.version import __version__
-from ...common.wire.alignments import positions_payload
-from ..certificates.alignment import AlignmentCertificate
-from ..parties.asking import Asking
-from ..parties.client import Connection, PartyClient
-from ..parties.journal import Journal
-from ..parties.marks import Marks
-from .agreement import Agreement, agree, nothing_delivered
-from .alignment_order import AlignmentProposal
-from .journalled import giving_up, sealing, signatures_of
+from ....common.privacy.cost import counting_cost
+from ....common.protocols.alignment.dummies import AlignmentNoise
+from ....common.protocols.alignment.matching import Matching, match, match_across
+from ....common.protocols.alignment.plan import DDH, AlignmentPlan
+from ....common.statement import Claim
+from ....common.version import __version__
+from ....common.wire.alignments import positions_payload
+from ...certificates.alignment import AlignmentCertificate
+from ...parties.asking import Asking
+from ...parties.client import Connection, PartyClient
+from ...parties.journal import Journal
+from ...parties.marks import Marks
+from ..agreement import Agreement, agree, nothing_delivered
+from ..journalled import giving_up, sealing, signatures_of
+from ..planning.alignment_order import AlignmentProposal
 
 
 def align_over_parties(

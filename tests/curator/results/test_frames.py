@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
-from dpmosaic.curator.releasing.csv_writing import write_csv
-from dpmosaic.curator.releasing.frames import typed, typed_values
-from dpmosaic.curator.releasing.row_values import decoded, spelled_values
+from dpmosaic.curator.results.csv_files import write_csv
+from dpmosaic.curator.results.frames import typed, typed_values
+from dpmosaic.curator.results.row_values import decoded, spelled_values
 from dpmosaic.party.sources.source import read_table
 from support.kinds import tables
 

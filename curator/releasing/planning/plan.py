@@ -8,21 +8,21 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from ...common.about import About
-from ...common.bounded import read_bytes, toml_of
-from ...common.data.domain import Domain
-from ...common.errors import DataError
-from ...common.forms.tables import check_file
-from ...common.privacy.budget import Budget
-from ...common.privacy.cost import Adjacency
-from ...common.protocols.masked.dealers import CURATOR_DEALS, check_dealers
-from ...common.protocols.registry import MASKED, Protocol, protocol_named
-from ..mechanisms.catalogue import mechanism_named
-from ..parties.connection import RetryPolicy
-from ..parties.direct_streams import DirectStreams
+from ....common.about import About
+from ....common.bounded import read_bytes, toml_of
+from ....common.data.domain import Domain
+from ....common.errors import DataError
+from ....common.forms.tables import check_file
+from ....common.privacy.budget import Budget
+from ....common.privacy.cost import Adjacency
+from ....common.protocols.masked.dealers import CURATOR_DEALS, check_dealers
+from ....common.protocols.registry import MASKED, Protocol, protocol_named
+from ...mechanisms.catalogue import mechanism_named
+from ...parties.connection import RetryPolicy
+from ...parties.direct_streams import DirectStreams
 from .alignment_order import AlignmentOrder
 from .bins_share import DEFAULT_SHARE, check_coded, check_share
-from .plan_form import DEFAULT_MECHANISM, plan_form
+from .form import DEFAULT_MECHANISM, plan_form
 
 
 @dataclass(frozen=True)

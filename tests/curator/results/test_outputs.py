@@ -14,10 +14,10 @@ from dpmosaic.common.errors import DataError
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.mechanisms.parts.fitted import FittedModel
 from dpmosaic.curator.mechanisms.parts.records import SelectedRecords
-from dpmosaic.curator.releasing import outputs, row_values
-from dpmosaic.curator.releasing.frames import typed_values
-from dpmosaic.curator.releasing.row_values import decoded, spelled_values
-from dpmosaic.curator.releasing.table_format import TableFile, TableFormat
+from dpmosaic.curator.results import outputs, row_values
+from dpmosaic.curator.results.frames import typed_values
+from dpmosaic.curator.results.row_values import decoded, spelled_values
+from dpmosaic.curator.results.table_format import TableFile, TableFormat
 from dpmosaic.party.sources.source import read_table
 from support.certificates import certificate_form
 

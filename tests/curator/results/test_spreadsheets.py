@@ -9,10 +9,10 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError
-from dpmosaic.curator.releasing import outputs
-from dpmosaic.curator.releasing.row_values import decoded, spelled_values
-from dpmosaic.curator.releasing.spreadsheets import attributes_like_formulas, with_apostrophes
-from dpmosaic.curator.releasing.table_format import TableFile, TableFormat
+from dpmosaic.curator.results import outputs
+from dpmosaic.curator.results.row_values import decoded, spelled_values
+from dpmosaic.curator.results.spreadsheets import attributes_like_formulas, with_apostrophes
+from dpmosaic.curator.results.table_format import TableFile, TableFormat
 
 DANGEROUS = (
     '=HYPERLINK("http://evil","x")',

@@ -19,7 +19,7 @@ from ..certificates.certificate import Certificate
 from ..certificates.verify import BINS, CERTIFICATE, WARNING, sha256_of
 from ..mechanisms.parts.fitted import FittedModel
 from ..report.page import release_report
-from .csv_writing import write_csv
+from .csv_files import write_csv
 from .evidence import EVIDENCE, Evidence
 from .row_values import Values, decodings, spelled_values
 from .spreadsheets import attributes_like_formulas, with_apostrophes
@@ -126,7 +126,7 @@ def write_table(
 
     blocks = decodings(synthetic, rng)
     if table_file.table_format is TableFormat.PARQUET:
-        from .parquet_writing import write_parquet
+        from .parquet_files import write_parquet
 
         write_parquet(path, domain, columns, (partial(watched, block) for block in blocks))
         return

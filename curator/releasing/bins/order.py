@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from ...common.data.categorical import CategoricalAttribute
-from ...common.data.domain import Clique, Domain
-from ...common.data.workload import Workload
-from ...common.privacy.budget import Budget
-from ..mechanisms.bins import Bins
-from .release import ReleaseOrder
+from ....common.data.categorical import CategoricalAttribute
+from ....common.data.domain import Clique, Domain
+from ....common.data.workload import Workload
+from ....common.privacy.budget import Budget
+from ...mechanisms.bins import Bins
+from ..release import ReleaseOrder
 
 
 def open_numbers(domain: Domain) -> Clique:

@@ -10,9 +10,9 @@ from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.curator.mechanisms.mst import MST
-from dpmosaic.curator.releasing.drafting import draft
 from dpmosaic.curator.releasing.over_parties import order_of
-from dpmosaic.curator.releasing.plan import ReleasePlan
+from dpmosaic.curator.releasing.planning.drafting import draft
+from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 from support.cards import cards
 
 RELEASE = '[release]\ndomain = "d.json"\n'

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
-from dpmosaic.curator.releasing.frames import typed
-from dpmosaic.curator.releasing.raw_frames import encoded
-from dpmosaic.curator.releasing.storage import Storage, shown, storage_of
+from dpmosaic.curator.results.frames import typed
+from dpmosaic.curator.results.raw_frames import encoded
+from dpmosaic.curator.results.storage import Storage, shown, storage_of
 from support.kinds import tables
 
 

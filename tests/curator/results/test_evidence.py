@@ -14,7 +14,7 @@ from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.mechanisms.parts.bounds import ErrorBound
 from dpmosaic.curator.mechanisms.parts.fitted import FittedModel
 from dpmosaic.curator.pgm.model import MarkovRandomField
-from dpmosaic.curator.releasing.evidence import Evidence, Known
+from dpmosaic.curator.results.evidence import Evidence, Known
 
 DOMAIN = Domain((CodedAttribute("a", 3), CodedAttribute("b", 4), CodedAttribute("c", 1)))
 PAIR = np.arange(12.0) ** 2

@@ -11,25 +11,25 @@ from typing import Any
 
 import numpy as np
 
-from ...common.bounded import json_of
-from ...common.data.coding import Coding
-from ...common.data.view import View
-from ...common.errors import DataError, MosaicError
-from ...common.measurement import Measurement
-from ...common.protocols.chosen import Chosen
-from ..certificates.verify import sha256_of
-from ..mechanisms.parts.fitted import Report, ignore
-from ..parties.alignments import Aligned
-from ..parties.client import Connection
-from ..parties.home import CuratorHome
-from ..parties.journal import Journal
-from ..parties.private_folder import JOURNAL, make_private
-from . import outputs as files
-from .bins_order import bins_order
+from ....common.bounded import json_of
+from ....common.data.coding import Coding
+from ....common.data.view import View
+from ....common.errors import DataError, MosaicError
+from ....common.measurement import Measurement
+from ....common.protocols.chosen import Chosen
+from ...certificates.verify import sha256_of
+from ...mechanisms.parts.fitted import Report, ignore
+from ...parties.alignments import Aligned
+from ...parties.client import Connection
+from ...parties.home import CuratorHome
+from ...parties.journal import Journal
+from ...parties.private_folder import JOURNAL, make_private
+from ...results import outputs as files
+from ..over_parties import order_of, release_over_parties
+from ..planning.plan import ReleasePlan
+from ..release import Released
 from .choosing import Choice, choice_of, chosen_by
-from .over_parties import order_of, release_over_parties
-from .plan import ReleasePlan
-from .release import Released
+from .order import bins_order
 
 _CHOSEN = "chosen"
 

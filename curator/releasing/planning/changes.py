@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any
 
-from ...common.bounded import toml_of
+from ....common.bounded import toml_of
 
 _ABSENT = "absent"
 _SHOWN = 80

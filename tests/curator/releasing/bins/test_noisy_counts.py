@@ -8,7 +8,7 @@ import pytest
 from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.mechanisms.bins import LEVELS, boxes_of
-from dpmosaic.curator.releasing.noisy_counts import NoisyCounts
+from dpmosaic.curator.releasing.bins.noisy_counts import NoisyCounts
 
 
 def measured(counts, sigma, rng):

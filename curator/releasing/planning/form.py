@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from ...common.errors import MosaicError
-from ...common.forms.several import TEXTS, Either, ListOf
-from ...common.forms.tables import Cases, Key, MapOf, Table
-from ...common.forms.values import POSITIVE, SHARE, Choice, Day, Number, Text, whole
-from ...common.privacy.cost import Adjacency
-from ...common.protocols.alignment.alignment import Population
-from ...common.protocols.alignment.plan import FIRST, KEYINGS, REFUSE
-from ...common.protocols.masked.one_hot import CHECK
-from ...common.protocols.registry import protocol_names
-from ..mechanisms.catalogue import entry_named, mechanism_names, parameter_forms
-from ..parties.direct_streams import DirectStreams
+from ....common.errors import MosaicError
+from ....common.forms.several import TEXTS, Either, ListOf
+from ....common.forms.tables import Cases, Key, MapOf, Table
+from ....common.forms.values import POSITIVE, SHARE, Choice, Day, Number, Text, whole
+from ....common.privacy.cost import Adjacency
+from ....common.protocols.alignment.alignment import Population
+from ....common.protocols.alignment.plan import FIRST, KEYINGS, REFUSE
+from ....common.protocols.masked.one_hot import CHECK
+from ....common.protocols.registry import protocol_names
+from ...mechanisms.catalogue import entry_named, mechanism_names, parameter_forms
+from ...parties.direct_streams import DirectStreams
 
 DEFAULT_MECHANISM = "mosaic"
 

@@ -10,7 +10,7 @@ from dpmosaic.common.data.table import encode_table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.mechanisms.bins import LEVELS, boxes_of
-from dpmosaic.curator.releasing.choosing import (
+from dpmosaic.curator.releasing.bins.choosing import (
     LEAST_BINS,
     MOST_BINS,
     chosen_coding,

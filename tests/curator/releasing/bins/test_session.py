@@ -23,10 +23,10 @@ from dpmosaic.curator.forecasting.forecast import forecast
 from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.releasing.abandoning import abandon_folder
-from dpmosaic.curator.releasing.bins_session import BinsSession
-from dpmosaic.curator.releasing.plan import ReleasePlan
+from dpmosaic.curator.releasing.bins.session import BinsSession
+from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 from dpmosaic.curator.releasing.session import Session
-from dpmosaic.curator.releasing.table_format import TableFile
+from dpmosaic.curator.results.table_format import TableFile
 from dpmosaic.simulations import network
 from dpmosaic.simulations.partition import Grid, partition
 

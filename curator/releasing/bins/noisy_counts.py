@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.measurement import Measurement
+from ....common.measurement import Measurement
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,16 +12,16 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.attribute import Attribute
-from ...common.data.coding import Coding, numbers_of
-from ...common.data.domain import Domain
-from ...common.data.texts import has_open_categories
-from ...common.data.view import View
-from ...common.measurement import Measurement
-from ...common.protocols.chosen import Chosen
-from .bins_order import open_numbers
+from ....common.data.attribute import Attribute
+from ....common.data.coding import Coding, numbers_of
+from ....common.data.domain import Domain
+from ....common.data.texts import has_open_categories
+from ....common.data.view import View
+from ....common.measurement import Measurement
+from ....common.protocols.chosen import Chosen
+from ..release import Released, ReleaseOrder
 from .noisy_counts import NoisyCounts
-from .release import Released, ReleaseOrder
+from .order import open_numbers
 
 MOST_BINS = 64
 """Largest number of bins of an attribute, about."""

@@ -11,21 +11,21 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ...common.card import as_text
-from ...common.errors import DataError
-from ...common.keyring import write_private
-from ...common.protocols.alignment.plan import AlignmentPlan
-from ..certificates.alignment import AlignmentCertificate
-from ..parties.asking import Asking
-from ..parties.client import Connection
-from ..parties.federation import Federation, connect
-from ..parties.home import CuratorHome
-from ..parties.journal import Journal
-from ..parties.private_folder import JOURNAL, journal_of, make_private, results_beside
-from .agreement import nothing_delivered
-from .align_over_parties import align_over_parties
-from .alignment_order import AlignmentOrder, AlignmentProposal
-from .plan import ReleasePlan
+from ....common.card import as_text
+from ....common.errors import DataError
+from ....common.keyring import write_private
+from ....common.protocols.alignment.plan import AlignmentPlan
+from ...certificates.alignment import AlignmentCertificate
+from ...parties.asking import Asking
+from ...parties.client import Connection
+from ...parties.federation import Federation, connect
+from ...parties.home import CuratorHome
+from ...parties.journal import Journal
+from ...parties.private_folder import JOURNAL, journal_of, make_private, results_beside
+from ..agreement import nothing_delivered
+from ..planning.alignment_order import AlignmentOrder, AlignmentProposal
+from ..planning.plan import ReleasePlan
+from .over_parties import align_over_parties
 
 _FOLDER, _ORDER = "alignments", "order"
 
