@@ -21,7 +21,7 @@ from ..curator.certificates.certificate import Certificate
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.mechanisms.parts.fitted import Report, ignore
-from ..curator.pgm.counting import keep_pairs
+from ..curator.pgm.rows.counting import keep_pairs
 from ..curator.releasing.planning.alignment_order import AlignmentOrder
 from ..curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ..curator.releasing.release import Released, ReleaseOrder

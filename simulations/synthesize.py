@@ -30,7 +30,7 @@ from ..curator.certificates.json_values import to_json_values
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.parties.asking import Asking
-from ..curator.pgm.counting import keep_pairs
+from ..curator.pgm.rows.counting import keep_pairs
 from ..curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ..curator.releasing.progress import progress_bar
 from ..curator.releasing.release import ReleaseOrder

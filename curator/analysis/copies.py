@@ -34,8 +34,8 @@ from ...common.data.interactions import interaction
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ..certificates.verify import WARNING
-from ..pgm.refinement import MAX_CELLS, refined
-from ..pgm.zeros import zeros_of
+from ..pgm.rows.refinement import MAX_CELLS, refined
+from ..pgm.structure.zeros import zeros_of
 from ..results.evidence import Evidence, Known
 from ..results.frames import typed
 from ..results.outputs import warning_of, write_table, write_text

@@ -31,11 +31,11 @@ from ..mechanisms.parts.fitted import FittedModel
 from ..mechanisms.parts.records import SelectedRecords
 from ..mechanisms.parts.released import ReleasedModel
 from ..pgm.conditioning import conditioned
-from ..pgm.junction_tree import JunctionTree, tree_cells
 from ..pgm.model import MarkovRandomField
-from ..pgm.sampling import generate
+from ..pgm.rows.sampling import generate
+from ..pgm.structure.junction_tree import JunctionTree, tree_cells
+from ..pgm.structure.zeros import zeros_of
 from ..pgm.supplemented import SupplementedModel
-from ..pgm.zeros import zeros_of
 from ..releasing.obedience import Source, breaking, obeying, with_dependents, with_maps
 from .conditions import Condition, Where
 from .decoding import Column, Counts, Decoder

@@ -22,7 +22,7 @@ from dpmosaic.curator.certificates.issuing import issue, unreviewed_label
 from dpmosaic.curator.measurers.measurer import Observer
 from dpmosaic.curator.mechanisms.independent import Independent
 from dpmosaic.curator.mechanisms.parts.fitted import FittedModel
-from dpmosaic.curator.pgm.estimation import estimate
+from dpmosaic.curator.pgm.fitting.estimation import estimate
 from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, stated_plan
 
 DOMAIN = Domain.coded({"a": 2, "b": 3})
