@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from .common.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from .common.data.attribute import Attribute
-    from .common.data.boolean import BooleanAttribute
-    from .common.data.categorical import CategoricalAttribute
-    from .common.data.date_parts import DatePartsAttribute
-    from .common.data.dates import DateAttribute, GapAttribute
+    from .common.data.attributes.attribute import Attribute
+    from .common.data.attributes.boolean import BooleanAttribute
+    from .common.data.attributes.categorical import CategoricalAttribute
+    from .common.data.attributes.date_parts import DatePartsAttribute
+    from .common.data.attributes.dates import DateAttribute, GapAttribute
+    from .common.data.attributes.numeric import NumericAttribute
     from .common.data.domain import Domain
-    from .common.data.numeric import NumericAttribute
     from .common.data.rules.determines import Determines
     from .common.data.rules.impossible import Impossible, NullWhen
     from .common.data.rules.order import AtMost, Sum
@@ -137,17 +137,17 @@ _HOMES = {
     "Answer": "curator.analysis.queries.answer",
     "ApprovalPending": "common.errors",
     "AtMost": "common.data.rules.order",
-    "Attribute": "common.data.attribute",
-    "BooleanAttribute": "common.data.boolean",
+    "Attribute": "common.data.attributes.attribute",
+    "BooleanAttribute": "common.data.attributes.boolean",
     "Budget": "common.privacy.budget",
     "BudgetError": "common.errors",
-    "CategoricalAttribute": "common.data.categorical",
+    "CategoricalAttribute": "common.data.attributes.categorical",
     "Certificate": "curator.certificates.certificate",
     "DPGan": "curator.mechanisms.dp_gan.dp_gan",
     "DPSelect": "curator.mechanisms.dp_select.dp_select",
     "DataError": "common.errors",
-    "DateAttribute": "common.data.dates",
-    "DatePartsAttribute": "common.data.date_parts",
+    "DateAttribute": "common.data.attributes.dates",
+    "DatePartsAttribute": "common.data.attributes.date_parts",
     "DeliveriesLost": "common.errors",
     "Determines": "common.data.rules.determines",
     "Domain": "common.data.domain",
@@ -155,7 +155,7 @@ _HOMES = {
     "Draft": "party.drafting.draft",
     "Estimates": "curator.analysis.estimators.estimates",
     "Evaluation": "simulations.evaluation.evaluation",
-    "GapAttribute": "common.data.dates",
+    "GapAttribute": "common.data.attributes.dates",
     "Grid": "simulations.partition",
     "Impossible": "common.data.rules.impossible",
     "Independent": "curator.mechanisms.independent",
@@ -165,7 +165,7 @@ _HOMES = {
     "MosaicError": "common.errors",
     "MosaicWarning": "common.errors",
     "NullWhen": "common.data.rules.impossible",
-    "NumericAttribute": "common.data.numeric",
+    "NumericAttribute": "common.data.attributes.numeric",
     "PPSyn": "curator.mechanisms.ppsyn.ppsyn",
     "PartyUnavailable": "common.errors",
     "PolicyError": "common.errors",

@@ -30,8 +30,8 @@ import pandas as pd
 import statsmodels.api as sm
 
 import dpmosaic
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.curator.analysis.estimators.estimates import Estimates
 from dpmosaic.curator.analysis.estimators.means import mean, proportion
 from dpmosaic.curator.analysis.estimators.regression import linear, logistic

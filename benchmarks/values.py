@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 import dpmosaic
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.rules.breaking import broken
 from dpmosaic.common.data.table import Table, decode_table, encode_table
 from dpmosaic.party.sources.source import open_source

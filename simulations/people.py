@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..common.data.attributes.texts import TextColumn
 from ..common.data.domain import Domain
 from ..common.data.table import Table
-from ..common.data.texts import TextColumn
 from ..common.errors import DataError
 from ..common.protocols.alignment.alignment import Population
 from ..party.sources.source import Source

@@ -52,6 +52,6 @@ def schema_of(of: WrittenFile) -> dict[str, Any]:
 
             return file_schema(policy.NAME, policy.FORM)
         case WrittenFile.DOMAIN:
-            from ..common.data.domain_form import domain_schema
+            from ..common.data.domain_files.form import domain_schema
 
             return domain_schema()

@@ -18,17 +18,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ...common.data.attribute import Attribute
-from ...common.data.dates import DateAttribute, GapAttribute, TimeAttribute, bins_of
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.dates import DateAttribute, GapAttribute, TimeAttribute, bins_of
+from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.attributes.unmodelled import Identifier
 from ...common.data.domain import Clique, Domain
 from ...common.data.gaps import gaps_of, with_times
-from ...common.data.numeric import NumericAttribute
 from ...common.data.rules.order import AtMost, Sum
 from ...common.data.rules.plain import numbers as as_numbers
 from ...common.data.rules.rule import components
 from ...common.data.rules.values import drawn_together, out_of_order
 from ...common.data.table import Table
-from ...common.data.unmodelled import Identifier
 from ...common.formulas import as_text
 from ..results.csv_files import cells, header, joined
 from ..results.frames import typed_column

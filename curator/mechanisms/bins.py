@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import ClassVar
 
 from ...common.crypto.randomness import RandomStream
+from ...common.data.attributes.texts import has_open_categories
 from ...common.data.boxes import Box
-from ...common.data.texts import has_open_categories
 from ...common.data.view import View
 from ...common.data.workload import Workload
 from ...common.errors import DataError

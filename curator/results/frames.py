@@ -10,16 +10,16 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...common.data.boolean import BooleanAttribute
-from ...common.data.categorical import CategoricalAttribute
-from ...common.data.clock import NUMBERS, Clock
-from ...common.data.dates import TimeAttribute
+from ...common.data.attributes.boolean import BooleanAttribute
+from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.clock import NUMBERS, Clock
+from ...common.data.attributes.dates import TimeAttribute
+from ...common.data.attributes.moments import Moments
+from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.attributes.unmodelled import Identifier
 from ...common.data.domain import Domain
 from ...common.data.gaps import with_times
-from ...common.data.moments import Moments
-from ...common.data.numeric import NumericAttribute
 from ...common.data.table import Table
-from ...common.data.unmodelled import Identifier
 from ...common.data.values import text_of
 from .row_values import Values, decoded
 

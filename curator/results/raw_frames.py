@@ -9,14 +9,14 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...common.data.attribute import Attribute
-from ...common.data.clock import Clock
-from ...common.data.dates import GapAttribute, TimeAttribute
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.clock import Clock
+from ...common.data.attributes.dates import GapAttribute, TimeAttribute
+from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.attributes.unmodelled import Identifier
 from ...common.data.domain import Domain
 from ...common.data.gaps import readable
-from ...common.data.numeric import NumericAttribute
 from ...common.data.table import Table, encode_table
-from ...common.data.unmodelled import Identifier
 from ...common.data.values import RawColumn, blanked
 from ...common.errors import DataError
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.attribute import Attribute
-from ...common.data.boolean import BooleanAttribute
-from ...common.data.categorical import CategoricalAttribute
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.boolean import BooleanAttribute
+from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.unmodelled import Identifier, Unmodelled
 from ...common.data.domain import Domain
-from ...common.data.unmodelled import Identifier, Unmodelled
 from ...common.formulas import as_text, is_formula
 
 if TYPE_CHECKING:

@@ -18,12 +18,12 @@ import pandas as pd
 import pyarrow as pa
 
 from ...common.bounded import json_of, read_bytes
-from ...common.data.attribute import Attribute
-from ...common.data.boolean import BooleanAttribute
-from ...common.data.categorical import CategoricalAttribute
-from ...common.data.dates import TimeAttribute
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.boolean import BooleanAttribute
+from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.dates import TimeAttribute
+from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
-from ...common.data.numeric import NumericAttribute
 from ...common.data.values import text_of
 from ...common.errors import DataError
 from .raw_frames import values_in

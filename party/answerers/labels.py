@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.texts import MOST_LABELS, has_open_categories
+from ...common.data.attributes.texts import MOST_LABELS, has_open_categories
 from ...common.errors import ProtocolError
 from ...common.labels import LabelSearch, encode_labels
 from ...common.messages import MarginalQuery, ReleaseTerms

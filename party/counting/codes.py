@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from ...common.data.attribute import CENSUS, REFUSED, Attribute
+from ...common.data.attributes.attribute import CENSUS, REFUSED, Attribute
+from ...common.data.attributes.texts import TextColumn, has_open_categories
 from ...common.data.domain import Domain
 from ...common.data.table import Table, code_dtype
-from ...common.data.texts import TextColumn, has_open_categories
 from ...common.errors import DataError
 from .counted import counted
 from .encoding import Encoding, encoding_of, label_text

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from sqlglot import exp
 
-from ...common.data.texts import has_open_categories
+from ...common.data.attributes.texts import has_open_categories
 from .codes import Codes
 from .engines.names import PLACE, code_of, other_of, text_of
 from .identifiers import missing_key, order_digest

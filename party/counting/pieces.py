@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.attribute import REFUSED, Attribute
-from ...common.data.categorical import CategoricalAttribute
-from ...common.data.dates import TimeAttribute
-from ...common.data.numeric import NumericAttribute
+from ...common.data.attributes.attribute import REFUSED, Attribute
+from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.dates import TimeAttribute
+from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.values import LARGEST_WHOLE, RawColumn, text_of
 from .engines.kinds import Kind, NotExact
 

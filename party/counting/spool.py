@@ -15,11 +15,11 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.data.attributes.texts import LONGEST_LABEL, TextColumn, has_open_categories
 from ...common.data.coding import Coding
 from ...common.data.domain import Clique, Domain
 from ...common.data.grouping import Groups
 from ...common.data.table import Table, code_dtype
-from ...common.data.texts import LONGEST_LABEL, TextColumn, has_open_categories
 from ...common.errors import DataError
 from ..sources.source import CONFIG
 from ..sources.sql import quoted, quoted_file

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...common.data.clock import NUMBERS, Clock
-from ...common.data.numeric import AUTO
+from ...common.data.attributes.clock import NUMBERS, Clock
+from ...common.data.attributes.numeric import AUTO
 from ..sources.cells import ZONED
 from .date_formats import (
     CLOCKS,

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.attribute import Attribute
-from ...common.data.dates import GAP_KEYS, DateAttribute
-from ...common.data.moments import Times
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.dates import GAP_KEYS, DateAttribute
+from ...common.data.attributes.moments import Times
 from ...common.data.values import PLAIN, blanked
 from .numbers import draft_number
 from .profile import Profile

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ...common.data.attribute import Attribute
-from ...common.data.categorical import Category
-from ...common.data.clock import NUMBERS
-from ...common.data.domain_file import read_entry
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.categorical import Category
+from ...common.data.attributes.clock import NUMBERS
+from ...common.data.domain_files.reading import read_entry
 from ...common.data.values import LARGEST_WHOLE, PLAIN
 from ...common.errors import DataError
 from ..sources.query import open_queried

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...common.data.numeric import AUTO
+from ...common.data.attributes.numeric import AUTO
 from .profile import is_absent
 
 MONTHS = (

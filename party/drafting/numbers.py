@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.numeric import AUTO
-from ...common.data.scale import Scale
+from ...common.data.attributes.numeric import AUTO
+from ...common.data.binning.scale import Scale
 from ...common.data.values import LARGEST_WHOLE, PLAIN, Notation
 from .profile import Profile
 

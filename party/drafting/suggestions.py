@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.attribute import Attribute
-from ...common.data.dates import DateAttribute
-from ...common.data.numeric import NumericAttribute
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.dates import DateAttribute
+from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.values import text_of
 
 LEAST_ROWS = 100

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.data.attributes.texts import has_open_categories
 from ...common.data.coding import Coding
 from ...common.data.domain import Domain
 from ...common.data.rows import Rows
 from ...common.data.table import Table
-from ...common.data.texts import has_open_categories
 from ...common.errors import DataError
 from ...common.protocols.masked.plan import MaskedPlan
 from ..accounts.rows import Placement

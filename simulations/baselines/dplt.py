@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
-from ...common.data.categorical import CodedAttribute
+from ...common.data.attributes.categorical import CodedAttribute
 from ...common.data.domain import Clique, Domain
 from ...common.data.table import Table
 from ...common.data.view import View

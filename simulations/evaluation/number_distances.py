@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...common.data.attribute import Attribute
-from ...common.data.dates import bins_of
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.dates import bins_of
 from ...common.data.domain import Domain
 from ...common.data.gaps import readable
 from ...common.data.values import RawColumn

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.moments import Granularity, Moments
+from ...common.data.attributes.moments import Granularity, Moments
 from ...party.drafting.date_formats import zone_of
 from .asking import Asking
 from .columns import Column, times

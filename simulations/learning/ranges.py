@@ -9,8 +9,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.cells import SINGLE, unbounded
-from ...common.data.lattice import Lattice
+from ...common.data.binning.cells import SINGLE, unbounded
+from ...common.data.binning.lattice import Lattice
 from ...curator.releasing.bins.noisy_counts import NoisyCounts
 
 FINE = 4096

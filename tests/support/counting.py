@@ -7,10 +7,10 @@ import time
 import numpy as np
 import pytest
 
+from dpmosaic.common.data.attributes.texts import has_open_categories
 from dpmosaic.common.data.coding import Coding
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table, encode_table
-from dpmosaic.common.data.texts import has_open_categories
 from dpmosaic.common.errors import DataError, PolicyError, ProtocolError
 from dpmosaic.party.counting.encoding import encoding_of, label_text
 from dpmosaic.party.counting.engines.engine import run

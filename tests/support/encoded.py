@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmosaic.common.data.attribute import REFUSED, Attribute
+from dpmosaic.common.data.attributes.attribute import REFUSED, Attribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.party.counting.engines.kinds import Kind
 

@@ -7,10 +7,10 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from dpmosaic.common.about import About
-from dpmosaic.common.data.categorical import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.coding import Coding
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.values import text_of
 from dpmosaic.common.data.view import View
 from dpmosaic.common.history import START, Mark

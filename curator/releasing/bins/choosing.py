@@ -12,10 +12,10 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from ....common.data.attribute import Attribute
+from ....common.data.attributes.attribute import Attribute
+from ....common.data.attributes.texts import has_open_categories
 from ....common.data.coding import Coding, numbers_of
 from ....common.data.domain import Domain
-from ....common.data.texts import has_open_categories
 from ....common.data.view import View
 from ....common.measurement import Measurement
 from ....common.protocols.chosen import Chosen

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from ....common.data.categorical import CategoricalAttribute
+from ....common.data.attributes.categorical import CategoricalAttribute
 from ....common.data.domain import Clique, Domain
 from ....common.data.workload import Workload
 from ....common.privacy.budget import Budget

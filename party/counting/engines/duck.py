@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from ....common.data.attribute import Attribute
-from ....common.data.dates import GapAttribute
+from ....common.data.attributes.attribute import Attribute
+from ....common.data.attributes.dates import GapAttribute
+from ....common.data.attributes.texts import has_open_categories
 from ....common.data.domain import Domain
 from ....common.data.gaps import readable
 from ....common.data.table import code_dtype
-from ....common.data.texts import has_open_categories
 from ....common.data.values import RawColumn, read_texts, refuse_rows
 from ...sources.cells import ZONED, cells_for, in_local_time
 from ...sources.source import CONFIG, Scanned

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from ....common.data.attribute import Attribute
+from ....common.data.attributes.attribute import Attribute
 from ....common.data.domain import Domain
 from ....common.errors import DataError, PolicyError
 from .kinds import Kind

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from dpmosaic.common.data.categorical import CodedAttribute
+from dpmosaic.common.data.attributes.categorical import CodedAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import freedom, interaction
 from dpmosaic.common.data.table import Table

@@ -11,9 +11,9 @@ from dpmosaic.common.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.data.categorical import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.conversion import zcdp_epsilon

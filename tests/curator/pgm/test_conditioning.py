@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from dpmosaic.common.data.categorical import CategoricalAttribute
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.rules import read_rules
 from dpmosaic.common.errors import ModelError

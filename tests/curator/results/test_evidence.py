@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpmosaic.common.data.categorical import CodedAttribute
+from dpmosaic.common.data.attributes.categorical import CodedAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.data.view import View

@@ -4,8 +4,8 @@ import duckdb
 import numpy as np
 import pytest
 
+from dpmosaic.common.data.binning.scale import Scale
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.scale import Scale
 from dpmosaic.common.errors import DataError
 from dpmosaic.party.drafting.inference import draft_file
 from dpmosaic.party.drafting.numbers import round_bounds

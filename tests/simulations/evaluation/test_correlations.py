@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.simulations.evaluation.correlations import correlations
 from dpmosaic.simulations.evaluation.values import Values
 

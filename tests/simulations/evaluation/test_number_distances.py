@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dpmosaic.common.data.categorical import CategoricalAttribute
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.simulations.evaluation.distribution import MOST_POINTS, Compared, Distribution
 from dpmosaic.simulations.evaluation.number_distances import (
     MainFigures,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpmosaic.common.data.numeric import NumericAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.curator.releasing.bins.noisy_counts import NoisyCounts
 from dpmosaic.simulations.learning.asking import Rows
 from dpmosaic.simulations.learning.choice import Ends

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError
-from ..later import np
+from ...errors import DataError
+from ...later import np
+from ..values import RawColumn, text_of
 from .moments import Granularity, Moments, Times
-from .values import RawColumn, text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpmosaic.common.data.lattice import Lattice
+from dpmosaic.common.data.binning.lattice import Lattice
 
 units = st.sampled_from(
     ["0.1", "0.01", "0.001", "0.25", "0.05", "2.5", "1", "5", "25", "1000", "1e-9", "0.3"]

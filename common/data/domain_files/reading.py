@@ -7,20 +7,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..errors import DataError
-from ..forms.nearest import meant
-from .attribute import Attribute
-from .boolean import BooleanAttribute
-from .categorical import CategoricalAttribute, CodedAttribute
-from .clock import Clock
-from .date_parts import DatePartsAttribute, Part, slot_of
-from .dates import DateAttribute, GapAttribute, TimeAttribute
-from .domain_form import VARIANTS
-from .moments import Granularity, Moments
-from .numeric import AUTO, NumericAttribute
-from .scale import Scale
-from .unmodelled import Dropped, Identifier, Unmodelled
-from .values import PLAIN, Notation
+from ...errors import DataError
+from ...forms.nearest import meant
+from ..attributes.attribute import Attribute
+from ..attributes.boolean import BooleanAttribute
+from ..attributes.categorical import CategoricalAttribute, CodedAttribute
+from ..attributes.clock import Clock
+from ..attributes.date_parts import DatePartsAttribute, Part, slot_of
+from ..attributes.dates import DateAttribute, GapAttribute, TimeAttribute
+from ..attributes.moments import Granularity, Moments
+from ..attributes.numeric import AUTO, NumericAttribute
+from ..attributes.unmodelled import Dropped, Identifier, Unmodelled
+from ..binning.scale import Scale
+from ..values import PLAIN, Notation
+from .form import VARIANTS
 
 _LONG_FORM = {"attributes", "rules", "suggested_rules"}
 

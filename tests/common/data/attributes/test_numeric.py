@@ -6,11 +6,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dpmosaic.common.data.attribute import CENSUS, REFUSED
+from dpmosaic.common.data.attributes.attribute import CENSUS, REFUSED
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
+from dpmosaic.common.data.binning.scale import Scale
 from dpmosaic.common.data.coding import Coding, merged_codes
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.numeric import NumericAttribute
-from dpmosaic.common.data.scale import Scale
 from dpmosaic.common.data.values import Notation
 from dpmosaic.common.errors import DataError
 

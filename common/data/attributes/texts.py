@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from ..later import np
+from ...later import np
+from ..values import RawColumn, read_texts
 from .attribute import ABSENT, Attribute
 from .categorical import CategoricalAttribute
-from .values import RawColumn, read_texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..later import np
+from ...later import np
 from .inverse import Inverse
 from .lattice import Lattice
 from .scale import Scale

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dpmosaic.common.data.attribute import LARGEST_SIZE
-from dpmosaic.common.data.categorical import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.attributes.attribute import LARGEST_SIZE
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.errors import DataError
 
 pytestmark = pytest.mark.slow

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmosaic.common.data.boolean import BooleanAttribute
+from dpmosaic.common.data.attributes.boolean import BooleanAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
 

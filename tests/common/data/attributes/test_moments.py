@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpmosaic.common.data.moments import Granularity, Moments
+from dpmosaic.common.data.attributes.moments import Granularity, Moments
 from dpmosaic.common.errors import DataError
 
 BERLIN = "Europe/Berlin"

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError
-from ..later import np
+from ...errors import DataError
+from ...later import np
+from ..values import RawColumn, text_of
 from .attribute import Attribute, Reading, check_missing, check_name
 from .categorical import CategoricalAttribute
-from .values import RawColumn, text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

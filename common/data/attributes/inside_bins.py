@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..binning.spread import Spread
 from .numeric import NumericAttribute
-from .spread import Spread
 
 _POINTS = 256
 """Values of a piece from which its mean and variance are computed, at ranks of equal distance."""

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from dpmosaic.common.data.inside_bins import Cut, divided
-from dpmosaic.common.data.numeric import NumericAttribute
-from dpmosaic.common.data.scale import Scale
+from dpmosaic.common.data.attributes.inside_bins import Cut, divided
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
+from dpmosaic.common.data.binning.scale import Scale
 
 DRAWS = 40_000
 REALS = NumericAttribute("x", 1.0, 101.0, 5, integer=False)

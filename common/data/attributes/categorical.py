@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError
-from ..later import np
+from ...errors import DataError
+from ...later import np
+from ..values import RawColumn, blanked, read_numbers, read_texts, text_of
 from .attribute import ABSENT, Attribute, Reading, check_missing, check_name, check_size
-from .values import RawColumn, blanked, read_numbers, read_texts, text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError
-from ..later import np
-from .values import LONGEST_PATTERN, RawColumn, refuse_rows
+from ...errors import DataError
+from ...later import np
+from ..values import LONGEST_PATTERN, RawColumn, refuse_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from ..errors import DataError
-from ..later import np
+from ...errors import DataError
+from ...later import np
+from ..values import RawColumn, text_of
 from .attribute import check_pattern
-from .values import RawColumn, text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

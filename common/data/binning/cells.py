@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..later import np
+from ...later import np
 from .lattice import Lattice
 from .scale import Scale
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from ..errors import DataError
-from ..later import np
+from ...errors import DataError
+from ...later import np
+from ..values import RawColumn, blanked
 from .attribute import Attribute, Reading, check_name
 from .moments import Moments, Times
 from .numeric import NumericAttribute
-from .values import RawColumn, blanked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

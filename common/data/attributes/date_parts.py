@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError
-from ..later import np
+from ...errors import DataError
+from ...later import np
+from ..values import RawColumn
 from .attribute import Reading, check_name
 from .dates import TimeAttribute, numbers_of_units, read_units
 from .moments import Granularity, Moments, Times
-from .values import RawColumn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

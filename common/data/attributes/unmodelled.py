@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError
-from ..later import np
+from ...errors import DataError
+from ...later import np
 from .attribute import check_name, check_pattern
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpmosaic.common.data.clock import FORMATS, NUMBERS, Clock
+from dpmosaic.common.data.attributes.clock import FORMATS, NUMBERS, Clock
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import encode_table
 from dpmosaic.common.errors import DataError

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ..later import np
+from ...later import np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

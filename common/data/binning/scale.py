@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING
 
-from ..later import np
+from ...later import np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

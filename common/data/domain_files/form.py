@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..forms.several import TEXTS, Either, ListOf
-from ..forms.tables import Key, MapOf, Table
-from ..forms.values import POSITIVE, Anything, Choice, Null, Number, Scalar, Text, Truth, whole
-from .clock import FORMATS
-from .date_parts import Part
-from .moments import Granularity
-from .numeric import AUTO, OUTSIDE, UNREADABLE
-from .scale import Scale
+from ...forms.several import TEXTS, Either, ListOf
+from ...forms.tables import Key, MapOf, Table
+from ...forms.values import POSITIVE, Anything, Choice, Null, Number, Scalar, Text, Truth, whole
+from ..attributes.clock import FORMATS
+from ..attributes.date_parts import Part
+from ..attributes.moments import Granularity
+from ..attributes.numeric import AUTO, OUTSIDE, UNREADABLE
+from ..binning.scale import Scale
 
 _BINS = Key(
     Either((Choice((AUTO,)), whole(1))), "Number of bins; auto for a release to choose.", required=True
@@ -124,7 +124,7 @@ def entry_schema() -> dict[str, Any]:
 
 def domain_schema() -> dict[str, Any]:
     """The JSON schema of a domain file, in its short and its long form."""
-    from .rules.rule_form import RULE
+    from ..rules.rule_form import RULE
 
     columns = {"type": "object", "additionalProperties": {"$ref": "#/$defs/entry"}, "minProperties": 1}
     rules = {"type": "array", "items": {"$ref": "#/$defs/rule"}}

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from dpmosaic.common.data.categorical import CategoricalAttribute
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
+from dpmosaic.common.data.attributes.texts import LONGEST_LABEL, TextColumn, is_label
 from dpmosaic.common.data.coding import Coding
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table, encode_table
-from dpmosaic.common.data.texts import LONGEST_LABEL, TextColumn, is_label
 from dpmosaic.common.errors import DataError
 from dpmosaic.party.sources.source import read_table
 

@@ -6,12 +6,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from dpmosaic.common.data import spread
-from dpmosaic.common.data.inverse import Inverse
-from dpmosaic.common.data.lattice import Lattice
-from dpmosaic.common.data.numeric import NumericAttribute
-from dpmosaic.common.data.scale import Scale
-from dpmosaic.common.data.spread import Spread
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
+from dpmosaic.common.data.binning import spread
+from dpmosaic.common.data.binning.inverse import Inverse
+from dpmosaic.common.data.binning.lattice import Lattice
+from dpmosaic.common.data.binning.scale import Scale
+from dpmosaic.common.data.binning.spread import Spread
 
 ROWS = 20_000
 

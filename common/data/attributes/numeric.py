@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError
-from ..later import np
+from ...errors import DataError
+from ...later import np
+from ..binning.cells import beside, bins_of_equal_width, cells_of, runs_of_integers, unbounded
+from ..binning.lattice import Lattice
+from ..binning.scale import Scale
+from ..binning.spread import Spread
+from ..values import LARGEST_WHOLE, PLAIN, Notation, RawColumn, blanked, read_numbers
 from .attribute import Attribute, Reading, check_missing, check_name, check_size
-from .cells import beside, bins_of_equal_width, cells_of, runs_of_integers, unbounded
-from .lattice import Lattice
-from .scale import Scale
-from .spread import Spread
-from .values import LARGEST_WHOLE, PLAIN, Notation, RawColumn, blanked, read_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
