@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from .common.errors import MosaicError
-from .common.telling import tell
+from .common.showing.telling import tell
 from .common.version import __version__
 
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000

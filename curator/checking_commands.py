@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from ..common.extras import require_extra
-from ..common.telling import tell
+from ..common.showing.telling import tell
 from .options import Settings, parsed
 
 
@@ -48,7 +48,7 @@ def verify(
 ) -> None:
     """Verify a certificate and the published files beside it, offline, by the identities of the cards."""
     require_extra("curator")
-    from ..common.card import FederationList, read_json
+    from ..common.federation.card import FederationList, read_json
     from .certificates.certificate import Certificate
     from .certificates.verify import verify_certificate
 

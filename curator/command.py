@@ -14,7 +14,7 @@ import typer
 
 from ..common.errors import DataError, MosaicError, PartyUnavailable, PolicyError
 from ..common.extras import require_extra
-from ..common.telling import tell, write
+from ..common.showing.telling import tell, write
 from .checking_commands import preflight, verify
 from .console.command import console
 from .options import Settings, SpreadsheetSafe, parsed
@@ -51,7 +51,7 @@ def init(
 ) -> None:
     """Make keys."""
     from ..common.crypto.certificates import shown
-    from ..common.keyring import REQUEST
+    from ..common.federation.keyring import REQUEST
     from .parties.home import CuratorHome
 
     home = CuratorHome.create(folder, name, request=csr)
@@ -68,8 +68,8 @@ def enroll(
     attached: Annotated[bool, typer.Option("--attached", help="It dials this curator.")] = False,
 ) -> None:
     """Enroll a party or a dealer; compare its identity out of band."""
-    from ..common.card import Card, read_json
     from ..common.crypto.certificates import shown
+    from ..common.federation.card import Card, read_json
     from .parties.home import ATTACHED, CuratorHome
 
     if (address is None) != attached:
@@ -86,7 +86,7 @@ def federation(
     out: Annotated[Path | None, typer.Option(help="File to write; standard output by default.")] = None,
 ) -> None:
     """Write all cards into one file, which every party and dealer then trusts."""
-    from ..common.card import as_text
+    from ..common.federation.card import as_text
     from .parties.home import CuratorHome
 
     text = as_text(CuratorHome.open(folder).federation().to_json())
@@ -105,7 +105,7 @@ def listen(
 
     Logs one JSON object for each party that comes or goes. Ends at SIGTERM.
     """
-    from ..common.stopping import Stop
+    from ..common.processes.stopping import Stop
     from .parties.home import CuratorHome
 
     def told(party: str, up: bool) -> None:
@@ -268,13 +268,13 @@ def _forecast(plan: ReleasePlan, home: CuratorHome, link_mib_s: float, json_outp
     if json_output:
         tell(json.dumps(predicted.to_json()))
     else:
-        from ..common.terminal import Terminal
+        from ..common.showing.terminal import Terminal
 
         print_forecast(Terminal(), predicted)
 
 
 def _forecast_alignment(plan: ReleasePlan, links: Sequence[Sequence[Connection]], json_output: bool) -> None:
-    from ..common.terminal import Terminal
+    from ..common.showing.terminal import Terminal
     from .forecasting.alignment import forecast_alignment, print_alignment
 
     predicted = forecast_alignment(plan, links)
@@ -285,7 +285,7 @@ def _forecast_alignment(plan: ReleasePlan, links: Sequence[Sequence[Connection]]
 
 
 def _run(session: Session, json_output: bool) -> None:
-    from ..common.terminal import Terminal
+    from ..common.showing.terminal import Terminal
     from .certificates.json_values import to_json_values
     from .parties.activity import Activity
     from .parties.private_folder import private_folder

@@ -12,10 +12,10 @@ import typer
 from ..common.errors import DataError
 from ..common.forms.form import Form
 from ..common.forms.values import POSITIVE, Choice, Day, Text
-from ..common.telling import tell
+from ..common.showing.telling import tell
 
 if TYPE_CHECKING:
-    from ..common.card import Card
+    from ..common.federation.card import Card
     from .releasing.planning.drafting import Wishes
 
 _NO_TARGET = "none"
@@ -33,7 +33,7 @@ def plan(
     epsilon: Annotated[float | None, typer.Option(help="The promise, at delta 1e-9; 1 by default.")] = None,
 ) -> None:
     """Draft a plan and the domain of the whole table from the cards; in a terminal, ask what is not given."""
-    from ..common.card import as_text
+    from ..common.federation.card import as_text
     from .parties.home import ATTACHED, CuratorHome
     from .releasing.planning.drafting import Wishes, draft, proposed_slices
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ..common.telling import tell
+from ..common.showing.telling import tell
 from .console.command import console
 from .deciding.commands import approve, deny, releases, show
 from .operating.recovery_commands import backup, doctor, recount, restore
@@ -25,7 +25,7 @@ def ledger(folder: Folder, json_output: Json = False) -> None:
 
     The time of the last charge is unknown if the software kept no times then.
     """
-    from ..common.card import PARTY
+    from ..common.federation.card import PARTY
     from .accounts.rows import moment
     from .accounts.summaries import summaries_of
     from .names import POLICY

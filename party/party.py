@@ -21,8 +21,8 @@ from ..common.messages import (
     ScoreQuery,
 )
 from ..common.privacy.spending import Cost
+from ..common.processes.workers import NONE, Workers
 from ..common.version import __version__
-from ..common.workers import NONE, Workers
 from .accounts.account import Account
 from .accounts.ledger import Ledger
 from .answerers.answerer import Answerer

@@ -16,8 +16,8 @@ from ..common.errors import DataError
 from ..common.extras import require_extra
 from ..common.protocols.alignment.alignment import DEFAULT_RHO, Population
 from ..common.protocols.registry import BUILT_IN, MASKED
-from ..common.telling import tell
-from ..common.terminal import Terminal
+from ..common.showing.telling import tell
+from ..common.showing.terminal import Terminal
 from ..curator.options import (
     BUDGET,
     MECHANISM,

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..common.card import DEALER, PARTY, as_text
 from ..common.data.domain import Domain
 from ..common.errors import DataError, PartyUnavailable
+from ..common.federation.card import DEALER, PARTY, as_text
 from ..curator.parties.home import ATTACHED, CuratorHome
 from ..curator.releasing.planning.drafting import draft
 from ..curator.releasing.planning.plan import ReleasePlan

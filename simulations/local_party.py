@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..common.card import as_text
 from ..common.data.domain import Domain
+from ..common.federation.card import as_text
 from ..common.protocols.masked.dealers import CURATOR_DEALS
 from ..party.names import POLICY
 from ..party.sources.source import FileSource

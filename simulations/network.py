@@ -8,12 +8,12 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import chain
 
-from ..common.binding import BindingsInMemory
 from ..common.crypto.identity import Identity
 from ..common.crypto.randomness import FreshKeys, RandomStream
 from ..common.data.table import Table
 from ..common.errors import DataError, MosaicError
 from ..common.privacy.cost import Adjacency
+from ..common.promises.binding import BindingsInMemory
 from ..common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
 from ..common.wire.refusals import decode_refusal, encode_refusal
 from ..curator.parties.client import Connection, PartyClient

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..common.errors import DataError, PartyUnavailable
-from ..common.telling import tell
+from ..common.showing.telling import tell
 
 
 def local_network(
@@ -44,7 +44,7 @@ def local_network(
     slice align their rows.
     """
     from ..common.data.domain import Domain
-    from ..common.stopping import Stop
+    from ..common.processes.stopping import Stop
     from .local_network import LocalNetwork
     from .people import Overlap
 

@@ -12,10 +12,10 @@ from ..common.crypto.randomness import RandomStream
 from ..common.data.domain import Domain
 from ..common.data.table import Table
 from ..common.errors import DataError
+from ..common.promises.statement import Claim
 from ..common.protocols.alignment.alignment import Population
 from ..common.protocols.chosen import Chosen
 from ..common.protocols.registry import INDICATOR, INDICATOR_MLE, MASKED, THEOREM, TRUSTED
-from ..common.statement import Claim
 from ..curator.certificates.certificate import Certificate
 from ..curator.measurers.measurer import Measurer
 from ..curator.parties.alignments import Aligned

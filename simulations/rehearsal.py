@@ -10,10 +10,10 @@ from multiprocessing.process import BaseProcess
 import numpy as np
 from numba.core import event
 
-from ..common.children import left_to_the_command
 from ..common.data.domain import Domain
 from ..common.data.view import View
 from ..common.measurement import Measurement
+from ..common.processes.children import left_to_the_command
 from ..curator.mechanisms.mosaic.one_way import sticky_levels
 from ..curator.mechanisms.mosaic.settings import SETTINGS
 from ..curator.pgm.fitting.descent import descend

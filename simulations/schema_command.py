@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ..common.extras import require_extra
-from ..common.telling import write
+from ..common.showing.telling import write
 
 
 class WrittenFile(enum.StrEnum):

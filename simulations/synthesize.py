@@ -22,7 +22,7 @@ from ..common.errors import DataError, MosaicWarning
 from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.registry import TRUSTED
-from ..common.terminal import Terminal
+from ..common.showing.terminal import Terminal
 from ..common.version import __version__
 from ..curator.analysis.published import Drawn
 from ..curator.analysis.release import Release

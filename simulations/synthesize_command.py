@@ -12,8 +12,8 @@ import typer
 from rich.markup import escape
 
 from ..common.extras import require_extra
-from ..common.telling import tell
-from ..common.terminal import Terminal
+from ..common.showing.telling import tell
+from ..common.showing.terminal import Terminal
 from ..curator.options import (
     BUDGET,
     MECHANISM,

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dpmosaic.command import COMMANDS, loaded
-from dpmosaic.common.card import as_text
+from dpmosaic.common.federation.card import as_text
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE, declared
 from dpmosaic.curator.mechanisms.listed import LISTED
 from dpmosaic.curator.parties.home import CuratorHome

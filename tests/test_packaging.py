@@ -56,7 +56,7 @@ EXTRAS = (
 
 OF_PACKAGES = {
     *(f"dpmosaic.party.counting.engines.{name}" for name in ("postgres", "spark", "adbc")),
-    "dpmosaic.common.cluster",
+    "dpmosaic.common.processes.cluster",
 }
 """Modules that need the extra of an engine, or of a cluster."""
 

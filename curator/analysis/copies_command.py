@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ...common.extras import require_extra
-from ...common.telling import tell
+from ...common.showing.telling import tell
 from ..options import JsonOutput, SpreadsheetSafe
 from ..results.table_format import TableFile, TableFormat
 

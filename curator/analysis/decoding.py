@@ -29,7 +29,7 @@ from ...common.data.rules.plain import numbers as as_numbers
 from ...common.data.rules.rule import components
 from ...common.data.rules.values import drawn_together, out_of_order
 from ...common.data.table import Table
-from ...common.formulas import as_text
+from ...common.showing.formulas import as_text
 from ..results.csv_files import cells, header, joined
 from ..results.frames import typed_column
 from ..results.row_values import spelled_column

@@ -20,13 +20,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...common.blocks import made_in_order
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
 from ...common.data.rules.determines import Determines
 from ...common.data.rules.rule import Rule
 from ...common.data.table import Table
 from ...common.errors import DataError, ModelError, MosaicWarning
+from ...common.processes.blocks import made_in_order
 from ..mechanisms.parts.fitted import FittedModel
 from ..mechanisms.parts.records import SelectedRecords
 from ..mechanisms.parts.released import ReleasedModel

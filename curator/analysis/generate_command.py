@@ -11,8 +11,8 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ...common.extras import require_extra
-from ...common.telling import tell
-from ...common.terminal import Terminal
+from ...common.showing.telling import tell
+from ...common.showing.terminal import Terminal
 from ..options import JsonOutput, SpreadsheetSafe
 from ..results.table_format import TableFile, TableFormat
 

@@ -14,7 +14,7 @@ import pandas as pd
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
-from ...common.printable import printable
+from ...common.showing.printable import printable
 from ..certificates.certificate import Certificate
 from ..certificates.verify import BINS, CERTIFICATE, WARNING, sha256_of
 from ..mechanisms.parts.released import ReleasedModel

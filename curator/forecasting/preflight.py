@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from ...common.card import Card
 from ...common.crypto.certificates import WARNED_DAYS
 from ...common.errors import MosaicError
+from ...common.federation.card import Card
 from ...common.messages import PROTOCOL_VERSION, PartyDescription, Verdict
 from ...common.protocols.alignment.match_keys import matched_identifiers
 from ...common.protocols.registry import BUILT_IN

@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
-from ...common.binding import BindingStore
 from ...common.bounded import json_of
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
 from ...common.data.workload import Workload
 from ...common.errors import DataError
+from ...common.promises.binding import BindingStore
+from ...common.promises.statement import Claim
 from ...common.protocols.alignment.alignment import Population
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS
-from ...common.statement import Claim
 from ..certificates.certificate import Certificate
 from ..mechanisms.catalogue import mechanism_named
 from ..mechanisms.parts.fitted import Report, ignore

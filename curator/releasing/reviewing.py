@@ -6,10 +6,10 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...common.binding import BindingsInMemory
 from ...common.crypto.randomness import RandomStream
 from ...common.errors import MosaicError
 from ...common.messages import ReleaseTerms, Verdict
+from ...common.promises.binding import BindingsInMemory
 from ..certificates.verify import sign_terms
 from ..parties.alignments import Aligned
 from ..parties.client import Connection

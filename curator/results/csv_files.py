@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ...common.blocks import made_in_order
 from ...common.errors import DataError
+from ...common.processes.blocks import made_in_order
 
 Columns = Mapping[str, NDArray[Any]]
 """Columns of numbers, booleans, texts and objects by name, shape (N,); None, NaN and "" are empty cells."""

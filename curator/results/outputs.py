@@ -14,7 +14,7 @@ import numpy as np
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
-from ...common.formulas import as_text
+from ...common.showing.formulas import as_text
 from ..certificates.certificate import Certificate
 from ..certificates.verify import BINS, CERTIFICATE, WARNING, sha256_of
 from ..mechanisms.parts.fitted import FittedModel

@@ -8,10 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ...common.blocks import made_in_order
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
 from ...common.errors import DataError
+from ...common.processes.blocks import made_in_order
 from .frames import schema_of, typed_values
 from .row_values import Values
 

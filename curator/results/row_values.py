@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.blocks import made_in_order
 from ...common.data.attributes.unmodelled import Identifier
 from ...common.data.domain import Domain
 from ...common.data.table import Table, code_counts, decode_table
+from ...common.processes.blocks import made_in_order
 
 BLOCK = 2**15
 """Most rows that are decoded at once: arrays of so many numbers stay in a processor's cache."""

@@ -1,4 +1,4 @@
-"""Columns of a table that a spreadsheet would run as formulas; see `common.formulas`."""
+"""Columns of a table that a spreadsheet would run as formulas; see `common.showing.formulas`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...common.data.attributes.boolean import BooleanAttribute
 from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.attributes.unmodelled import Identifier, Unmodelled
 from ...common.data.domain import Domain
-from ...common.formulas import as_text, is_formula
+from ...common.showing.formulas import as_text, is_formula
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ...common.binding import Binding
 from ...common.canonical.introductions import decode_introduction, encode_introduction
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import FreshKeys
 from ...common.errors import ProtocolError
 from ...common.messages import Introduction, ReleaseTerms
+from ...common.promises.binding import Binding
 from .ledger import Ledger
 
 

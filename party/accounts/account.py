@@ -13,8 +13,8 @@ from ...common.crypto.identity import Identity, verify
 from ...common.crypto.randomness import FreshKeys, RandomStream
 from ...common.errors import ProtocolError
 from ...common.messages import Asked, MarginalQuery, ReleaseTerms
-from ...common.pricing import cost_of
-from ...common.statement import ENTRY
+from ...common.promises.pricing import cost_of
+from ...common.promises.statement import ENTRY
 from ..policies.allowance import Allowance
 from .accepted import AcceptedRelease
 from .ledger import Ledger

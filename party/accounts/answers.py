@@ -13,7 +13,7 @@ from ...common.errors import ProtocolError
 from ...common.messages import Asked
 from ...common.privacy import noise
 from ...common.privacy.budget import AnswerKind
-from ...common.statement import Entry, first_link
+from ...common.promises.statement import Entry, first_link
 from .rows import LedgerEntry
 
 

@@ -7,8 +7,8 @@ import sqlite3
 from pathlib import Path
 
 from ...common.errors import DataError
+from ...common.federation.keyring import check_database
 from ...common.formats import Format
-from ...common.keyring import check_database
 
 _SCHEMA = """
 CREATE TABLE history (number INTEGER PRIMARY KEY, head BLOB NOT NULL) STRICT;

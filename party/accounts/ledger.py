@@ -14,9 +14,9 @@ from ...common.canonical.terms import encode_terms
 from ...common.errors import BudgetError, DataError, PartyUnavailable, PolicyError, ProtocolError
 from ...common.history import Mark
 from ...common.messages import Asked, ReleaseTerms
-from ...common.pricing import entry_of
 from ...common.privacy.spending import Cost
-from ...common.statement import Claim, Entry, next_link
+from ...common.promises.pricing import entry_of
+from ...common.promises.statement import Claim, Entry, next_link
 from .file_format import create_database
 from .reading import ReadLedger
 from .releases import closed

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ...common.statement import Entry
+from ...common.promises.statement import Entry
 
 if TYPE_CHECKING:
     import numpy as np

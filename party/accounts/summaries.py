@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from ...common.keyring import Keyring
+from ...common.federation.keyring import Keyring
 from ..disk import told_if_full
 from ..names import LEDGER, check_role
 from .file_format import open_database

@@ -17,7 +17,7 @@ from ...common.canonical.terms import decode_terms
 from ...common.console.gate import Gate
 from ...common.console.site import Site, form_of
 from ...common.errors import DataError
-from ...common.stopping import Stop
+from ...common.processes.stopping import Stop
 from ..accounts.rows import CERTIFIED
 from ..approving.approvals import Request as Asked
 from ..approving.decisions import PENDING

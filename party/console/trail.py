@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ...common.bounded import json_of
-from ...common.formulas import as_text
-from ...common.printable import printable
+from ...common.showing.formulas import as_text
+from ...common.showing.printable import printable
 from ..accounts.rows import CERTIFIED, LedgerCharge, LedgerEvents, LedgerSummary, moment
 from ..approving.approvals import Request
 from ..approving.decisions import APPROVED

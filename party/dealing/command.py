@@ -21,7 +21,7 @@ dealer_commands = typer.Typer(
 @dealer_commands.command()
 def releases(folder: Folder, json_output: Json = False) -> None:
     """List the accepted releases."""
-    from ...common.card import DEALER
+    from ...common.federation.card import DEALER
     from ..accounts.summaries import summaries_of
     from .policy import NAME
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from ...common.card import DEALER
+from ...common.federation.card import DEALER
 from ..home.folder import LEDGER, Home, Opened
 from . import policy
 from .policy import DealerSettings

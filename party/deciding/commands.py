@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ...common.telling import tell
+from ...common.showing.telling import tell
 from ..printing import print_entries, print_rows
 
 _Folder = Annotated[Path, typer.Argument(help="The party's folder.")]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ...common.errors import DataError
-from ...common.printable import printable
+from ...common.showing.printable import printable
 from ..accounts.ledger import Ledger
 from ..accounts.rows import CERTIFIED
 from ..approving.approvals import Approvals, Request

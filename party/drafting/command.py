@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ...common.telling import tell, write
+from ...common.showing.telling import tell, write
 from ..printing import print_rows
 from ..sources.options import Header
 
@@ -35,7 +35,7 @@ def infer(
     header: Header = None,
 ) -> None:
     """Draft a domain file from a table. Not private: review it against public knowledge."""
-    from ...common.card import as_text
+    from ...common.federation.card import as_text
     from .inference import draft_file
 
     draft = draft_file(data, na or (), database, header=header)

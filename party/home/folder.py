@@ -12,10 +12,18 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from ...common.card import CURATOR, PARTY, Card, FederationList, as_text, check_name_of_role, read_json
 from ...common.crypto.certificates import check_name
 from ...common.errors import DataError, PolicyError
-from ...common.keyring import (
+from ...common.federation.card import (
+    CURATOR,
+    PARTY,
+    Card,
+    FederationList,
+    as_text,
+    check_name_of_role,
+    read_json,
+)
+from ...common.federation.keyring import (
     CERTIFICATE,
     Keyring,
     check_database,
@@ -23,7 +31,7 @@ from ...common.keyring import (
     private_file,
     write_private,
 )
-from ...common.locks import exclusive
+from ...common.processes.locks import exclusive
 from ..accounts.file_format import create_database
 from ..names import LEDGER as LEDGER
 from ..names import SHAREABLE_LOG as SHAREABLE_LOG
@@ -33,7 +41,7 @@ if TYPE_CHECKING:
     import grpc
 
     from ...common.data.domain import Domain
-    from ...common.notices import Notify
+    from ...common.processes.notices import Notify
     from ...common.wire.tls import TlsSide
     from ..accounts.ledger import Ledger
     from ..institution.role import Role

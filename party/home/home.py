@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from ...common.card import PARTY
+from ...common.federation.card import PARTY
 from ..names import LEDGER, POLICY, REQUESTS
 from ..policies.template import TEMPLATE
 from .folder import Home, Opened

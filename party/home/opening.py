@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from ...common.crypto.randomness import fresh_key
 from ...common.errors import DataError
-from ...common.notices import APPROVAL_WAITS, BUDGET_LOW
+from ...common.processes.notices import APPROVAL_WAITS, BUDGET_LOW
 from ..accounts.ledger import Ledger
 from ..approving.approvals import Approvals
 from ..counting.engines.folders import empty

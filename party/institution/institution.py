@@ -12,12 +12,12 @@ from ...common.crypto.identity import Identity, verify
 from ...common.errors import DataError, MosaicError, PolicyError, ProtocolError
 from ...common.messages import ReleaseTerms
 from ...common.privacy.cost import Adjacency
+from ...common.promises.statement import TERMS
 from ...common.protocols.alignment.alignment import Population
 from ...common.protocols.alignment.plan import AlignmentPlan
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.partition import Partition
-from ...common.statement import TERMS
 from ..accounts.rows import KeptAlignment
 from ..approving.approvals import Approvals
 from ..counting.identifiers import Identifiers

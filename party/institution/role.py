@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Generic
 
-from ...common.acceptance import accept
 from ...common.canonical.terms import decode_terms, terms_digest
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import FreshKeys
@@ -28,8 +27,9 @@ from ...common.messages import (
     Verdict,
 )
 from ...common.privacy.spending import Cost
-from ...common.statement import Claim, Statement, state
-from ...common.workers import NONE, Workers
+from ...common.processes.workers import NONE, Workers
+from ...common.promises.acceptance import accept
+from ...common.promises.statement import Claim, Statement, state
 from ..accounts.active import Active, Releases
 from ..accounts.ledger import Ledger
 from ..policies.allowance import Processors

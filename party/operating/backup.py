@@ -19,9 +19,9 @@ from typing import IO, Any
 
 from ...common.bounded import MOST_BYTES, json_of, read_bytes, toml_of
 from ...common.errors import DataError
+from ...common.federation.keyring import FOLDER, private_draft
 from ...common.formats import copy_database
 from ...common.history import Mark
-from ...common.keyring import FOLDER, private_draft
 from ...common.version import __version__
 from ..accounts.ledger import Ledger
 from ..home.home import PartyHome

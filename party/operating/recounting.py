@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ...common.canonical.terms import decode_terms
-from ...common.card import read_json
 from ...common.errors import DataError, MosaicError, ProtocolError
+from ...common.federation.card import read_json
 from ...common.history import Mark
 from ...common.privacy.spending import Cost, together
 from ..accounts.ledger import Ledger

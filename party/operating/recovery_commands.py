@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from ...common.errors import DataError
-from ...common.printable import printable
-from ...common.telling import tell
+from ...common.showing.printable import printable
+from ...common.showing.telling import tell
 
 _Folder = Annotated[Path, typer.Argument(help="The party's folder.")]
 _Backup = Annotated[Path, typer.Argument(help="The file of the backup.")]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...common.errors import DataError
-from ...common.telling import tell, write
+from ...common.showing.telling import tell, write
 
 if TYPE_CHECKING:
-    from ...common.card import Card
+    from ...common.federation.card import Card
     from ..accounts.ledger import Ledger
     from ..home.folder import Home
 
@@ -79,7 +79,7 @@ def _add_setup(commands: typer.Typer, home_type: Callable[[], type[Home]]) -> No
     ) -> None:
         """Create keys and a policy that allows nothing yet."""
         from ...common.crypto.certificates import shown
-        from ...common.keyring import REQUEST
+        from ...common.federation.keyring import REQUEST
 
         home = home_type().create(folder, name, request=csr)
         tell(f"identity of {name}: {shown(home.keyring.identity.public.hex())}")
@@ -93,7 +93,7 @@ def _add_setup(commands: typer.Typer, home_type: Callable[[], type[Home]]) -> No
         out: Annotated[Path | None, typer.Option(help="Output file; default: standard output.")] = None,
     ) -> None:
         """Print the public card, to be sent to the curator."""
-        from ...common.card import as_text
+        from ...common.federation.card import as_text
 
         text = as_text(home_type().open(folder).card().to_json())
         if out is None:
@@ -109,7 +109,7 @@ def _add_setup(commands: typer.Typer, home_type: Callable[[], type[Home]]) -> No
         revoke: Annotated[str | None, typer.Option(help="Name of a curator to trust no longer.")] = None,
     ) -> None:
         """Pin a curator and the other members, after comparing fingerprints out of band."""
-        from ...common.card import FederationList, read_json
+        from ...common.federation.card import FederationList, read_json
 
         home = home_type().open(folder)
         if (federation is None) == (revoke is None):

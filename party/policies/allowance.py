@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ...common.errors import PolicyError
-from ...common.workers import NONE, Workers
+from ...common.processes.workers import NONE, Workers
 from .policy import Policy
 
 MB = 1 << 20

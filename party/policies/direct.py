@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 
 import grpc
 
-from ...common.card import Card
 from ...common.errors import PolicyError
+from ...common.federation.card import Card
 from ...common.messages import Delivery
 from ...common.wire import streams
 from ...common.wire.sending import Sending

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...common.card import PARTY
 from ...common.data.domain import Domain
 from ...common.errors import DataError
+from ...common.federation.card import PARTY
 from ..names import POLICY
 from .form import FORM
 from .toml_file import read_toml

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...common.bounded import read_bytes, toml_of
-from ...common.card import PARTY
 from ...common.data.domain import Domain
 from ...common.errors import DataError
+from ...common.federation.card import PARTY
 from ...common.forms.tables import Table
-from ...common.notices import Notify
 from ...common.privacy.cost import Adjacency
+from ...common.processes.notices import Notify
+from ...common.processes.workers import Workers
 from ...common.protocols.alignment.match_keys import check_identifier
-from ...common.workers import Workers
 from ..names import POLICY
 from .domain import checked_domain, identifiers_of
 from .form import FORM

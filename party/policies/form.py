@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...common.forms.several import ListOf
 from ...common.forms.tables import Key, MapOf, Table
 from ...common.forms.values import Anything, Choice, Number, Text, Truth, whole
-from ...common.notices import FORM as NOTIFY
+from ...common.processes.notices import FORM as NOTIFY
 from .toml_file import SERVE
 from .workers import WORKERS
 

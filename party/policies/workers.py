@@ -10,7 +10,7 @@ from ...common.forms.tables import Key, Table
 from ...common.forms.values import Text, whole
 
 if TYPE_CHECKING:
-    from ...common.workers import Workers
+    from ...common.processes.workers import Workers
 
 WORKERS = Table(
     {
@@ -40,7 +40,7 @@ def workers_of(name: str, entries: Mapping[str, Any]) -> Workers:
         DataError: it names both kinds, or an address without encryption.
         MissingExtraError: Dask is not installed.
     """
-    from ...common.workers import Workers
+    from ...common.processes.workers import Workers
 
     scheduler = entries.get("scheduler")
     if scheduler is None:

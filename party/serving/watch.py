@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping
 
 from ...common.errors import MosaicError
-from ...common.notices import Notifier
+from ...common.processes.notices import Notifier
 from ..home.folder import Condition
 from .events import Event, Log
 

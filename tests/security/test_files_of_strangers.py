@@ -18,10 +18,10 @@ import pytest
 
 import dpmosaic
 from dpmosaic.common.bounded import DEEPEST, MOST_BYTES, fraction_of, json_of, toml_of
-from dpmosaic.common.card import Card, FederationList, read_json
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError, MosaicError, ProtocolError
+from dpmosaic.common.federation.card import Card, FederationList, read_json
 from dpmosaic.common.wire import party_pb2 as pb
 from dpmosaic.common.wire.statements import decode_statement
 from dpmosaic.curator.certificates.certificate import Certificate
@@ -404,8 +404,8 @@ GUARDED = {
     "tarfile.open": {"party/operating/backup.py"},
     "pickle.loads": set(),
     "pickle.load": set(),
-    "typer.echo": {"common/telling.py"},
-    "typer.secho": {"common/telling.py"},
+    "typer.echo": {"common/showing/telling.py"},
+    "typer.secho": {"common/showing/telling.py"},
     "print": set(),
     "Console": set(),
 }

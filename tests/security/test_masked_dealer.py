@@ -5,11 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpmosaic.common.binding import Binding
 from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing import peers
 from dpmosaic.common.dealing.dealing import Dealing
 from dpmosaic.common.errors import DeliveriesLost, ProtocolError
+from dpmosaic.common.promises.binding import Binding
 from dpmosaic.common.protocols.masked.bounds import AnswerBounds
 from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.protocols.masked.ring import Ring

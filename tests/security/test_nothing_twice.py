@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpmosaic.common.binding import Binding
 from dpmosaic.common.canonical.terms import encode_terms, terms_digest
 from dpmosaic.common.crypto.agreement import EphemeralKey
 from dpmosaic.common.data.domain import Domain
@@ -25,6 +24,7 @@ from dpmosaic.common.messages import (
     OpeningRequest,
     ScoreQuery,
 )
+from dpmosaic.common.promises.binding import Binding
 from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.protocols.scores.query import references_digest
 from dpmosaic.common.wire import codec

@@ -18,7 +18,7 @@ from dpmosaic.common.messages import (
     OpeningRequest,
     ScoreQuery,
 )
-from dpmosaic.common.statement import Claim
+from dpmosaic.common.promises.statement import Claim
 from dpmosaic.common.wire import codec, queries, statements, streams
 from dpmosaic.curator.certificates.verify import sign_terms
 from dpmosaic.curator.parties.client import PartyClient

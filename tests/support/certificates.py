@@ -10,7 +10,7 @@ from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
-from dpmosaic.common.statement import Claim, first_link, next_link, state
+from dpmosaic.common.promises.statement import Claim, first_link, next_link, state
 from dpmosaic.curator.certificates.statements import Signatures
 
 DOMAIN = Domain(

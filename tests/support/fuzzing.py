@@ -16,9 +16,9 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import MosaicError, PolicyError
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.promises.statement import Claim
 from dpmosaic.common.protocols.alignment.plan import ALIGNMENT
 from dpmosaic.common.protocols.registry import protocol_named
-from dpmosaic.common.statement import Claim
 from dpmosaic.common.wire import party_pb2 as pb
 from dpmosaic.common.wire import streams
 from dpmosaic.curator.measurers.measurer import Query

@@ -9,8 +9,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpmosaic.common.acceptance import accept
-from dpmosaic.common.binding import Binding, BindingsInMemory
 from dpmosaic.common.canonical.terms import encode_terms, terms_digest
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
@@ -31,6 +29,8 @@ from dpmosaic.common.messages import (
     OpeningRequest,
 )
 from dpmosaic.common.privacy.cost import Adjacency, grid_of
+from dpmosaic.common.promises.acceptance import accept
+from dpmosaic.common.promises.binding import Binding, BindingsInMemory
 from dpmosaic.common.protocols.masked.dealers import DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.reveal import opened_sum

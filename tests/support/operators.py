@@ -7,18 +7,18 @@ import pytest
 from typer.testing import CliRunner
 
 from dpmosaic.common.canonical.terms import encode_terms
-from dpmosaic.common.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.federation.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.messages import PROTOCOL_VERSION, Purpose, ReleaseTerms
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.promises.statement import TERMS
 from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS, DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
-from dpmosaic.common.statement import TERMS
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.command import party_commands
 from dpmosaic.party.home.folder import LEDGER

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ....common.blocks import made_in_order
 from ....common.data.domain import Clique, Domain
+from ....common.processes.blocks import made_in_order
 from .elimination import bits, cells_with_each, first_within, joined, triangulate
 from .zeros import zeros_of
 

@@ -25,10 +25,10 @@ from ....common.messages import (
     alignment_query,
 )
 from ....common.privacy.cost import counting_cost
+from ....common.promises.statement import Claim
 from ....common.protocols.alignment.dummies import AlignmentNoise
 from ....common.protocols.alignment.matching import Matching, match, match_across
 from ....common.protocols.alignment.plan import DDH, AlignmentPlan
-from ....common.statement import Claim
 from ....common.version import __version__
 from ....common.wire.alignments import positions_payload
 from ...certificates.alignment import AlignmentCertificate

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ....common.card import as_text
 from ....common.errors import DataError
-from ....common.keyring import write_private
+from ....common.federation.card import as_text
+from ....common.federation.keyring import write_private
 from ....common.protocols.alignment.plan import AlignmentPlan
 from ...certificates.alignment import AlignmentCertificate
 from ...parties.asking import Asking

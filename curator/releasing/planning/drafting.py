@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 
-from ....common.card import DEALER, Card
 from ....common.data.attributes.unmodelled import Identifier
 from ....common.data.domain import Domain
 from ....common.errors import DataError
+from ....common.federation.card import DEALER, Card
 from ....common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
 from .bins_share import DEFAULT_SHARE
 

@@ -10,8 +10,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpmosaic.common.acceptance import accept, check_acceptance
-from dpmosaic.common.binding import Binding, BindingsInMemory
 from dpmosaic.common.canonical.terms import terms_digest
 from dpmosaic.common.crypto.agreement import EphemeralKey
 from dpmosaic.common.crypto.digests import keyed_digest
@@ -27,6 +25,8 @@ from dpmosaic.common.messages import Acceptance
 from dpmosaic.common.privacy.cost import grid_of
 from dpmosaic.common.privacy.distributed import DistributedNoise
 from dpmosaic.common.privacy.noise import SAMPLER, discrete_gaussian
+from dpmosaic.common.promises.acceptance import accept, check_acceptance
+from dpmosaic.common.promises.binding import Binding, BindingsInMemory
 from dpmosaic.common.protocols.alignment import ddh
 from dpmosaic.common.protocols.indicator import multiply, noisy_indicators
 from dpmosaic.common.protocols.masked import field, products, reveal, sacrifice

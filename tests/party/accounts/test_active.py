@@ -9,7 +9,7 @@ from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DeliveriesLost, PolicyError, ProtocolError
 from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, MarginalQuery
-from dpmosaic.common.statement import TERMS as PURPOSE
+from dpmosaic.common.promises.statement import TERMS as PURPOSE
 from dpmosaic.party.accounts.ledger import Ledger
 from support.lone_party import IDENTITY, POLICY, QUERY, TERMS, started
 from support.masked import POLICY as MASKED_POLICY

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from dpmosaic.common.binding import Binding
 from dpmosaic.common.errors import ProtocolError
+from dpmosaic.common.promises.binding import Binding
 from dpmosaic.party.accounts.accepted import LedgerBindings
 from dpmosaic.party.accounts.ledger import Ledger
 from support.ledgers import DATA, SECRET, TERMS, anything

@@ -9,7 +9,7 @@ import pytest
 
 from dpmosaic.common.errors import PartyUnavailable, ProtocolError
 from dpmosaic.common.privacy.budget import AnswerKind
-from dpmosaic.common.statement import Claim, Entry
+from dpmosaic.common.promises.statement import Claim, Entry
 from dpmosaic.party.accounts.ledger import Ledger
 from support.changed import changed
 from support.ledgers import DATA, HALF, KEY, OTHER, QUERY, SECOND_KEY, SECRET, TERMS, anything

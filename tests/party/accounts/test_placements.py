@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.errors import ProtocolError
-from dpmosaic.common.statement import Claim
+from dpmosaic.common.promises.statement import Claim
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.accounts.rows import Placement
 from support.ledgers import DATA

@@ -13,15 +13,15 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 from cryptography.x509.oid import NameOID
 
-from dpmosaic.common import keyring
-from dpmosaic.common.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PolicyError
-from dpmosaic.common.handover import Handover
-from dpmosaic.common.keyring import write_private
-from dpmosaic.common.reread import Reread
+from dpmosaic.common.federation import keyring
+from dpmosaic.common.federation.card import CURATOR, PARTY, Card, FederationList
+from dpmosaic.common.federation.handover import Handover
+from dpmosaic.common.federation.keyring import write_private
+from dpmosaic.common.processes.reread import Reread
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.home.folder import LEDGER
 from dpmosaic.party.home.home import PartyHome

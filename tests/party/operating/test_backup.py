@@ -14,7 +14,7 @@ from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError, PolicyError, ProtocolError
 from dpmosaic.common.history import Mark
-from dpmosaic.common.statement import Claim
+from dpmosaic.common.promises.statement import Claim
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.command import party_commands
 from dpmosaic.party.home.folder import LEDGER

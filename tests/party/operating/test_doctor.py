@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from typer.testing import CliRunner
 
-from dpmosaic.common.card import CURATOR, Card, FederationList
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
+from dpmosaic.common.federation.card import CURATOR, Card, FederationList
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.command import party_commands
 from dpmosaic.party.home.folder import LEDGER, SHAREABLE_LOG

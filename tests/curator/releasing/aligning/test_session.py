@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-from dpmosaic.common.card import PARTY, Card
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.errors import DataError, PolicyError
+from dpmosaic.common.federation.card import PARTY, Card
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.alignment.alignment import Population
 from dpmosaic.curator.parties.home import CuratorHome

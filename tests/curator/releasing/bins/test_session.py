@@ -9,12 +9,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpmosaic.common.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import encode_table
 from dpmosaic.common.errors import BudgetError, DataError, PolicyError
+from dpmosaic.common.federation.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.labels import LabelSearch
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.curator.certificates.certificate import Certificate

@@ -3,11 +3,11 @@ import json
 import pytest
 
 from dpmosaic.common.about import About
-from dpmosaic.common.card import DEALER, Card
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import BudgetError, DataError
+from dpmosaic.common.federation.card import DEALER, Card
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.curator.mechanisms.mst import MST
 from dpmosaic.curator.releasing.over_parties import order_of

@@ -5,14 +5,14 @@ import os
 import numpy as np
 import pytest
 
-from dpmosaic.common import workers as workers_module
 from dpmosaic.common.errors import DataError, PartyUnavailable
-from dpmosaic.common.workers import MANY_RECORDS, Workers
+from dpmosaic.common.processes import workers as workers_module
+from dpmosaic.common.processes.workers import MANY_RECORDS, Workers
 from support.ranges import check_the_same, killed_once, refusing, summed
 
 distributed = pytest.importorskip("distributed")
 
-from dpmosaic.common import cluster as cluster_module  # noqa: E402
+from dpmosaic.common.processes import cluster as cluster_module  # noqa: E402
 
 pytestmark = pytest.mark.slow
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .crypto.agreement import EphemeralKey
-from .crypto.identity import Identity, verify
-from .history import Mark
-from .messages import Acceptance
+from ..crypto.agreement import EphemeralKey
+from ..crypto.identity import Identity, verify
+from ..history import Mark
+from ..messages import Acceptance
 
 ACCEPTANCE = "acceptance of a release"
 """Purpose of the signature."""

@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from .crypto.identity import Identity, verify
-from .data.domain import Clique
-from .errors import ProtocolError
-from .history import Mark
-from .privacy.budget import AnswerKind
+from ..crypto.identity import Identity, verify
+from ..data.domain import Clique
+from ..errors import ProtocolError
+from ..history import Mark
+from ..privacy.budget import AnswerKind
 
 TERMS, ENTRY, CERTIFICATE = "terms of a release", "ledger entry", "certificate of a release"
 """Purposes of signatures."""

@@ -7,10 +7,10 @@ import threading
 
 import pytest
 
-from dpmosaic.common import notices
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.forms.tables import Key, Table, check_file
-from dpmosaic.common.notices import APPROVAL_WAITS, FORM, Notifier, Notify
+from dpmosaic.common.processes import notices
+from dpmosaic.common.processes.notices import APPROVAL_WAITS, FORM, Notifier, Notify
 
 LIMIT_S = 60.0
 WRITES = "import sys; open(sys.argv[1], 'a').write(sys.stdin.read() + chr(10))"

@@ -19,7 +19,7 @@ import threading
 from collections.abc import Sequence
 from typing import Protocol
 
-from .errors import ProtocolError
+from ..errors import ProtocolError
 
 
 def labelled(labels: Sequence[str]) -> str:

@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from dpmosaic.common.card import CURATOR, DEALER, PARTY, Card, FederationList, as_text, read_json
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
+from dpmosaic.common.federation.card import CURATOR, DEALER, PARTY, Card, FederationList, as_text, read_json
 
 DOMAIN = Domain.from_json({"kind": ["ä", "y"], "code": 3})
 CERTIFICATE = self_signed("a", new_tls_key(), datetime.now(UTC))

@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from .bounded import json_of
-from .crypto.certificates import Certificate, check_name, new_tls_key, self_signed, signing_request
-from .crypto.identity import Identity
-from .errors import DataError
+from ..bounded import json_of
+from ..crypto.certificates import Certificate, check_name, new_tls_key, self_signed, signing_request
+from ..crypto.identity import Identity
+from ..errors import DataError
 from .handover import Handover, read_handovers, up_to
 
 FOLDER = "identity"

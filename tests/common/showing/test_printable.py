@@ -9,9 +9,9 @@ from rich.table import Table
 
 from dpmosaic.common import errors
 from dpmosaic.common.errors import DataError, MosaicWarning
-from dpmosaic.common.printable import printable, printable_lines, visible
-from dpmosaic.common.telling import tell, write
-from dpmosaic.common.terminal import Terminal
+from dpmosaic.common.showing.printable import printable, printable_lines, visible
+from dpmosaic.common.showing.telling import tell, write
+from dpmosaic.common.showing.terminal import Terminal
 
 EVIL = "x\x1b]0;PWNED\x07\x1b[2K\x1b[1A\u202efake\x9b"
 SHOWN = r"x\x1b]0;PWNED\x07\x1b[2K\x1b[1A\u202efake\x9b"

@@ -7,7 +7,15 @@ from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.history import Mark
 from dpmosaic.common.privacy.budget import AnswerKind
-from dpmosaic.common.statement import ENTRY, Claim, Entry, check_statement, first_link, next_link, state
+from dpmosaic.common.promises.statement import (
+    ENTRY,
+    Claim,
+    Entry,
+    check_statement,
+    first_link,
+    next_link,
+    state,
+)
 from dpmosaic.common.wire import statements
 
 IDENTITY = Identity.from_seed(bytes(32))

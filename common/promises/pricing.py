@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from fractions import Fraction
 
-from .canonical.queries import encode_asked
-from .errors import ProtocolError
-from .messages import AlignmentQuery, AnswerForm, Asked, MarginalQuery, ReleaseTerms, ScoreQuery
-from .privacy.budget import AnswerKind
-from .privacy.cost import counting_cost, gaussian_cost, score_cost
-from .privacy.spending import Cost
+from ..canonical.queries import encode_asked
+from ..errors import ProtocolError
+from ..messages import AlignmentQuery, AnswerForm, Asked, MarginalQuery, ReleaseTerms, ScoreQuery
+from ..privacy.budget import AnswerKind
+from ..privacy.cost import counting_cost, gaussian_cost, score_cost
+from ..privacy.spending import Cost
 from .statement import Entry
 
 

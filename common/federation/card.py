@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .bounded import json_of, read_bytes
-from .crypto.certificates import Certificate, check_name
-from .crypto.identity import Identity, verify
-from .errors import DataError, ProtocolError
+from ..bounded import json_of, read_bytes
+from ..crypto.certificates import Certificate, check_name
+from ..crypto.identity import Identity, verify
+from ..errors import DataError, ProtocolError
+from ..showing.printable import printable_lines
 from .handover import Handover, path, read_handovers
-from .printable import printable_lines
 
 if TYPE_CHECKING:
-    from .data.domain import Domain
+    from ..data.domain import Domain
 
 _CARD, _FEDERATION = "dpmosaic card 1", "dpmosaic federation 1"
 PARTY, DEALER, CURATOR = "party", "dealer", "curator"
@@ -225,7 +225,7 @@ def _listed(form: object) -> dict[str, Any]:
 def _domain(form: object) -> Domain | None:
     if form is None:
         return None
-    from .data.domain import Domain
+    from ..data.domain import Domain
 
     return Domain.from_json(form)
 

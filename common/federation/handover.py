@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .crypto.certificates import check_name
-from .crypto.identity import Identity, verify
-from .errors import DataError, ProtocolError
+from ..crypto.certificates import check_name
+from ..crypto.identity import Identity, verify
+from ..errors import DataError, ProtocolError
 
 _PURPOSE = "handover of an identity"
 _MOST = 1000

@@ -15,10 +15,10 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from .errors import DataError
-from .forms.several import ListOf
-from .forms.tables import Key, Table
-from .forms.values import Number, Text
+from ..errors import DataError
+from ..forms.several import ListOf
+from ..forms.tables import Key, Table
+from ..forms.values import Number, Text
 
 APPROVAL_WAITS, BUDGET_LOW = "approval_waits", "budget_low"
 CERTIFICATE_ENDS, UNHEALTHY, PARTY_DOWN = "certificate_ends", "unhealthy", "party_down"

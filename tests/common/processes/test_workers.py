@@ -7,7 +7,8 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from dpmosaic.common.errors import DataError, PartyUnavailable
-from dpmosaic.common.workers import MANY_RECORDS, Pool, Workers
+from dpmosaic.common.processes.pool import Pool
+from dpmosaic.common.processes.workers import MANY_RECORDS, Workers
 from support.ranges import check_the_same, refusing
 
 

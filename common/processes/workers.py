@@ -12,20 +12,18 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
-from urllib.parse import urlsplit
 
 from threadpoolctl import threadpool_limits
 
-from .errors import DataError, PartyUnavailable
-from .extras import require_extra
+from ..errors import PartyUnavailable
+from ..extras import require_extra
+from .pool import Pool, check_link
 
 MANY_RECORDS = 1 << 19
 """With fewer records, the calling thread is done before others have the work."""
 
-_HERE = ("127.0.0.1", "::1", "localhost")
 _ATTEMPTS = 4
 """So many times the work that is under way is begun."""
 
@@ -45,21 +43,6 @@ class RangeMap(Protocol):
             pieces: arguments of each piece of work; read as they are needed.
             records: number of rows of all of them.
         """
-
-
-@dataclass(frozen=True)
-class Pool:
-    """Workers that are there.
-
-    Attributes:
-        executor: runs calls on them.
-        workers: number of calls that they run at a time.
-        close: ends the connection to them, or the workers if they are this process's own.
-    """
-
-    executor: Executor
-    workers: int
-    close: Callable[[], None]
 
 
 class Workers:
@@ -185,20 +168,6 @@ class Workers:
                     self._pool.close()
                 self._pool = self._begin()
             return self._pool
-
-
-def check_link(address: str) -> None:
-    """Returns only if what is sent to a scheduler or worker is encrypted, or stays on this machine.
-
-    Raises:
-        DataError: it is neither.
-    """
-    parts = urlsplit(address)
-    if parts.scheme != "tls" and not (parts.scheme == "tcp" and parts.hostname in _HERE):
-        raise DataError(
-            "cluster: expected addresses such as tls://host:8786, since keys and rows are sent there, got "
-            "another; start the cluster with TLS (tcp:// is for this machine alone)"
-        )
 
 
 NONE = Workers()

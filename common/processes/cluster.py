@@ -13,9 +13,9 @@ from distributed import Client
 from distributed.scheduler import KilledWorker
 from distributed.security import Security
 
-from .errors import DataError, PartyUnavailable
-from .version import __version__
-from .workers import Pool, check_link
+from ..errors import DataError, PartyUnavailable
+from ..version import __version__
+from .pool import Pool, check_link
 
 LOST = (KilledWorker, OSError)
 """What a call raises if its worker ended, or the scheduler cannot be reached."""

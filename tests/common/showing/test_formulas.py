@@ -1,6 +1,6 @@
 import pytest
 
-from dpmosaic.common.formulas import as_text, is_formula
+from dpmosaic.common.showing.formulas import as_text, is_formula
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+cmd", "-x", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "=", "-"])
