@@ -56,12 +56,12 @@ if TYPE_CHECKING:
     from .party.sources.source import read_table
     from .simulations.datasets.catalogue import load_dataset
     from .simulations.evaluation.evaluation import Evaluation
-    from .simulations.frame_evaluation import compare, evaluate
-    from .simulations.frames import decode, draft, encode
-    from .simulations.partition import Grid
+    from .simulations.parties.partition import Grid
     from .simulations.simulate import Simulation, simulate
-    from .simulations.synthesize import DomainWarning, synthesize
-    from .simulations.synthesizer import Synthesizer
+    from .simulations.synthesizing.synthesize import DomainWarning, synthesize
+    from .simulations.synthesizing.synthesizer import Synthesizer
+    from .simulations.tables.frame_evaluation import compare, evaluate
+    from .simulations.tables.frames import decode, draft, encode
     from .simulations.time_limit import TimeLimitWarning
 
 __all__ = [
@@ -151,12 +151,12 @@ _HOMES = {
     "DeliveriesLost": "common.errors",
     "Determines": "common.data.rules.determines",
     "Domain": "common.data.domain",
-    "DomainWarning": "simulations.synthesize",
+    "DomainWarning": "simulations.synthesizing.synthesize",
     "Draft": "party.drafting.draft",
     "Estimates": "curator.analysis.estimators.estimates",
     "Evaluation": "simulations.evaluation.evaluation",
     "GapAttribute": "common.data.attributes.dates",
-    "Grid": "simulations.partition",
+    "Grid": "simulations.parties.partition",
     "Impossible": "common.data.rules.impossible",
     "Independent": "curator.mechanisms.independent",
     "MissingExtraError": "common.errors",
@@ -176,22 +176,22 @@ _HOMES = {
     "Rule": "common.data.rules.rule",
     "Simulation": "simulations.simulate",
     "Sum": "common.data.rules.order",
-    "Synthesizer": "simulations.synthesizer",
+    "Synthesizer": "simulations.synthesizing.synthesizer",
     "Table": "common.data.table",
     "TimeLimitWarning": "simulations.time_limit",
     "Workload": "common.data.workload",
     "combine": "curator.analysis.copies",
-    "compare": "simulations.frame_evaluation",
-    "decode": "simulations.frames",
-    "draft": "simulations.frames",
-    "encode": "simulations.frames",
-    "evaluate": "simulations.frame_evaluation",
+    "compare": "simulations.tables.frame_evaluation",
+    "decode": "simulations.tables.frames",
+    "draft": "simulations.tables.frames",
+    "encode": "simulations.tables.frames",
+    "evaluate": "simulations.tables.frame_evaluation",
     "load": "curator.analysis.release",
     "load_dataset": "simulations.datasets.catalogue",
     "load_model": "curator.results.models",
     "read_table": "party.sources.source",
     "simulate": "simulations.simulate",
-    "synthesize": "simulations.synthesize",
+    "synthesize": "simulations.synthesizing.synthesize",
 }
 
 

@@ -37,7 +37,7 @@ from dpmosaic.curator.analysis.estimators.means import mean, proportion
 from dpmosaic.curator.analysis.estimators.regression import linear, logistic
 from dpmosaic.curator.analysis.published import Published
 from dpmosaic.party.sources.source import open_source
-from dpmosaic.simulations.evaluation.values import Values
+from dpmosaic.simulations.evaluation.values.values import Values
 
 DOMAINS = Path(__file__).parent / "domains"
 Z = 1.959964

@@ -18,7 +18,7 @@ from dpmosaic.common.data.attributes.dates import DateAttribute
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.binning.lattice import Lattice
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.simulations.evaluation.number_distances import distribution_gaps
+from dpmosaic.simulations.evaluation.values.number_distances import distribution_gaps
 
 BINS = 20
 """Pairs are compared on so many bins of each column."""

@@ -36,7 +36,7 @@ from dpmosaic.curator.results.table_format import TableFile
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.home.folder import LEDGER
 from dpmosaic.party.home.home import REQUESTS, PartyHome
-from dpmosaic.simulations.local_network import Daemon, LocalNetwork
+from dpmosaic.simulations.local_network.network import Daemon, LocalNetwork
 
 DOMAIN = {"sex": 2, "ward": 5, "age": 6, "drug": 3}
 RECORDS = 400

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ..common.data.domain import Domain
     from ..common.data.table import Table
     from ..party.sources.source import FileSource
-    from .evaluation.distribution import Distribution
+    from .evaluation.values.distribution import Distribution
     from .simulate import Simulation
 
 PARTITION, ALIGNED = "Partition and protocol", "Aligned rows"
@@ -203,7 +203,7 @@ def simulate(
     from ..curator.results import outputs as files
     from ..party.sources.source import FileSource
     from .originals import Original, read_original
-    from .people import Overlap, read_people
+    from .parties.people import Overlap, read_people
     from .rehearsal import compiling_beside
     from .simulate import simulate as run
     from .time_limit import lateness, limited
@@ -348,7 +348,7 @@ def _write(
     from ..common.crypto.randomness import RandomStream
     from ..curator.results import outputs as files
     from .evaluation.metrics import PRIVATE
-    from .evaluation.number_distances import MainFigures
+    from .evaluation.values.number_distances import MainFigures
 
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
     synthetic, columns = result.synthetic, _written_columns(source, domain)

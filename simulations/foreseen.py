@@ -15,8 +15,8 @@ from ..curator.forecasting.forecast import Forecast, forecast_order, planned_bin
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.parties.federation import connect
 from ..curator.releasing.planning.bins_share import DEFAULT_SHARE, check_share
-from .participants import Participants
-from .partition import Grid
+from .parties.participants import Participants
+from .parties.partition import Grid
 from .simulate import ordered
 
 

@@ -16,7 +16,7 @@ from ..common.data.values import RawColumn
 from ..common.errors import DataError
 from ..common.processes.blocks import made_in_order
 from ..party.sources.source import FileSource
-from .evaluation.distribution import Distribution
+from .evaluation.values.distribution import Distribution
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,11 +27,11 @@ from ..curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ..curator.releasing.release import Released, ReleaseOrder
 from .evaluation.metrics import PRIVATE, kway_errors
 from .evaluation.range_queries import range_errors
-from .frames import DomainLike, Source, load
-from .participants import Participants
-from .partition import Grid
-from .people import Linkage, Overlap, row_numbers
-from .releasing import release_among
+from .parties.participants import Participants
+from .parties.partition import Grid
+from .parties.people import Linkage, Overlap, row_numbers
+from .parties.releasing import release_among
+from .tables.frames import DomainLike, Source, load
 
 
 @dataclass(frozen=True)

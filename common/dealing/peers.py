@@ -1,7 +1,8 @@
 """The other participants of a release: keys shared with them, and streams sealed under these keys.
 
-What a participant sends is bound to its labels when it has been received whole
-(`common/promises/binding`): whoever sends something else under the same labels is refused, so that nothing that depends on it is sent twice.
+What a participant sends is bound to its labels when it has been received whole (`common/promises/binding`):
+whoever sends something else under the same labels is refused, so that nothing that depends on it is sent
+twice.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from ...common.data.table import Table
 from ...common.data.view import View
 from ...common.privacy.budget import Budget
 from ...curator.measurers.measurer import Query
-from ..partition import Grid
+from ..parties.partition import Grid
 from .baseline import Array, Baseline, FloatMeasurer, mutual_information, vertical_parties
 
 PAIRS, GROUPS, LATENT = Fraction(3, 10), Fraction(2, 5), Fraction(3, 10)

@@ -74,8 +74,8 @@ def evaluate(
     from .nist import Pay
     from .tables import comparison
     from .usefulness import usefulness
-    from .value_distances import value_distances
-    from .values import Values
+    from .values.distances import value_distances
+    from .values.values import Values
 
     loaded = Domain.load(domain)
     issued = None if certificate is None else _certificate_of(certificate, loaded)

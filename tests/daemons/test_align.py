@@ -9,7 +9,7 @@ import pytest
 
 from dpmosaic.common.errors import PartyUnavailable
 from dpmosaic.curator.parties.connection import GrpcConnection
-from dpmosaic.simulations.local_network import Daemon
+from dpmosaic.simulations.local_network.network import Daemon
 from support.edits import edit
 
 POLICY = """

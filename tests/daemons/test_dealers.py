@@ -10,7 +10,7 @@ from dpmosaic.common.federation.card import DEALER, FederationList, as_text
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.curator.parties.home import CuratorHome
-from dpmosaic.simulations.local_network import Daemon
+from dpmosaic.simulations.local_network.network import Daemon
 
 
 @pytest.fixture

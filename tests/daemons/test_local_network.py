@@ -19,8 +19,8 @@ from dpmosaic.curator.releasing.over_parties import release_over_parties
 from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 from dpmosaic.party.home.home import PartyHome
 from dpmosaic.party.sources.source import FileSource, read_table
-from dpmosaic.simulations.local_network import LocalNetwork, program
-from dpmosaic.simulations.people import Overlap, linked
+from dpmosaic.simulations.local_network.network import LocalNetwork, program
+from dpmosaic.simulations.parties.people import Overlap, linked
 from support.edits import edit
 
 pytestmark = pytest.mark.slow

@@ -34,7 +34,7 @@ from dpmosaic.party.drafting.draft import Draft
 from dpmosaic.party.operating.backup import restore
 from dpmosaic.party.policies.file import FORM
 from dpmosaic.party.policies.toml_file import read_toml
-from dpmosaic.simulations.partition import Grid
+from dpmosaic.simulations.parties.partition import Grid
 from support.certificates import certificate_form
 
 pytestmark = pytest.mark.slow
@@ -394,7 +394,7 @@ GUARDED = {
     # Beside the reader: what DuckDB says of a query, what our own daemons log, what a contract checks.
     "json.loads": {
         *("common/bounded.py", "party/sources/query.py"),
-        *("simulations/local_network.py", "simulations/contracts/mechanism.py"),
+        *("simulations/local_network/network.py", "simulations/contracts/mechanism.py"),
     },
     "json.load": set(),
     "tomllib.loads": {"common/bounded.py"},

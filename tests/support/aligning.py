@@ -21,7 +21,7 @@ from dpmosaic.party.institution.institution import Institution, Rules
 from dpmosaic.party.party import Party
 from dpmosaic.party.policies.policy import Policy, Records
 from dpmosaic.party.serving.servicer import PartyServicer
-from dpmosaic.simulations.network import InProcessConnection
+from dpmosaic.simulations.parties.network import InProcessConnection
 
 SIGNER = Identity.from_seed(bytes(32))
 POLICY = Policy(

@@ -23,7 +23,7 @@ from dpmosaic.common.wire import queries, streams
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.federation import connect
-from dpmosaic.simulations.network import policy_for, start_dealers, start_parties
+from dpmosaic.simulations.parties.network import policy_for, start_dealers, start_parties
 from support import taps
 from support.parties import cut, masked_terms
 

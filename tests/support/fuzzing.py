@@ -28,7 +28,7 @@ from dpmosaic.curator.releasing.aligning.over_parties import matched
 from dpmosaic.curator.releasing.planning.alignment_order import AlignmentProposal
 from dpmosaic.party.policies.direct import Direct
 from dpmosaic.party.serving.servicer import PartyServicer
-from dpmosaic.simulations.network import policy_for, start_parties
+from dpmosaic.simulations.parties.network import policy_for, start_parties
 from support.aligning import Aligning, order
 from support.parties import cut, layout, random_table
 from support.terms import PURPOSE

@@ -24,7 +24,7 @@ from dpmosaic.party.institution.institution import Institution, Rules
 from dpmosaic.party.party import Party
 from dpmosaic.party.policies.policy import Policy, Records
 from dpmosaic.party.serving.servicer import PartyServicer
-from dpmosaic.simulations.network import dealer_names, start_dealers
+from dpmosaic.simulations.parties.network import dealer_names, start_dealers
 from support.terms import RELEASE_ID, terms_of
 
 

@@ -25,7 +25,7 @@ from dpmosaic.curator.parties.direct_streams import DirectStreams
 from dpmosaic.curator.releasing.agreement import Proposal, agree
 from dpmosaic.curator.releasing.aligning.over_parties import matched
 from dpmosaic.curator.releasing.planning.alignment_order import AlignmentProposal
-from dpmosaic.simulations.network import policy_for, start_dealers, start_parties
+from dpmosaic.simulations.parties.network import policy_for, start_dealers, start_parties
 from support.adversary.script import script_of
 from support.adversary.seats import World
 from support.adversary.watching import Watch

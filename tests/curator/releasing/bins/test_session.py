@@ -27,8 +27,8 @@ from dpmosaic.curator.releasing.bins.session import BinsSession
 from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 from dpmosaic.curator.releasing.session import Session
 from dpmosaic.curator.results.table_format import TableFile
-from dpmosaic.simulations import network
-from dpmosaic.simulations.partition import Grid, partition
+from dpmosaic.simulations.parties import network
+from dpmosaic.simulations.parties.partition import Grid, partition
 
 pytestmark = pytest.mark.slow
 
