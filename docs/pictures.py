@@ -15,8 +15,8 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import PolicyError
 from dpmosaic.common.processes.stopping import Stop
 from dpmosaic.common.promises.statement import TERMS
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import RosterEntry
 from dpmosaic.party.console.pages import party_pages
 from support.browsing import CHROMIUM, chromium

@@ -14,7 +14,7 @@ from rich.table import Table as Grid
 
 from ..common.errors import DataError
 from ..common.extras import require_extra
-from ..common.protocols.alignment.alignment import DEFAULT_RHO, Population
+from ..common.protocols.aligned import DEFAULT_RHO, Population
 from ..common.protocols.registry import BUILT_IN, MASKED
 from ..common.showing.telling import tell
 from ..common.showing.terminal import Terminal

@@ -15,7 +15,7 @@ from ..common.data.workload import Workload
 from ..common.errors import DataError
 from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
-from ..common.protocols.alignment.alignment import DEFAULT_RHO, Population
+from ..common.protocols.aligned import DEFAULT_RHO, Population
 from ..common.protocols.registry import INDICATOR, MASKED, Protocol, protocol_named
 from ..curator.certificates.certificate import Certificate
 from ..curator.mechanisms.catalogue import mechanism_named

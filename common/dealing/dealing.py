@@ -26,6 +26,7 @@ from ..messages import (
 )
 from ..processes.workers import RangeMap, inline
 from ..promises.binding import Binding
+from ..protocols.arithmetic.ring import WIDE, Words
 from ..protocols.masked import products
 from ..protocols.masked.dealers import dealt_terms, knowing_positions, known_components
 from ..protocols.masked.masks import (
@@ -46,7 +47,6 @@ from ..protocols.masked.opened_rows import (
 )
 from ..protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, products_of, rectangles
 from ..protocols.masked.ranges import dealt_range, sum_of
-from ..protocols.masked.ring import WIDE, Words
 from ..protocols.masked.sacrifice import CHECK_MASK, CHECK_PAD, hidden_sums, inner, repetitions
 from .evaluator import Resharing, ScoreEvaluator, joined
 from .peers import Peers

@@ -16,7 +16,7 @@ from ...common.privacy.budget import AnswerKind, Budget
 from ...common.privacy.cost import PrivacyUnit
 from ...common.privacy.renyi import ExponentialSteps, SampledGaussian
 from ...common.promises.statement import Entry, Statement
-from ...common.protocols.alignment.alignment import Alignment, Population
+from ...common.protocols.aligned import Alignment, Population
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan

@@ -14,7 +14,7 @@ from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.promises.binding import BindingStore
 from ...common.promises.statement import Claim
-from ...common.protocols.alignment.alignment import Population
+from ...common.protocols.aligned import Population
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ..certificates.certificate import Certificate

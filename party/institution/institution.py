@@ -13,7 +13,7 @@ from ...common.errors import DataError, MosaicError, PolicyError, ProtocolError
 from ...common.messages import ReleaseTerms
 from ...common.privacy.cost import Adjacency
 from ...common.promises.statement import TERMS
-from ...common.protocols.alignment.alignment import Population
+from ...common.protocols.aligned import Population
 from ...common.protocols.alignment.plan import AlignmentPlan
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan

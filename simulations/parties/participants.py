@@ -13,7 +13,7 @@ from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.promises.statement import Claim
-from ...common.protocols.alignment.alignment import Population
+from ...common.protocols.aligned import Population
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.registry import INDICATOR, INDICATOR_MLE, MASKED, THEOREM, TRUSTED
 from ...curator.certificates.certificate import Certificate

@@ -12,7 +12,7 @@ from ...common.data.attributes.texts import TextColumn
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
-from ...common.protocols.alignment.alignment import Population
+from ...common.protocols.aligned import Population
 from ...party.sources.source import Source
 from .partition import Grid, partition
 

@@ -11,7 +11,7 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError, PolicyError
-from dpmosaic.common.protocols.alignment.alignment import Population
+from dpmosaic.common.protocols.aligned import Population
 from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.parties.journal import Journal

@@ -6,8 +6,8 @@ import pytest
 
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.errors import MosaicError
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.party import Party
 from support.aligning import POLICY, Aligning

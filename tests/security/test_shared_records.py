@@ -16,9 +16,9 @@ from dpmosaic.common.messages import AnswerForm, MarginalQuery, ScoreQuery
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit, gaussian_cost, score_cost
 from dpmosaic.common.promises.binding import BindingsInMemory
 from dpmosaic.common.promises.statement import TERMS
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS, DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
 from dpmosaic.common.protocols.scores.query import references_digest
 from dpmosaic.curator.measurers.masked import MaskedMeasurer

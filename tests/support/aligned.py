@@ -12,7 +12,7 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.messages import AlignmentQuery
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit, counting_cost
 from dpmosaic.common.promises.statement import Claim
-from dpmosaic.common.protocols.alignment.alignment import Alignment, Population
+from dpmosaic.common.protocols.aligned import Alignment, Population
 from dpmosaic.common.protocols.alignment.plan import AlignmentPlan
 from dpmosaic.common.protocols.partition import RosterEntry
 from dpmosaic.curator.measurers.masked import MaskedMeasurer

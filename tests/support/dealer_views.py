@@ -14,9 +14,9 @@ from dpmosaic.common.dealing.dealing import Dealing
 from dpmosaic.common.dealing.peers import Peers
 from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.protocols.arithmetic.ring import WIDE
 from dpmosaic.common.protocols.masked import sacrifice
 from dpmosaic.common.protocols.masked.plan import labels
-from dpmosaic.common.protocols.masked.ring import WIDE
 from dpmosaic.common.protocols.masked.sacrifice import CHECK_MASK
 from dpmosaic.common.protocols.registry import MASKED
 from dpmosaic.common.wire import queries, streams

@@ -31,10 +31,10 @@ from dpmosaic.common.messages import (
 from dpmosaic.common.privacy.cost import Adjacency, grid_of
 from dpmosaic.common.promises.acceptance import accept
 from dpmosaic.common.promises.binding import Binding, BindingsInMemory
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.dealers import DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.reveal import opened_sum
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import RosterEntry
 from dpmosaic.common.wire import streams
 from dpmosaic.party.accounts.ledger import Ledger

@@ -32,12 +32,12 @@ from dpmosaic.common.messages import (
 )
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.protocols.alignment.alignment import Alignment, Population
+from dpmosaic.common.protocols.aligned import Alignment, Population
 from dpmosaic.common.protocols.alignment.plan import DDH, HMAC, AlignmentPlan
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.chosen import Chosen
 from dpmosaic.common.protocols.masked.dealers import DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
 from support.changed import changed
 from support.terms import RELEASE_ID, terms_of

@@ -15,9 +15,9 @@ from dpmosaic.common.messages import PROTOCOL_VERSION, Purpose, ReleaseTerms
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.promises.statement import TERMS
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS, DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.command import party_commands

@@ -7,7 +7,7 @@ from ....common.forms.several import TEXTS, Either, ListOf
 from ....common.forms.tables import Cases, Key, MapOf, Table
 from ....common.forms.values import POSITIVE, SHARE, Choice, Day, Number, Text, whole
 from ....common.privacy.cost import Adjacency
-from ....common.protocols.alignment.alignment import Population
+from ....common.protocols.aligned import Population
 from ....common.protocols.alignment.plan import FIRST, KEYINGS, REFUSE
 from ....common.protocols.masked.one_hot import CHECK
 from ....common.protocols.registry import protocol_names

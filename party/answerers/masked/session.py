@@ -20,6 +20,7 @@ from ....common.errors import DeliveriesLost, PolicyError, ProtocolError
 from ....common.messages import Delivery, DeliveryKind, Introduction, ReleaseTerms
 from ....common.privacy.cost import grid_of
 from ....common.promises.binding import Binding, labelled
+from ....common.protocols.arithmetic.ring import Words
 from ....common.protocols.masked import products, reveal
 from ....common.protocols.masked.columns import columns_of, groups_of, names_of, width
 from ....common.protocols.masked.masks import Mask
@@ -35,7 +36,6 @@ from ....common.protocols.masked.plan import (
 )
 from ....common.protocols.masked.presence import columns_in
 from ....common.protocols.masked.ranges import left_range, right_range
-from ....common.protocols.masked.ring import Words
 from ....common.protocols.masked.sampling import SampledRows, sampled_positions
 from ....common.wire.streams import row_blocks
 from ...policies.allowance import Allowance

@@ -19,7 +19,7 @@ from dpmosaic.common.privacy.conversion import zcdp_epsilon
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.promises.binding import BindingsInMemory
 from dpmosaic.common.promises.statement import Claim
-from dpmosaic.common.protocols.alignment.alignment import Population
+from dpmosaic.common.protocols.aligned import Population
 from dpmosaic.common.protocols.registry import MASKED
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.verify import sign_terms, verify_certificate

@@ -27,9 +27,9 @@ from dpmosaic.common.messages import (
 from dpmosaic.common.promises.acceptance import accept
 from dpmosaic.common.promises.binding import Binding, BindingsInMemory
 from dpmosaic.common.promises.statement import TERMS, Claim, check_statement
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.dealers import DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import RosterEntry
 from dpmosaic.common.wire import codec
 from dpmosaic.party.accounts.ledger import Ledger

@@ -9,8 +9,8 @@ from dpmosaic.common.errors import PolicyError
 from dpmosaic.common.messages import PROTOCOL_VERSION
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.privacy.spending import Cost
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import RosterEntry
 from dpmosaic.party.policies.policy import Policy
 from support.terms import terms_of

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError
-from dpmosaic.common.protocols.alignment.alignment import Population
+from dpmosaic.common.protocols.aligned import Population
 from dpmosaic.simulations.parties.partition import Grid
 from dpmosaic.simulations.parties.people import Linkage, Overlap, linked
 

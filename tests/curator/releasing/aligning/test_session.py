@@ -11,7 +11,7 @@ from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.errors import DataError, PolicyError
 from dpmosaic.common.federation.card import PARTY, Card
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.protocols.alignment.alignment import Population
+from dpmosaic.common.protocols.aligned import Population
 from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.releasing.aligning.session import AlignmentSession

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
-from ...errors import DataError
-from ...privacy.cost import Neighbours, counting_sigma
+from ..errors import DataError
+from ..privacy.cost import Neighbours, counting_sigma
 
 DEFAULT_RHO = 0.002
 """What an alignment may cost unless a plan says otherwise, zCDP."""

@@ -18,11 +18,14 @@ from scipy import stats
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.errors import BudgetError
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.plan import labels
-from dpmosaic.common.protocols.masked.ring import Ring
 
 RINGS = [pytest.param(Ring(bits), id=f"{bits} bits") for bits in (32, 64)]
-VECTORS = [json.loads(path.read_text()) for path in sorted((Path(__file__).parent / "vectors").iterdir())]
+VECTORS = [
+    json.loads(path.read_text())
+    for path in sorted((Path(__file__).parents[1] / "masked" / "vectors").iterdir())
+]
 STREAMS = [
     pytest.param(vector["bits"], vector["mask_seeds"][stream["party"]], stream, id=f"{vector['bits']} {name}")
     for vector in VECTORS

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.protocols.masked import field
-from dpmosaic.common.protocols.masked.field import PRIME
+from dpmosaic.common.protocols.arithmetic import field
+from dpmosaic.common.protocols.arithmetic.field import PRIME
 
 BORDERS = [0, 1, 2**30, 2**31 - 1, 2**31, 2**42, 2**60, PRIME - 2, PRIME - 1]
 ELEMENT = st.one_of(st.integers(0, PRIME - 1), st.sampled_from(BORDERS))
