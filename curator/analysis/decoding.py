@@ -1,7 +1,7 @@
 """Fast decoding of large synthetic tables, block by block, into data frames, Arrow tables and text.
 
 The values of a code that has only one are looked up; those of bins are drawn, as a release draws them. What
-is written equals what `releasing/frames` and `releasing/row_values` make of the same values.
+is written equals what `results/frames` and `results/row_values` make of the same values.
 """
 
 from __future__ import annotations
