@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from .common.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from .common.data.attribute import Attribute
-    from .common.data.boolean import BooleanAttribute
-    from .common.data.categorical import CategoricalAttribute
-    from .common.data.date_parts import DatePartsAttribute
-    from .common.data.dates import DateAttribute, GapAttribute
+    from .common.data.attributes.attribute import Attribute
+    from .common.data.attributes.boolean import BooleanAttribute
+    from .common.data.attributes.categorical import CategoricalAttribute
+    from .common.data.attributes.date_parts import DatePartsAttribute
+    from .common.data.attributes.dates import DateAttribute, GapAttribute
+    from .common.data.attributes.numeric import NumericAttribute
     from .common.data.domain import Domain
-    from .common.data.numeric import NumericAttribute
     from .common.data.rules.determines import Determines
     from .common.data.rules.impossible import Impossible, NullWhen
     from .common.data.rules.order import AtMost, Sum
@@ -51,17 +51,17 @@ if TYPE_CHECKING:
     from .curator.mechanisms.ppsyn.ppsyn import PPSyn
     from .curator.mechanisms.privbayes.privbayes import PrivBayes
     from .curator.mechanisms.randdpgen.randdpgen import RandDPGen
-    from .curator.releasing.models import load_model
+    from .curator.results.models import load_model
     from .party.drafting.draft import Draft
     from .party.sources.source import read_table
     from .simulations.datasets.catalogue import load_dataset
     from .simulations.evaluation.evaluation import Evaluation
-    from .simulations.frame_evaluation import compare, evaluate
-    from .simulations.frames import decode, draft, encode
-    from .simulations.partition import Grid
+    from .simulations.parties.partition import Grid
     from .simulations.simulate import Simulation, simulate
-    from .simulations.synthesize import DomainWarning, synthesize
-    from .simulations.synthesizer import Synthesizer
+    from .simulations.synthesizing.synthesize import DomainWarning, synthesize
+    from .simulations.synthesizing.synthesizer import Synthesizer
+    from .simulations.tables.frame_evaluation import compare, evaluate
+    from .simulations.tables.frames import decode, draft, encode
     from .simulations.time_limit import TimeLimitWarning
 
 __all__ = [
@@ -137,26 +137,26 @@ _HOMES = {
     "Answer": "curator.analysis.queries.answer",
     "ApprovalPending": "common.errors",
     "AtMost": "common.data.rules.order",
-    "Attribute": "common.data.attribute",
-    "BooleanAttribute": "common.data.boolean",
+    "Attribute": "common.data.attributes.attribute",
+    "BooleanAttribute": "common.data.attributes.boolean",
     "Budget": "common.privacy.budget",
     "BudgetError": "common.errors",
-    "CategoricalAttribute": "common.data.categorical",
+    "CategoricalAttribute": "common.data.attributes.categorical",
     "Certificate": "curator.certificates.certificate",
     "DPGan": "curator.mechanisms.dp_gan.dp_gan",
     "DPSelect": "curator.mechanisms.dp_select.dp_select",
     "DataError": "common.errors",
-    "DateAttribute": "common.data.dates",
-    "DatePartsAttribute": "common.data.date_parts",
+    "DateAttribute": "common.data.attributes.dates",
+    "DatePartsAttribute": "common.data.attributes.date_parts",
     "DeliveriesLost": "common.errors",
     "Determines": "common.data.rules.determines",
     "Domain": "common.data.domain",
-    "DomainWarning": "simulations.synthesize",
+    "DomainWarning": "simulations.synthesizing.synthesize",
     "Draft": "party.drafting.draft",
     "Estimates": "curator.analysis.estimators.estimates",
     "Evaluation": "simulations.evaluation.evaluation",
-    "GapAttribute": "common.data.dates",
-    "Grid": "simulations.partition",
+    "GapAttribute": "common.data.attributes.dates",
+    "Grid": "simulations.parties.partition",
     "Impossible": "common.data.rules.impossible",
     "Independent": "curator.mechanisms.independent",
     "MissingExtraError": "common.errors",
@@ -165,7 +165,7 @@ _HOMES = {
     "MosaicError": "common.errors",
     "MosaicWarning": "common.errors",
     "NullWhen": "common.data.rules.impossible",
-    "NumericAttribute": "common.data.numeric",
+    "NumericAttribute": "common.data.attributes.numeric",
     "PPSyn": "curator.mechanisms.ppsyn.ppsyn",
     "PartyUnavailable": "common.errors",
     "PolicyError": "common.errors",
@@ -176,22 +176,22 @@ _HOMES = {
     "Rule": "common.data.rules.rule",
     "Simulation": "simulations.simulate",
     "Sum": "common.data.rules.order",
-    "Synthesizer": "simulations.synthesizer",
+    "Synthesizer": "simulations.synthesizing.synthesizer",
     "Table": "common.data.table",
     "TimeLimitWarning": "simulations.time_limit",
     "Workload": "common.data.workload",
     "combine": "curator.analysis.copies",
-    "compare": "simulations.frame_evaluation",
-    "decode": "simulations.frames",
-    "draft": "simulations.frames",
-    "encode": "simulations.frames",
-    "evaluate": "simulations.frame_evaluation",
+    "compare": "simulations.tables.frame_evaluation",
+    "decode": "simulations.tables.frames",
+    "draft": "simulations.tables.frames",
+    "encode": "simulations.tables.frames",
+    "evaluate": "simulations.tables.frame_evaluation",
     "load": "curator.analysis.release",
     "load_dataset": "simulations.datasets.catalogue",
-    "load_model": "curator.releasing.models",
+    "load_model": "curator.results.models",
     "read_table": "party.sources.source",
     "simulate": "simulations.simulate",
-    "synthesize": "simulations.synthesize",
+    "synthesize": "simulations.synthesizing.synthesize",
 }
 
 

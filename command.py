@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from .common.errors import MosaicError
-from .common.telling import tell
+from .common.showing.telling import tell
 from .common.version import __version__
 
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
@@ -23,11 +23,11 @@ _OBJECTS_BETWEEN_COLLECTIONS = 20_000
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "synthesize": (
-        "simulations.synthesize_command:synthesize",
+        "simulations.synthesizing.command:synthesize",
         "Release a synthetic table from one file, with differential privacy.",
     ),
     "resume": (
-        "simulations.synthesize_command:resume",
+        "simulations.synthesizing.command:resume",
         "Resume a release from one file; what was answered is neither asked nor charged again.",
     ),
     "simulate": (
@@ -43,7 +43,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Compare a synthetic table with the real one. The result depends on real rows: not for publication.",
     ),
     "local-network": (
-        "simulations.network_command:local_network",
+        "simulations.local_network.command:local_network",
         "Partition a table and run parties and dealers as processes on this machine, with mutual TLS.",
     ),
     "mechanisms": (
@@ -67,7 +67,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Write synthetic tables that differ as the real table may differ from a release; costs no budget.",
     ),
     "domain": (
-        "party.domain_command:domain_commands",
+        "party.drafting.command:domain_commands",
         "Domain files: possible values of each attribute.",
     ),
     "party": (

@@ -29,10 +29,10 @@ from mechanisms import DELTA, load
 import dpmosaic
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.table import Table
-from dpmosaic.common.protocols.alignment.alignment import Population
+from dpmosaic.common.protocols.aligned import Population
 from dpmosaic.simulations.evaluation.metrics import kway_errors
-from dpmosaic.simulations.partition import Grid
-from dpmosaic.simulations.people import Linkage, Overlap, linked, row_numbers
+from dpmosaic.simulations.parties.partition import Grid
+from dpmosaic.simulations.parties.people import Linkage, Overlap, linked, row_numbers
 
 
 def main() -> None:

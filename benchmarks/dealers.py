@@ -39,8 +39,8 @@ from dpmosaic.curator.parties.client import Connection
 from dpmosaic.curator.releasing.agreement import agree
 from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release
 from dpmosaic.simulations.evaluation.metrics import kway_errors
-from dpmosaic.simulations.network import policy_for, start_dealers, start_parties
-from dpmosaic.simulations.partition import Grid, partition
+from dpmosaic.simulations.parties.network import policy_for, start_dealers, start_parties
+from dpmosaic.simulations.parties.partition import Grid, partition
 
 RECORDS = 48_842
 DEALERS = {"curator": 0, "one": 1, "three": 3}

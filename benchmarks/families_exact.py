@@ -10,9 +10,9 @@ from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
-from dpmosaic.curator.pgm.estimation import estimate
-from dpmosaic.curator.pgm.junction_tree import TreeGrowth
-from dpmosaic.curator.pgm.refinement import MAX_CELLS
+from dpmosaic.curator.pgm.fitting.estimation import estimate
+from dpmosaic.curator.pgm.rows.refinement import MAX_CELLS
+from dpmosaic.curator.pgm.structure.junction_tree import TreeGrowth
 from dpmosaic.curator.pgm.supplemented import SupplementedModel
 
 _LIMIT_MB = 8.0

@@ -19,7 +19,7 @@ from pathlib import Path
 from dpmosaic.curator.analysis.drawing import Drawing, sample
 from dpmosaic.curator.analysis.published import Published
 from dpmosaic.curator.analysis.row_files import write_rows
-from dpmosaic.curator.releasing.table_format import TableFile, TableFormat
+from dpmosaic.curator.results.table_format import TableFile, TableFormat
 
 WARM_UP = 1000
 

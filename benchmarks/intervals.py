@@ -30,14 +30,14 @@ import pandas as pd
 import statsmodels.api as sm
 
 import dpmosaic
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.curator.analysis.estimators.estimates import Estimates
 from dpmosaic.curator.analysis.estimators.means import mean, proportion
 from dpmosaic.curator.analysis.estimators.regression import linear, logistic
 from dpmosaic.curator.analysis.published import Published
 from dpmosaic.party.sources.source import open_source
-from dpmosaic.simulations.evaluation.values import Values
+from dpmosaic.simulations.evaluation.values.values import Values
 
 DOMAINS = Path(__file__).parent / "domains"
 Z = 1.959964

@@ -34,7 +34,7 @@ from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.client import Connection
 from dpmosaic.curator.releasing.agreement import Proposal, agree
 from dpmosaic.party.sources.source import FileSource
-from dpmosaic.simulations.network import InProcessConnection, policy_for, start_dealers, start_parties
+from dpmosaic.simulations.parties.network import InProcessConnection, policy_for, start_dealers, start_parties
 
 SIZES = (85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2)
 RECORDS = (10_000, 48_842, 100_000, 1_000_000)

@@ -26,7 +26,7 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.protocols.alignment.match_keys import MatchKey
 from dpmosaic.common.protocols.alignment.matching import match
 from dpmosaic.common.protocols.alignment.tokens import identifier_tokens, level_tag
-from dpmosaic.party.identifiers import Identifiers
+from dpmosaic.party.counting.identifiers import Identifiers
 
 PEOPLE, HELD = 10_000, 0.8
 REMOVED, FEWER_PEOPLE = 100, 1_000

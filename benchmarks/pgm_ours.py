@@ -12,8 +12,8 @@ from pgm_sets import FitSet, small_set
 
 from dpmosaic.common.data.domain import Clique
 from dpmosaic.common.measurement import Measurement
-from dpmosaic.curator.pgm.estimation import estimate
-from dpmosaic.curator.pgm.loss import QuadraticLoss
+from dpmosaic.curator.pgm.fitting.estimation import estimate
+from dpmosaic.curator.pgm.fitting.loss import QuadraticLoss
 from dpmosaic.curator.pgm.model import MarkovRandomField
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
-from dpmosaic.curator.pgm.junction_tree import TreeGrowth, size_mb
+from dpmosaic.curator.pgm.structure.junction_tree import TreeGrowth, size_mb
 from dpmosaic.party.sources.source import FileSource
 
 TABLES = ("adult_coded", "nltcs", "br2000")

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmosaic.common.data.numeric import NumericAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.table import Table, decode_table
 from dpmosaic.simulations.evaluation.features import Features
-from dpmosaic.simulations.evaluation.values import Values
+from dpmosaic.simulations.evaluation.values.values import Values
 
 LABELS = {"adult": "income"}
 TRAIN, TEST = 0.7, 0.15

@@ -23,11 +23,11 @@ from scale_engines import SIZES
 from threadpoolctl import threadpool_limits
 
 from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.processes.workers import MANY_RECORDS, Workers
+from dpmosaic.common.protocols.arithmetic.ring import Ring, Words
 from dpmosaic.common.protocols.masked.masks import Mask
 from dpmosaic.common.protocols.masked.plan import block_rows
 from dpmosaic.common.protocols.masked.ranges import dealt_range, left_range, sum_of
-from dpmosaic.common.protocols.masked.ring import Ring, Words
-from dpmosaic.common.workers import MANY_RECORDS, Workers
 
 RECORDS = 2_000_000
 RING = Ring(32)

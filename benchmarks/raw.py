@@ -28,7 +28,7 @@ from raw_columns import Column, Texts, compared, numbers, pairs, read_texts, uni
 from raw_files import FILES
 
 import dpmosaic
-from dpmosaic.common.data.attribute import Attribute
+from dpmosaic.common.data.attributes.attribute import Attribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
 

@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpmosaic.common.data.attribute import Attribute
-from dpmosaic.common.data.categorical import CategoricalAttribute, CodedAttribute
-from dpmosaic.common.data.dates import DateAttribute
+from dpmosaic.common.data.attributes.attribute import Attribute
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.attributes.dates import DateAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
+from dpmosaic.common.data.binning.lattice import Lattice
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.lattice import Lattice
-from dpmosaic.common.data.numeric import NumericAttribute
-from dpmosaic.simulations.evaluation.number_distances import distribution_gaps
+from dpmosaic.simulations.evaluation.values.number_distances import distribution_gaps
 
 BINS = 20
 """Pairs are compared on so many bins of each column."""

@@ -18,10 +18,10 @@ from collections.abc import Callable
 import numpy as np
 
 from dpmosaic.common.data.domain import Clique, Domain
-from dpmosaic.curator.pgm.junction_tree import JunctionTree
+from dpmosaic.curator.pgm.inference.oracle import MarginalOracle
 from dpmosaic.curator.pgm.model import MarkovRandomField
-from dpmosaic.curator.pgm.oracle import MarginalOracle
-from dpmosaic.curator.pgm.sampling import generate
+from dpmosaic.curator.pgm.rows.sampling import generate
+from dpmosaic.curator.pgm.structure.junction_tree import JunctionTree
 
 SIZES = dict(zip("abcdefghijklmn", (85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2), strict=True))
 CASES = {

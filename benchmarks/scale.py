@@ -27,9 +27,9 @@ from scale_workers import WORKERS, workers
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.party.dealing.home import DealerHome
-from dpmosaic.party.home import PartyHome
-from dpmosaic.simulations.local_network import LocalNetwork, program
-from dpmosaic.simulations.partition import Grid
+from dpmosaic.party.home.home import PartyHome
+from dpmosaic.simulations.local_network.network import LocalNetwork, program
+from dpmosaic.simulations.parties.partition import Grid
 
 RECORDS = (100_000, 1_000_000)
 ENGINES = ("duckdb", "postgres", "spark")

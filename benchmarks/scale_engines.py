@@ -18,7 +18,7 @@ from typing import Protocol
 
 import duckdb
 
-from dpmosaic.party.home import PartyHome
+from dpmosaic.party.home.home import PartyHome
 
 SIZES = (85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2)
 ORDER = "i"

@@ -23,8 +23,8 @@ from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.scores.shape import ScoreShape
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.releasing.agreement import agree
-from dpmosaic.simulations.network import policy_for, start_dealers, start_parties
-from dpmosaic.simulations.partition import Grid, partition
+from dpmosaic.simulations.parties.network import policy_for, start_dealers, start_parties
+from dpmosaic.simulations.parties.partition import Grid, partition
 
 RECORDS = 48_842
 GRANTED = Fraction(10)

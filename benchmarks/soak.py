@@ -32,11 +32,11 @@ from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.parties.private_folder import private_folder
 from dpmosaic.curator.releasing.session import Session
-from dpmosaic.curator.releasing.table_format import TableFile
-from dpmosaic.party.folder import LEDGER
-from dpmosaic.party.home import REQUESTS, PartyHome
-from dpmosaic.party.ledger import Ledger
-from dpmosaic.simulations.local_network import Daemon, LocalNetwork
+from dpmosaic.curator.results.table_format import TableFile
+from dpmosaic.party.accounts.ledger import Ledger
+from dpmosaic.party.home.folder import LEDGER
+from dpmosaic.party.home.home import REQUESTS, PartyHome
+from dpmosaic.simulations.local_network.network import Daemon, LocalNetwork
 
 DOMAIN = {"sex": 2, "ward": 5, "age": 6, "drug": 3}
 RECORDS = 400

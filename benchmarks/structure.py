@@ -23,7 +23,7 @@ import numpy as np
 from mbi.junction_tree import hypothetical_model_size, make_junction_tree
 
 from dpmosaic.common.data.domain import Clique, Domain
-from dpmosaic.curator.pgm.junction_tree import JunctionTree, TreeGrowth, size_mb
+from dpmosaic.curator.pgm.structure.junction_tree import JunctionTree, TreeGrowth, size_mb
 
 SETS, SAMPLE, MOST_CANDIDATES = 6, 4, 5_000
 LIMIT_MB = 8.0

@@ -32,10 +32,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from dpmosaic.common.data.attribute import Attribute
-from dpmosaic.common.data.categorical import CodedAttribute
+from dpmosaic.common.data.attributes.attribute import Attribute
+from dpmosaic.common.data.attributes.categorical import CodedAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Clique, Domain
-from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.table import Table
 
 HOLDOUT = 10_000

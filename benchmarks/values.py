@@ -24,14 +24,14 @@ from typing import Any
 import numpy as np
 
 import dpmosaic
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.rules.breaking import broken
 from dpmosaic.common.data.table import Table, decode_table, encode_table
 from dpmosaic.party.sources.source import open_source
 from dpmosaic.simulations.evaluation.distances import pair_distances
-from dpmosaic.simulations.evaluation.number_distances import number_distances
-from dpmosaic.simulations.evaluation.values import Values
+from dpmosaic.simulations.evaluation.values.number_distances import number_distances
+from dpmosaic.simulations.evaluation.values.values import Values
 
 DELTA = 1e-9
 DOMAINS = Path(__file__).parent / "domains"

@@ -17,7 +17,7 @@ Wrong arguments from our own code stay ValueError or TypeError.
 
 from __future__ import annotations
 
-from .printable import Shown
+from .showing.printable import Shown
 
 
 class MosaicError(Shown, Exception):

@@ -33,7 +33,7 @@ ANSWERERS = "dpmosaic.answerers"
 """Values: subclasses of `Answerer` of `party.answerers.answerer`, under the protocol's name."""
 
 SOURCES = "dpmosaic.sources"
-"""Values: `Factory` of `party.sources.catalogue`."""
+"""Values: `Factory` of `party.policies.source`."""
 
 METRICS = "dpmosaic.metrics"
 """Values: `Metric` of `simulations.evaluation.other_metrics`."""

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .data.attributes.texts import has_open_categories, is_label
 from .data.domain import Clique, Domain
-from .data.texts import has_open_categories, is_label
 from .errors import BudgetError, ProtocolError
 from .later import np
 from .privacy.budget import Budget

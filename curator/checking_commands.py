@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from ..common.extras import require_extra
-from ..common.telling import tell
+from ..common.showing.telling import tell
 from .options import Settings, parsed
 
 
@@ -29,7 +29,7 @@ def preflight(
     require_extra("curator")
     from .forecasting.preflight import preflight as run_checks
     from .parties.home import CuratorHome
-    from .releasing.plan import ReleasePlan
+    from .releasing.planning.plan import ReleasePlan
 
     read = ReleasePlan.load(plan).with_settings(parsed(settings))
     checks = run_checks(CuratorHome.open(home or plan.parent), read)
@@ -48,7 +48,7 @@ def verify(
 ) -> None:
     """Verify a certificate and the published files beside it, offline, by the identities of the cards."""
     require_extra("curator")
-    from ..common.card import FederationList, read_json
+    from ..common.federation.card import FederationList, read_json
     from .certificates.certificate import Certificate
     from .certificates.verify import verify_certificate
 

@@ -14,17 +14,17 @@ import typer
 
 from ..common.errors import DataError, MosaicError, PartyUnavailable, PolicyError
 from ..common.extras import require_extra
-from ..common.telling import tell, write
+from ..common.showing.telling import tell, write
 from .checking_commands import preflight, verify
 from .console.command import console
 from .options import Settings, SpreadsheetSafe, parsed
 from .plan_command import plan
-from .releasing.table_format import Format, TableFile, TableFormat
+from .results.table_format import Format, TableFile, TableFormat
 
 if TYPE_CHECKING:
     from .parties.client import Connection
     from .parties.home import CuratorHome
-    from .releasing.plan import ReleasePlan
+    from .releasing.planning.plan import ReleasePlan
     from .releasing.session import Session
 
 curator_commands = typer.Typer(help="Coordinates a release over daemons.", no_args_is_help=True)
@@ -51,7 +51,7 @@ def init(
 ) -> None:
     """Make keys."""
     from ..common.crypto.certificates import shown
-    from ..common.keyring import REQUEST
+    from ..common.federation.keyring import REQUEST
     from .parties.home import CuratorHome
 
     home = CuratorHome.create(folder, name, request=csr)
@@ -68,8 +68,8 @@ def enroll(
     attached: Annotated[bool, typer.Option("--attached", help="It dials this curator.")] = False,
 ) -> None:
     """Enroll a party or a dealer; compare its identity out of band."""
-    from ..common.card import Card, read_json
     from ..common.crypto.certificates import shown
+    from ..common.federation.card import Card, read_json
     from .parties.home import ATTACHED, CuratorHome
 
     if (address is None) != attached:
@@ -86,7 +86,7 @@ def federation(
     out: Annotated[Path | None, typer.Option(help="File to write; standard output by default.")] = None,
 ) -> None:
     """Write all cards into one file, which every party and dealer then trusts."""
-    from ..common.card import as_text
+    from ..common.federation.card import as_text
     from .parties.home import CuratorHome
 
     text = as_text(CuratorHome.open(folder).federation().to_json())
@@ -105,7 +105,7 @@ def listen(
 
     Logs one JSON object for each party that comes or goes. Ends at SIGTERM.
     """
-    from ..common.stopping import Stop
+    from ..common.processes.stopping import Stop
     from .parties.home import CuratorHome
 
     def told(party: str, up: bool) -> None:
@@ -141,8 +141,8 @@ def align(
     """Align the rows of the parties of a plan, unless all still hold an alignment; charged once."""
     require_extra("curator")
     from .parties.home import CuratorHome
-    from .releasing.alignment_session import AlignmentSession
-    from .releasing.plan import ReleasePlan
+    from .releasing.aligning.session import AlignmentSession
+    from .releasing.planning.plan import ReleasePlan
     from .releasing.session import AWAY_S
 
     read = ReleasePlan.load(plan)
@@ -191,7 +191,7 @@ def release(
     """Make a release over the parties' daemons."""
     require_extra("curator")
     from .parties.home import CuratorHome
-    from .releasing.plan import ReleasePlan
+    from .releasing.planning.plan import ReleasePlan
 
     given, table_file = parsed(settings), TableFile(table_format, spreadsheet_safe)
     opened = CuratorHome.open(home or plan.parent)
@@ -253,7 +253,7 @@ curator_commands.command()(verify)
 def _forecast(plan: ReleasePlan, home: CuratorHome, link_mib_s: float, json_output: bool) -> None:
     from .forecasting.display import print_forecast
     from .forecasting.forecast import forecast
-    from .releasing.alignment_session import AlignmentSession
+    from .releasing.aligning.session import AlignmentSession
 
     with home.links(plan.participants, plan.listen, plan.retry_policy) as links:
         slices, aligned = [[links[name] for name in names] for names in plan.slices], None
@@ -268,13 +268,13 @@ def _forecast(plan: ReleasePlan, home: CuratorHome, link_mib_s: float, json_outp
     if json_output:
         tell(json.dumps(predicted.to_json()))
     else:
-        from ..common.terminal import Terminal
+        from ..common.showing.terminal import Terminal
 
         print_forecast(Terminal(), predicted)
 
 
 def _forecast_alignment(plan: ReleasePlan, links: Sequence[Sequence[Connection]], json_output: bool) -> None:
-    from ..common.terminal import Terminal
+    from ..common.showing.terminal import Terminal
     from .forecasting.alignment import forecast_alignment, print_alignment
 
     predicted = forecast_alignment(plan, links)
@@ -285,13 +285,13 @@ def _forecast_alignment(plan: ReleasePlan, links: Sequence[Sequence[Connection]]
 
 
 def _run(session: Session, json_output: bool) -> None:
-    from ..common.terminal import Terminal
+    from ..common.showing.terminal import Terminal
     from .certificates.json_values import to_json_values
     from .parties.activity import Activity
     from .parties.private_folder import private_folder
-    from .releasing.outputs import formula_warning
     from .releasing.progress import progress_bar, progress_lines
     from .releasing.telling import told
+    from .results.outputs import formula_warning
 
     activity = Activity()
     shown = (

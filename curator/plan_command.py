@@ -12,11 +12,11 @@ import typer
 from ..common.errors import DataError
 from ..common.forms.form import Form
 from ..common.forms.values import POSITIVE, Choice, Day, Text
-from ..common.telling import tell
+from ..common.showing.telling import tell
 
 if TYPE_CHECKING:
-    from ..common.card import Card
-    from .releasing.drafting import Wishes
+    from ..common.federation.card import Card
+    from .releasing.planning.drafting import Wishes
 
 _NO_TARGET = "none"
 
@@ -33,9 +33,9 @@ def plan(
     epsilon: Annotated[float | None, typer.Option(help="The promise, at delta 1e-9; 1 by default.")] = None,
 ) -> None:
     """Draft a plan and the domain of the whole table from the cards; in a terminal, ask what is not given."""
-    from ..common.card import as_text
+    from ..common.federation.card import as_text
     from .parties.home import ATTACHED, CuratorHome
-    from .releasing.drafting import Wishes, draft, proposed_slices
+    from .releasing.planning.drafting import Wishes, draft, proposed_slices
 
     home = CuratorHome.open(folder)
     domain_file = f"{Path(out).stem}.domain.json"
@@ -78,7 +78,7 @@ def _asked(
         named: whether the slices were given, and not grouped from the cards.
         attached: whether a party dials this curator.
     """
-    from .releasing.drafting import Wishes
+    from .releasing.planning.drafting import Wishes
 
     if not named:
         for number, names in enumerate(slices, start=1):

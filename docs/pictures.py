@@ -13,11 +13,11 @@ from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.console.serving import served
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import PolicyError
+from dpmosaic.common.processes.stopping import Stop
+from dpmosaic.common.promises.statement import TERMS
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import RosterEntry
-from dpmosaic.common.statement import TERMS
-from dpmosaic.common.stopping import Stop
 from dpmosaic.party.console.pages import party_pages
 from support.browsing import CHROMIUM, chromium
 from support.consoles import ABOUT, PROMISE, WAITING, institution

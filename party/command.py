@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ..common.telling import tell
+from ..common.showing.telling import tell
 from .console.command import console
+from .deciding.commands import approve, deny, releases, show
+from .operating.recovery_commands import backup, doctor, recount, restore
+from .operating.role_commands import Folder, Json, add_commands, in_order
 from .printing import print_rows
-from .recovery_commands import backup, doctor, recount, restore
-from .release_commands import approve, deny, releases, show
-from .role_commands import Folder, Json, add_commands, in_order
 
 if TYPE_CHECKING:
-    from .home import PartyHome
+    from .home.home import PartyHome
 
 party_commands = typer.Typer(help="One institution: its keys, its policy, its daemon.", no_args_is_help=True)
 
@@ -25,9 +25,9 @@ def ledger(folder: Folder, json_output: Json = False) -> None:
 
     The time of the last charge is unknown if the software kept no times then.
     """
-    from ..common.card import PARTY
-    from .ledger_rows import moment
-    from .ledger_summaries import summaries_of
+    from ..common.federation.card import PARTY
+    from .accounts.rows import moment
+    from .accounts.summaries import summaries_of
     from .names import POLICY
 
     entries = summaries_of(folder, PARTY, POLICY)
@@ -53,8 +53,8 @@ def check(folder: Folder, json_output: Json = False) -> None:
 
     The daemon need not run. Numbers outside the bounds and other values that are changed are told too.
     """
-    from .checking import check_home
-    from .home import PartyHome
+    from .home.home import PartyHome
+    from .operating.checking import check_home
     from .sources.checking import PRIVATE
 
     findings = list(check_home(PartyHome.open(folder)))
@@ -69,7 +69,7 @@ def check(folder: Folder, json_output: Json = False) -> None:
 
 
 def _home() -> type[PartyHome]:
-    from .home import PartyHome
+    from .home.home import PartyHome
 
     return PartyHome
 

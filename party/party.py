@@ -21,18 +21,18 @@ from ..common.messages import (
     ScoreQuery,
 )
 from ..common.privacy.spending import Cost
+from ..common.processes.workers import NONE, Workers
 from ..common.version import __version__
-from ..common.workers import NONE, Workers
-from .account import Account
-from .allowance import Allowance
+from .accounts.account import Account
+from .accounts.ledger import Ledger
 from .answerers.answerer import Answerer
 from .answerers.catalogue import answerer_of
 from .answerers.labels import LabelAnswers, check_search
-from .choice import check_choice
-from .held import check_ready
-from .institution import Institution, caught
-from .ledger import Ledger
-from .role import Refusals, Role
+from .institution.choice import check_choice
+from .institution.held import check_ready
+from .institution.institution import Institution, caught
+from .institution.role import Refusals, Role
+from .policies.allowance import Allowance
 
 
 class Party(Role[Answerer]):

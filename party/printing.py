@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ..common.printable import printable
-from ..common.telling import tell
+from ..common.showing.printable import printable
+from ..common.showing.telling import tell
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -22,7 +22,7 @@ def print_rows(
         return
     from rich.table import Column, Table
 
-    from ..common.terminal import Terminal
+    from ..common.showing.terminal import Terminal
 
     grid = Table(Column(columns[0], no_wrap=True), *columns[1:])
     for row in rows:
@@ -40,7 +40,7 @@ def print_entries(entries: Iterable[tuple[str, str]], *, err: bool = False) -> N
     """
     from rich.table import Table
 
-    from ..common.terminal import Terminal
+    from ..common.showing.terminal import Terminal
 
     grid = Table.grid("", "", padding=(0, 2))
     for label, sentence in entries:

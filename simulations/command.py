@@ -14,10 +14,10 @@ from rich.table import Table as Grid
 
 from ..common.errors import DataError
 from ..common.extras import require_extra
-from ..common.protocols.alignment.alignment import DEFAULT_RHO, Population
+from ..common.protocols.aligned import DEFAULT_RHO, Population
 from ..common.protocols.registry import BUILT_IN, MASKED
-from ..common.telling import tell
-from ..common.terminal import Terminal
+from ..common.showing.telling import tell
+from ..common.showing.terminal import Terminal
 from ..curator.options import (
     BUDGET,
     MECHANISM,
@@ -31,16 +31,16 @@ from ..curator.options import (
     TimeLimit,
     parsed,
 )
-from ..curator.releasing.bins_share import DEFAULT_SHARE, check_coded
-from ..curator.releasing.table_format import Format, TableFile, TableFormat
-from ..party.options import Header
+from ..curator.releasing.planning.bins_share import DEFAULT_SHARE, check_coded
+from ..curator.results.table_format import Format, TableFile, TableFormat
+from ..party.sources.options import Header
 from .stopping import spends, write_files
 
 if TYPE_CHECKING:
     from ..common.data.domain import Domain
     from ..common.data.table import Table
     from ..party.sources.source import FileSource
-    from .evaluation.distribution import Distribution
+    from .evaluation.values.distribution import Distribution
     from .simulate import Simulation
 
 PARTITION, ALIGNED = "Partition and protocol", "Aligned rows"
@@ -199,11 +199,11 @@ def simulate(
     from ..curator.certificates.checking import process_for_checks
     from ..curator.certificates.verify import BINS
     from ..curator.mechanisms.catalogue import mechanism_named
-    from ..curator.releasing import outputs as files
     from ..curator.releasing.progress import progress_bar
+    from ..curator.results import outputs as files
     from ..party.sources.source import FileSource
     from .originals import Original, read_original
-    from .people import Overlap, read_people
+    from .parties.people import Overlap, read_people
     from .rehearsal import compiling_beside
     from .simulate import simulate as run
     from .time_limit import lateness, limited
@@ -286,8 +286,8 @@ def demo(
 ) -> None:
     """Release a bundled health insurance table from two insurers and two clinics, with each protocol."""
     require_extra("demo")
-    from ..curator.releasing import outputs as files
     from ..curator.releasing.progress import progress_bar
+    from ..curator.results import outputs as files
     from . import demo as demonstration
 
     with progress_bar(_STDERR) as report:
@@ -346,9 +346,9 @@ def _write(
         numbers: the distributions of the real numbers; None without a comparison.
     """
     from ..common.crypto.randomness import RandomStream
-    from ..curator.releasing import outputs as files
+    from ..curator.results import outputs as files
     from .evaluation.metrics import PRIVATE
-    from .evaluation.number_distances import MainFigures
+    from .evaluation.values.number_distances import MainFigures
 
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
     synthetic, columns = result.synthetic, _written_columns(source, domain)

@@ -13,7 +13,7 @@ from ..curator.report.page import evaluation_report
 from .datasets import randhie
 from .evaluation.evaluation import evaluate
 from .evaluation.tables import comparison
-from .partition import Grid
+from .parties.partition import Grid
 from .simulate import Simulation, simulate
 
 EPSILON = 1.0

@@ -14,9 +14,9 @@ from ..common.protocols.registry import INDICATOR_MLE, MASKED, THEOREM, Protocol
 from ..curator.forecasting.forecast import Forecast, forecast_order, planned_bins
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.parties.federation import connect
-from ..curator.releasing.bins_share import DEFAULT_SHARE, check_share
-from .participants import Participants
-from .partition import Grid
+from ..curator.releasing.planning.bins_share import DEFAULT_SHARE, check_share
+from .parties.participants import Participants
+from .parties.partition import Grid
 from .simulate import ordered
 
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.blocks import made_in_order
-from ..common.data.attribute import Attribute
+from ..common.data.attributes.attribute import Attribute
+from ..common.data.attributes.texts import TextColumn, has_open_categories
 from ..common.data.domain import Domain
 from ..common.data.table import Table, code_dtype
-from ..common.data.texts import TextColumn, has_open_categories
 from ..common.data.values import RawColumn
 from ..common.errors import DataError
+from ..common.processes.blocks import made_in_order
 from ..party.sources.source import FileSource
-from .evaluation.distribution import Distribution
+from .evaluation.values.distribution import Distribution
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,21 +10,21 @@ from multiprocessing.process import BaseProcess
 import numpy as np
 from numba.core import event
 
-from ..common.children import left_to_the_command
 from ..common.data.domain import Domain
 from ..common.data.view import View
 from ..common.measurement import Measurement
+from ..common.processes.children import left_to_the_command
 from ..curator.mechanisms.mosaic.one_way import sticky_levels
 from ..curator.mechanisms.mosaic.settings import SETTINGS
-from ..curator.pgm.counting import pairs_on_cores
-from ..curator.pgm.descent import descend
-from ..curator.pgm.junction_tree import JunctionTree
-from ..curator.pgm.loss import QuadraticLoss
+from ..curator.pgm.fitting.descent import descend
+from ..curator.pgm.fitting.loss import QuadraticLoss
+from ..curator.pgm.fitting.parallel import cores
+from ..curator.pgm.inference.oracle import MarginalOracle
 from ..curator.pgm.model import MarkovRandomField
-from ..curator.pgm.oracle import MarginalOracle
-from ..curator.pgm.parallel import cores
-from ..curator.pgm.sampling import generate
-from ..curator.pgm.sweeps import Columns, Marginal, sweep
+from ..curator.pgm.rows.counting import pairs_on_cores
+from ..curator.pgm.rows.sampling import generate
+from ..curator.pgm.rows.sweeps import Columns, Marginal, sweep
+from ..curator.pgm.structure.junction_tree import JunctionTree
 
 
 def rehearse() -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ..common.extras import require_extra
-from ..common.telling import write
+from ..common.showing.telling import write
 
 
 class WrittenFile(enum.StrEnum):
@@ -39,19 +39,19 @@ def schema_of(of: WrittenFile) -> dict[str, Any]:
     match of:
         case WrittenFile.PLAN:
             require_extra("curator")
-            from ..curator.releasing.plan_form import plan_form
+            from ..curator.releasing.planning.form import plan_form
 
             return file_schema("plan.toml", plan_form())
         case WrittenFile.POLICY:
-            from ..party import policy_form
             from ..party.names import POLICY
+            from ..party.policies.form import FORM
 
-            return file_schema(POLICY, policy_form.FORM)
+            return file_schema(POLICY, FORM)
         case WrittenFile.DEALER:
             from ..party.dealing import policy
 
             return file_schema(policy.NAME, policy.FORM)
         case WrittenFile.DOMAIN:
-            from ..common.data.domain_form import domain_schema
+            from ..common.data.domain_files.form import domain_schema
 
             return domain_schema()

@@ -15,23 +15,23 @@ from ..common.data.workload import Workload
 from ..common.errors import DataError
 from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
-from ..common.protocols.alignment.alignment import DEFAULT_RHO, Population
+from ..common.protocols.aligned import DEFAULT_RHO, Population
 from ..common.protocols.registry import INDICATOR, MASKED, Protocol, protocol_named
 from ..curator.certificates.certificate import Certificate
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.mechanisms.parts.fitted import Report, ignore
-from ..curator.pgm.counting import keep_pairs
-from ..curator.releasing.alignment_order import AlignmentOrder
-from ..curator.releasing.bins_share import DEFAULT_SHARE
+from ..curator.pgm.rows.counting import keep_pairs
+from ..curator.releasing.planning.alignment_order import AlignmentOrder
+from ..curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ..curator.releasing.release import Released, ReleaseOrder
 from .evaluation.metrics import PRIVATE, kway_errors
 from .evaluation.range_queries import range_errors
-from .frames import DomainLike, Source, load
-from .participants import Participants
-from .partition import Grid
-from .people import Linkage, Overlap, row_numbers
-from .releasing import release_among
+from .parties.participants import Participants
+from .parties.partition import Grid
+from .parties.people import Linkage, Overlap, row_numbers
+from .parties.releasing import release_among
+from .tables.frames import DomainLike, Source, load
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ import pytest
 from typer.testing import CliRunner
 
 from dpmosaic.command import COMMANDS, loaded
-from dpmosaic.common.card import as_text
+from dpmosaic.common.federation.card import as_text
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE, declared
 from dpmosaic.curator.mechanisms.listed import LISTED
 from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.party.command import party_commands
 from dpmosaic.party.dealing.home import DealerHome
-from dpmosaic.party.home import PartyHome
+from dpmosaic.party.home.home import PartyHome
 
 SLOW_TO_IMPORT = {
     *("cryptography", "dp_accounting", "duckdb", "google", "grpc", "jinja2", "networkx", "numba", "numpy"),

@@ -55,8 +55,8 @@ EXTRAS = (
 )
 
 OF_PACKAGES = {
-    *(f"dpmosaic.party.counting.{name}" for name in ("postgres", "spark", "adbc")),
-    "dpmosaic.common.cluster",
+    *(f"dpmosaic.party.counting.engines.{name}" for name in ("postgres", "spark", "adbc")),
+    "dpmosaic.common.processes.cluster",
 }
 """Modules that need the extra of an engine, or of a cluster."""
 

@@ -11,7 +11,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from ..errors import DataError
-from ..stopping import Stop
+from ..processes.stopping import Stop
 from .gate import Gate
 from .guard import Guard
 

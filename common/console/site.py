@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from ..errors import MosaicError
-from ..printable import visible
+from ..showing.printable import visible
 from ..version import __version__
 from .gate import Gate
 

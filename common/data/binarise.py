@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import DataError
-from .attribute import Attribute
-from .categorical import CodedAttribute
+from .attributes.attribute import Attribute
+from .attributes.categorical import CodedAttribute
 from .domain import Domain
 from .table import Table, code_dtype
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
 from ..later import np
-from .attribute import Attribute
-from .categorical import CategoricalAttribute
+from .attributes.attribute import Attribute
+from .attributes.categorical import CategoricalAttribute
 from .domain import Domain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .numeric import NumericAttribute
+    from .attributes.numeric import NumericAttribute
     from .table import Table
 
 
@@ -136,7 +136,7 @@ def numbers_of(attribute: Attribute) -> NumericAttribute:
     Raises:
         DataError: it has no bins.
     """
-    from .dates import bins_of
+    from .attributes.dates import bins_of
 
     bins = bins_of(attribute)
     if bins is None:

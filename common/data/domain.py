@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from ..bounded import json_of, read_bytes
 from ..errors import DataError
 from ..forms.nearest import meant
-from .attribute import Attribute
-from .categorical import CodedAttribute
-from .unmodelled import Identifier, Unmodelled
+from .attributes.attribute import Attribute
+from .attributes.categorical import CodedAttribute
+from .attributes.unmodelled import Identifier, Unmodelled
 
 if TYPE_CHECKING:
     from .rules import Rule
@@ -64,7 +64,7 @@ class Domain:
         """Reads a domain from the JSON object of a domain file.
 
         Args:
-            form: attribute name -> entry (`domain_file.read_entry`); or an object with these as "attributes",
+            form: attribute name -> entry (`read_entry`); or an object with these as "attributes",
                 and perhaps a list "rules" (`rules.read_rules`), and "suggested_rules", which are not applied.
 
         Raises:
@@ -79,7 +79,7 @@ class Domain:
     @classmethod
     def part_from_json(cls, form: object) -> Domain:
         """As `from_json`, of a part of a table, which may lack a column that another one comes after."""
-        from .domain_file import bins_held, parts_of, read_entry
+        from .domain_files.reading import bins_held, parts_of, read_entry
 
         entries, stated, _ = parts_of(form)
         columns, bins = [], 0

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
-from .clock import Clock
-from .dates import GapAttribute, TimeAttribute
+from .attributes.clock import Clock
+from .attributes.dates import GapAttribute, TimeAttribute
 from .values import RawColumn, column_named
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
 from ..later import np
+from .attributes.texts import TextColumn, has_open_categories
 from .counting import ROWS_AT_ONCE, CountPairs, Counts, Kept, counted, pairs_counted, two_different
 from .domain import Clique, Domain
 from .gaps import readable, with_times
 from .grouping import Groups, grouped, grouped_shape
-from .texts import TextColumn, has_open_categories
 from .values import RawColumn, column_named, refuse_rows
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from ..binding import Binding
 from ..canonical.terms import terms_digest
 from ..crypto.randomness import KEY_BYTES, FreshKeys, RandomStream
 from ..errors import DeliveriesLost, ProtocolError
@@ -25,6 +24,9 @@ from ..messages import (
     ReleaseTerms,
     ScoreQuery,
 )
+from ..processes.workers import RangeMap, inline
+from ..promises.binding import Binding
+from ..protocols.arithmetic.ring import WIDE, Words
 from ..protocols.masked import products
 from ..protocols.masked.dealers import dealt_terms, knowing_positions, known_components
 from ..protocols.masked.masks import (
@@ -45,9 +47,7 @@ from ..protocols.masked.opened_rows import (
 )
 from ..protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, products_of, rectangles
 from ..protocols.masked.ranges import dealt_range, sum_of
-from ..protocols.masked.ring import WIDE, Words
 from ..protocols.masked.sacrifice import CHECK_MASK, CHECK_PAD, hidden_sums, inner, repetitions
-from ..workers import RangeMap, inline
 from .evaluator import Resharing, ScoreEvaluator, joined
 from .peers import Peers
 

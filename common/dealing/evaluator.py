@@ -16,8 +16,8 @@ from ..canonical.queries import query_digest
 from ..crypto.randomness import KEY_BYTES
 from ..errors import DeliveriesLost, ProtocolError
 from ..messages import Delivery, DeliveryKind, ScoreQuery
+from ..protocols.arithmetic.ring import Words
 from ..protocols.masked.plan import MaskedPlan
-from ..protocols.masked.ring import Words
 from ..protocols.scores.evaluator import ASSISTANT
 from ..protocols.scores.query import (
     check_references,

@@ -1,7 +1,8 @@
 """The other participants of a release: keys shared with them, and streams sealed under these keys.
 
-What a participant sends is bound to its labels when it has been received whole (`common/binding`): whoever
-sends something else under the same labels is refused, so that nothing that depends on it is sent twice.
+What a participant sends is bound to its labels when it has been received whole (`common/promises/binding`):
+whoever sends something else under the same labels is refused, so that nothing that depends on it is sent
+twice.
 """
 
 from __future__ import annotations
@@ -11,8 +12,6 @@ import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..acceptance import check_acceptance
-from ..binding import Binding, labelled
 from ..canonical.terms import terms_digest
 from ..crypto.agreement import EphemeralKey
 from ..crypto.digests import keyed_digest
@@ -20,6 +19,8 @@ from ..crypto.envelope import seal, unseal
 from ..crypto.randomness import KEY_BYTES, FreshKeys, RandomStream
 from ..errors import ProtocolError
 from ..messages import Acceptance, ReleaseTerms
+from ..promises.acceptance import check_acceptance
+from ..promises.binding import Binding, labelled
 
 
 class Peers:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from ..data.domain import Clique, Domain
 from ..errors import DataError
-from .alignment.alignment import Alignment
+from .aligned import Alignment
 from .chosen import Chosen
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import errors
 from ..messages import Verdict
-from ..printable import printable
+from ..showing.printable import printable
 from . import party_pb2 as pb
 from .parsing import parsed
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from ..bounded import fraction_of
 from ..errors import ProtocolError
 from ..privacy.budget import AnswerKind
-from ..statement import Claim, Entry, Statement
+from ..promises.statement import Claim, Entry, Statement
 from . import party_pb2 as pb
 from .codec import decode_mark, encode_mark
 from .parsing import parsed

@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.attribute import Attribute
-from ...common.data.boolean import BooleanAttribute
-from ...common.data.categorical import CategoricalAttribute, CodedAttribute
-from ...common.data.clock import Clock
-from ...common.data.dates import DateAttribute, GapAttribute, TimeAttribute, bins_of
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.boolean import BooleanAttribute
+from ...common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
+from ...common.data.attributes.clock import Clock
+from ...common.data.attributes.dates import DateAttribute, GapAttribute, TimeAttribute, bins_of
+from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Clique, Domain
 from ...common.data.gaps import gaps_of
-from ...common.data.numeric import NumericAttribute
 from ...common.data.rules.plain import number_of
 from ...common.data.values import RawColumn, read_numbers, text_of
 from ...common.errors import DataError

@@ -34,12 +34,12 @@ from ...common.data.interactions import interaction
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ..certificates.verify import WARNING
-from ..pgm.refinement import MAX_CELLS, refined
-from ..pgm.zeros import zeros_of
-from ..releasing.evidence import Evidence, Known
-from ..releasing.frames import typed
-from ..releasing.outputs import warning_of, write_table, write_text
-from ..releasing.table_format import TableFile
+from ..pgm.rows.refinement import MAX_CELLS, refined
+from ..pgm.structure.zeros import zeros_of
+from ..results.evidence import Evidence, Known
+from ..results.frames import typed
+from ..results.outputs import warning_of, write_table, write_text
+from ..results.table_format import TableFile
 from .published import Published, evidence_of
 from .totals import kappa_of
 

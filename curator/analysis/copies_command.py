@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from ...common.extras import require_extra
-from ...common.telling import tell
+from ...common.showing.telling import tell
 from ..options import JsonOutput, SpreadsheetSafe
-from ..releasing.table_format import TableFile, TableFormat
+from ..results.table_format import TableFile, TableFormat
 
 
 def copies(
@@ -27,7 +27,7 @@ def copies(
 ) -> None:
     """Write synthetic tables that differ as the real table may differ from a release; costs no budget."""
     require_extra("curator")
-    from ..releasing.outputs import formula_warning
+    from ..results.outputs import formula_warning
     from .copies import check_new, write_copies
     from .published import Published
 

@@ -1,7 +1,7 @@
 """Fast decoding of large synthetic tables, block by block, into data frames, Arrow tables and text.
 
 The values of a code that has only one are looked up; those of bins are drawn, as a release draws them. What
-is written equals what `releasing/frames` and `releasing/row_values` make of the same values.
+is written equals what `results/frames` and `results/row_values` make of the same values.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ...common.data.attribute import Attribute
-from ...common.data.dates import DateAttribute, GapAttribute, TimeAttribute, bins_of
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.dates import DateAttribute, GapAttribute, TimeAttribute, bins_of
+from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.attributes.unmodelled import Identifier
 from ...common.data.domain import Clique, Domain
 from ...common.data.gaps import gaps_of, with_times
-from ...common.data.numeric import NumericAttribute
 from ...common.data.rules.order import AtMost, Sum
 from ...common.data.rules.plain import numbers as as_numbers
 from ...common.data.rules.rule import components
 from ...common.data.rules.values import drawn_together, out_of_order
 from ...common.data.table import Table
-from ...common.data.unmodelled import Identifier
-from ...common.formulas import as_text
-from ..releasing.csv_writing import cells, header, joined
-from ..releasing.frames import typed_column
-from ..releasing.row_values import spelled_column
-from ..releasing.spreadsheets import with_apostrophes
+from ...common.showing.formulas import as_text
+from ..results.csv_files import cells, header, joined
+from ..results.frames import typed_column
+from ..results.row_values import spelled_column
+from ..results.spreadsheets import with_apostrophes
 from .conditions import Condition
 
 Counts = Mapping[str, NDArray[np.int64]]

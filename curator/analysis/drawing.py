@@ -20,22 +20,22 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...common.blocks import made_in_order
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
 from ...common.data.rules.determines import Determines
 from ...common.data.rules.rule import Rule
 from ...common.data.table import Table
 from ...common.errors import DataError, ModelError, MosaicWarning
+from ...common.processes.blocks import made_in_order
 from ..mechanisms.parts.fitted import FittedModel
 from ..mechanisms.parts.records import SelectedRecords
 from ..mechanisms.parts.released import ReleasedModel
 from ..pgm.conditioning import conditioned
-from ..pgm.junction_tree import JunctionTree, tree_cells
 from ..pgm.model import MarkovRandomField
-from ..pgm.sampling import generate
+from ..pgm.rows.sampling import generate
+from ..pgm.structure.junction_tree import JunctionTree, tree_cells
+from ..pgm.structure.zeros import zeros_of
 from ..pgm.supplemented import SupplementedModel
-from ..pgm.zeros import zeros_of
 from ..releasing.obedience import Source, breaking, obeying, with_dependents, with_maps
 from .conditions import Condition, Where
 from .decoding import Column, Counts, Decoder

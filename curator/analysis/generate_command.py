@@ -11,10 +11,10 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ...common.extras import require_extra
-from ...common.telling import tell
-from ...common.terminal import Terminal
+from ...common.showing.telling import tell
+from ...common.showing.terminal import Terminal
 from ..options import JsonOutput, SpreadsheetSafe
-from ..releasing.table_format import TableFile, TableFormat
+from ..results.table_format import TableFile, TableFormat
 
 
 def generate(
@@ -35,7 +35,7 @@ def generate(
 ) -> None:
     """Draw rows from a finished release, any number, perhaps under a condition; costs no budget."""
     require_extra("curator")
-    from ..releasing.outputs import formula_warning
+    from ..results.outputs import formula_warning
     from .conditions import Condition
     from .drawing import Drawing
     from .published import Published

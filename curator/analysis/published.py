@@ -20,15 +20,15 @@ from ..certificates.certificate import Certificate
 from ..certificates.issuing import some_of
 from ..certificates.verify import BINS, CERTIFICATE, foreign, named_file, sha256_of
 from ..mechanisms.parts.released import ReleasedModel
-from ..releasing.evidence import EVIDENCE, Evidence
-from ..releasing.frames import typed, typed_values
-from ..releasing.models import load_model
-from ..releasing.outputs import MODEL, STORAGE
-from ..releasing.raw_frames import encoded, values_in
 from ..releasing.release import Released
-from ..releasing.spreadsheets import without_apostrophes
-from ..releasing.storage import Library, Storage, load_storage, shown
-from ..releasing.table_format import TableFormat
+from ..results.evidence import EVIDENCE, Evidence
+from ..results.frames import typed, typed_values
+from ..results.models import load_model
+from ..results.outputs import MODEL, STORAGE
+from ..results.raw_frames import encoded, values_in
+from ..results.spreadsheets import without_apostrophes
+from ..results.storage import Library, Storage, load_storage, shown
+from ..results.table_format import TableFormat
 
 _FEW_CELLS, _CELLS_IN_A_BYTE = 1 << 24, 100
 """Cells of a Parquet file that are read in any case, and most cells in one of its bytes."""

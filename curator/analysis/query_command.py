@@ -12,9 +12,9 @@ from rich.table import Table as Grid
 
 from ...common.errors import DataError
 from ...common.extras import require_extra
-from ...common.printable import printable
-from ...common.telling import tell, write
-from ...common.terminal import Terminal
+from ...common.showing.printable import printable
+from ...common.showing.telling import tell, write
+from ...common.showing.terminal import Terminal
 
 if TYPE_CHECKING:
     from .queries.answer import Answer

@@ -14,16 +14,16 @@ import pandas as pd
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
-from ...common.printable import printable
+from ...common.showing.printable import printable
 from ..certificates.certificate import Certificate
 from ..certificates.verify import BINS, CERTIFICATE, WARNING, sha256_of
 from ..mechanisms.parts.released import ReleasedModel
-from ..releasing import outputs
-from ..releasing.storage import storage_json
-from ..releasing.table_format import TableFile, TableFormat
 from ..report.page import release_report
 from ..report.promise import promise_of
 from ..report.summary import release_summary
+from ..results import outputs
+from ..results.storage import storage_json
+from ..results.table_format import TableFile, TableFormat
 from .conditions import Where
 from .published import Drawn, Published, named_choice
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ...common.errors import DataError
-from ..releasing.outputs import warning_beside, write_text
-from ..releasing.table_format import TableFile, TableFormat
+from ..results.outputs import warning_beside, write_text
+from ..results.table_format import TableFile, TableFormat
 from .drawing import Block, Drawing
 
 Advanced = Callable[[int], None]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...common.data.numeric import NumericAttribute
-from ...common.data.scale import Scale
+from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.binning.scale import Scale
 from ..certificates.unseen import Unseen
 
 OUTER = 0.05

@@ -31,7 +31,7 @@ from scipy.sparse import csr_array
 from ...common.data.domain import Clique
 from ...common.data.interactions import freedom
 from ..mechanisms.parts.allocation import EXPECTED_L1
-from ..releasing.evidence import Evidence
+from ..results.evidence import Evidence
 
 Array = NDArray[np.float64]
 

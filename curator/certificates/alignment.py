@@ -11,7 +11,7 @@ from typing import ClassVar
 from ...common.canonical.terms import decode_terms
 from ...common.errors import DataError
 from ...common.messages import ReleaseTerms
-from ...common.protocols.alignment.alignment import Alignment, Population
+from ...common.protocols.aligned import Alignment, Population
 from ..parties.alignments import Aligned
 from .json_values import OPTIONAL
 from .signed_record import SignedRecord

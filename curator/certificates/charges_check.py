@@ -14,8 +14,8 @@ from ...common.messages import ReleaseTerms
 from ...common.privacy.budget import Accountant, AnswerKind, Charge
 from ...common.privacy.cost import gaussian_cost, score_cost
 from ...common.privacy.spending import Cost
+from ...common.promises.statement import Entry
 from ...common.protocols.partition import Partition
-from ...common.statement import Entry
 from ..measurers.planning import observers_of
 from .certificate import Certificate
 from .check import Check

@@ -8,9 +8,9 @@ from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 
-from ...common.children import end_with_the_command, left_to_the_command
 from ...common.privacy.budget import Accountant
 from ...common.privacy.cost import Adjacency
+from ...common.processes.children import end_with_the_command, left_to_the_command
 from ..measurers.measurer import Observer
 from .privacy_loss import checked_epsilons, prepare_check
 from .statements import StatedPlan

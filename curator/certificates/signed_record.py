@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from ...common.card import read_json
 from ...common.errors import DataError
+from ...common.federation.card import read_json
 from .json_values import from_json_values, to_json_values
 
 _SIGNED = "signed"

@@ -15,12 +15,12 @@ from ...common.labels import LabelSearch
 from ...common.privacy.budget import AnswerKind, Budget
 from ...common.privacy.cost import ALL_ROWS, PrivacyUnit
 from ...common.privacy.renyi import ExponentialSteps, SampledGaussian
-from ...common.protocols.alignment.alignment import Alignment, Population
+from ...common.promises.statement import Entry, Statement
+from ...common.protocols.aligned import Alignment, Population
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.masked.trust import who_must_collude
-from ...common.statement import Entry, Statement
 from .json_values import OPTIONAL
 from .unseen import Unseen
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from ...common.canonical.terms import decode_terms, encode_terms
-from ...common.card import Card, FederationList
 from ...common.crypto.identity import Identity, verify
 from ...common.errors import MosaicError, ProtocolError
+from ...common.federation.card import Card, FederationList
 from ...common.messages import ReleaseTerms
+from ...common.promises.statement import TERMS, Statement, check_statement
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.trust import DEALT_BY_CURATOR, curator_deals
-from ...common.statement import TERMS, Statement, check_statement
 from .certificate import Certificate
 from .charges_check import check_charges, costs_of, spent
 from .check import Check

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ...common.extras import require_extra
-from ...common.telling import tell
+from ...common.showing.telling import tell
 
 
 def console(
@@ -27,7 +27,7 @@ def console(
     require_extra("curator")
     require_extra("console")
     from ...common.console.serving import served
-    from ...common.stopping import Stop
+    from ...common.processes.stopping import Stop
     from .operations import Operations
     from .pages import Place, curator_pages
 

@@ -14,7 +14,7 @@ from ..certificates.certificate import Certificate
 from ..mechanisms.parts.fitted import Round
 from ..parties.home import ATTACHED, CuratorHome
 from ..parties.private_folder import JOURNAL, private_folder
-from ..releasing.plan import ReleasePlan
+from ..releasing.planning.plan import ReleasePlan
 
 NOTHING, OPEN, FINISHED, ABANDONED = "nothing", "open", "finished", "abandoned"
 """States of the release into a folder."""

@@ -16,9 +16,9 @@ from starlette.types import ASGIApp
 from ...common.console.gate import Gate
 from ...common.console.site import Site, form_of
 from ...common.errors import DataError
-from ...common.stopping import Stop
+from ...common.processes.stopping import Stop
 from ..parties.home import CuratorHome
-from ..releasing.plan import ReleasePlan
+from ..releasing.planning.plan import ReleasePlan
 from .operations import Operation, Operations, Shown
 from .overview import ABANDONED, FINISHED, NOTHING, OPEN, members, rounds_of, state_of
 

@@ -16,9 +16,9 @@ from ...common.protocols.alignment.dummies import WORDS
 from ...common.protocols.alignment.plan import DDH
 from ..parties.client import Connection
 from ..parties.federation import connect
-from ..releasing.align_over_parties import noise_of, published_sigma
-from ..releasing.alignment_order import AlignmentProposal
-from ..releasing.plan import ReleasePlan
+from ..releasing.aligning.over_parties import noise_of, published_sigma
+from ..releasing.planning.alignment_order import AlignmentProposal
+from ..releasing.planning.plan import ReleasePlan
 from .forecast import NEVER_PROPOSED
 
 _WORD_BYTES, _POSITION_BYTES = 8, 4

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...common.printable import printable
+from ...common.showing.printable import printable
 from .forecast import Forecast
 from .resources import Resources
 

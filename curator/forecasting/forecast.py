@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
-from ...common.binding import BindingsInMemory
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
@@ -18,6 +17,7 @@ from ...common.errors import DataError
 from ...common.messages import ReleaseTerms
 from ...common.privacy.conversion import gaussian_epsilon
 from ...common.privacy.cost import score_sigma
+from ...common.promises.binding import BindingsInMemory
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.sampling import Sampling
 from ...common.protocols.registry import BUILT_IN
@@ -28,10 +28,10 @@ from ..mechanisms.parts.steps import Step
 from ..parties.alignments import Aligned
 from ..parties.client import Connection, PartyClient
 from ..parties.federation import Federation, connect
-from ..releasing.bins_order import bins_order
-from ..releasing.choosing import even_coding
+from ..releasing.bins.choosing import even_coding
+from ..releasing.bins.order import bins_order
 from ..releasing.over_parties import dealers_of, order_of
-from ..releasing.plan import ReleasePlan
+from ..releasing.planning.plan import ReleasePlan
 from ..releasing.release import ReleaseOrder
 from .costs import RoleCost, larger, role_costs, usual
 from .outlook import Outlook, outlook

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from ...common.card import Card
 from ...common.crypto.certificates import WARNED_DAYS
 from ...common.errors import MosaicError
+from ...common.federation.card import Card
 from ...common.messages import PROTOCOL_VERSION, PartyDescription, Verdict
 from ...common.protocols.alignment.match_keys import matched_identifiers
 from ...common.protocols.registry import BUILT_IN
@@ -18,10 +18,10 @@ from ..parties.client import Connection, PartyClient
 from ..parties.connection import RetryPolicy
 from ..parties.federation import connect
 from ..parties.home import CuratorHome
-from ..releasing.alignment_session import AlignmentSession
+from ..releasing.aligning.session import AlignmentSession
 from ..releasing.memory import check_memory
 from ..releasing.over_parties import order_of
-from ..releasing.plan import ReleasePlan
+from ..releasing.planning.plan import ReleasePlan
 from ..releasing.reviewing import review
 from .forecast import forecast
 

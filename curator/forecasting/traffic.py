@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 from ...common.crypto.randomness import KEY_BYTES
 from ...common.data.view import View
+from ...common.protocols.arithmetic.field import WORD_BYTES
+from ...common.protocols.arithmetic.ring import WIDE
 from ...common.protocols.indicator import divide
 from ...common.protocols.masked.dealers import CURATOR_DEALS
-from ...common.protocols.masked.field import WORD_BYTES
 from ...common.protocols.masked.one_hot import PROOF_ELEMENTS, attestation_elements
 from ...common.protocols.masked.one_hot_integers import attested_vectors
 from ...common.protocols.masked.opened_rows import holds_left, other_cells
 from ...common.protocols.masked.plan import Chain, MaskedPlan
-from ...common.protocols.masked.ring import WIDE
 from ...common.protocols.masked.sacrifice import repetitions
 from ...common.protocols.scores.query import score_shape
 from ..mechanisms.parts.steps import Asks, Step

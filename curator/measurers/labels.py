@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.canonical.queries import encode_asked
-from ...common.data.texts import MOST_LABELS, are_unlisted, has_open_categories
+from ...common.data.attributes.texts import MOST_LABELS, are_unlisted, has_open_categories
 from ...common.data.view import View
 from ...common.errors import DataError, DeliveriesLost, ProtocolError
 from ...common.labels import LabelSearch, decode_labels, encode_labels

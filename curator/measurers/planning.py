@@ -10,9 +10,9 @@ from ...common.data.view import View
 from ...common.errors import DataError
 from ...common.privacy.cost import Neighbours, PrivacyUnit, coarser_sigma, gaussian_sigma, grid_of
 from ...common.privacy.distributed import DistributedNoise
+from ...common.protocols.arithmetic.ring import Ring
 from ...common.protocols.masked.dealers import DealerEntry
 from ...common.protocols.masked.plan import MaskedPlan
-from ...common.protocols.masked.ring import Ring
 from ...common.protocols.masked.trust import assumed
 from ..parties.federation import Federation
 from .measurer import Observer

@@ -27,9 +27,9 @@ from ...common.errors import DataError
 from ...common.forms.values import whole
 from ...common.measurement import Measurement
 from ..measurers.measurer import Measurer, Query
-from ..pgm.estimation import estimate
-from ..pgm.junction_tree import TreeGrowth
+from ..pgm.fitting.estimation import estimate
 from ..pgm.model import MarkovRandomField
+from ..pgm.structure.junction_tree import TreeGrowth
 from .mechanism import GaussianMechanism
 from .parts.allocation import check_smallest, measure_split, measure_step
 from .parts.bounds import ScoredDistance

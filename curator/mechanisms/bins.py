@@ -7,14 +7,14 @@ from fractions import Fraction
 from typing import ClassVar
 
 from ...common.crypto.randomness import RandomStream
+from ...common.data.attributes.texts import has_open_categories
 from ...common.data.boxes import Box
-from ...common.data.texts import has_open_categories
 from ...common.data.view import View
 from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.protocols.chosen import CHOICE
 from ..measurers.measurer import Measurer, Query
-from ..pgm.estimation import estimate
+from ..pgm.fitting.estimation import estimate
 from .mechanism import GaussianMechanism
 from .parts.ending import averages_of, ended
 from .parts.fitted import FittedModel, Progress, Report

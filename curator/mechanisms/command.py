@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...common.extensions import origin
 from ...common.extras import require_extra
-from ...common.telling import tell
+from ...common.showing.telling import tell
 from ..options import JsonOutput
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def mechanisms(
         form = {name: _form(name, entry_named(name), parameters(name)) for name in mechanism_names()}
         tell(json.dumps(form))
         return
-    from ...common.terminal import Terminal
+    from ...common.showing.terminal import Terminal
 
     console = Terminal()
     for name in mechanism_names():

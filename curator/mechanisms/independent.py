@@ -10,7 +10,7 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.workload import Workload
 from ...common.measurement import Measurement
 from ..measurers.measurer import Measurer
-from ..pgm.estimation import estimate
+from ..pgm.fitting.estimation import estimate
 from .mechanism import GaussianMechanism
 from .parts.allocation import measure_split, measure_step
 from .parts.ending import averages_of, ended

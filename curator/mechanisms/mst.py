@@ -23,7 +23,7 @@ from ...common.data.domain import Clique, Domain
 from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ..measurers.measurer import Measurer
-from ..pgm.estimation import estimate
+from ..pgm.fitting.estimation import estimate
 from .mechanism import GaussianMechanism
 from .parts.allocation import check_smallest, measure_split, measure_step
 from .parts.bounds import ScoredDistance

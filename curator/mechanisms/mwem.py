@@ -20,9 +20,9 @@ from ...common.data.view import View
 from ...common.data.workload import Workload
 from ...common.measurement import Measurement
 from ..measurers.measurer import Measurer, Query
-from ..pgm.estimation import estimate
-from ..pgm.junction_tree import TreeGrowth
+from ..pgm.fitting.estimation import estimate
 from ..pgm.model import MarkovRandomField
+from ..pgm.structure.junction_tree import TreeGrowth
 from .mechanism import GaussianMechanism
 from .parts.allocation import check_smallest
 from .parts.bounds import ScoredDistance

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...common.protocols.alignment.alignment import Alignment
+from ...common.protocols.aligned import Alignment
 
 
 @dataclass(frozen=True)

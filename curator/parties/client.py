@@ -31,7 +31,7 @@ from ...common.messages import (
     ScoreQuery,
     Verdict,
 )
-from ...common.statement import Claim, Statement
+from ...common.promises.statement import Claim, Statement
 from ...common.wire import alignments, codec, probes, queries, refusals, statements, streams
 from .direct_streams import DirectStreams, reaches
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ...common.acceptance import accept
-from ...common.binding import Binding, BindingStore
 from ...common.canonical.terms import decode_terms, terms_digest
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
@@ -13,6 +11,8 @@ from ...common.dealing.dealing import Dealing
 from ...common.errors import ProtocolError
 from ...common.history import START
 from ...common.messages import PROTOCOL_VERSION, PartyDescription, ReleaseTerms, Verdict
+from ...common.promises.acceptance import accept
+from ...common.promises.binding import Binding, BindingStore
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.version import __version__
 from ...common.wire import codec, queries, refusals, streams

@@ -10,7 +10,7 @@ from ...common.data.domain import Clique, Domain
 from ...common.data.gaps import check_together
 from ...common.errors import DataError, MosaicError, ProtocolError
 from ...common.messages import PROTOCOL_VERSION, Acceptance, PartyDescription, ReleaseTerms, Verdict
-from ...common.protocols.alignment.alignment import Population
+from ...common.protocols.aligned import Population
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS, DealerEntry
 from ...common.protocols.partition import Partition, RosterEntry

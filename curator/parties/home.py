@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from ...common.card import CURATOR, DEALER, PARTY, Card, FederationList, as_text, read_json
 from ...common.errors import DataError, PolicyError
-from ...common.keyring import CERTIFICATE, Keyring, write_private
-from ...common.reread import Reread
+from ...common.federation.card import CURATOR, DEALER, PARTY, Card, FederationList, as_text, read_json
+from ...common.federation.keyring import CERTIFICATE, Keyring, write_private
+from ...common.processes.reread import Reread
 from .marks import Marks
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from ...common.crypto.randomness import KEY_BYTES
 from ...common.errors import DataError, ProtocolError
+from ...common.federation.keyring import check_database
 from ...common.formats import Format
-from ...common.keyring import check_database
-from ...common.locks import exclusive
+from ...common.processes.locks import exclusive
 
 _DONE = "done"
 _BOUND = "bound "

@@ -18,8 +18,8 @@ from pathlib import Path
 import grpc
 
 from ...common.errors import MosaicError, PartyUnavailable, ProtocolError
-from ...common.keyring import read_private, write_private
-from ...common.locks import exclusive
+from ...common.federation.keyring import read_private, write_private
+from ...common.processes.locks import exclusive
 from ...common.wire import attached
 from ...common.wire.sending import Sending
 from ...common.wire.status import error_of, refuse

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ...common.bounded import json_of
 from ...common.errors import DataError
+from ...common.federation.keyring import read_private, write_private
 from ...common.history import START, Mark
-from ...common.keyring import read_private, write_private
 
 
 class Marks:

@@ -15,20 +15,20 @@ from numpy.typing import NDArray
 
 from ...common.bounded import json_of, read_bytes
 from ...common.crypto.randomness import RandomStream
-from ...common.data.dates import bins_of
+from ...common.data.attributes.dates import bins_of
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
-from ...common.printable import printable
+from ...common.showing.printable import printable
 from ..analysis.drawing import Drawing
 from ..analysis.release import Release
 from ..analysis.release import load as load_release
 from ..certificates.verify import CERTIFICATE, WARNING, sha256_of
 from ..releasing import outputs
-from ..releasing.frames import typed, typed_column
-from ..releasing.raw_frames import encoded
-from ..releasing.storage import Library, shown
-from ..releasing.table_format import TableFormat
+from ..results.frames import typed, typed_column
+from ..results.raw_frames import encoded
+from ..results.storage import Library, shown
+from ..results.table_format import TableFormat
 from .certificate import PeopleCertificate
 from .drawing import draw
 from .rows import Rows
@@ -168,8 +168,8 @@ def _read(folder: Path, table: Kin) -> pd.DataFrame:
 
 def _typed(table: Kin, texts: pd.DataFrame) -> pd.DataFrame:
     """A table of texts with the types of its columns."""
-    from ..releasing.frames import typed_values
-    from ..releasing.raw_frames import values_in
+    from ..results.frames import typed_values
+    from ..results.raw_frames import values_in
 
     domain = _of_columns(table)
     parts = {}

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.attribute import Attribute
-from ...common.data.categorical import CategoricalAttribute, CodedAttribute
-from ...common.data.dates import bins_of
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
+from ...common.data.attributes.dates import bins_of
 from ...common.data.domain import Domain
-from ...common.data.numeric import NumericAttribute
-from ..releasing.storage import Storage
+from ...common.data.attributes.numeric import NumericAttribute
+from ..results.storage import Storage
 from .steps import Steps
 
 NONE = "none"

@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.attribute import Attribute
-from ...common.data.categorical import CategoricalAttribute
-from ...common.data.clock import Clock
-from ...common.data.dates import TimeAttribute, bins_of
-from ...common.data.numeric import NumericAttribute
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.clock import Clock
+from ...common.data.attributes.dates import TimeAttribute, bins_of
+from ...common.data.attributes.numeric import NumericAttribute
 from ...common.errors import DataError
 
 _FIRST_BINS = 32

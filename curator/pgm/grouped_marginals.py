@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from ...common.data.domain import Clique, Domain
 from ...common.data.grouping import Grouping, Groups
 from ...common.errors import ModelError
-from .junction_tree import JunctionTree
+from .inference.queries import MarginalQueries
 from .model import MarkovRandomField
-from .queries import MarginalQueries
+from .structure.junction_tree import JunctionTree
 
 Array = NDArray[np.float64]
 

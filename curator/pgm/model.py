@@ -15,13 +15,13 @@ from ...common.data.domain import Clique, Domain
 from ...common.data.table import Table
 from ...common.errors import ModelError
 from . import archive
-from .junction_tree import JunctionTree
-from .oracle import MarginalOracle
-from .queries import MarginalQueries
-from .refinement import ALL_CELLS, MAX_CELLS, SWEEPS, Grouped, Places, refined
-from .sampling import generate
-from .triples import counted, times_as_many, worthwhile
-from .zeros import zeros_of
+from .inference.oracle import MarginalOracle
+from .inference.queries import MarginalQueries
+from .rows.refinement import ALL_CELLS, MAX_CELLS, SWEEPS, Grouped, Places, refined
+from .rows.sampling import generate
+from .rows.triples import counted, times_as_many, worthwhile
+from .structure.junction_tree import JunctionTree
+from .structure.zeros import zeros_of
 
 Array = NDArray[np.float64]
 

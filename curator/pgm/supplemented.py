@@ -19,7 +19,7 @@ from ...common.data.table import Table
 from . import archive
 from .grouped_marginals import grouped_marginals
 from .model import MarkovRandomField
-from .refinement import Grouped
+from .rows.refinement import Grouped
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from ...common.crypto.identity import Identity
 from ...common.errors import MosaicError
 from ...common.history import START
 from ...common.messages import ReleaseTerms
-from ...common.statement import Claim, check_statement
+from ...common.promises.statement import Claim, check_statement
 from ..certificates.statements import Signatures
 from ..certificates.verify import sign_terms
 from ..parties.asking import Asking

@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
-from ...common.binding import BindingStore
 from ...common.bounded import json_of
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
 from ...common.data.workload import Workload
 from ...common.errors import DataError
-from ...common.protocols.alignment.alignment import Population
+from ...common.promises.binding import BindingStore
+from ...common.promises.statement import Claim
+from ...common.protocols.aligned import Population
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS
-from ...common.statement import Claim
 from ..certificates.certificate import Certificate
 from ..mechanisms.catalogue import mechanism_named
 from ..mechanisms.parts.fitted import Report, ignore
@@ -29,7 +29,7 @@ from ..parties.marks import Marks
 from .agreement import agree
 from .journalled import giving_up, sealing, signatures_of
 from .memory import check_memory
-from .plan import ReleasePlan
+from .planning.plan import ReleasePlan
 from .release import Layout, Released, ReleaseOrder, make_release
 
 

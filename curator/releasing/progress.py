@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from ...common.printable import printable
+from ...common.showing.printable import printable
 from ..mechanisms.parts.fitted import Progress as Done
 from ..mechanisms.parts.fitted import Report, ignore
 from ..parties.activity import AWAY, IDLE, Activity

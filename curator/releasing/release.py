@@ -21,7 +21,7 @@ from ...common.measurement import Measurement
 from ...common.messages import Purpose
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit
-from ...common.protocols.alignment.alignment import Alignment
+from ...common.protocols.aligned import Alignment
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.partition import Partition

@@ -6,20 +6,20 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...common.binding import BindingsInMemory
 from ...common.crypto.randomness import RandomStream
 from ...common.errors import MosaicError
 from ...common.messages import ReleaseTerms, Verdict
+from ...common.promises.binding import BindingsInMemory
 from ..certificates.verify import sign_terms
 from ..parties.alignments import Aligned
 from ..parties.client import Connection
 from ..parties.federation import Federation, connect
 from ..parties.home import CuratorHome
 from .agreement import Proposing
-from .alignment_session import AlignmentSession
-from .bins_order import bins_order
+from .aligning.session import AlignmentSession
+from .bins.order import bins_order
 from .over_parties import dealers_of, order_of
-from .plan import ReleasePlan
+from .planning.plan import ReleasePlan
 
 
 @dataclass(frozen=True)

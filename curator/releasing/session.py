@@ -20,14 +20,14 @@ from ..parties.client import Connection
 from ..parties.home import CuratorHome
 from ..parties.journal import Journal
 from ..parties.private_folder import JOURNAL, journal_of, make_private, private_folder
-from . import outputs as files
-from .alignment_session import AlignmentSession
-from .bins_session import BinsSession
+from ..results import outputs as files
+from ..results.table_format import TableFile, TableFormat
+from .aligning.session import AlignmentSession
+from .bins.session import BinsSession
 from .over_parties import order_of, release_over_parties
-from .plan import ReleasePlan
-from .plan_changes import differences, listed, plan_changes
+from .planning.changes import differences, listed, plan_changes
+from .planning.plan import ReleasePlan
 from .release import Released
-from .table_format import TableFile, TableFormat
 
 _FORMAT, _SAFE, _ALIGNMENT = "table_format", "spreadsheet_safe", "alignment"
 _DOMAIN, _DOMAIN_FILE, _WORKLOAD, _SETTINGS = "domain", "domain_file", "workload", "settings"

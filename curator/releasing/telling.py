@@ -6,11 +6,11 @@ import contextlib
 from collections.abc import Iterator
 
 from ...common.bounded import read_bytes, toml_of
-from ...common.card import CURATOR
 from ...common.errors import ApprovalPending, DataError, PartyUnavailable
+from ...common.federation.card import CURATOR
 from ...common.forms.tables import Key, Table, check_file
-from ...common.notices import APPROVAL_WAITS, FORM, PARTY_DOWN, Notifier, Notify
-from ...common.telling import tell
+from ...common.processes.notices import APPROVAL_WAITS, FORM, PARTY_DOWN, Notifier, Notify
+from ...common.showing.telling import tell
 from ..parties.home import CuratorHome
 
 NAME = "notify.toml"

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.attribute import Attribute
-from ...common.data.boolean import BooleanAttribute
-from ...common.data.categorical import CategoricalAttribute
-from ...common.data.clock import Clock
-from ...common.data.dates import DateAttribute, GapAttribute, bins_of
-from ...common.data.numeric import NumericAttribute
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.boolean import BooleanAttribute
+from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.clock import Clock
+from ...common.data.attributes.dates import DateAttribute, GapAttribute, bins_of
+from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.binning.scale import Scale
 from ...common.data.rules.plain import extent
-from ...common.data.scale import Scale
 from ...common.data.table import Table
 
 WIDTH, HEIGHT = 320.0, 96.0

@@ -13,7 +13,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ...common.data.table import Table
-from ...common.printable import visible
+from ...common.showing.printable import visible
 from ...common.version import __version__
 from ..certificates.certificate import Certificate
 from .advice import advice_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...common.privacy.budget import AnswerKind
 from ...common.privacy.conversion import best_guess, zcdp_epsilon
-from ...common.protocols.alignment.alignment import Population
+from ...common.protocols.aligned import Population
 from ...common.protocols.masked.trust import DEALT_BY_CURATOR
 from ...common.protocols.registry import find_protocol
 from ..certificates.certificate import Certificate

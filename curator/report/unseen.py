@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ...common.data.categorical import CategoricalAttribute
-from ...common.data.dates import DateAttribute, bins_of
+from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.dates import DateAttribute, bins_of
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.data.values import text_of

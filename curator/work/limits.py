@@ -10,8 +10,8 @@ import math
 from collections.abc import Sequence
 
 from ...common.data.domain import Clique, Domain
-from ..pgm.refinement import WORK
-from ..pgm.zeros import zeros_of
+from ..pgm.rows.refinement import WORK
+from ..pgm.structure.zeros import zeros_of
 
 SECONDS = 60.0
 """Time limit of a release without one."""

@@ -22,12 +22,12 @@ import numpy as np
 
 from ...common.bounded import json_of, read_bytes
 from ...common.data.domain import Domain
-from ..pgm.belief_propagation import pass_messages
 from ..pgm.blas import one_thread
 from ..pgm.compiled import folder_of
-from ..pgm.junction_tree import JunctionTree
-from ..pgm.oracle import MarginalOracle
-from ..pgm.sweeps import Columns, Marginal, sweep
+from ..pgm.inference.belief_propagation import pass_messages
+from ..pgm.inference.oracle import MarginalOracle
+from ..pgm.rows.sweeps import Columns, Marginal, sweep
+from ..pgm.structure.junction_tree import JunctionTree
 
 REFERENCE_S = 0.1
 """Processor seconds of the work on the reference core, of an AMD EPYC (Milan) at 2.45 GHz."""

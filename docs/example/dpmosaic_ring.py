@@ -11,7 +11,7 @@ from dpmosaic.curator.mechanisms.parts.allocation import measure_split
 from dpmosaic.curator.mechanisms.parts.ending import averages_of, ended
 from dpmosaic.curator.mechanisms.parts.fitted import Progress
 from dpmosaic.curator.mechanisms.parts.steps import Asks, Step
-from dpmosaic.curator.pgm.estimation import estimate
+from dpmosaic.curator.pgm.fitting.estimation import estimate
 
 
 @dataclass(frozen=True)

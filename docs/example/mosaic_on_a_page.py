@@ -17,8 +17,8 @@ from scipy.special import gammaln, logsumexp
 
 from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
-from dpmosaic.curator.pgm.estimation import estimate
-from dpmosaic.curator.pgm.junction_tree import size_mb
+from dpmosaic.curator.pgm.fitting.estimation import estimate
+from dpmosaic.curator.pgm.structure.junction_tree import size_mb
 from dpmosaic.curator.pgm.supplemented import SupplementedModel
 
 ONE_WAY, SCORES, ROUND, ROUNDS, MODEL_MB = 0.1, 0.03, 0.03, 4, 8.0

@@ -18,8 +18,8 @@ from ...common.messages import (
     ScoreQuery,
 )
 from ...common.protocols.masked.plan import Chain
-from ..account import Account
-from ..institution import Institution
+from ..accounts.account import Account
+from ..institution.institution import Institution
 from .scores import ScoreRun, ScoreRuns
 
 

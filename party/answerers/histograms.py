@@ -13,7 +13,7 @@ from ...common.privacy.cost import grid_of
 from ...common.privacy.noise import TAIL_SIGMAS
 from ...common.protocols.indicator import noisy_histogram
 from ...common.wire.streams import encode_answer
-from ..account import Account
+from ..accounts.account import Account
 
 
 def histogram(account: Account, rows: Rows, query: MarginalQuery, stream: RandomStream) -> Iterator[bytes]:

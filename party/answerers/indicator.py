@@ -19,8 +19,8 @@ from ...common.errors import ProtocolError
 from ...common.messages import AnswerForm, MarginalQuery
 from ...common.protocols.indicator import divide, noisy_indicators
 from ...common.wire.streams import encode_answer
-from ..account import Account
-from ..institution import Institution
+from ..accounts.account import Account
+from ..institution.institution import Institution
 from .answerer import Answerer
 from .histograms import histogram, word_bytes
 

@@ -11,15 +11,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.texts import MOST_LABELS, has_open_categories
+from ...common.data.attributes.texts import MOST_LABELS, has_open_categories
 from ...common.errors import ProtocolError
 from ...common.labels import LabelSearch, encode_labels
 from ...common.messages import MarginalQuery, ReleaseTerms
 from ...common.privacy.partition_selection import frequent
 from ...common.wire.streams import encode_answer
-from ..account import Account
-from ..held import check_texts, unlisted
-from ..institution import Institution
+from ..accounts.account import Account
+from ..institution.held import check_texts, unlisted
+from ..institution.institution import Institution
 
 _WORD_BYTES = 8
 

@@ -15,7 +15,7 @@ from ...common.messages import Delivery, DeliveryKind, ScoreQuery
 from ...common.privacy.noise import noisy_counts
 from ...common.protocols.scores.query import check_references, exact_scores
 from ...common.wire.streams import encode_answer, row_blocks
-from ..account import Account
+from ..accounts.account import Account
 
 MAX_RUNS = 8
 """Largest number of score queries of a release that are kept; older ones are prepared again if needed."""

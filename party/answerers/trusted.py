@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ...common.errors import ProtocolError
 from ...common.messages import AnswerForm, MarginalQuery, ReleaseTerms, ScoreQuery
-from ..institution import Institution
+from ..institution.institution import Institution
 from .answerer import Answerer
 from .histograms import histogram
 from .scores import LocalScores, ScoreRun

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ...common.extras import require_extra
-from ...common.telling import tell
+from ...common.showing.telling import tell
 
 
 def console(
@@ -22,7 +22,7 @@ def console(
     """Serve pages to decide on releases, for one browser of this machine, until stopped (Ctrl-C)."""
     require_extra("console")
     from ...common.console.serving import served
-    from ...common.stopping import Stop
+    from ...common.processes.stopping import Stop
     from .pages import party_pages
 
     stop = Stop().at_signals()

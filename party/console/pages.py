@@ -17,16 +17,16 @@ from ...common.canonical.terms import decode_terms
 from ...common.console.gate import Gate
 from ...common.console.site import Site, form_of
 from ...common.errors import DataError
-from ...common.stopping import Stop
-from ..approvals import Request as Asked
-from ..deciding import Desk, user_name
-from ..decisions import PENDING
-from ..doctor import diagnose
-from ..explained import in_words
-from ..folder import SHAREABLE_LOG
-from ..home import PartyHome
-from ..ledger_rows import CERTIFIED
-from ..policy_file import Settings
+from ...common.processes.stopping import Stop
+from ..accounts.rows import CERTIFIED
+from ..approving.approvals import Request as Asked
+from ..approving.decisions import PENDING
+from ..deciding.desk import Desk, user_name
+from ..deciding.sentences import in_words
+from ..home.folder import SHAREABLE_LOG
+from ..home.home import PartyHome
+from ..operating.doctor import diagnose
+from ..policies.file import Settings
 from .question import Question, question_of
 from .standing import HEIGHT, WIDTH, Standing, chart_of, standing_of
 from .trail import KINDS, Entry, Filter, as_csv, trail

@@ -9,8 +9,8 @@ from typing import Any
 from ...common.privacy.conversion import best_guess
 from ...common.privacy.cost import Adjacency
 from ...common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
-from ..decisions import APPROVED, DENIED, PENDING
-from ..ledger_rows import ABANDONED, CERTIFIED, OPEN
+from ..accounts.rows import ABANDONED, CERTIFIED, OPEN
+from ..approving.decisions import APPROVED, DENIED, PENDING
 
 _GUESSED = {
     Adjacency.ZERO_OUT: "whether the record of one given person is in your table or was blanked out",

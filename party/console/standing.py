@@ -9,9 +9,9 @@ from datetime import datetime
 from fractions import Fraction
 
 from ...common.privacy.conversion import best_guess, zcdp_epsilon
-from ..approvals import Request
-from ..decisions import APPROVED
-from ..ledger_rows import LedgerCharge, LedgerEvents, LedgerSummary, moment
+from ..accounts.rows import LedgerCharge, LedgerEvents, LedgerSummary, moment
+from ..approving.approvals import Request
+from ..approving.decisions import APPROVED
 
 _DELTA = 1e-9
 """Delta at which a limit in rho is put into words."""

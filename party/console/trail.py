@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from ...common.bounded import json_of
-from ...common.formulas import as_text
-from ...common.printable import printable
-from ..approvals import Request
-from ..decisions import APPROVED
-from ..ledger_rows import CERTIFIED, LedgerCharge, LedgerEvents, LedgerSummary, moment
+from ...common.showing.formulas import as_text
+from ...common.showing.printable import printable
+from ..accounts.rows import CERTIFIED, LedgerCharge, LedgerEvents, LedgerSummary, moment
+from ..approving.approvals import Request
+from ..approving.decisions import APPROVED
 
 REQUESTED, DECIDED, LEDGER, DAEMON = "requested", "decided", "ledger", "daemon"
 KINDS = (REQUESTED, DECIDED, LEDGER, DAEMON)

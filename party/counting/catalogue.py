@@ -9,8 +9,8 @@ from typing import Protocol, runtime_checkable
 
 from ..sources.query import QuerySource
 from ..sources.source import FileSource, Source
-from .duck import DuckEngine
-from .engine import Engine
+from .engines.duck import DuckEngine
+from .engines.engine import Engine
 
 
 @runtime_checkable

@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from ...common.data.attribute import CENSUS, REFUSED, Attribute
+from ...common.data.attributes.attribute import CENSUS, REFUSED, Attribute
+from ...common.data.attributes.texts import TextColumn, has_open_categories
 from ...common.data.domain import Domain
 from ...common.data.table import Table, code_dtype
-from ...common.data.texts import TextColumn, has_open_categories
 from ...common.errors import DataError
 from .counted import counted
 from .encoding import Encoding, encoding_of, label_text
-from .engine import Engine
-from .kinds import Kind, NotExact
-from .names import PLACE, code_of, other_of, text_of
+from .engines.engine import Engine
+from .engines.kinds import Kind, NotExact
+from .engines.names import PLACE, code_of, other_of, text_of
 from .spool import Spool
 from .trees import whole
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from ...common.data.domain import Domain
 from .codes import Codes, changed, keep_codes
-from .engine import Check, Engine, Lost, run
+from .engines.engine import Check, Engine, Lost, run
 from .people import NOBODY, People, order_of, texts_of, used_rows
 from .placed import PlacedSpool, Positions
 from .spool import Spool

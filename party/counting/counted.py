@@ -15,7 +15,7 @@ from sqlglot import exp
 from ...common.errors import DataError
 from ..sources.source import CONFIG
 from ..sources.sql import one_file
-from .engine import Check, run
+from .engines.engine import Check, run
 
 _MEMORY = "256MB"
 """What DuckDB may hold in memory while it counts."""

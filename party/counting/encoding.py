@@ -9,15 +9,15 @@ from typing import Protocol
 import numpy as np
 from sqlglot import exp
 
-from ...common.data.attribute import REFUSED, Attribute
-from ...common.data.boolean import BooleanAttribute
-from ...common.data.categorical import CategoricalAttribute, CodedAttribute
-from ...common.data.clock import Clock
-from ...common.data.dates import GapAttribute, TimeAttribute
-from ...common.data.numeric import NumericAttribute
+from ...common.data.attributes.attribute import REFUSED, Attribute
+from ...common.data.attributes.boolean import BooleanAttribute
+from ...common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
+from ...common.data.attributes.clock import Clock
+from ...common.data.attributes.dates import GapAttribute, TimeAttribute
+from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.values import LARGEST_WHOLE
 from ..sources.cells import PLAIN_NUMBER
-from .kinds import Kind, NotExact
+from .engines.kinds import Kind, NotExact
 from .pieces import (
     UNCLEAR,
     outcome,

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from sqlglot import exp
 
-from ...common.data.texts import has_open_categories
-from ..identifiers import missing_key, order_digest
+from ...common.data.attributes.texts import has_open_categories
 from .codes import Codes
-from .names import PLACE, code_of, other_of, text_of
+from .engines.names import PLACE, code_of, other_of, text_of
+from .identifiers import missing_key, order_digest
 from .trees import whole
 
 _USED = "dpmosaic_used"

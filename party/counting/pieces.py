@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.attribute import REFUSED, Attribute
-from ...common.data.categorical import CategoricalAttribute
-from ...common.data.dates import TimeAttribute
-from ...common.data.numeric import NumericAttribute
+from ...common.data.attributes.attribute import REFUSED, Attribute
+from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.dates import TimeAttribute
+from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.values import LARGEST_WHOLE, RawColumn, text_of
-from .kinds import Kind, NotExact
+from .engines.kinds import Kind, NotExact
 
 UNCLEAR = -1 - len(REFUSED)
 """In place of a code: SQL cannot tell what Python would read in the cell."""

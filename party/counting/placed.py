@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.data.attributes.texts import has_open_categories
 from ...common.data.domain import Domain
 from ...common.data.table import Table, code_dtype
-from ...common.data.texts import has_open_categories
-from .names import code_of, text_of
+from .engines.names import code_of, text_of
 from .spool import Spool, spool_bytes
 
 _POSITION = "position"

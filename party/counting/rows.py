@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from ...common.data.categorical import CategoricalAttribute
+from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.texts import has_open_categories, unlisted
 from ...common.data.coding import Coding
 from ...common.data.counting import Counts, Group, Kept, pairs_of_joints, two_different
 from ...common.data.domain import Clique, Domain
 from ...common.data.grouping import Grouping, Groups, grouped_shape
-from ...common.data.texts import has_open_categories, unlisted
 from .codes import Codes
 from .connection import Connection, wanted
-from .engine import Check, Engine
-from .names import code_of, text_of
+from .engines.engine import Check, Engine
+from .engines.names import code_of, text_of
 from .people import NOBODY, People
 from .pieces import pieces_of_codes
 from .spool import Spool, SpooledRows

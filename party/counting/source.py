@@ -13,8 +13,8 @@ from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.extras import require_extra
 from .codes import keep_codes
-from .engine import Engine
-from .remote import Place
+from .engines.engine import Engine
+from .engines.remote import Place
 
 ADBC = "adbc:"
 ENGINES = ("postgres", "spark", f"{ADBC}DRIVER")
@@ -44,17 +44,17 @@ class EngineSource:
         match self.engine_name:
             case "postgres":
                 require_extra("postgres")
-                from .postgres import PostgresEngine
+                from .engines.postgres import PostgresEngine
 
                 return PostgresEngine(self.place, self._secret())
             case "spark":
                 require_extra("spark")
-                from .spark import SparkEngine
+                from .engines.spark import SparkEngine
 
                 return SparkEngine(self.place, self._secret() if self.connection else "")
             case name if name.startswith(ADBC):
                 require_extra("adbc")
-                from .adbc import AdbcEngine
+                from .engines.adbc import AdbcEngine
 
                 return AdbcEngine(self.place, name.removeprefix(ADBC), self._secret())
         raise DataError(

@@ -15,17 +15,17 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.data.attributes.texts import LONGEST_LABEL, TextColumn, has_open_categories
 from ...common.data.coding import Coding
 from ...common.data.domain import Clique, Domain
 from ...common.data.grouping import Groups
 from ...common.data.table import Table, code_dtype
-from ...common.data.texts import LONGEST_LABEL, TextColumn, has_open_categories
 from ...common.errors import DataError
 from ..sources.source import CONFIG
 from ..sources.sql import quoted, quoted_file
 from .counted import Copy
-from .folders import PrivateFolder
-from .names import code_of, text_of
+from .engines.folders import PrivateFolder
+from .engines.names import code_of, text_of
 
 _MEMORY = "128MB"
 """What DuckDB may hold in memory while it writes, sorts and reads codes; those beyond are on disk."""

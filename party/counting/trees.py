@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sqlglot import exp
 
-from .kinds import NotExact
+from .engines.kinds import NotExact
 from .pieces import Pieces, as_datetime
 
 _MOST_LEAVES = 20_000

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from ..operating.role_commands import Folder, Json, add_commands
 from ..printing import print_rows
-from ..role_commands import Folder, Json, add_commands
 
 if TYPE_CHECKING:
     from .home import DealerHome
@@ -21,8 +21,8 @@ dealer_commands = typer.Typer(
 @dealer_commands.command()
 def releases(folder: Folder, json_output: Json = False) -> None:
     """List the accepted releases."""
-    from ...common.card import DEALER
-    from ..ledger_summaries import summaries_of
+    from ...common.federation.card import DEALER
+    from ..accounts.summaries import summaries_of
     from .policy import NAME
 
     rows = [(entry.release_id, entry.state) for entry in summaries_of(folder, DEALER, NAME)]

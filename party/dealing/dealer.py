@@ -17,15 +17,15 @@ from ...common.messages import (
     ScoreQuery,
 )
 from ...common.privacy.spending import Cost
+from ...common.processes.workers import NONE, Workers
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.registry import MASKED
 from ...common.version import __version__
-from ...common.workers import NONE, Workers
-from ..accepted import AcceptedRelease
-from ..institution import Rules, caught
-from ..ledger import Ledger
-from ..role import Refusals, Role
+from ..accounts.accepted import AcceptedRelease
+from ..accounts.ledger import Ledger
+from ..institution.institution import Rules, caught
+from ..institution.role import Refusals, Role
 from .policy import DealerPolicy
 from .release import DealtRelease
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from ...common.card import DEALER
-from ..folder import LEDGER, Home, Opened
+from ...common.federation.card import DEALER
+from ..home.folder import LEDGER, Home, Opened
 from . import policy
 from .policy import DealerSettings
 
 if TYPE_CHECKING:
-    from ..ledger import Ledger
-    from ..toml_file import Serve
+    from ..accounts.ledger import Ledger
+    from ..policies.toml_file import Serve
     from .dealer import Dealer
 
 
@@ -33,7 +33,7 @@ class DealerHome(Home):
     @contextlib.contextmanager
     def opened(self) -> Iterator[Opened]:
         """The dealer; it is charged nothing."""
-        from ..ledger import Ledger
+        from ..accounts.ledger import Ledger
 
         settings = DealerSettings.load(self.folder)
         with (
@@ -48,7 +48,7 @@ class DealerHome(Home):
     def dealer(self, settings: DealerSettings, ledger: Ledger) -> Dealer:
         """The dealer."""
         from ...common.crypto.randomness import fresh_key
-        from ..institution import Rules
+        from ..institution.institution import Rules
         from .dealer import Dealer
 
         curators = [curator.identity for curator in self.curators()]

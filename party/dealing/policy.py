@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...common.card import DEALER
 from ...common.errors import PolicyError
+from ...common.federation.card import DEALER
 from ...common.forms.tables import Key, Table
 from ...common.forms.values import whole
-from ...common.workers import NONE, Workers
-from ..toml_file import SERVE, Serve, read_toml
-from ..working import TEMPLATE as WORKERS_TEMPLATE
-from ..working import WORKERS, workers_of
+from ...common.processes.workers import NONE, Workers
+from ..policies.toml_file import SERVE, Serve, read_toml
+from ..policies.workers import TEMPLATE as WORKERS_TEMPLATE
+from ..policies.workers import WORKERS, workers_of
 
 if TYPE_CHECKING:
     from ...common.messages import ReleaseTerms

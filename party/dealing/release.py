@@ -9,8 +9,8 @@ from ...common.errors import ProtocolError
 from ...common.messages import DealRequest, Delivery, Introduction, OpeningRequest, ScoreQuery
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.scores.query import score_shape
-from ..accepted import AcceptedRelease
-from ..allowance import MB, Processors, Quota
+from ..accounts.accepted import AcceptedRelease
+from ..policies.allowance import MB, Processors, Quota
 from .policy import DealerPolicy
 
 _SCORES = "scores"

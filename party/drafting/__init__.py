@@ -1,1 +1,1 @@
-"""A drafted domain: what is known publicly of some columns, and its review by a person."""
+"""A drafted domain: read off rows or known publicly, and reviewed by a person."""

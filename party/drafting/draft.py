@@ -11,7 +11,7 @@ from typing import Any
 
 from ...common.bounded import json_of
 from ...common.data.domain import Domain, read_form
-from ...common.data.domain_file import parts_of, read_entry
+from ...common.data.domain_files.reading import parts_of, read_entry
 from ...common.errors import DataError
 from ...common.forms.nearest import meant
 from .known import Offer, offer_for

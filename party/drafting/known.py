@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...common.data.numeric import AUTO
-from ..sources.profile import is_absent
+from ...common.data.attributes.numeric import AUTO
+from .profile import is_absent
 
 MONTHS = (
     "January February March April May June July August September October November December".split(),

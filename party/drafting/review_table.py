@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from ...common.printable import printable_lines, visible
+from ...common.showing.printable import printable_lines, visible
 from .known import Offer
 
 _LISTED = 8
@@ -110,7 +110,7 @@ def as_text(
     from rich.table import Column, Table
     from rich.text import Text
 
-    from ...common.terminal import Terminal
+    from ...common.showing.terminal import Terminal
 
     def plain(text: str) -> Text:
         return Text(printable_lines(text), overflow="fold")

@@ -12,7 +12,7 @@ import typer
 
 from ...common.bounded import json_of
 from ...common.errors import DataError
-from ...common.telling import tell
+from ...common.showing.telling import tell
 from .draft import Draft
 
 _BOUNDED = ("numeric", "date", "timestamp")

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TextIO
 
-from ...common.notices import CERTIFICATE_ENDS, UNHEALTHY, Notifier
-from ...common.reread import Reread
-from ...common.stopping import Stop
-from ..direct import NO_DIRECT
+from ...common.processes.notices import CERTIFICATE_ENDS, UNHEALTHY, Notifier
+from ...common.processes.reread import Reread
+from ...common.processes.stopping import Stop
 from ..disk import check_room, told_if_full
-from ..folder import SHAREABLE_LOG, Home, Opened
+from ..home.folder import SHAREABLE_LOG, Home, Opened
+from ..policies.direct import NO_DIRECT
 from .attachment import Attachment
 from .events import Event, EventLog, Log
 from .health import Health, failure

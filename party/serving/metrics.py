@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from ...common.card import PARTY
 from ...common.errors import DataError
 from ...common.extras import require_extra
+from ...common.federation.card import PARTY
 from ...common.wire.tls import METHODS
-from ..ledger import Ledger
+from ..accounts.ledger import Ledger
 from .events import Event, Log
 from .health import failure
 

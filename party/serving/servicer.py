@@ -16,9 +16,9 @@ from ...common.history import Mark
 from ...common.messages import Delivery, PartyDescription, PushRequest, Verdict
 from ...common.wire import alignments, codec, probes, queries, refusals, statements, streams
 from ...common.wire.tls import TlsSide
-from ..direct import NO_DIRECT, Direct
 from ..disk import FULL, is_full
-from ..role import Role
+from ..institution.role import Role
+from ..policies.direct import NO_DIRECT, Direct
 from .health import failures
 from .turns import Turns
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Collection, Mapping
-from fractions import Fraction
+from collections.abc import Mapping
 
 from ...common.errors import MosaicError
-from ...common.notices import Notifier
+from ...common.processes.notices import Notifier
+from ..home.folder import Condition
 from .events import Event, Log
 
 WATCH_SECONDS = 30.0
-
-Condition = Callable[[], Collection[str]]
-"""The things for which a condition holds now, such as releases that wait; empty if there are none."""
 
 
 class Watch:
@@ -70,14 +67,3 @@ class Watch:
         self.look()
         while not self._stopped.wait(self._every_s):
             self.look()
-
-
-def budget_low(lifetime: Fraction, reserved: Callable[[], Fraction], below: float) -> Condition:
-    """Whether less of a budget is left than a share.
-
-    Args:
-        lifetime: the budget, zCDP.
-        reserved: what of it is reserved or spent now.
-        below: the share.
-    """
-    return lambda: ["budget"] if lifetime - reserved() < Fraction(below) * lifetime else []

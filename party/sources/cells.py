@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.attribute import Attribute
-from ...common.data.categorical import CategoricalAttribute, CodedAttribute
-from ...common.data.clock import Clock
-from ...common.data.dates import TimeAttribute
-from ...common.data.moments import Moments
-from ...common.data.numeric import NumericAttribute
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
+from ...common.data.attributes.clock import Clock
+from ...common.data.attributes.dates import TimeAttribute
+from ...common.data.attributes.moments import Moments
+from ...common.data.attributes.numeric import NumericAttribute
 
 ZONED = "TIMESTAMP WITH TIME ZONE"
 """DuckDB's type of instants."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from ...common.data.attribute import CENSUS, REFUSED, Attribute
+from ...common.data.attributes.attribute import CENSUS, REFUSED, Attribute
 from ...common.data.domain import Domain
 from ...common.data.gaps import gaps_of
 from ...common.data.rules.breaking import broken

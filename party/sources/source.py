@@ -14,15 +14,15 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.blocks import made_in_order
-from ...common.data.attribute import Attribute
-from ...common.data.dates import GapAttribute
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.dates import GapAttribute
+from ...common.data.attributes.texts import TextColumn, has_open_categories
 from ...common.data.domain import Domain
 from ...common.data.gaps import other_of
 from ...common.data.table import Table, check_rows, code_dtype
-from ...common.data.texts import TextColumn, has_open_categories
 from ...common.data.values import ListedTexts, RawColumn
 from ...common.errors import DataError
+from ...common.processes.blocks import made_in_order
 from .cells import ZONED, cells_for, in_local_time, listed_for, numbers_for, place_among
 from .csv_file import CsvFile
 from .headers import check_different

@@ -18,7 +18,7 @@ from ...common.measurement import Measurement
 from ...common.privacy.budget import Budget, Charge
 from ...common.privacy.cost import exponential_cost
 from ...curator.measurers.measurer import Measurer, Query
-from ..partition import Grid, partition
+from ..parties.partition import Grid, partition
 
 Array = NDArray[np.float64]
 

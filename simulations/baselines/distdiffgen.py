@@ -19,7 +19,7 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.privacy.budget import Budget
-from ..partition import Grid
+from ..parties.partition import Grid
 from .baseline import Baseline, FloatMeasurer, vertical_parties
 
 SPECIALISATIONS = 8

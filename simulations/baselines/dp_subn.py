@@ -25,7 +25,7 @@ from ...common.privacy.budget import Budget
 from ...curator.measurers.measurer import Query
 from ...curator.mechanisms.privbayes.levels import Levels, Node, Nodes
 from ...curator.mechanisms.privbayes.network import BayesianNetwork, DrawingStep
-from ..partition import Grid
+from ..parties.partition import Grid
 from .baseline import Array, Baseline, FloatMeasurer, horizontal_parties, mutual_information
 from .covering import covering_views
 

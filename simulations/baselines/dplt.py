@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
-from ...common.data.categorical import CodedAttribute
+from ...common.data.attributes.categorical import CodedAttribute
 from ...common.data.domain import Clique, Domain
 from ...common.data.table import Table
 from ...common.data.view import View
 from ...common.privacy.budget import Budget
 from ...curator.measurers.measurer import Query
-from ..partition import Grid
+from ..parties.partition import Grid
 from .baseline import Array, Baseline, FloatMeasurer, mutual_information, vertical_parties
 
 PAIRS, GROUPS, LATENT = Fraction(3, 10), Fraction(2, 5), Fraction(3, 10)

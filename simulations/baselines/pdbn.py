@@ -10,7 +10,7 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.table import Table
 from ...common.privacy.budget import Budget
 from ...curator.mechanisms.privbayes.privbayes import PrivBayes
-from ..partition import Grid
+from ..parties.partition import Grid
 from ..simulate import simulate
 from .baseline import Baseline, vertical_parties
 

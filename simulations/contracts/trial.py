@@ -22,9 +22,9 @@ from ...curator.mechanisms.mechanism import Mechanism
 from ...curator.mechanisms.parts.fitted import FittedModel, Report, ignore
 from ...curator.parties.client import Connection
 from ...curator.releasing.agreement import Agreement, Proposal, agree
-from ..measurers import CentralMeasurer
-from ..network import InProcessConnection, policy_for, start_dealers, start_parties
-from ..partition import Grid, partition
+from ..parties.measurers import CentralMeasurer
+from ..parties.network import InProcessConnection, policy_for, start_dealers, start_parties
+from ..parties.partition import Grid, partition
 
 BUDGET = Budget(1.0, 1e-9)
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 4, "d": 2})

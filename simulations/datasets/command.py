@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 from rich.table import Table as Grid
 
-from ...common.telling import tell
-from ...common.terminal import Terminal
+from ...common.showing.telling import tell
+from ...common.showing.terminal import Terminal
 from ...curator.options import JsonOutput
 
 datasets_commands = typer.Typer(help="Public tables for trying out releases.", invoke_without_command=True)

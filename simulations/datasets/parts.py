@@ -9,9 +9,9 @@ import numpy as np
 from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...party.sources.source import FileSource
-from .. import local_party
-from ..partition import Grid
-from ..people import ROW_NUMBER, Held, read_people
+from ..local_network.party import write_table
+from ..parties.partition import Grid
+from ..parties.people import ROW_NUMBER, Held, read_people
 
 
 def write_parts(table: Path, domain: Path, grid: str, folder: Path) -> list[Path]:
@@ -44,7 +44,7 @@ def write_parts(table: Path, domain: Path, grid: str, folder: Path) -> list[Path
                 party.mkdir(mode=0o700)
             except OSError as cause:
                 raise DataError(f"cannot make {party}: {cause.strerror}; choose another folder") from cause
-            local_party.write_table(party, source, whole.project(group), held, ROW_NUMBER)
+            write_table(party, source, whole.project(group), held, ROW_NUMBER)
             written.append(party)
         start = stop
     return written

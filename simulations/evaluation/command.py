@@ -14,10 +14,10 @@ from rich.table import Table as Grid
 
 from ...common.errors import DataError
 from ...common.extras import require_extra
-from ...common.telling import tell
-from ...common.terminal import Terminal
+from ...common.showing.telling import tell
+from ...common.showing.terminal import Terminal
 from ...curator.options import JsonOutput
-from ...party.options import Header
+from ...party.sources.options import Header
 
 if TYPE_CHECKING:
     from ...common.data.domain import Domain
@@ -67,15 +67,15 @@ def evaluate(
     require_extra("curator" if label is None else "eval")
     from ...common.data.domain import Domain
     from ...common.data.workload import Workload
-    from ...curator.releasing import outputs as files
     from ...curator.report.page import evaluation_report
+    from ...curator.results import outputs as files
     from .evaluation import evaluate as run
     from .metrics import PRIVATE
     from .nist import Pay
     from .tables import comparison
     from .usefulness import usefulness
-    from .value_distances import value_distances
-    from .values import Values
+    from .values.distances import value_distances
+    from .values.values import Values
 
     loaded = Domain.load(domain)
     issued = None if certificate is None else _certificate_of(certificate, loaded)

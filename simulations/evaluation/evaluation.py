@@ -16,7 +16,7 @@ from .other_metrics import OtherMetric, other_metrics
 from .prediction import Prediction, predictions
 from .range_queries import RangeError, range_errors
 from .usefulness import Usefulness
-from .value_distances import ValueDistances
+from .values.distances import ValueDistances
 
 KS = (1, 2, 3, 4)
 _SEED = 0

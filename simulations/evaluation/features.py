@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .values import Values
+from .values.values import Values
 
 Array = NDArray[np.float32]
 

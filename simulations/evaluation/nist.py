@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from ...common.data.dates import bins_of
+from ...common.data.attributes.dates import bins_of
+from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Clique
-from ...common.data.numeric import NumericAttribute
 from ...common.data.rules.plain import extent
 from ...common.data.table import Table
 from ...common.errors import DataError

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.dates import bins_of
+from ...common.data.attributes.dates import bins_of
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError

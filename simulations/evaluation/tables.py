@@ -8,7 +8,7 @@ from .distances import Distance, worst
 from .evaluation import Evaluation
 from .other_metrics import OtherMetric
 from .usefulness import ClassScores, Scores, Usefulness
-from .value_tables import value_tables
+from .values.tables import value_tables
 
 _SHOWN = 5
 _SHOWN_ON_PAGE = 20

@@ -18,7 +18,7 @@ from ...common.extras import require_extra
 from .distances import check_comparable
 from .features import Features
 from .prediction import TEST_SHARE
-from .values import Values
+from .values.values import Values
 
 LEARNERS = ("gradient boosting", "random forest", "linear")
 MOST_ROWS = 50_000

@@ -11,8 +11,8 @@ from rich.table import Table as Grid
 
 from ...common.errors import DataError
 from ...common.extras import require_extra
-from ...common.telling import tell
-from ...common.terminal import Terminal
+from ...common.showing.telling import tell
+from ...common.showing.terminal import Terminal
 from ...curator.options import JsonOutput
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table as Grid
 
 from ...common.errors import DataError
-from ...curator.releasing.outputs import write_text
+from ...curator.results.outputs import write_text
 from .cell import Cell, software_version
 from .experiment import Experiment
 from .page import figure, page

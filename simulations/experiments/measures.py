@@ -19,7 +19,7 @@ from ..evaluation.metrics import kway_errors
 from ..evaluation.nist import Pay, classification_score, clustering_score, regression_score
 from ..evaluation.prediction import misclassification_rate, predictions
 from ..evaluation.range_queries import range_errors
-from ..partition import Grid
+from ..parties.partition import Grid
 from ..simulate import simulate
 from .cell import DELTA, Cell
 from .tables import DataFolder

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from ...common.printable import visible
+from ...common.showing.printable import visible
 from ...curator.report.page import TEMPLATES as OF_REPORTS
 from ..baselines.catalogue import BASELINES
 from .figure import BOTTOM, HEIGHT, LEFT, MARKS, RIGHT, TOP, WIDTH, charts, curve_key

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ...curator.releasing.noisy_counts import NoisyCounts
+from ...curator.releasing.bins.noisy_counts import NoisyCounts
 from .cells import Cells
 from .private_counts import PrivateCounts
 from .ranges import Range, Ruler, crowded, found_range

@@ -10,17 +10,17 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.attribute import Attribute
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.attributes.texts import MOST_LABELS, has_open_categories
 from ...common.data.coding import Coding, merged_codes, numbers_of
 from ...common.data.domain import Domain
-from ...common.data.numeric import NumericAttribute
 from ...common.data.table import Table, code_dtype
-from ...common.data.texts import MOST_LABELS, has_open_categories
 from ...common.measurement import Measurement
 from ...curator.certificates.unseen import Unseen
-from ...curator.releasing.bins_order import open_numbers
-from ...curator.releasing.choosing import chosen_coding, published_marginals
-from ...curator.releasing.noisy_counts import NoisyCounts
+from ...curator.releasing.bins.choosing import chosen_coding, published_marginals
+from ...curator.releasing.bins.noisy_counts import NoisyCounts
+from ...curator.releasing.bins.order import open_numbers
 from .asking import SURE, Rows, tells_missing
 from .columns import Column, trimmed
 from .learning import Learned

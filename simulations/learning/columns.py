@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.attribute import Attribute
-from ...common.data.boolean import BooleanAttribute
-from ...common.data.categorical import CategoricalAttribute
-from ...common.data.dates import DateAttribute
-from ...common.data.lattice import Lattice
-from ...common.data.moments import Granularity, Moments
-from ...common.data.numeric import NumericAttribute
-from ...common.data.scale import Scale
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.boolean import BooleanAttribute
+from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.dates import DateAttribute
+from ...common.data.attributes.moments import Granularity, Moments
+from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.binning.lattice import Lattice
+from ...common.data.binning.scale import Scale
 from ...common.data.values import LARGEST_WHOLE, Notation, text_of
 from ...common.measurement import Measurement
-from ...party.sources.profile import NOT_AVAILABLE
-from ...party.sources.texts import TRUE_FALSE, natural
+from ...party.drafting.profile import NOT_AVAILABLE
+from ...party.drafting.texts import TRUE_FALSE, natural
 from .date_forms import short
 from .kinds import Numbers, Times
 from .ranges import Range

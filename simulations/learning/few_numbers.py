@@ -11,7 +11,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from ...curator.releasing.noisy_counts import NoisyCounts
+from ...curator.releasing.bins.noisy_counts import NoisyCounts
 from .asking import SURE, Asking, Values, tells_missing
 from .private_counts import Noisy
 from .ranges import Range, Ruler, extended

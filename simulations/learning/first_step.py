@@ -27,8 +27,8 @@ from ...curator.certificates.issuing import issue
 from ...curator.mechanisms.bins import Bins
 from ...curator.mechanisms.parts.fitted import FittedModel
 from ...curator.parties.journal import Answers
-from ...curator.pgm.estimation import estimate
-from ...curator.releasing.bins_share import DEFAULT_SHARE
+from ...curator.pgm.fitting.estimation import estimate
+from ...curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ...curator.releasing.release import Layout, ReleaseOrder, stated_plan
 from .asking import Rows
 from .cells import Cells

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ...party.sources.profile import NOT_AVAILABLE
+from ...party.drafting.profile import NOT_AVAILABLE
 from .date_forms import DATES, OF_DIGITS, date_in, digits_sql
 
 MISSING, TEXT, SENTENCE, CODE = "missing", "text", "sentence", "code"

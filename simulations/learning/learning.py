@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 
+from ...common.data.attributes.unmodelled import Dropped, Identifier, Unmodelled
 from ...common.data.domain import Domain
-from ...common.data.unmodelled import Dropped, Identifier, Unmodelled
 from .asking import Asking, Rows
 from .cells import Cells
 from .columns import Column, categories

@@ -11,8 +11,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.numeric import MOST_SINGLE
-from ...common.data.unmodelled import Identifier
+from ...common.data.attributes.numeric import MOST_SINGLE
+from ...common.data.attributes.unmodelled import Identifier
 from ...common.data.view import View
 from ...common.measurement import Measurement
 from .asking import PRESENT, SURE, ZOOMS, Asking

@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.texts import MOST_LABELS, is_label
-from ...common.data.unmodelled import Dropped, Identifier, Unmodelled
+from ...common.data.attributes.texts import MOST_LABELS, is_label
+from ...common.data.attributes.unmodelled import Dropped, Identifier, Unmodelled
 from .asking import PRESENT, SURE, Asking
 from .columns import Column, categories
 from .forms import PLACES, Form

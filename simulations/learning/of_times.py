@@ -10,8 +10,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.moments import Granularity, Moments
-from ...party.sources.date_formats import zone_of
+from ...common.data.attributes.moments import Granularity, Moments
+from ...party.drafting.date_formats import zone_of
 from .asking import Asking
 from .columns import Column, times
 from .kinds import Times, Vote

@@ -9,9 +9,9 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.cells import SINGLE, unbounded
-from ...common.data.lattice import Lattice
-from ...curator.releasing.noisy_counts import NoisyCounts
+from ...common.data.binning.cells import SINGLE, unbounded
+from ...common.data.binning.lattice import Lattice
+from ...curator.releasing.bins.noisy_counts import NoisyCounts
 
 FINE = 4096
 """Cells of a grid around the records; of so many whole units, each has a cell of its own."""

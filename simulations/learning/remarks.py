@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
-from ...common.data.categorical import CategoricalAttribute
+from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.unmodelled import Dropped, Identifier
 from ...common.data.table import Table
-from ...common.data.unmodelled import Dropped, Identifier
 from ...curator.certificates.unseen import Unseen
 from ...curator.report.unseen import beyond_bounds
 

@@ -31,16 +31,16 @@ from ...curator.people.release import PeopleRelease, drawn_rows, frames
 from ...curator.people.rows import Rows, lineage, records
 from ...curator.people.shape import Family, Kin, number_name, open_number
 from ...curator.people.steps import Steps
-from ...curator.pgm.counting import keep_pairs
-from ...curator.releasing.bins_share import DEFAULT_SHARE
+from ...curator.pgm.rows.counting import keep_pairs
+from ...curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ...curator.releasing.progress import progress_bar
-from ...curator.releasing.raw_frames import cells_of, encoded
+from ...curator.results.raw_frames import cells_of, encoded
 from ...curator.releasing.release import ReleaseOrder
-from ..frames import DomainLike, raw_table, read_domain
+from ..tables.frames import DomainLike, raw_table, read_domain
 from ..learning.cells import Cells
 from ..learning.first_step import begun_with, begun_without
-from ..participants import Participants
-from ..partition import Grid
-from ..releasing import release_among
-from ..unfinished import Forgotten
+from ..parties.participants import Participants
+from ..parties.partition import Grid
+from ..parties.releasing import release_among
+from ..synthesizing.unfinished import Forgotten
 from .tables import Raw

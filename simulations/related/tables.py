@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from ...common.errors import DataError
 from ...common.forms.nearest import meant
-from ...curator.releasing.storage import Storage, storage_of
+from ...curator.results.storage import Storage, storage_of
 from ...party.sources.source import FileSource
-from ..arrow_tables import ArrowTable, data_frame
-from ..frames import Source
+from ..tables.arrow_tables import ArrowTable, data_frame
+from ..tables.frames import Source
 
 Relations = Mapping[str, Mapping[str, str]]
 """For each child, the column that holds the key of its parent -> the parent, or "parent.column"."""

@@ -5,16 +5,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpmosaic.common import pricing
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import BudgetError
 from dpmosaic.common.privacy import distributed, noise
 from dpmosaic.common.privacy.cost import Adjacency, score_cost
+from dpmosaic.common.promises import pricing
 from dpmosaic.curator.measurers import scores
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.curator.mechanisms.mosaic import knowledge
-from dpmosaic.party import account
+from dpmosaic.party.accounts import account
 from dpmosaic.simulations.contracts.trial import Trial
 from support.auditing import alarms, audited, audited_mu, replayed
 from support.forgetting import forget

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpmosaic.common.data.texts import LONGEST_LABEL, is_label
+from dpmosaic.common.data.attributes.texts import LONGEST_LABEL, is_label
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.labels import LabelSearch, decode_labels, encode_labels
 

@@ -8,8 +8,8 @@ from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.protocols.registry import find_protocol, protocol_named
 from dpmosaic.curator.mechanisms.catalogue import entry_named, mechanism_named
 from dpmosaic.party.answerers.catalogue import answerer_of
-from dpmosaic.party.policy import Policy
-from dpmosaic.party.sources.catalogue import source_of
+from dpmosaic.party.policies.policy import Policy
+from dpmosaic.party.policies.source import source_of
 from dpmosaic.simulations.contracts.trial import Trial, chain_table
 from dpmosaic.simulations.simulate import simulate
 from support.terms import terms_of

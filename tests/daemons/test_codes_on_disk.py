@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from dpmosaic.simulations.local_network import program
-from dpmosaic.simulations.people import Overlap
+from dpmosaic.simulations.local_network.network import program
+from dpmosaic.simulations.parties.people import Overlap
 
 WAIT_S = 120
 OVERLAPS = {"aligned": Overlap(), "in one order": None}

@@ -14,7 +14,7 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.party.sources.source import read_table
-from dpmosaic.simulations.local_network import Daemon, program
+from dpmosaic.simulations.local_network.network import Daemon, program
 from support.edits import edit
 
 POLICY = """

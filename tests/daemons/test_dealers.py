@@ -5,12 +5,12 @@ import urllib.request
 
 import pytest
 
-from dpmosaic.common.card import DEALER, FederationList, as_text
 from dpmosaic.common.errors import MosaicError
+from dpmosaic.common.federation.card import DEALER, FederationList, as_text
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.curator.parties.home import CuratorHome
-from dpmosaic.simulations.local_network import Daemon
+from dpmosaic.simulations.local_network.network import Daemon
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.releasing.over_parties import release_over_parties
-from dpmosaic.curator.releasing.plan import ReleasePlan
-from dpmosaic.party.ledger import Ledger
-from dpmosaic.simulations.local_network import program
+from dpmosaic.curator.releasing.planning.plan import ReleasePlan
+from dpmosaic.party.accounts.ledger import Ledger
+from dpmosaic.simulations.local_network.network import program
 
 STEPS = {3: "before", 13: "after", 26: "before", 41: "after"}
 """Calls during which a role is killed: accept, introduce, openings, products, scores, answers."""

@@ -11,16 +11,16 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError, PolicyError
-from dpmosaic.common.protocols.alignment.alignment import Population
+from dpmosaic.common.protocols.aligned import Population
 from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.releasing.over_parties import release_over_parties
-from dpmosaic.curator.releasing.plan import ReleasePlan
-from dpmosaic.party.home import PartyHome
+from dpmosaic.curator.releasing.planning.plan import ReleasePlan
+from dpmosaic.party.home.home import PartyHome
 from dpmosaic.party.sources.source import FileSource, read_table
-from dpmosaic.simulations.local_network import LocalNetwork, program
-from dpmosaic.simulations.people import Overlap, linked
+from dpmosaic.simulations.local_network.network import LocalNetwork, program
+from dpmosaic.simulations.parties.people import Overlap, linked
 from support.edits import edit
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from dpmosaic.party.dealing.policy import DealerSettings
-from dpmosaic.party.policy_file import Settings
+from dpmosaic.party.policies.file import Settings
 from support.command_lines import check, in_script
 
 DEPLOY = Path(__file__).parents[2] / "deploy"

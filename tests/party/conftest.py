@@ -3,7 +3,7 @@ import pytest
 
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.data.table import Table
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts.ledger import Ledger
 from support.lone_party import DOMAIN, TERMS, started
 from support.masked import masked, release  # noqa: F401
 from support.operators import operator  # noqa: F401

@@ -11,7 +11,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.protocols.alignment.alignment import Population
+from dpmosaic.common.protocols.aligned import Population
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.partition import Partition
 from dpmosaic.party.party import Party

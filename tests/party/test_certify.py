@@ -11,9 +11,9 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, PolicyError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, MarginalQuery
-from dpmosaic.common.statement import Claim, check_statement
+from dpmosaic.common.promises.statement import Claim, check_statement
 from dpmosaic.curator.certificates.verify import sign_terms
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts.ledger import Ledger
 from support.parties import party_of as make_party
 from support.parties import policy_for
 from support.terms import RELEASE_ID, alone, terms_of

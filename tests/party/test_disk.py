@@ -15,9 +15,9 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PartyUnavailable
 from dpmosaic.common.wire import codec
 from dpmosaic.common.wire.refusals import decode_verdict
+from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.disk import check_room, is_full, told_if_full
-from dpmosaic.party.folder import LEDGER
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.home.folder import LEDGER
 from dpmosaic.party.serving.events import Event, EventLog
 from dpmosaic.party.serving.servicer import PartyServicer
 from support.parties import Link, party_of, policy_for, random_table

@@ -20,7 +20,7 @@ from dpmosaic.common.messages import (
 )
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma
 from dpmosaic.common.wire.queries import encode_query
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.serving.servicer import PartyServicer
 from support.changed import changed
 from support.lone_party import DOMAIN, IDENTITY, POLICY, QUERY, TERMS, started

@@ -10,9 +10,9 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, MosaicError, PolicyError, ProtocolError
 from dpmosaic.common.labels import LabelSearch
 from dpmosaic.common.messages import AnswerForm, MarginalQuery, Purpose, ScoreQuery
-from dpmosaic.common.pricing import cost_of
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.promises.pricing import cost_of
 from support.parties import party_of, policy_for, random_table
 from support.terms import RELEASE_ID, terms_for
 

@@ -8,7 +8,7 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import ProtocolError
-from dpmosaic.common.protocols.alignment.alignment import Population
+from dpmosaic.common.protocols.aligned import Population
 from dpmosaic.curator.measurers.measurer import Query
 from support.aligned import AlignedRelease, People
 

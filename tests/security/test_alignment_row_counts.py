@@ -6,9 +6,9 @@ import pytest
 
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.errors import MosaicError
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
-from dpmosaic.common.protocols.masked.ring import Ring
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.party import Party
 from support.aligning import POLICY, Aligning
 from support.terms import alone, terms_of

@@ -23,10 +23,10 @@ from dpmosaic.common.protocols.registry import MASKED
 from dpmosaic.curator.certificates.issuing import promised
 from dpmosaic.curator.measurers.planning import observers_of
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
-from dpmosaic.curator.releasing.bins_order import bins_order
-from dpmosaic.curator.releasing.choosing import choice_of
-from dpmosaic.curator.releasing.outputs import write_certificate
+from dpmosaic.curator.releasing.bins.choosing import choice_of
+from dpmosaic.curator.releasing.bins.order import bins_order
 from dpmosaic.curator.releasing.release import ReleaseOrder
+from dpmosaic.curator.results.outputs import write_certificate
 from support.parties import party_of, started
 from support.terms import id_of, terms_for
 from support.two_releases import LIMITS, failed, listed, released

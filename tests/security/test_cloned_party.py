@@ -10,7 +10,7 @@ import numpy as np
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto.randomness import fresh_key
 from dpmosaic.common.data.table import Table
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts.ledger import Ledger
 from support.lone_party import DOMAIN, IDENTITY, POLICY, QUERY, TERMS
 from support.parties import party_of
 

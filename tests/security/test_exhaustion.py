@@ -25,8 +25,8 @@ from dpmosaic.common.messages import (
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
 from dpmosaic.common.wire import queries
-from dpmosaic.party.allowance import Processors
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts.ledger import Ledger
+from dpmosaic.party.policies.allowance import Processors
 from support.changed import changed
 from support.lone_party import DOMAIN, IDENTITY, POLICY, QUERY, TERMS
 from support.masked import POLICY as MASKED_POLICY
@@ -196,7 +196,7 @@ def test_a_release_that_used_up_its_time_gets_no_further_step(lone, monkeypatch)
     """By a clock on which every turn takes a second."""
     seconds = iter(range(1000))
     clocked = partial(Processors, clock=lambda: float(next(seconds)))
-    monkeypatch.setattr("dpmosaic.party.role.Processors", clocked)
+    monkeypatch.setattr("dpmosaic.party.institution.role.Processors", clocked)
     party, ledger = lone(max_cpu_seconds=2)
     link = Link(party)
 
@@ -231,7 +231,7 @@ def test_a_message_larger_than_a_frame_is_refused_before_it_is_decoded(lone, mon
 
 
 def test_terms_of_more_than_a_mebibyte_are_refused_before_their_signature_is_verified(table, monkeypatch):
-    monkeypatch.setattr("dpmosaic.party.institution.is_signed", None)
+    monkeypatch.setattr("dpmosaic.party.institution.institution.is_signed", None)
     curators = [Identity.from_seed(b"c" * 32).public]
     ledger = Ledger()
     party = party_of("north", table, POLICY, ledger=ledger, curators=curators)

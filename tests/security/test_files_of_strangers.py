@@ -18,23 +18,23 @@ import pytest
 
 import dpmosaic
 from dpmosaic.common.bounded import DEEPEST, MOST_BYTES, fraction_of, json_of, toml_of
-from dpmosaic.common.card import Card, FederationList, read_json
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError, MosaicError, ProtocolError
+from dpmosaic.common.federation.card import Card, FederationList, read_json
 from dpmosaic.common.wire import party_pb2 as pb
 from dpmosaic.common.wire.statements import decode_statement
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.pgm.archive import write
-from dpmosaic.curator.releasing.evidence import Evidence
-from dpmosaic.curator.releasing.models import load_model
-from dpmosaic.curator.releasing.plan import ReleasePlan
-from dpmosaic.curator.releasing.storage import load_storage
-from dpmosaic.party.backup import restore
+from dpmosaic.curator.releasing.planning.plan import ReleasePlan
+from dpmosaic.curator.results.evidence import Evidence
+from dpmosaic.curator.results.models import load_model
+from dpmosaic.curator.results.storage import load_storage
 from dpmosaic.party.drafting.draft import Draft
-from dpmosaic.party.policy_file import FORM
-from dpmosaic.party.toml_file import read_toml
-from dpmosaic.simulations.partition import Grid
+from dpmosaic.party.operating.backup import restore
+from dpmosaic.party.policies.file import FORM
+from dpmosaic.party.policies.toml_file import read_toml
+from dpmosaic.simulations.parties.partition import Grid
 from support.certificates import certificate_form
 
 pytestmark = pytest.mark.slow
@@ -394,18 +394,18 @@ GUARDED = {
     # Beside the reader: what DuckDB says of a query, what our own daemons log, what a contract checks.
     "json.loads": {
         *("common/bounded.py", "party/sources/query.py"),
-        *("simulations/local_network.py", "simulations/contracts/mechanism.py"),
+        *("simulations/local_network/network.py", "simulations/contracts/mechanism.py"),
     },
     "json.load": set(),
     "tomllib.loads": {"common/bounded.py"},
     "tomllib.load": set(),
     "np.load": {"curator/pgm/archive.py"},
     "zipfile.ZipFile": {"curator/pgm/archive.py"},
-    "tarfile.open": {"party/backup.py"},
+    "tarfile.open": {"party/operating/backup.py"},
     "pickle.loads": set(),
     "pickle.load": set(),
-    "typer.echo": {"common/telling.py"},
-    "typer.secho": {"common/telling.py"},
+    "typer.echo": {"common/showing/telling.py"},
+    "typer.secho": {"common/showing/telling.py"},
     "print": set(),
     "Console": set(),
 }

@@ -10,8 +10,8 @@ import pytest
 from dpmosaic.common.canonical.introductions import decode_introduction
 from dpmosaic.common.crypto.agreement import EphemeralKey
 from dpmosaic.common.crypto.envelope import unseal
+from dpmosaic.common.promises.statement import Claim
 from dpmosaic.common.protocols.masked.plan import labels
-from dpmosaic.common.statement import Claim
 from support.masked import Release
 from support.terms import RELEASE_ID
 

@@ -15,8 +15,8 @@ from dpmosaic.common.messages import (
 )
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, grid_of
 from dpmosaic.common.privacy.distributed import DistributedNoise
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.reveal import opened_sum
-from dpmosaic.common.protocols.masked.ring import Ring
 from support.changed import changed
 from support.masked_views import table_of
 from support.taps import Curator

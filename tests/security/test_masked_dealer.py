@@ -5,14 +5,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpmosaic.common.binding import Binding
 from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing import peers
 from dpmosaic.common.dealing.dealing import Dealing
 from dpmosaic.common.errors import DeliveriesLost, ProtocolError
+from dpmosaic.common.promises.binding import Binding
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.bounds import AnswerBounds
 from dpmosaic.common.protocols.masked.plan import labels
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.wire import streams
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.party.answerers.masked.rows import DealtRows

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from dpmosaic.common.acceptance import accept
 from dpmosaic.common.canonical.terms import terms_digest
 from dpmosaic.common.crypto.agreement import EphemeralKey
 from dpmosaic.common.crypto.identity import Identity
@@ -18,6 +17,7 @@ from dpmosaic.common.messages import (
     Introduction,
     MarginalQuery,
 )
+from dpmosaic.common.promises.acceptance import accept
 from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS
 from support.masked_views import table_of
 from support.taps import Curator

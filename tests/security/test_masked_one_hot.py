@@ -16,13 +16,13 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing.dealing import dealt_labels
 from dpmosaic.common.errors import DeliveriesLost, PartyUnavailable, ProtocolError
 from dpmosaic.common.messages import DealRequest, Delivery, DeliveryKind, OpeningRequest
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.masks import coins_labels
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.wire import queries, streams
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.measurers.products import Products
-from dpmosaic.party.allowance import Quota
 from dpmosaic.party.answerers.masked.openings import Openings
+from dpmosaic.party.policies.allowance import Quota
 from support.taps import Curator
 from support.terms import RELEASE_ID
 

@@ -9,9 +9,9 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing.dealing import Dealing
 from dpmosaic.common.errors import DeliveriesLost, ProtocolError
 from dpmosaic.common.messages import DeliveryKind
+from dpmosaic.common.protocols.arithmetic.ring import WIDE
 from dpmosaic.common.protocols.masked.bounds import AnswerBounds
 from dpmosaic.common.protocols.masked.masks import Mask
-from dpmosaic.common.protocols.masked.ring import WIDE
 from dpmosaic.common.protocols.masked.sacrifice import combined, weights
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.party.answerers.masked.rows import DealtRows

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.dealing.dealing import Dealing
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.plan import labels
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.wire import streams
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from support.masked_views import RECORDS, table_of

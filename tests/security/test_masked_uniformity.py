@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_sigma, grid_of
-from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from support.forgetting import forget, forget_sealing, forget_where, same_seeds, shorten
 from support.masked_views import CLIQUES, EVERYTHING, REPEATS, table_of, views_of
 from support.words import ALPHA, likeness, rejected, uniformity

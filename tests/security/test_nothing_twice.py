@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpmosaic.common.binding import Binding
 from dpmosaic.common.canonical.terms import encode_terms, terms_digest
 from dpmosaic.common.crypto.agreement import EphemeralKey
 from dpmosaic.common.data.domain import Domain
@@ -25,12 +24,13 @@ from dpmosaic.common.messages import (
     OpeningRequest,
     ScoreQuery,
 )
+from dpmosaic.common.promises.binding import Binding
 from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.protocols.scores.query import references_digest
 from dpmosaic.common.wire import codec
 from dpmosaic.curator.parties.journal import Journal
-from dpmosaic.party.ledger import Ledger
-from dpmosaic.party.ledger_bindings import LedgerBindings
+from dpmosaic.party.accounts.accepted import LedgerBindings
+from dpmosaic.party.accounts.ledger import Ledger
 from support.masked import DEALERS, GRID, Release, dealer_secret, plan_of, terms_of
 from support.taps import Curator, table_of
 from support.terms import RELEASE_ID

@@ -15,8 +15,8 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DeliveriesLost, ProtocolError
 from dpmosaic.common.messages import DeliveryKind, OpeningRequest
-from dpmosaic.common.protocols.alignment.alignment import Population
-from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.aligned import Population
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.wire import queries
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.measurers.products import Products

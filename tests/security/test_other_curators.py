@@ -18,11 +18,11 @@ from dpmosaic.common.messages import (
     OpeningRequest,
     ScoreQuery,
 )
-from dpmosaic.common.statement import Claim
+from dpmosaic.common.promises.statement import Claim
 from dpmosaic.common.wire import codec, queries, statements, streams
 from dpmosaic.curator.certificates.verify import sign_terms
 from dpmosaic.curator.parties.client import PartyClient
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts.ledger import Ledger
 from support.lone_party import DOMAIN, IDENTITY, POLICY, QUERY, TERMS
 from support.parties import Link, party_of
 from support.terms import RELEASE_ID, id_of

@@ -10,8 +10,8 @@ from collections import Counter
 import pytest
 
 from dpmosaic.common.history import Mark
-from dpmosaic.party import ledger_answers
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts import answers as ledger_answers
+from dpmosaic.party.accounts.ledger import Ledger
 from support.operations import operations
 from support.operations.disk import Broken
 from support.operations.sequences import LENGTH, drawn, failure, run, shrunk

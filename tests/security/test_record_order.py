@@ -19,11 +19,11 @@ from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.measurers.products import Products
 from dpmosaic.curator.parties.asking import Asking
 from dpmosaic.curator.parties.federation import connect
-from dpmosaic.party.institution import Institution, Rules
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts.ledger import Ledger
+from dpmosaic.party.institution.institution import Institution, Rules
+from dpmosaic.party.institution.records import order_digest
 from dpmosaic.party.party import Party
-from dpmosaic.party.policy import Records
-from dpmosaic.party.records import order_digest
+from dpmosaic.party.policies.policy import Records
 from support.parties import Link, dealers_for, masked_terms, policy_for
 from support.terms import RELEASE_ID
 

@@ -13,7 +13,7 @@ from dpmosaic.common.history import START, Mark
 from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.marks import Marks
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts.ledger import Ledger
 from support.lone_party import DOMAIN, IDENTITY, TERMS, started
 from support.masked import Release
 from support.parties import Link

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from dpmosaic.common.privacy.cost import grid_of
-from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.scores import evaluator as evaluating
 from dpmosaic.common.protocols.scores import query as resharing
 from dpmosaic.common.protocols.scores.carry import products_of

@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpmosaic.common.binding import BindingsInMemory
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
@@ -15,21 +14,22 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, DataError, PolicyError
 from dpmosaic.common.messages import AnswerForm, MarginalQuery, ScoreQuery
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit, gaussian_cost, score_cost
+from dpmosaic.common.promises.binding import BindingsInMemory
+from dpmosaic.common.promises.statement import TERMS
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS, DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
 from dpmosaic.common.protocols.scores.query import references_digest
-from dpmosaic.common.statement import TERMS
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.dealer import CuratorDealer
 from dpmosaic.curator.parties.federation import connect
-from dpmosaic.party.institution import Institution, Rules
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts.ledger import Ledger
+from dpmosaic.party.institution.institution import Institution, Rules
+from dpmosaic.party.institution.records import kept_rows, order_digest
 from dpmosaic.party.party import Party
-from dpmosaic.party.policy import Records
-from dpmosaic.party.records import kept_rows, order_digest
+from dpmosaic.party.policies.policy import Records
 from support.masked import identity
 from support.parties import Link, policy_for
 from support.terms import RELEASE_ID, terms_of

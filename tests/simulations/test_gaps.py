@@ -8,8 +8,8 @@ import pytest
 
 import dpmosaic
 from dpmosaic.common.errors import DataError
-from dpmosaic.simulations.evaluation.values import Values
-from dpmosaic.simulations.partition import Grid
+from dpmosaic.simulations.evaluation.values.values import Values
+from dpmosaic.simulations.parties.partition import Grid
 from dpmosaic.simulations.simulate import simulate
 
 pytestmark = pytest.mark.slow

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dpmosaic.common.data.categorical import CategoricalAttribute
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.errors import DataError
 from dpmosaic.party.sources.source import FileSource
 from dpmosaic.simulations.originals import read_original

@@ -4,7 +4,9 @@ import pytest
 from numba.core import event
 
 from dpmosaic.curator.mechanisms.mosaic import one_way
-from dpmosaic.curator.pgm import belief_propagation, counting, descent, sampling, sweeps
+from dpmosaic.curator.pgm.fitting import descent
+from dpmosaic.curator.pgm.inference import belief_propagation
+from dpmosaic.curator.pgm.rows import counting, sampling, sweeps
 from dpmosaic.simulations import rehearsal
 from dpmosaic.simulations.rehearsal import compiling_beside, rehearse
 
@@ -26,7 +28,7 @@ def test_a_rehearsal_runs_every_kernel_except_the_search_for_orders(monkeypatch:
     def refuse(*_: object) -> int:
         raise AssertionError("the release compiles this one")
 
-    monkeypatch.setattr("dpmosaic.curator.pgm.elimination.search_orders", refuse)
+    monkeypatch.setattr("dpmosaic.curator.pgm.structure.elimination.search_orders", refuse)
     rehearse()
     assert all(kernel.signatures for kernel in KERNELS)  # type: ignore[attr-defined]
 

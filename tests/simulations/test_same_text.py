@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import dpmosaic
-from dpmosaic.simulations.arrow_tables import data_frame
+from dpmosaic.simulations.tables.arrow_tables import data_frame
 
 pytestmark = pytest.mark.slow
 

@@ -13,10 +13,11 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.forms.tables import check_file
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE, parameters
-from dpmosaic.curator.releasing.drafting import Wishes, draft
-from dpmosaic.curator.releasing.plan_form import plan_form
-from dpmosaic.party import policy_form, policy_template
+from dpmosaic.curator.releasing.planning.drafting import Wishes, draft
+from dpmosaic.curator.releasing.planning.form import plan_form
 from dpmosaic.party.dealing import policy as dealer_policy
+from dpmosaic.party.policies import form as policy_form
+from dpmosaic.party.policies import template as policy_template
 from dpmosaic.simulations.schema_command import WrittenFile, schema_of
 from support.cards import cards
 from support.kinds import domains

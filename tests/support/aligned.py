@@ -11,16 +11,16 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.messages import AlignmentQuery
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit, counting_cost
-from dpmosaic.common.protocols.alignment.alignment import Alignment, Population
+from dpmosaic.common.promises.statement import Claim
+from dpmosaic.common.protocols.aligned import Alignment, Population
 from dpmosaic.common.protocols.alignment.plan import AlignmentPlan
 from dpmosaic.common.protocols.partition import RosterEntry
-from dpmosaic.common.statement import Claim
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.parties.alignments import Aligned
 from dpmosaic.curator.parties.federation import connect
-from dpmosaic.party.institution import Institution, Rules
-from dpmosaic.party.ledger import Ledger
-from dpmosaic.party.ledger_rows import Placement
+from dpmosaic.party.accounts.ledger import Ledger
+from dpmosaic.party.accounts.rows import Placement
+from dpmosaic.party.institution.institution import Institution, Rules
 from dpmosaic.party.party import Party
 from support.parties import Link, dealers_for, masked_terms, policy_for, sharing
 from support.terms import id_of, terms_of

@@ -13,15 +13,15 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.journal import Journal
-from dpmosaic.curator.releasing.align_over_parties import align_over_parties
-from dpmosaic.curator.releasing.alignment_order import AlignmentOrder, AlignmentProposal
-from dpmosaic.party.identifiers import Identifiers
-from dpmosaic.party.institution import Institution, Rules
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.curator.releasing.aligning.over_parties import align_over_parties
+from dpmosaic.curator.releasing.planning.alignment_order import AlignmentOrder, AlignmentProposal
+from dpmosaic.party.accounts.ledger import Ledger
+from dpmosaic.party.counting.identifiers import Identifiers
+from dpmosaic.party.institution.institution import Institution, Rules
 from dpmosaic.party.party import Party
-from dpmosaic.party.policy import Policy, Records
+from dpmosaic.party.policies.policy import Policy, Records
 from dpmosaic.party.serving.servicer import PartyServicer
-from dpmosaic.simulations.network import InProcessConnection
+from dpmosaic.simulations.parties.network import InProcessConnection
 
 SIGNER = Identity.from_seed(bytes(32))
 POLICY = Policy(

@@ -21,9 +21,9 @@ from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.privacy.distributed import DistributedNoise
 from dpmosaic.curator.measurers import scores as scoring
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
-from dpmosaic.party.account import Account
+from dpmosaic.party.accounts.account import Account
 from dpmosaic.simulations.contracts.trial import Trial
-from dpmosaic.simulations.network import policy_for, start_parties
+from dpmosaic.simulations.parties.network import policy_for, start_parties
 from support.transcripts import Recorded, Replayed, Transcript
 
 ALPHA = 1e-9

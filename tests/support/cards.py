@@ -2,10 +2,10 @@
 
 from datetime import UTC, datetime
 
-from dpmosaic.common.card import PARTY, Card
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.federation.card import PARTY, Card
 
 _CERTIFICATE = self_signed("a", new_tls_key(), datetime.now(UTC))
 

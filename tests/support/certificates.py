@@ -5,12 +5,12 @@ import itertools
 import numpy as np
 
 from dpmosaic.common.canonical.terms import decode_terms
-from dpmosaic.common.data.categorical import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
-from dpmosaic.common.statement import Claim, first_link, next_link, state
+from dpmosaic.common.promises.statement import Claim, first_link, next_link, state
 from dpmosaic.curator.certificates.statements import Signatures
 
 DOMAIN = Domain(

@@ -12,8 +12,8 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import PolicyError
 from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.privacy.budget import Budget
-from dpmosaic.common.statement import Claim
-from dpmosaic.party.home import PartyHome
+from dpmosaic.common.promises.statement import Claim
+from dpmosaic.party.home.home import PartyHome
 from support.operators import Operator, proposed
 from support.terms import id_of
 

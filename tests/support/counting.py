@@ -7,18 +7,18 @@ import time
 import numpy as np
 import pytest
 
+from dpmosaic.common.data.attributes.texts import has_open_categories
 from dpmosaic.common.data.coding import Coding
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table, encode_table
-from dpmosaic.common.data.texts import has_open_categories
 from dpmosaic.common.errors import DataError, PolicyError, ProtocolError
 from dpmosaic.party.counting.encoding import encoding_of, label_text
-from dpmosaic.party.counting.engine import run
-from dpmosaic.party.counting.kinds import Kind, NotExact
+from dpmosaic.party.counting.engines.engine import run
+from dpmosaic.party.counting.engines.kinds import Kind, NotExact
+from dpmosaic.party.counting.identifiers import order_digest
 from dpmosaic.party.counting.people import NOBODY, People
 from dpmosaic.party.counting.rows import CountedRows
-from dpmosaic.party.identifiers import order_digest
-from dpmosaic.party.records import kept_rows
+from dpmosaic.party.institution.records import kept_rows
 from support.encoded import Column, columns
 
 PEOPLE = Domain.from_json(

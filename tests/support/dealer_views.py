@@ -14,16 +14,16 @@ from dpmosaic.common.dealing.dealing import Dealing
 from dpmosaic.common.dealing.peers import Peers
 from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.protocols.arithmetic.ring import WIDE
 from dpmosaic.common.protocols.masked import sacrifice
 from dpmosaic.common.protocols.masked.plan import labels
-from dpmosaic.common.protocols.masked.ring import WIDE
 from dpmosaic.common.protocols.masked.sacrifice import CHECK_MASK
 from dpmosaic.common.protocols.registry import MASKED
 from dpmosaic.common.wire import queries, streams
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.federation import connect
-from dpmosaic.simulations.network import policy_for, start_dealers, start_parties
+from dpmosaic.simulations.parties.network import policy_for, start_dealers, start_parties
 from support import taps
 from support.parties import cut, masked_terms
 

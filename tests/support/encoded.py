@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dpmosaic.common.data.attribute import REFUSED, Attribute
+from dpmosaic.common.data.attributes.attribute import REFUSED, Attribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.party.counting.kinds import Kind
+from dpmosaic.party.counting.engines.kinds import Kind
 
 ROWS = 120
 

@@ -16,19 +16,19 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import MosaicError, PolicyError
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.promises.statement import Claim
 from dpmosaic.common.protocols.alignment.plan import ALIGNMENT
 from dpmosaic.common.protocols.registry import protocol_named
-from dpmosaic.common.statement import Claim
 from dpmosaic.common.wire import party_pb2 as pb
 from dpmosaic.common.wire import streams
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.direct_streams import DirectStreams
 from dpmosaic.curator.releasing.agreement import Proposal, agree
-from dpmosaic.curator.releasing.align_over_parties import matched
-from dpmosaic.curator.releasing.alignment_order import AlignmentProposal
-from dpmosaic.party.direct import Direct
+from dpmosaic.curator.releasing.aligning.over_parties import matched
+from dpmosaic.curator.releasing.planning.alignment_order import AlignmentProposal
+from dpmosaic.party.policies.direct import Direct
 from dpmosaic.party.serving.servicer import PartyServicer
-from dpmosaic.simulations.network import policy_for, start_parties
+from dpmosaic.simulations.parties.network import policy_for, start_parties
 from support.aligning import Aligning, order
 from support.parties import cut, layout, random_table
 from support.terms import PURPOSE

@@ -17,7 +17,7 @@ from dpmosaic.simulations.learning.kinds import Texts
 from dpmosaic.simulations.learning.private_counts import PrivateCounts
 from support.odd_rows import ROWS
 
-synthesizing = importlib.import_module("dpmosaic.simulations.synthesize")
+synthesizing = importlib.import_module("dpmosaic.simulations.synthesizing.synthesize")
 
 
 def raw_counts_decide_a_kind(monkeypatch):

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from dpmosaic.common.data.view import View
 from dpmosaic.common.messages import AnswerForm, MarginalQuery
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts.ledger import Ledger
 from support.terms import RELEASE_ID, terms_of
 
 TERMS = terms_of()

@@ -14,7 +14,7 @@ from dpmosaic.common.messages import (
 )
 from dpmosaic.common.privacy.cost import Adjacency, grid_of
 from dpmosaic.common.wire.streams import decode_answer
-from dpmosaic.party.policy import Policy
+from dpmosaic.party.policies.policy import Policy
 from support.changed import changed
 from support.parties import party_of
 from support.terms import RELEASE_ID, alone, terms_of

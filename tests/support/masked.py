@@ -9,8 +9,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpmosaic.common.acceptance import accept
-from dpmosaic.common.binding import Binding, BindingsInMemory
 from dpmosaic.common.canonical.terms import encode_terms, terms_digest
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
@@ -31,16 +29,18 @@ from dpmosaic.common.messages import (
     OpeningRequest,
 )
 from dpmosaic.common.privacy.cost import Adjacency, grid_of
+from dpmosaic.common.promises.acceptance import accept
+from dpmosaic.common.promises.binding import Binding, BindingsInMemory
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.dealers import DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.reveal import opened_sum
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import RosterEntry
 from dpmosaic.common.wire import streams
-from dpmosaic.party.institution import Institution, Rules
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts.ledger import Ledger
+from dpmosaic.party.institution.institution import Institution, Rules
 from dpmosaic.party.party import Party
-from dpmosaic.party.policy import Policy
+from dpmosaic.party.policies.policy import Policy
 from support.ledgers import ledger_at
 from support.parties import sharing
 from support.terms import RELEASE_ID

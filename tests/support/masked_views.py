@@ -8,9 +8,9 @@ import numpy as np
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.messages import DeliveryKind
+from dpmosaic.common.protocols.arithmetic.ring import WIDE, Ring
 from dpmosaic.common.protocols.masked import sacrifice
 from dpmosaic.common.protocols.masked.plan import labels
-from dpmosaic.common.protocols.masked.ring import WIDE, Ring
 from dpmosaic.common.protocols.masked.sacrifice import inner
 from dpmosaic.common.wire import queries, streams
 from dpmosaic.curator.measurers.measurer import Query

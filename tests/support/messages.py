@@ -7,10 +7,10 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from dpmosaic.common.about import About
-from dpmosaic.common.data.categorical import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.coding import Coding
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.values import text_of
 from dpmosaic.common.data.view import View
 from dpmosaic.common.history import START, Mark
@@ -32,12 +32,12 @@ from dpmosaic.common.messages import (
 )
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.protocols.alignment.alignment import Alignment, Population
+from dpmosaic.common.protocols.aligned import Alignment, Population
 from dpmosaic.common.protocols.alignment.plan import DDH, HMAC, AlignmentPlan
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.chosen import Chosen
 from dpmosaic.common.protocols.masked.dealers import DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
 from support.changed import changed
 from support.terms import RELEASE_ID, terms_of

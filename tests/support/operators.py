@@ -7,23 +7,24 @@ import pytest
 from typer.testing import CliRunner
 
 from dpmosaic.common.canonical.terms import encode_terms
-from dpmosaic.common.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.federation.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.messages import PROTOCOL_VERSION, Purpose, ReleaseTerms
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.promises.statement import TERMS
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS, DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
-from dpmosaic.common.statement import TERMS
+from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.command import party_commands
-from dpmosaic.party.folder import LEDGER
-from dpmosaic.party.home import PartyHome
-from dpmosaic.party.ledger import Ledger
-from dpmosaic.party.policy_file import Settings
+from dpmosaic.party.home.folder import LEDGER
+from dpmosaic.party.home.home import PartyHome
+from dpmosaic.party.home.opening import party_of, requests_of
+from dpmosaic.party.policies.file import Settings
 from support.terms import RELEASE_ID
 
 RECORDS = 150
@@ -103,9 +104,9 @@ class Operator:
         settings = Settings.load(self.home.folder)
         with (
             contextlib.closing(Ledger(self.home.folder / LEDGER)) as ledger,
-            contextlib.closing(self.home.approvals(automatic=not settings.approval)) as approvals,
+            contextlib.closing(requests_of(self.home, settings)) as approvals,
         ):
-            yield self.home.party(settings, ledger, approvals), ledger
+            yield party_of(self.home, settings, ledger, approvals), ledger
 
     def run(self, command, *arguments, typed=None):
         """What a command prints; it raises the errors of the command."""

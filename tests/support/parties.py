@@ -19,12 +19,12 @@ from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.measurers.planning import masked_plan
 from dpmosaic.curator.parties.federation import connect
-from dpmosaic.party.institution import Institution, Rules
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts.ledger import Ledger
+from dpmosaic.party.institution.institution import Institution, Rules
 from dpmosaic.party.party import Party
-from dpmosaic.party.policy import Policy, Records
+from dpmosaic.party.policies.policy import Policy, Records
 from dpmosaic.party.serving.servicer import PartyServicer
-from dpmosaic.simulations.network import dealer_names, start_dealers
+from dpmosaic.simulations.parties.network import dealer_names, start_dealers
 from support.terms import RELEASE_ID, terms_of
 
 

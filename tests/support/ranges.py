@@ -7,10 +7,10 @@ import numpy as np
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.errors import DataError
+from dpmosaic.common.processes.workers import MANY_RECORDS
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.masks import Masks
 from dpmosaic.common.protocols.masked.ranges import dealt_range, left_range, right_range
-from dpmosaic.common.protocols.masked.ring import Ring
-from dpmosaic.common.workers import MANY_RECORDS
 
 RING = Ring(32)
 ROWS, AT_ONCE = 200, 30

@@ -9,7 +9,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing import evaluator as steps
 from dpmosaic.common.messages import DeliveryKind
-from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.scores import evaluator as evaluating
 from dpmosaic.common.protocols.scores.shape import ScoreShape
 from dpmosaic.common.wire import queries, streams

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.simulations.local_network import LocalNetwork
+from dpmosaic.simulations.local_network.network import LocalNetwork
 from support.edits import edit
 
 DOMAIN = {

@@ -10,7 +10,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.data.table import Table, encode_table
 from dpmosaic.common.errors import ModelError
-from dpmosaic.curator.releasing.evidence import Evidence, Known
+from dpmosaic.curator.results.evidence import Evidence, Known
 
 RECORDS = 3000
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmosaic.common.data.boolean import BooleanAttribute
-from dpmosaic.common.data.categorical import CategoricalAttribute
+from dpmosaic.common.data.attributes.boolean import BooleanAttribute
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.data.interactions import interaction
-from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.table import Table, encode_table
-from dpmosaic.curator.releasing.evidence import Evidence, Known
-from dpmosaic.curator.releasing.frames import typed
+from dpmosaic.curator.results.evidence import Evidence, Known
+from dpmosaic.curator.results.frames import typed
 
 DOMAIN = Domain(
     (

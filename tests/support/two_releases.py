@@ -3,18 +3,18 @@
 from datetime import UTC, datetime
 from fractions import Fraction
 
-from dpmosaic.common.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.federation.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.statement import Claim
+from dpmosaic.common.promises.statement import Claim
 from dpmosaic.curator.certificates.verify import sign_terms, verify_certificate
 from dpmosaic.curator.parties.asking import Asking
 from dpmosaic.curator.releasing.agreement import agree
 from dpmosaic.curator.releasing.journalled import signatures_of
 from dpmosaic.curator.releasing.release import Layout, make_release
-from dpmosaic.party.policy import Policy
+from dpmosaic.party.policies.policy import Policy
 
 SIGNER = Identity.from_seed(b"c" * 32)
 TLS = self_signed("a", new_tls_key(), datetime.now(UTC))

@@ -14,7 +14,7 @@ from dpmosaic.common.wire.tls import TlsSide, secure_channel
 from dpmosaic.curator.parties.attached import Admitted, AttachedConnection, AttachmentServer
 from dpmosaic.curator.parties.connection import RetryPolicy, dial
 from dpmosaic.curator.parties.listener import LentConnection, Listener, lender
-from dpmosaic.party.direct import NO_DIRECT
+from dpmosaic.party.policies.direct import NO_DIRECT
 from dpmosaic.party.serving.attachment import Attachment
 from dpmosaic.party.serving.health import Health
 from dpmosaic.party.serving.server import PartyServer

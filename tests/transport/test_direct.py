@@ -19,7 +19,7 @@ from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.direct_streams import DirectStreams
 from dpmosaic.curator.releasing.agreement import Proposal, agree
-from dpmosaic.party.direct import Direct
+from dpmosaic.party.policies.direct import Direct
 from dpmosaic.party.serving.servicer import PartyServicer
 from dpmosaic.simulations.contracts.trial import Trial
 

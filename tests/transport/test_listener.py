@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from dpmosaic.common import errors
-from dpmosaic.common.card import PARTY, Card
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.federation.card import PARTY, Card
 from dpmosaic.common.messages import PROTOCOL_VERSION
 from dpmosaic.common.wire.tls import TlsSide, secure_channel
 from dpmosaic.curator.parties.client import PartyClient

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ..attribute import ABSENT
-from ..categorical import CategoricalAttribute
+from ..attributes.attribute import ABSENT
+from ..attributes.categorical import CategoricalAttribute
 from ..values import RawColumn
 from .determines import Determines
 from .impossible import NullWhen

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...errors import DataError
 from ...later import np
-from ..attribute import Attribute
-from ..boolean import BooleanAttribute
-from ..categorical import CategoricalAttribute, Category
-from ..dates import DateAttribute
+from ..attributes.attribute import Attribute
+from ..attributes.boolean import BooleanAttribute
+from ..attributes.categorical import CategoricalAttribute, Category
+from ..attributes.dates import DateAttribute
 from ..values import text_of
 from .plain import extent, numbers, texts
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError
 from ...later import np
-from ..attribute import Attribute
-from ..categorical import CategoricalAttribute, Category, CodedAttribute
+from ..attributes.attribute import Attribute
+from ..attributes.categorical import CategoricalAttribute, Category, CodedAttribute
 from ..values import text_of
 from .plain import absent_codes, extent, texts
 from .rule import Codes, Mask, Rule, check_columns

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError
 from ...later import np
-from ..dates import GapAttribute
+from ..attributes.dates import GapAttribute
 from .plain import extent, numbers, on_lattice
 from .rule import Codes, Mask, Rule, check_columns
 

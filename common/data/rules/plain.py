@@ -6,13 +6,13 @@ import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...later import np
-from ..attribute import ABSENT, Attribute
-from ..boolean import BooleanAttribute
-from ..categorical import CategoricalAttribute
-from ..date_parts import DatePartsAttribute
-from ..dates import DateAttribute, GapAttribute, TimeAttribute
-from ..moments import Moments, Times
-from ..numeric import NumericAttribute
+from ..attributes.attribute import ABSENT, Attribute
+from ..attributes.boolean import BooleanAttribute
+from ..attributes.categorical import CategoricalAttribute
+from ..attributes.date_parts import DatePartsAttribute
+from ..attributes.dates import DateAttribute, GapAttribute, TimeAttribute
+from ..attributes.moments import Moments, Times
+from ..attributes.numeric import NumericAttribute
 from ..values import PLAIN, RawColumn, read_numbers, text_of
 
 if TYPE_CHECKING:

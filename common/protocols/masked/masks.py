@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...crypto.randomness import RandomStream
+from ..arithmetic.ring import Ring, Words
 from .plan import COMPONENT_BITS, Chain, MaskedPlan, labels
-from .ring import Ring, Words
 
 
 def release_masks(seed: bytes, terms: bytes) -> RandomStream:

@@ -41,8 +41,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from ...crypto.randomness import RandomStream
 from ...later import np
-from .dealers import known_components
-from .field import (
+from ..arithmetic.field import (
     PRIME,
     Elements,
     dot,
@@ -57,7 +56,8 @@ from .field import (
     total,
     uniform,
 )
-from .ring import Words
+from ..arithmetic.ring import Words
+from .dealers import known_components
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -25,11 +25,11 @@ from typing import ClassVar
 from ...crypto.randomness import RandomStream
 from ...errors import ProtocolError
 from ...later import np
+from ..arithmetic.field import PRIME, Elements, dot, elements, minus, plus, times, total
+from ..arithmetic.ring import Words
 from .dealers import REPLICATED, dealt_terms, known_components
-from .field import PRIME, Elements, dot, elements, minus, plus, times, total
 from .one_hot import Challenge, Sums, grouped, joined_sums, sums_of_entries, sums_of_rows
 from .plan import COMPONENT_BITS, Chain, MaskedPlan
-from .ring import Words
 
 _MOST = REPLICATED << COMPONENT_BITS
 """No opening of a one-hot matrix is below minus this."""

@@ -27,9 +27,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...crypto.randomness import RandomStream
+from ..arithmetic.ring import WIDE, Words
 from .masks import Mask, Masks
 from .plan import Chain, MaskedPlan, labels
-from .ring import WIDE, Words
 from .sacrifice import repetitions
 
 _CHECK = "check of opened rows"

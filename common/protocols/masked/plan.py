@@ -19,14 +19,14 @@ from ...data.view import View
 from ...errors import DataError, ProtocolError
 from ...privacy.cost import grid_of
 from ...privacy.distributed import DistributedNoise
-from ..alignment.alignment import Population
+from ..aligned import Population
+from ..arithmetic.ring import WIDE, Ring, Words
 from ..indicator import divide
 from ..partition import Participant, Partition
 from .columns import columns_of, groups_of, names_of, width
 from .dealers import DealerEntry, check_collusions, check_dealers, dealers_wanted
 from .one_hot import CHECK
 from .presence import columns_in, presence, present_chain
-from .ring import WIDE, Ring, Words
 from .sampling import MOST_ROWS, Sampling
 
 Chain = tuple[Clique, ...]

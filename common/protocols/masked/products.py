@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .ring import Ring, Words
+from ..arithmetic.ring import Ring, Words
 
 Codes = NDArray[np.integer[Any]]
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..arithmetic.ring import Ring, Words
 from . import products
 from .masks import Mask
 from .products import Codes
-from .ring import Ring, Words
 
 Masked = tuple[Mask, int]
 """A mask and its number of columns."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...crypto.randomness import RandomStream
 from ...data.interactions import differences
-from .ring import Ring, Words
+from ..arithmetic.ring import Ring, Words
 
 
 def pairwise_mask(

@@ -32,7 +32,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from ...crypto.randomness import RandomStream
-from .ring import Ring, Words
+from ..arithmetic.ring import Ring, Words
 
 CHECK_MASK = "mask of a check"
 """Label of the mask X'."""

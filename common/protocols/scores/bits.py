@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..masked.ring import Words
+from ..arithmetic.ring import Words
 
 Plane = NDArray[np.uint8]
 """One bit of every cell, shape (bytes,); the first cell is the lowest bit of the first byte."""

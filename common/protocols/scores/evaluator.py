@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ...crypto.randomness import RandomStream
-from ..masked.ring import Words
+from ..arithmetic.ring import Words
 from .bits import Planes, negated, planes_of, unpacked
 from .carry import digit_products, digit_wires, factors, merged, products_of
 from .checking import check

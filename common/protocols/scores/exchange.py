@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Generator, Sequence
 
-from ..masked.ring import Words
+from ..arithmetic.ring import Words
 from .bits import Planes
 from .shape import Step
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ...crypto.randomness import RandomStream
 from ...errors import ProtocolError
+from ..arithmetic.ring import Ring, Words
 from ..masked.plan import MaskedPlan
-from ..masked.ring import Ring, Words
 from .shape import ScoreShape
 
 Integers = NDArray[np.int64]

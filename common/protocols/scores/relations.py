@@ -25,7 +25,7 @@ from functools import cache
 
 import numpy as np
 
-from ..masked.ring import Words
+from ..arithmetic.ring import Words
 from .bits import Plane, Planes, planes_of
 from .carry import Digits, Terms, products_of, table_bits, table_rows, table_steps, wire_terms
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ...crypto.randomness import RandomStream
 from ...errors import DeliveriesLost, ProtocolError
-from ..masked.ring import Words
+from ..arithmetic.ring import Words
 from .evaluator import evaluate
 from .exchange import AWAITS
 from .shape import ScoreShape

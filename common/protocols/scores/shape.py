@@ -8,7 +8,7 @@ from functools import cached_property
 from ...crypto.digests import DIGEST_BYTES
 from ...crypto.randomness import KEY_BYTES
 from ...errors import ProtocolError
-from ..masked.ring import Ring
+from ..arithmetic.ring import Ring
 from .carry import Digits, digits_below, layers_of, products_of, table_rows
 from .proof import proof_bytes, response_bytes
 from .relations import Block, blocks_of

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ....common.errors import DataError
-from ....common.printable import printable, printable_lines
+from ....common.showing.printable import printable, printable_lines
 from ..totals import Totals
 
 Array = NDArray[np.float64]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ....common.data.numeric import NumericAttribute
+from ....common.data.attributes.numeric import NumericAttribute
 from ....common.errors import DataError
 from ..published import Published
 

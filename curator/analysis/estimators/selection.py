@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ....common.data.boolean import BooleanAttribute
-from ....common.data.categorical import CategoricalAttribute, CodedAttribute
-from ....common.data.dates import TimeAttribute
+from ....common.data.attributes.boolean import BooleanAttribute
+from ....common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
+from ....common.data.attributes.dates import TimeAttribute
+from ....common.data.attributes.numeric import NumericAttribute
 from ....common.data.domain import Clique
-from ....common.data.numeric import NumericAttribute
 from ....common.data.values import text_of
 from ....common.errors import DataError
-from ...releasing.raw_frames import cells_of
+from ...results.raw_frames import cells_of
 from ..conditions import Condition, Where
 from ..published import Published
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ....common.data.dates import bins_of
+from ....common.data.attributes.dates import bins_of
 from ..published import Published, evidence_of
 from ..tails import OUTER, distances, no_interval
 from .estimates import Estimates

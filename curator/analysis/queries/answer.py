@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ....common.printable import printable, visible
+from ....common.showing.printable import printable, visible
 from .estimates import Estimate
 
 

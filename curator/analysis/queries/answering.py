@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ....common.data.dates import GapAttribute
+from ....common.data.attributes.dates import GapAttribute
 from ....common.data.gaps import gaps_of
 from ....common.errors import DataError
 from ..intervals import quantile_of

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....common.data.attribute import Attribute
-from ....common.data.boolean import BooleanAttribute
-from ....common.data.categorical import CategoricalAttribute, CodedAttribute
-from ....common.data.clock import Clock
-from ....common.data.dates import DateAttribute, bins_of
-from ....common.data.inside_bins import Cut, Pieces, divided
+from ....common.data.attributes.attribute import Attribute
+from ....common.data.attributes.boolean import BooleanAttribute
+from ....common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
+from ....common.data.attributes.clock import Clock
+from ....common.data.attributes.dates import DateAttribute, bins_of
+from ....common.data.attributes.inside_bins import Cut, Pieces, divided
 from ....common.data.values import text_of
 from ....common.errors import DataError
 from .language import Below, Equal, Literal, Missing

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...releasing.evidence import Evidence
+from ...results.evidence import Evidence
 from ..intervals import LEAST_REACH, OUT_OF_REACH, fieller, wald
 from ..totals import Totals, totals
 from .axes import Axis

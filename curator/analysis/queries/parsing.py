@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import errors, exp, parse
 
-from ....common.data.dates import GapAttribute
+from ....common.data.attributes.dates import GapAttribute
 from ....common.errors import DataError
 from ....common.forms.nearest import nearest
 from .language import (

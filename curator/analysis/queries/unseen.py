@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ....common.data.numeric import NumericAttribute
+from ....common.data.attributes.numeric import NumericAttribute
 from ...certificates.unseen import Unseen
 from ..tails import OUTER, distances, no_interval
 from .axes import Axis, LabelAxis, NumberAxis, Truth

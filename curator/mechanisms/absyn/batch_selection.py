@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....common.data.domain import Clique, Domain
-from ...pgm.elimination import bits, joined, triangulate
+from ...pgm.structure.elimination import bits, joined, triangulate
 from .cr_score import Array, cr_scores, largest_r_scores, no_paths, normalised, with_edge
 
 _Pair = tuple[int, int]

@@ -12,8 +12,8 @@ from functools import partial
 from ....common.data.view import View
 from ....common.measurement import Measurement
 from ...measurers.measurer import Query, Scores
-from ...pgm.estimator import Estimator
-from ...pgm.parallel import estimate_in_parallel
+from ...pgm.fitting.estimator import Estimator
+from ...pgm.fitting.parallel import estimate_in_parallel
 from .run import BatchRun
 
 PAPERS_SENSITIVITY = 4

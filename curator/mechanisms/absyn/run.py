@@ -15,10 +15,10 @@ from ....common.data.view import View
 from ....common.data.workload import Workload
 from ....common.measurement import Measurement
 from ...measurers.measurer import Measurer, Scores
-from ...pgm.estimation import estimate
-from ...pgm.estimator import Estimator
+from ...pgm.fitting.estimation import estimate
+from ...pgm.fitting.estimator import Estimator
+from ...pgm.fitting.parallel import estimate_in_parallel
 from ...pgm.model import MarkovRandomField
-from ...pgm.parallel import estimate_in_parallel
 from ..independent import one_way_marginals
 from ..parts.allocation import EXPECTED_L1, check_smallest, measure_split
 from ..parts.bounds import ScoredDistance

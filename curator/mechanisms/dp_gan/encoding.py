@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....common.data.attribute import Attribute
-from ....common.data.dates import bins_of
+from ....common.data.attributes.attribute import Attribute
+from ....common.data.attributes.dates import bins_of
 from ....common.data.domain import Domain
 from ....common.data.table import Table
 

@@ -18,7 +18,7 @@ from ....common.measurement import Measurement
 from ....common.privacy.budget import Charge
 from ....common.privacy.renyi import ExponentialSteps
 from ...measurers.capabilities import HoldsRecords
-from ...pgm.estimation import estimate
+from ...pgm.fitting.estimation import estimate
 from ..dp_gan.run import start_of, train
 from ..dp_gan.settings import TRAINING, training_step
 from ..parts.allocation import measurable, measure_split

@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ....common.data.attribute import Attribute
-from ....common.data.boolean import BooleanAttribute
-from ....common.data.categorical import CategoricalAttribute
+from ....common.data.attributes.attribute import Attribute
+from ....common.data.attributes.boolean import BooleanAttribute
+from ....common.data.attributes.categorical import CategoricalAttribute
 from ....common.data.domain import Clique, Domain
 from ....common.data.grouping import Grouping, Groups
 

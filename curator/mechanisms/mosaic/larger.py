@@ -23,7 +23,7 @@ from ....common.data.interactions import freedom, interaction
 from ....common.data.table import Table
 from ....common.measurement import Measurement
 from ...measurers.measurer import Scores
-from ...pgm.refinement import MAX_CELLS
+from ...pgm.rows.refinement import MAX_CELLS
 from ...pgm.supplemented import GroupedMarginal
 from ..parts.allocation import EXPECTED_L1
 from ..parts.consistency import raked

@@ -50,7 +50,7 @@ from ....common.data.interactions import freedom
 from ....common.data.view import View
 from ....common.data.workload import Workload
 from ...measurers.measurer import Measurer
-from ...pgm.zeros import zeros_of
+from ...pgm.structure.zeros import zeros_of
 from ...work.limits import SECONDS, affordable, affords_larger, fitted_mb, model_mb
 from ..mechanism import GaussianMechanism
 from ..parts.allocation import EXPECTED_L1, check_smallest, measurable

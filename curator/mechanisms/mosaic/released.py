@@ -17,7 +17,7 @@ from ....common.data.interactions import freedom
 from ....common.data.workload import Workload
 from ....common.measurement import Measurement
 from ...pgm.model import MarkovRandomField
-from ...pgm.refinement import MAX_CELLS, MAX_LARGER_CELLS
+from ...pgm.rows.refinement import MAX_CELLS, MAX_LARGER_CELLS
 from ...pgm.supplemented import SupplementedModel
 from ..parts.bounds import WeightedAverage
 from ..parts.consistency import raked

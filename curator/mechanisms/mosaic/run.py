@@ -10,11 +10,11 @@ from ....common.data.domain import Clique
 from ....common.data.workload import Workload
 from ....common.measurement import Measurement
 from ...measurers.measurer import Measurer
-from ...pgm.estimation import estimate
-from ...pgm.junction_tree import TreeGrowth
+from ...pgm.fitting.estimation import estimate
 from ...pgm.model import MarkovRandomField
+from ...pgm.structure.junction_tree import TreeGrowth
+from ...pgm.structure.zeros import zeros_of
 from ...pgm.supplemented import SupplementedModel
-from ...pgm.zeros import zeros_of
 from ..parts.allocation import allocate
 from ..parts.bounds import ScoredDistance
 from ..parts.ending import ended

@@ -13,7 +13,7 @@ from ....common.data.view import View
 from ....common.errors import ModelError
 from ....common.measurement import Measurement
 from ...measurers.measurer import Measurer, Query
-from ...pgm.junction_tree import size_mb
+from ...pgm.structure.junction_tree import size_mb
 from .steps import PublicFacts, Step
 
 EXPECTED_L1 = math.sqrt(2 / math.pi)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ....common.data.domain import Clique, Domain
 from ....common.data.table import Table
 from ....common.measurement import Measurement
-from ...pgm.counting import pairs_on_cores
+from ...pgm.rows.counting import pairs_on_cores
 from .released import ReleasedModel
 
 CONFIDENCE = 0.95

@@ -29,9 +29,9 @@ from ....common.privacy.budget import Charge
 from ....common.privacy.cost import exponential_cost
 from ...measurers.capabilities import showing_marginals
 from ...measurers.measurer import Measurer
-from ...pgm.estimation import estimate
-from ...pgm.junction_tree import TreeGrowth
+from ...pgm.fitting.estimation import estimate
 from ...pgm.model import MarkovRandomField
+from ...pgm.structure.junction_tree import TreeGrowth
 from ..independent import one_way_marginals
 from ..parts.ending import ended
 from ..parts.fitted import FittedModel, Progress, Report, Round

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.data.domain import Clique
-from ...pgm.estimation import estimate
-from ...pgm.junction_tree import JunctionTree
+from ...pgm.fitting.estimation import estimate
 from ...pgm.model import MarkovRandomField
+from ...pgm.structure.junction_tree import JunctionTree
 from ..parts.allocation import EXPECTED_L1, measurable, measure_split, measure_step
 from ..parts.steps import Asks, PublicFacts, Step, one_way_step
 from .algorithm2 import Algorithm2, candidates_step

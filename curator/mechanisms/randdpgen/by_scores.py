@@ -18,9 +18,9 @@ from ....common.data.workload import Workload
 from ....common.errors import DataError
 from ....common.measurement import Measurement
 from ...measurers.measurer import Measurer
-from ...pgm.estimation import estimate
-from ...pgm.junction_tree import TreeGrowth
+from ...pgm.fitting.estimation import estimate
 from ...pgm.model import MarkovRandomField
+from ...pgm.structure.junction_tree import TreeGrowth
 from ..parts.allocation import EXPECTED_L1, check_smallest, measure_split, measure_step
 from ..parts.bounds import ScoredDistance
 from ..parts.ending import averages_of, ended

@@ -15,8 +15,8 @@ from ....common.data.view import View
 from ....common.data.workload import Workload
 from ....common.measurement import Measurement
 from ...measurers.measurer import Measurer
-from ...pgm.junction_tree import TreeGrowth
 from ...pgm.model import MarkovRandomField
+from ...pgm.structure.junction_tree import TreeGrowth
 from ..parts.bounds import WeightedAverage
 
 

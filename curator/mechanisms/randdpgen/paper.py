@@ -18,7 +18,7 @@ from ....common.data.workload import Workload
 from ....common.privacy.budget import Charge
 from ....common.privacy.cost import exponential_cost
 from ...measurers.measurer import Measurer
-from ...pgm.estimation import estimate
+from ...pgm.fitting.estimation import estimate
 from ...pgm.model import MarkovRandomField
 from ..parts.allocation import EXPECTED_L1, measure_step
 from ..parts.fitted import Report

@@ -25,9 +25,9 @@ from ....common.protocols.alignment.plan import DDH, AlignmentPlan
 from ....common.protocols.alignment.tokens import PartyTokens, party_tokens
 from ....common.protocols.masked.plan import Chain
 from ....common.wire.alignments import decode_positions, encode_tokens
-from ...account import Account
-from ...institution import Institution
-from ...ledger_rows import Placement
+from ...accounts.account import Account
+from ...accounts.rows import Placement
+from ...institution.institution import Institution
 from ..answerer import Answerer
 from .passing import Passing
 

@@ -19,7 +19,7 @@ from ....common.protocols.alignment.ddh import (
     secret_scalar,
 )
 from ....common.protocols.alignment.plan import AlignmentPlan
-from ...allowance import Quota
+from ...policies.allowance import Quota
 
 _POINTS = "points"
 

@@ -20,10 +20,10 @@ from ....common.messages import (
 )
 from ....common.protocols.masked.plan import Chain, MaskedPlan
 from ....common.wire.streams import encode_answer
-from ...account import Account
-from ...allowance import MB
-from ...held import bytes_on_disk, placed
-from ...institution import Institution
+from ...accounts.account import Account
+from ...institution.held import bytes_on_disk, placed
+from ...institution.institution import Institution
+from ...policies.allowance import MB
 from ..answerer import Answerer
 from ..scores import LocalScores, ScoreRun
 from .scores import SharedScores

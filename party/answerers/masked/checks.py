@@ -11,7 +11,8 @@ from ....common.dealing.dealing import dealt_labels
 from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, ProtocolError
 from ....common.messages import Delivery
-from ....common.protocols.masked.field import PRIME, Elements
+from ....common.protocols.arithmetic.field import PRIME, Elements
+from ....common.protocols.arithmetic.ring import Words
 from ....common.protocols.masked.masks import coins_labels, coins_of, point_key, proof_stream
 from ....common.protocols.masked.one_hot import (
     PROOF_ELEMENTS,
@@ -23,7 +24,6 @@ from ....common.protocols.masked.one_hot import (
 from ....common.protocols.masked.one_hot_integers import challenge_of
 from ....common.protocols.masked.opened_rows import opened_check_labels
 from ....common.protocols.masked.plan import Chain, MaskedPlan, labels
-from ....common.protocols.masked.ring import Words
 from ....common.wire.streams import row_blocks
 from .dealt import InSlice, ReceivedSeeds
 from .openings import opened_labels

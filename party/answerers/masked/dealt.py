@@ -11,10 +11,10 @@ from ....common.dealing.dealing import dealt_labels
 from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, ProtocolError
 from ....common.messages import DeliveryKind
+from ....common.protocols.arithmetic.ring import Words
 from ....common.protocols.masked.dealers import known_components
 from ....common.protocols.masked.masks import Masks, release_masks
 from ....common.protocols.masked.plan import MaskedPlan
-from ....common.protocols.masked.ring import Words
 from ....common.wire.streams import row_blocks
 
 

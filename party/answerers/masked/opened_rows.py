@@ -11,6 +11,7 @@ from ....common.dealing.dealing import dealt_labels
 from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, ProtocolError
 from ....common.messages import Delivery
+from ....common.protocols.arithmetic.ring import WIDE, Words
 from ....common.protocols.masked.opened_rows import (
     holds_left,
     opened_check_labels,
@@ -20,7 +21,6 @@ from ....common.protocols.masked.opened_rows import (
     other_cells,
 )
 from ....common.protocols.masked.plan import Chain, MaskedPlan
-from ....common.protocols.masked.ring import WIDE, Words
 from ....common.protocols.masked.sacrifice import inner, repetitions, unsacrificed, weighted_sums
 from ....common.wire.streams import row_blocks
 from .dealt import InSlice, ReceivedSeeds

@@ -13,9 +13,9 @@ from collections.abc import Hashable, Iterable, Iterator
 import numpy as np
 
 from ....common.errors import DeliveriesLost, PartyUnavailable, ProtocolError
+from ....common.protocols.arithmetic.ring import Ring, Words
 from ....common.protocols.masked.plan import Chain, labels
-from ....common.protocols.masked.ring import Ring, Words
-from ...allowance import Quota
+from ...policies.allowance import Quota
 
 
 def opened_labels(chain: Chain, place: int) -> list[str]:

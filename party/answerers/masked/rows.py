@@ -9,8 +9,8 @@ from ....common.dealing.dealing import dealt_labels, pad_stream
 from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, ProtocolError
 from ....common.messages import Delivery, DeliveryKind
+from ....common.protocols.arithmetic.ring import WIDE, Words
 from ....common.protocols.masked.plan import Chain, MaskedPlan, block_rows, labels
-from ....common.protocols.masked.ring import WIDE, Words
 from ....common.protocols.masked.sacrifice import (
     CHECK_MASK,
     CHECK_PAD,
@@ -20,7 +20,7 @@ from ....common.protocols.masked.sacrifice import (
     weighted_sums,
 )
 from ....common.wire.streams import row_blocks
-from ...allowance import Quota
+from ...policies.allowance import Quota
 from .dealt import InSlice, ReceivedSeeds
 from .openings import Openings
 

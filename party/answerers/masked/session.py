@@ -8,7 +8,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ....common.binding import Binding, labelled
 from ....common.canonical.terms import terms_digest
 from ....common.crypto.randomness import FreshKeys, RandomStream
 from ....common.data.domain import Clique
@@ -20,6 +19,8 @@ from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, PolicyError, ProtocolError
 from ....common.messages import Delivery, DeliveryKind, Introduction, ReleaseTerms
 from ....common.privacy.cost import grid_of
+from ....common.promises.binding import Binding, labelled
+from ....common.protocols.arithmetic.ring import Words
 from ....common.protocols.masked import products, reveal
 from ....common.protocols.masked.columns import columns_of, groups_of, names_of, width
 from ....common.protocols.masked.masks import Mask
@@ -35,10 +36,9 @@ from ....common.protocols.masked.plan import (
 )
 from ....common.protocols.masked.presence import columns_in
 from ....common.protocols.masked.ranges import left_range, right_range
-from ....common.protocols.masked.ring import Words
 from ....common.protocols.masked.sampling import SampledRows, sampled_positions
 from ....common.wire.streams import row_blocks
-from ...allowance import Allowance
+from ...policies.allowance import Allowance
 from .checks import Checks
 from .dealt import DealtShare, ReceivedSeeds
 from .opened_rows import OpenedRows, Tested

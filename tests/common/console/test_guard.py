@@ -10,7 +10,7 @@ from dpmosaic.common.console.guard import MAX_FORM_BYTES
 from dpmosaic.common.console.serving import served
 from dpmosaic.common.console.site import Site, form_of
 from dpmosaic.common.errors import DataError
-from dpmosaic.common.stopping import Stop
+from dpmosaic.common.processes.stopping import Stop
 from support.browsing import Client
 
 TEMPLATES = {"page.html": '{% extends "base.html" %}{% block content %}{{ text }}{% endblock %}'}

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpmosaic.common.data.boolean import BooleanAttribute
-from dpmosaic.common.data.categorical import CategoricalAttribute
-from dpmosaic.common.data.date_parts import DatePartsAttribute
-from dpmosaic.common.data.dates import DateAttribute
+from dpmosaic.common.data.attributes.boolean import BooleanAttribute
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
+from dpmosaic.common.data.attributes.date_parts import DatePartsAttribute
+from dpmosaic.common.data.attributes.dates import DateAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.table import Table, decode_table, encode_table
 from support.kinds import domains, tables
 

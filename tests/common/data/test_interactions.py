@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmosaic.common.data.interactions import difference_count, differences, from_differences, interaction
-from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 
 pytestmark = pytest.mark.slow
 

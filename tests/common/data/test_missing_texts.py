@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from dpmosaic.common.data.categorical import CategoricalAttribute
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.errors import DataError
 
 NUMBER = NumericAttribute("x", 0, 9, 10, nullable=True, missing=("NA", "."))

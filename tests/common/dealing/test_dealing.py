@@ -6,8 +6,6 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from dpmosaic.common.acceptance import accept
-from dpmosaic.common.binding import Binding, BindingsInMemory
 from dpmosaic.common.canonical.terms import terms_digest
 from dpmosaic.common.crypto.randomness import KEY_BYTES, RandomStream
 from dpmosaic.common.data.view import View
@@ -16,10 +14,12 @@ from dpmosaic.common.dealing.peers import Peers
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.history import START
 from dpmosaic.common.messages import DealRequest, DeliveryKind, OpeningRequest, ScoreQuery
+from dpmosaic.common.promises.acceptance import accept
+from dpmosaic.common.promises.binding import Binding, BindingsInMemory
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.dealers import known_components
 from dpmosaic.common.protocols.masked.masks import release_masks
 from dpmosaic.common.protocols.masked.plan import labels
-from dpmosaic.common.protocols.masked.ring import Ring
 from support.masked import DEALERS, identity, plan_of, terms_of
 from support.terms import RELEASE_ID
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from dpmosaic.common.acceptance import accept
-from dpmosaic.common.binding import Binding, BindingsInMemory
 from dpmosaic.common.canonical.terms import terms_digest
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.dealing.peers import Peers
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.history import START
+from dpmosaic.common.promises.acceptance import accept
+from dpmosaic.common.promises.binding import Binding, BindingsInMemory
 from support.masked import identity, plan_of, terms_of
 from support.terms import id_of
 

@@ -24,10 +24,10 @@ from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.conversion import gaussian_epsilon
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_sigma, grid_of
 from dpmosaic.common.privacy.noise import noisy_counts
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.wire.streams import decode_answer
-from dpmosaic.party.policy import Policy
+from dpmosaic.party.policies.policy import Policy
 from support.parties import party_of
 from support.terms import RELEASE_ID, alone, terms_of
 

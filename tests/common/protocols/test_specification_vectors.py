@@ -10,8 +10,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpmosaic.common.acceptance import accept, check_acceptance
-from dpmosaic.common.binding import Binding, BindingsInMemory
 from dpmosaic.common.canonical.terms import terms_digest
 from dpmosaic.common.crypto.agreement import EphemeralKey
 from dpmosaic.common.crypto.digests import keyed_digest
@@ -27,9 +25,13 @@ from dpmosaic.common.messages import Acceptance
 from dpmosaic.common.privacy.cost import grid_of
 from dpmosaic.common.privacy.distributed import DistributedNoise
 from dpmosaic.common.privacy.noise import SAMPLER, discrete_gaussian
+from dpmosaic.common.promises.acceptance import accept, check_acceptance
+from dpmosaic.common.promises.binding import Binding, BindingsInMemory
 from dpmosaic.common.protocols.alignment import ddh
+from dpmosaic.common.protocols.arithmetic import field
+from dpmosaic.common.protocols.arithmetic.ring import WIDE, Ring
 from dpmosaic.common.protocols.indicator import multiply, noisy_indicators
-from dpmosaic.common.protocols.masked import field, products, reveal, sacrifice
+from dpmosaic.common.protocols.masked import products, reveal, sacrifice
 from dpmosaic.common.protocols.masked.dealers import known_components
 from dpmosaic.common.protocols.masked.masks import (
     Masks,
@@ -46,7 +48,6 @@ from dpmosaic.common.protocols.masked.opened_rows import (
     opened_weights,
 )
 from dpmosaic.common.protocols.masked.plan import labels
-from dpmosaic.common.protocols.masked.ring import WIDE, Ring
 from dpmosaic.common.protocols.scores.query import (
     known_part,
     pair_stream_of,

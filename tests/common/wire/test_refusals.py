@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmosaic.common import errors
-from dpmosaic.common.printable import printable
+from dpmosaic.common.showing.printable import printable
 from dpmosaic.common.wire import party_pb2 as pb
 from dpmosaic.common.wire.refusals import decode_refusal, encode_refusal
 

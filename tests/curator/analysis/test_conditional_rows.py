@@ -9,9 +9,9 @@ from dpmosaic.curator.analysis import drawing
 from dpmosaic.curator.analysis.conditions import NOT_MISSING
 from dpmosaic.curator.analysis.published import Published
 from dpmosaic.curator.certificates.certificate import Certificate
-from dpmosaic.curator.pgm.junction_tree import JunctionTree
+from dpmosaic.curator.pgm.inference.oracle import MarginalOracle
 from dpmosaic.curator.pgm.model import MarkovRandomField
-from dpmosaic.curator.pgm.oracle import MarginalOracle
+from dpmosaic.curator.pgm.structure.junction_tree import JunctionTree
 from support.certificates import certificate_form
 
 SIZES = ["S", "M", "L", "XL"]

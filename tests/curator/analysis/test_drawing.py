@@ -17,11 +17,11 @@ from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.mechanisms.parts.records import SelectedRecords
 from dpmosaic.curator.mechanisms.privbayes.levels import Levels, Node
 from dpmosaic.curator.mechanisms.privbayes.network import BayesianNetwork, DrawingStep
-from dpmosaic.curator.pgm.junction_tree import JunctionTree
+from dpmosaic.curator.pgm.inference.oracle import MarginalOracle
 from dpmosaic.curator.pgm.model import MarkovRandomField
-from dpmosaic.curator.pgm.oracle import MarginalOracle
+from dpmosaic.curator.pgm.structure.junction_tree import JunctionTree
 from dpmosaic.curator.pgm.supplemented import SupplementedModel
-from dpmosaic.curator.releasing.frames import typed
+from dpmosaic.curator.results.frames import typed
 from support.certificates import certificate_form
 
 pytestmark = pytest.mark.slow

@@ -19,9 +19,9 @@ from dpmosaic.curator.analysis.published import Published
 from dpmosaic.curator.analysis.row_files import write_rows
 from dpmosaic.curator.certificates.verify import CERTIFICATE, sha256_of
 from dpmosaic.curator.pgm.model import MarkovRandomField
-from dpmosaic.curator.releasing.outputs import MODEL
-from dpmosaic.curator.releasing.row_values import spelled_column
-from dpmosaic.curator.releasing.table_format import TableFile, TableFormat
+from dpmosaic.curator.results.outputs import MODEL
+from dpmosaic.curator.results.row_values import spelled_column
+from dpmosaic.curator.results.table_format import TableFile, TableFormat
 from support.certificates import certificate_form
 
 pytestmark = pytest.mark.slow

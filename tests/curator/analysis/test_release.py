@@ -12,7 +12,7 @@ import pytest
 import dpmosaic
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.certificates.verify import sha256_of
-from dpmosaic.curator.releasing.table_format import TableFile, TableFormat
+from dpmosaic.curator.results.table_format import TableFile, TableFormat
 
 pytestmark = pytest.mark.slow
 

@@ -6,13 +6,13 @@ import math
 import numpy as np
 import pytest
 
-from dpmosaic.common.data.categorical import CodedAttribute
+from dpmosaic.common.data.attributes.categorical import CodedAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import freedom, interaction
 from dpmosaic.common.data.table import Table
 from dpmosaic.curator.analysis import totals as module
 from dpmosaic.curator.analysis.totals import LEAST_KAPPA, Support, kappa_of, totals
-from dpmosaic.curator.releasing.evidence import Evidence, Known
+from dpmosaic.curator.results.evidence import Evidence, Known
 
 DOMAIN = Domain((CodedAttribute("a", 3), CodedAttribute("b", 4), CodedAttribute("c", 2)))
 EVERY = np.array(list(itertools.product(*map(range, DOMAIN.sizes))))

@@ -6,21 +6,21 @@ from fractions import Fraction
 
 import pytest
 
-from dpmosaic.common.binding import BindingsInMemory
-from dpmosaic.common.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.data.categorical import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.workload import Workload
+from dpmosaic.common.federation.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.conversion import zcdp_epsilon
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.protocols.alignment.alignment import Population
+from dpmosaic.common.promises.binding import BindingsInMemory
+from dpmosaic.common.promises.statement import Claim
+from dpmosaic.common.protocols.aligned import Population
 from dpmosaic.common.protocols.registry import MASKED
-from dpmosaic.common.statement import Claim
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.verify import sign_terms, verify_certificate
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpmosaic.common.data.categorical import CodedAttribute
+from dpmosaic.common.data.attributes.categorical import CodedAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.data.workload import Workload
@@ -22,7 +22,7 @@ from dpmosaic.curator.certificates.issuing import issue, unreviewed_label
 from dpmosaic.curator.measurers.measurer import Observer
 from dpmosaic.curator.mechanisms.independent import Independent
 from dpmosaic.curator.mechanisms.parts.fitted import FittedModel
-from dpmosaic.curator.pgm.estimation import estimate
+from dpmosaic.curator.pgm.fitting.estimation import estimate
 from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, stated_plan
 
 DOMAIN = Domain.coded({"a": 2, "b": 3})

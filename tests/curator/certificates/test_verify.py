@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.about import About
-from dpmosaic.common.binding import BindingsInMemory
-from dpmosaic.common.card import CURATOR, DEALER, PARTY, Card, FederationList
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
@@ -21,10 +19,12 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.data.workload import Workload
+from dpmosaic.common.federation.card import CURATOR, DEALER, PARTY, Card, FederationList
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.promises.binding import BindingsInMemory
+from dpmosaic.common.promises.statement import Claim, Statement, first_link, next_link, state
 from dpmosaic.common.protocols.registry import MASKED
-from dpmosaic.common.statement import Claim, Statement, first_link, next_link, state
 from dpmosaic.curator.certificates import privacy_loss
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.statements import Signatures
@@ -35,7 +35,7 @@ from dpmosaic.curator.mechanisms.independent import Independent
 from dpmosaic.curator.mechanisms.parts.ending import ended
 from dpmosaic.curator.parties.asking import Asking
 from dpmosaic.curator.parties.dealer import CuratorDealer
-from dpmosaic.curator.pgm.estimation import estimate
+from dpmosaic.curator.pgm.fitting.estimation import estimate
 from dpmosaic.curator.releasing.agreement import agree
 from dpmosaic.curator.releasing.journalled import signatures_of
 from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from dpmosaic.common.console.serving import served
-from dpmosaic.common.stopping import Stop
+from dpmosaic.common.processes.stopping import Stop
 from dpmosaic.curator.console.operations import Operations
 from dpmosaic.curator.console.pages import Place, curator_pages
 from support.small_network import small_network

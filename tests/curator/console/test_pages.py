@@ -9,7 +9,7 @@ import pytest
 
 from dpmosaic.common.console.serving import served
 from dpmosaic.common.errors import DataError
-from dpmosaic.common.stopping import Stop
+from dpmosaic.common.processes.stopping import Stop
 from dpmosaic.curator.console.operations import Operations
 from dpmosaic.curator.console.overview import state_of
 from dpmosaic.curator.console.pages import Place, curator_pages

@@ -8,7 +8,7 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
-from dpmosaic.common.protocols.alignment.alignment import Population
+from dpmosaic.common.protocols.aligned import Population
 from dpmosaic.curator.forecasting.traffic import masked_traffic
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.mechanisms.parts.steps import Asks, Step

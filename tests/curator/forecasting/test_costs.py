@@ -10,9 +10,9 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency, score_sigma
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS, DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import RosterEntry
 from dpmosaic.curator.forecasting.costs import larger, role_costs, usual
 from dpmosaic.curator.forecasting.outlook import outlook

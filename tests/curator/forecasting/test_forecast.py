@@ -16,9 +16,9 @@ from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.curator.forecasting.display import print_forecast
 from dpmosaic.curator.forecasting.forecast import forecast
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE, Needs
-from dpmosaic.curator.releasing.plan import ReleasePlan
-from dpmosaic.simulations import network
-from dpmosaic.simulations.partition import Grid, partition
+from dpmosaic.curator.releasing.planning.plan import ReleasePlan
+from dpmosaic.simulations.parties import network
+from dpmosaic.simulations.parties.partition import Grid, partition
 from support.releases import release_of_plan
 
 pytestmark = pytest.mark.slow

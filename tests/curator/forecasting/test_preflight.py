@@ -4,17 +4,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dpmosaic.common.card import DEALER, PARTY, Card
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PolicyError, ProtocolError
+from dpmosaic.common.federation.card import DEALER, PARTY, Card
 from dpmosaic.common.messages import PROTOCOL_VERSION, PartyDescription, Verdict
 from dpmosaic.common.wire import probes
 from dpmosaic.curator.forecasting.preflight import check_description, check_link, check_verdict, preflight
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.home import CuratorHome
-from dpmosaic.curator.releasing.plan import ReleasePlan
+from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 
 DOMAIN = Domain.coded({"a": 2})
 IDENTITY = Identity.from_seed(bytes(32))

@@ -12,7 +12,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.data.view import View
 from dpmosaic.common.messages import DeliveryKind
-from dpmosaic.common.protocols.alignment.alignment import Population
+from dpmosaic.common.protocols.aligned import Population
 from dpmosaic.common.protocols.masked import products
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.measurers.measurer import Query

@@ -11,7 +11,7 @@ from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError, MosaicError
-from dpmosaic.common.protocols.alignment.alignment import Population
+from dpmosaic.common.protocols.aligned import Population
 from dpmosaic.common.protocols.masked import products
 from dpmosaic.curator.measurers import products as sent
 from dpmosaic.curator.measurers.measurer import Query

@@ -11,7 +11,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_sigma, grid_of
 from dpmosaic.common.privacy.distributed import DistributedNoise
-from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.curator.measurers.measurer import Query
 from support.grids import CLIQUES, EXACT, EXACT_64, GRIDS, RECORDS, assert_exact, release, table_of
 from support.parties import Link, layout

@@ -13,7 +13,7 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, grid_of
-from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.curator.measurers.measurer import Query
 from support.grids import (
     CLIQUES,

@@ -10,7 +10,7 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_sigma, grid_of
-from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.federation import connect

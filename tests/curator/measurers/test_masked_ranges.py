@@ -7,18 +7,18 @@ from typing import ClassVar
 import pytest
 from threadpoolctl import threadpool_limits
 
-from dpmosaic.common import workers as workers_module
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import PartyUnavailable
 from dpmosaic.common.messages import DeliveryKind
+from dpmosaic.common.processes import workers as workers_module
+from dpmosaic.common.processes.workers import Workers
 from dpmosaic.common.protocols.masked import plan as plans
 from dpmosaic.common.protocols.masked.ranges import dealt_range, left_range, right_range
 from dpmosaic.common.wire.queries import decode_opening_request
-from dpmosaic.common.workers import Workers
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.asking import Asking
-from dpmosaic.party.allowance import Processors
-from dpmosaic.party.role import Role
+from dpmosaic.party.institution.role import Role
+from dpmosaic.party.policies.allowance import Processors
 from support.grids import CLIQUES, EXACT, GRIDS, RECORDS, assert_exact, release, table_of
 
 pytestmark = pytest.mark.slow

@@ -17,7 +17,7 @@ from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_sigma
 from dpmosaic.common.protocols.masked.sampling import sampled_positions
 from dpmosaic.curator.measurers.measurer import Query
-from dpmosaic.curator.releasing.evidence import Evidence
+from dpmosaic.curator.results.evidence import Evidence
 from dpmosaic.simulations.simulate import simulate
 from support.grids import CLIQUES, EXACT, RECORDS, release, table_of
 from support.parties import layout

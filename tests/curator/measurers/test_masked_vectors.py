@@ -14,8 +14,8 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing.dealing import Dealing
 from dpmosaic.common.messages import DeliveryKind
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.plan import labels
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.party.answerers.masked.openings import Openings
 from dpmosaic.party.answerers.masked.rows import DealtRows

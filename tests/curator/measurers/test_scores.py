@@ -16,7 +16,7 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, DataError, ProtocolError
 from dpmosaic.common.privacy.cost import Adjacency, grid_of, score_cost, score_sigma
-from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.client import PartyClient

@@ -5,7 +5,7 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
-from dpmosaic.common.protocols.alignment.alignment import Population
+from dpmosaic.common.protocols.aligned import Population
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.measurers.size import NoisySize
 from support.aligned import AlignedRelease, People

@@ -117,7 +117,7 @@ def test_drops_candidates_with_too_many_cells_but_not_their_subsets(run, chain_t
 
 
 def test_skips_marginals_that_the_model_cannot_compute(monkeypatch, run, chain_table):
-    monkeypatch.setattr("dpmosaic.curator.pgm.queries.LARGEST_TABLE_CELLS", 7)
+    monkeypatch.setattr("dpmosaic.curator.pgm.inference.queries.LARGEST_TABLE_CELLS", 7)
     fitted, measurer = run(AIM(), chain_table(), BUDGET)
     assert measurer.accountant.spent > measurer.accountant.granted * Fraction(999, 1000)
     assert all(np.isfinite(bound.l1) for bound in fitted.bounds)

@@ -31,8 +31,8 @@ from dpmosaic.common.wire.codec import decode_signed_terms, encode_acceptance, e
 from dpmosaic.common.wire.refusals import encode_verdict
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.federation import connect
-from dpmosaic.party.ledger import Ledger
-from dpmosaic.party.policy import Records
+from dpmosaic.party.accounts.ledger import Ledger
+from dpmosaic.party.policies.policy import Records
 from support.parties import Link, cut, party_of, policy_for, started
 from support.terms import RELEASE_ID, id_of, terms_of
 

@@ -2,12 +2,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from dpmosaic.common.card import CURATOR, DEALER, PARTY, Card
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PolicyError
-from dpmosaic.common.handover import Handover
+from dpmosaic.common.federation.card import CURATOR, DEALER, PARTY, Card
+from dpmosaic.common.federation.handover import Handover
 from dpmosaic.common.history import START, Mark
 from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.curator.parties.home import ATTACHED, CuratorHome

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from dpmosaic.common.card import PARTY, Card, as_text
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
@@ -14,14 +13,15 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError, ProtocolError
+from dpmosaic.common.federation.card import PARTY, Card, as_text
 from dpmosaic.common.messages import OpeningRequest
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.wire.queries import encode_opening_request
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.releasing.agreement import agree
-from dpmosaic.curator.releasing.drafting import draft
 from dpmosaic.curator.releasing.over_parties import order_of
-from dpmosaic.curator.releasing.plan import ReleasePlan
+from dpmosaic.curator.releasing.planning.drafting import draft
+from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 from support.edits import edited
 from support.parties import dealers_for, policy_for, started
 from support.releases import release_of_plan

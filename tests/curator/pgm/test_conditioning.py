@@ -5,14 +5,14 @@ import itertools
 import numpy as np
 import pytest
 
-from dpmosaic.common.data.categorical import CategoricalAttribute
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.rules import read_rules
 from dpmosaic.common.errors import ModelError
 from dpmosaic.curator.pgm.conditioning import conditioned
-from dpmosaic.curator.pgm.junction_tree import JunctionTree
+from dpmosaic.curator.pgm.inference.oracle import MarginalOracle
 from dpmosaic.curator.pgm.model import MarkovRandomField
-from dpmosaic.curator.pgm.oracle import MarginalOracle
+from dpmosaic.curator.pgm.structure.junction_tree import JunctionTree
 from dpmosaic.curator.pgm.supplemented import GroupedMarginal, SupplementedModel
 
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 4, "d": 2, "e": 3})

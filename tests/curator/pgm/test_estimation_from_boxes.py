@@ -10,7 +10,7 @@ from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.data.grouping import group_sums
 from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
-from dpmosaic.curator.pgm.estimation import estimate
+from dpmosaic.curator.pgm.fitting.estimation import estimate
 from support.changed import changed
 from support.fits import Array, Summed, least_loss, loss_of, noisy
 

@@ -5,11 +5,11 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.grouping import group_sums
-from dpmosaic.curator.pgm import queries
 from dpmosaic.curator.pgm.grouped_marginals import grouped_marginals
-from dpmosaic.curator.pgm.junction_tree import JunctionTree
+from dpmosaic.curator.pgm.inference import queries
+from dpmosaic.curator.pgm.inference.oracle import MarginalOracle
 from dpmosaic.curator.pgm.model import MarkovRandomField
-from dpmosaic.curator.pgm.oracle import MarginalOracle
+from dpmosaic.curator.pgm.structure.junction_tree import JunctionTree
 
 DOMAIN = Domain.coded({"a": 4, "b": 3, "c": 5, "d": 2, "e": 4})
 WANTED = [

@@ -10,10 +10,10 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError, ModelError
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm import model as model_module
-from dpmosaic.curator.pgm.estimation import estimate
-from dpmosaic.curator.pgm.junction_tree import JunctionTree
+from dpmosaic.curator.pgm.fitting.estimation import estimate
+from dpmosaic.curator.pgm.inference.queries import MarginalQueries
 from dpmosaic.curator.pgm.model import MarkovRandomField
-from dpmosaic.curator.pgm.queries import MarginalQueries
+from dpmosaic.curator.pgm.structure.junction_tree import JunctionTree
 
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 4, "d": 1})
 

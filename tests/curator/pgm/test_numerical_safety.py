@@ -12,11 +12,11 @@ from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import ModelError
 from dpmosaic.common.measurement import Measurement
-from dpmosaic.curator.pgm.estimation import estimate
-from dpmosaic.curator.pgm.estimator import Estimator
-from dpmosaic.curator.pgm.loss import QuadraticLoss, split
+from dpmosaic.curator.pgm.fitting.estimation import estimate
+from dpmosaic.curator.pgm.fitting.estimator import Estimator
+from dpmosaic.curator.pgm.fitting.loss import QuadraticLoss, split
+from dpmosaic.curator.pgm.fitting.parallel import estimate_in_parallel
 from dpmosaic.curator.pgm.model import MarkovRandomField
-from dpmosaic.curator.pgm.parallel import estimate_in_parallel
 
 pytestmark = pytest.mark.slow
 

@@ -3,7 +3,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpmosaic.curator.pgm import sampling
+from dpmosaic.curator.pgm.rows import sampling
 
 
 @pytest.mark.parametrize("long", [1, 2**20])

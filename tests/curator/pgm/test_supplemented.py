@@ -11,9 +11,9 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm import model as model_module
-from dpmosaic.curator.pgm.estimation import estimate
+from dpmosaic.curator.pgm.fitting.estimation import estimate
 from dpmosaic.curator.pgm.model import MarkovRandomField
-from dpmosaic.curator.pgm.sampling import generate
+from dpmosaic.curator.pgm.rows.sampling import generate
 from dpmosaic.curator.pgm.supplemented import GroupedMarginal, SupplementedModel
 
 DOMAIN = Domain.coded({"a": 3, "b": 3, "c": 2})

@@ -10,21 +10,21 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpmosaic.common.card import PARTY, Card, as_text
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import ApprovalPending, DataError, PartyUnavailable, PolicyError
+from dpmosaic.common.federation.card import PARTY, Card, as_text
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.curator.certificates import issuing
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.releasing.abandoning import abandon
-from dpmosaic.curator.releasing.drafting import draft
 from dpmosaic.curator.releasing.over_parties import release_over_parties
-from dpmosaic.curator.releasing.plan import ReleasePlan
+from dpmosaic.curator.releasing.planning.drafting import draft
+from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 from dpmosaic.curator.report.page import release_report
 from support.parties import policy_for, started
 

@@ -11,11 +11,11 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError, PartyUnavailable, PolicyError
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.curator.releasing.plan import ReleasePlan
+from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 from dpmosaic.party.dealing.dealer import Dealer
 from dpmosaic.party.serving.servicer import PartyServicer
-from dpmosaic.simulations import network
-from dpmosaic.simulations.partition import Grid, partition
+from dpmosaic.simulations.parties import network
+from dpmosaic.simulations.parties.partition import Grid, partition
 from support.releases import release_of_plan
 
 SIZES = {"a": 4, "b": 3, "c": 2, "d": 2}

@@ -11,7 +11,7 @@ from dpmosaic.common.errors import DataError
 from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.releasing.abandoning import abandon_folder
 from dpmosaic.curator.releasing.session import Session
-from dpmosaic.curator.releasing.table_format import TableFile, TableFormat
+from dpmosaic.curator.results.table_format import TableFile, TableFormat
 
 PLAN = """
 [release]

@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from dpmosaic.common.data.categorical import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.report.page import evaluation_report, release_report

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from dpmosaic.common.data.categorical import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.table import Table
 from dpmosaic.curator.report.distributions import HEIGHT, MOST_ROWS, WIDTH, distribution
 

@@ -18,7 +18,7 @@ from dpmosaic.common.messages import (
     OpeningRequest,
 )
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts.ledger import Ledger
 from support.lone_party import QUERY, RECORD_WISE, asked, started
 from support.terms import RELEASE_ID, terms_for
 

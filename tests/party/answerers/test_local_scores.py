@@ -20,7 +20,7 @@ from dpmosaic.common.messages import (
 from dpmosaic.common.privacy.cost import Adjacency, grid_of, score_cost
 from dpmosaic.common.protocols.scores.query import references_digest
 from dpmosaic.common.wire.streams import decode_answer
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts.ledger import Ledger
 from support.parties import party_of
 from support.terms import RELEASE_ID, id_of, terms_for
 

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from dpmosaic.common.console.serving import served
-from dpmosaic.common.stopping import Stop
+from dpmosaic.common.processes.stopping import Stop
 from dpmosaic.party.console.pages import party_pages
 from support.browsing import Client
 from support.consoles import copied, institution

@@ -7,8 +7,8 @@ import sqlite3
 
 import pytest
 
-from dpmosaic.party.folder import LEDGER, SHAREABLE_LOG
-from dpmosaic.party.home import REQUESTS
+from dpmosaic.party.home.folder import LEDGER, SHAREABLE_LOG
+from dpmosaic.party.home.home import REQUESTS
 from support.browsing import Client
 from support.consoles import ABOUT, FINISHED, HOSTILE, RUNNING, WAITING
 from support.operators import proposed

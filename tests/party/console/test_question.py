@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 
 from dpmosaic.party.console.question import question_of
-from dpmosaic.party.deciding import Desk
+from dpmosaic.party.deciding.desk import Desk
 from support.consoles import ABOUT, WAITING, ask
 from support.operators import Operator
 

@@ -6,10 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpmosaic.party.approvals import Request
-from dpmosaic.party.console.standing import HEIGHT, WIDTH, chart_of, standing_of
-from dpmosaic.party.decisions import APPROVED, DENIED, Decision
-from dpmosaic.party.ledger_rows import (
+from dpmosaic.party.accounts.rows import (
     ABANDONED,
     CERTIFIED,
     OPEN,
@@ -17,6 +14,9 @@ from dpmosaic.party.ledger_rows import (
     LedgerEvents,
     LedgerSummary,
 )
+from dpmosaic.party.approving.approvals import Request
+from dpmosaic.party.approving.decisions import APPROVED, DENIED, Decision
+from dpmosaic.party.console.standing import HEIGHT, WIDTH, chart_of, standing_of
 from support.terms import id_of, terms_of
 
 NOW = datetime(2026, 1, 11, tzinfo=UTC)

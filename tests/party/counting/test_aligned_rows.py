@@ -11,11 +11,11 @@ from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import PolicyError
-from dpmosaic.common.protocols.alignment.alignment import Population
+from dpmosaic.common.protocols.aligned import Population
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.party.counting import spool
 from dpmosaic.party.counting.people import People as Columns
-from dpmosaic.party.records import records_of
+from dpmosaic.party.institution.records import records_of
 from dpmosaic.party.sources.source import FileSource
 from support.aligned import AlignedRelease, People
 from support.terms import id_of

@@ -11,8 +11,8 @@ from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError, PolicyError, ProtocolError
 from dpmosaic.curator.measurers.measurer import Query
-from dpmosaic.party.counting.duck import DuckEngine
-from dpmosaic.party.counting.engine import Lost
+from dpmosaic.party.counting.engines.duck import DuckEngine
+from dpmosaic.party.counting.engines.engine import Lost
 from dpmosaic.party.counting.rows import CountedRows
 from dpmosaic.party.sources.source import FileSource
 from support.grids import EXACT, release

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.party.counting.encoding import encoding_of
-from dpmosaic.party.counting.kinds import Kind, NotExact
+from dpmosaic.party.counting.engines.kinds import Kind, NotExact
 
 DIALECTS = ("bigquery", "duckdb", "postgres", "snowflake", "spark")
 

@@ -12,12 +12,13 @@ from dpmosaic.common.data.coding import Coding
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.protocols.alignment.plan import FIRST
-from dpmosaic.party.counting import duck, placed
+from dpmosaic.party.accounts.rows import Placement
+from dpmosaic.party.counting import placed
+from dpmosaic.party.counting.engines import duck
 from dpmosaic.party.counting.people import People
-from dpmosaic.party.held import placed as at_positions
-from dpmosaic.party.held import unlisted
-from dpmosaic.party.ledger_rows import Placement
-from dpmosaic.party.records import read_records, records_of
+from dpmosaic.party.institution.held import placed as at_positions
+from dpmosaic.party.institution.held import unlisted
+from dpmosaic.party.institution.records import read_records, records_of
 from dpmosaic.party.sources.source import FileSource
 
 DOMAIN = Domain.from_json(

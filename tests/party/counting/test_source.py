@@ -3,9 +3,9 @@ import os
 import pytest
 
 from dpmosaic.common.errors import DataError
-from dpmosaic.party.counting.remote import Place
+from dpmosaic.party.counting.engines.remote import Place
 from dpmosaic.party.counting.source import EngineSource
-from dpmosaic.party.sources.catalogue import source_of
+from dpmosaic.party.policies.source import source_of
 
 PASSWORD = "host=nowhere.invalid password=correct-horse"
 WAREHOUSE = {"engine": "postgres", "table": "clinic.visits", "connection": "env:WAREHOUSE"}

@@ -13,8 +13,8 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table, code_dtype
 from dpmosaic.common.errors import DataError
 from dpmosaic.party.counting.codes import Codes
-from dpmosaic.party.counting.duck import DuckEngine
-from dpmosaic.party.counting.folders import empty
+from dpmosaic.party.counting.engines.duck import DuckEngine
+from dpmosaic.party.counting.engines.folders import empty
 from dpmosaic.party.counting.placed import PlacedSpool, placed_bytes
 from dpmosaic.party.counting.rows import CountedRows
 from dpmosaic.party.counting.spool import Spool, SpooledRows, spool_bytes

@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from dpmosaic.common.acceptance import accept
-from dpmosaic.common.binding import Binding, BindingsInMemory
 from dpmosaic.common.canonical.terms import encode_terms, terms_digest
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
@@ -26,16 +24,18 @@ from dpmosaic.common.messages import (
     OpeningRequest,
     ScoreQuery,
 )
+from dpmosaic.common.promises.acceptance import accept
+from dpmosaic.common.promises.binding import Binding, BindingsInMemory
+from dpmosaic.common.promises.statement import TERMS, Claim, check_statement
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.dealers import DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import RosterEntry
-from dpmosaic.common.statement import TERMS, Claim, check_statement
 from dpmosaic.common.wire import codec
+from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.dealing.dealer import Dealer
 from dpmosaic.party.dealing.policy import DealerPolicy
-from dpmosaic.party.institution import Rules
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.institution.institution import Rules
 from dpmosaic.party.serving.servicer import PartyServicer
 from support.terms import RELEASE_ID, alone, id_of, terms_of
 

@@ -7,18 +7,18 @@ import pytest
 from typer.testing import CliRunner
 
 from dpmosaic.command import app
-from dpmosaic.common.card import CURATOR, DEALER, PARTY, Card, FederationList, as_text
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PolicyError
+from dpmosaic.common.federation.card import CURATOR, DEALER, PARTY, Card, FederationList, as_text
+from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.dealing import policy
 from dpmosaic.party.dealing.home import DealerHome
 from dpmosaic.party.dealing.policy import DealerPolicy, DealerSettings
-from dpmosaic.party.folder import LEDGER
-from dpmosaic.party.home import PartyHome
-from dpmosaic.party.ledger import Ledger
-from dpmosaic.party.toml_file import Serve
+from dpmosaic.party.home.folder import LEDGER
+from dpmosaic.party.home.home import PartyHome
+from dpmosaic.party.policies.toml_file import Serve
 from support.ledgers import DATA, SECRET, TERMS, anything
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from dpmosaic.common.data.domain_file import read_entry
+from dpmosaic.common.data.domain_files.reading import read_entry
 from dpmosaic.party.drafting.known import is_known, offer_for
 
 

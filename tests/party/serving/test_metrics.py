@@ -5,7 +5,7 @@ import pytest
 
 from dpmosaic.common import extras
 from dpmosaic.common.errors import DataError, MissingExtraError
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.serving.events import Event
 from dpmosaic.party.serving.metrics import Metrics
 from support.terms import RELEASE_ID, terms_of

@@ -4,7 +4,8 @@ import threading
 from fractions import Fraction
 
 from dpmosaic.common.errors import DataError
-from dpmosaic.party.serving.watch import Watch, budget_low
+from dpmosaic.party.home.opening import budget_low
+from dpmosaic.party.serving.watch import Watch
 
 
 class Notices(list):

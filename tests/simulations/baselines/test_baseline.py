@@ -19,7 +19,7 @@ from dpmosaic.simulations.baselines.baseline import FloatMeasurer, mutual_inform
 from dpmosaic.simulations.baselines.catalogue import BASELINES
 from dpmosaic.simulations.baselines.covering import covering_views
 from dpmosaic.simulations.evaluation.metrics import kway_errors
-from dpmosaic.simulations.partition import Grid
+from dpmosaic.simulations.parties.partition import Grid
 
 DOMAIN = Domain.coded({"a": 3, "b": 3, "c": 2, "d": 2})
 GRIDS = {"ind-privbayes": "2x1", "dp-subn": "2x1", "pdbn": "1x2", "dplt": "1x2", "distdiffgen": "1x2"}

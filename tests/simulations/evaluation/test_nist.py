@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from dpmosaic.common.data.categorical import CategoricalAttribute
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError
 from dpmosaic.simulations.evaluation import nist

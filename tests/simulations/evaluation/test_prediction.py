@@ -6,9 +6,9 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from dpmosaic.common.data.categorical import CodedAttribute
+from dpmosaic.common.data.attributes.categorical import CodedAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError
 from dpmosaic.simulations.evaluation import prediction

@@ -14,7 +14,7 @@ from dpmosaic.simulations.evaluation import features, usefulness
 from dpmosaic.simulations.evaluation.features import Features
 from dpmosaic.simulations.evaluation.tables import usefulness_table
 from dpmosaic.simulations.evaluation.usefulness import ClassScores, NumberScores
-from dpmosaic.simulations.evaluation.values import Values
+from dpmosaic.simulations.evaluation.values.values import Values
 
 pytestmark = pytest.mark.slow
 

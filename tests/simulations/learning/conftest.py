@@ -7,11 +7,11 @@ import pytest
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
-from dpmosaic.simulations.frames import raw_table
 from dpmosaic.simulations.learning.asking import Rows
 from dpmosaic.simulations.learning.cells import Cells
 from dpmosaic.simulations.learning.learning import learn
 from dpmosaic.simulations.learning.private_counts import PrivateCounts
+from dpmosaic.simulations.tables.frames import raw_table
 
 EXACT = 1e8
 """A cost, zCDP, under which the noise of a count is below a thousandth of a row."""

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from dpmosaic.common.errors import DataError
-from dpmosaic.simulations.frames import raw_table
 from dpmosaic.simulations.learning.cells import Cells
 from dpmosaic.simulations.learning.forms import FORMS
 from dpmosaic.simulations.learning.kinds import Numbers, Times
+from dpmosaic.simulations.tables.frames import raw_table
 
 pytestmark = pytest.mark.slow
 

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpmosaic.common.data.dates import DateAttribute
-from dpmosaic.common.data.moments import Granularity, Moments
-from dpmosaic.common.data.numeric import NumericAttribute
+from dpmosaic.common.data.attributes.dates import DateAttribute
+from dpmosaic.common.data.attributes.moments import Granularity, Moments
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.simulations.learning.columns import categories, trimmed
 
 RNG = np.random.default_rng(0)

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmosaic.common.data.categorical import CategoricalAttribute
-from dpmosaic.common.data.numeric import NumericAttribute
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.simulations.learning.asking import Asking, Rows
 from dpmosaic.simulations.learning.few_numbers import few_numbers
 from dpmosaic.simulations.learning.private_counts import Noisy

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmosaic.common.data.categorical import CategoricalAttribute
-from dpmosaic.common.data.numeric import NumericAttribute
-from dpmosaic.common.data.unmodelled import Identifier
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
+from dpmosaic.common.data.attributes.unmodelled import Identifier
 
 pytestmark = pytest.mark.slow
 

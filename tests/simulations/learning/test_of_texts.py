@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmosaic.common.data.boolean import BooleanAttribute
-from dpmosaic.common.data.unmodelled import Dropped, Identifier
+from dpmosaic.common.data.attributes.boolean import BooleanAttribute
+from dpmosaic.common.data.attributes.unmodelled import Dropped, Identifier
 
 ROWS = 1200
 

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmosaic.common.data.dates import DateAttribute
-from dpmosaic.common.data.moments import Granularity
-from dpmosaic.simulations.frames import raw_table
+from dpmosaic.common.data.attributes.dates import DateAttribute
+from dpmosaic.common.data.attributes.moments import Granularity
 from dpmosaic.simulations.learning.asking import Rows
 from dpmosaic.simulations.learning.cells import Cells
 from dpmosaic.simulations.learning.learning import learn
+from dpmosaic.simulations.tables.frames import raw_table
 
 pytestmark = pytest.mark.slow
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpmosaic.curator.releasing.noisy_counts import NoisyCounts
+from dpmosaic.curator.releasing.bins.noisy_counts import NoisyCounts
 from dpmosaic.simulations.learning.asking import Asking, Rows
 from dpmosaic.simulations.learning.of_numbers import CLOSER, MAGNITUDES
 from dpmosaic.simulations.learning.ranges import FINE, Ruler, found_range, held

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmosaic.simulations.frames import raw_table
 from dpmosaic.simulations.learning import of_numbers, of_texts, of_times
 from dpmosaic.simulations.learning.asking import ZOOMS, Rows
 from dpmosaic.simulations.learning.cells import Cells
 from dpmosaic.simulations.learning.learning import learn
+from dpmosaic.simulations.tables.frames import raw_table
 
 ROWS = 3000
 DRAWN = np.random.default_rng(1)

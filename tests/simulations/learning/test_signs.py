@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dpmosaic.common.data.numeric import NumericAttribute
-from dpmosaic.curator.releasing.noisy_counts import NoisyCounts
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
+from dpmosaic.curator.releasing.bins.noisy_counts import NoisyCounts
 from dpmosaic.simulations.learning.asking import Rows
 from dpmosaic.simulations.learning.choice import Ends
 

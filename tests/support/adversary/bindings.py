@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import dpmosaic
-from dpmosaic.common.binding import Binding
 from dpmosaic.common.dealing.peers import Peers
-from dpmosaic.party.ledger_bindings import LedgerBindings
+from dpmosaic.common.promises.binding import Binding
+from dpmosaic.party.accounts.accepted import LedgerBindings
 from support.adversary.scenarios import CLOSING, scenarios, script
 from support.adversary.watching import Watch
 

@@ -16,16 +16,16 @@ from dpmosaic.common.errors import DataError
 from dpmosaic.common.labels import LabelSearch
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.promises.statement import Claim
 from dpmosaic.common.protocols.alignment.plan import ALIGNMENT, KEYINGS
 from dpmosaic.common.protocols.masked.one_hot import CHECK
 from dpmosaic.common.protocols.registry import MASKED, protocol_named, protocol_names
-from dpmosaic.common.statement import Claim
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.direct_streams import DirectStreams
 from dpmosaic.curator.releasing.agreement import Proposal, agree
-from dpmosaic.curator.releasing.align_over_parties import matched
-from dpmosaic.curator.releasing.alignment_order import AlignmentProposal
-from dpmosaic.simulations.network import policy_for, start_dealers, start_parties
+from dpmosaic.curator.releasing.aligning.over_parties import matched
+from dpmosaic.curator.releasing.planning.alignment_order import AlignmentProposal
+from dpmosaic.simulations.parties.network import policy_for, start_dealers, start_parties
 from support.adversary.script import script_of
 from support.adversary.seats import World
 from support.adversary.watching import Watch

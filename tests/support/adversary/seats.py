@@ -11,8 +11,8 @@ from dpmosaic.common.wire import streams
 from dpmosaic.common.wire.refusals import decode_refusal, encode_refusal
 from dpmosaic.curator.parties.dealer import CuratorDealer
 from dpmosaic.party.dealing.dealer import Dealer
-from dpmosaic.party.direct import Direct
 from dpmosaic.party.party import Party
+from dpmosaic.party.policies.direct import Direct
 from dpmosaic.party.serving.servicer import PartyServicer
 
 

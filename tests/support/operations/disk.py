@@ -10,9 +10,9 @@ from dpmosaic.common.errors import MosaicError
 from dpmosaic.common.history import START
 from dpmosaic.common.wire import codec, queries, statements
 from dpmosaic.common.wire.refusals import decode_refusal, encode_refusal
-from dpmosaic.party.approvals import Approvals
-from dpmosaic.party.institution import Institution
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts.ledger import Ledger
+from dpmosaic.party.approving.approvals import Approvals
+from dpmosaic.party.institution.institution import Institution
 from dpmosaic.party.party import Party
 from dpmosaic.party.serving.servicer import PartyServicer
 

@@ -22,10 +22,10 @@ from dpmosaic.common.errors import (
 from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.privacy import distributed, noise
 from dpmosaic.common.privacy.cost import gaussian_sigma
-from dpmosaic.common.statement import Claim, check_statement
+from dpmosaic.common.promises.statement import Claim, check_statement
 from dpmosaic.common.wire import codec, queries
 from dpmosaic.curator.measurers.measurer import Query
-from dpmosaic.party.approvals import APPROVED, DENIED, PENDING
+from dpmosaic.party.approving.approvals import APPROVED, DENIED, PENDING
 from support.changed import changed
 from support.operations.disk import ANSWERS, Broken, Died
 from support.operations.world import DOMAIN, LIFETIME, MANUAL, PROTOCOLS, certificate_of

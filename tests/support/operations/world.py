@@ -8,19 +8,19 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpmosaic.common.binding import BindingsInMemory
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.promises.binding import BindingsInMemory
 from dpmosaic.common.protocols.registry import protocol_named
 from dpmosaic.curator.measurers.measurer import Measurer
 from dpmosaic.curator.parties.asking import Asking
 from dpmosaic.curator.parties.dealer import CuratorDealer
 from dpmosaic.curator.releasing.agreement import Agreement, Proposal, agree
-from dpmosaic.party.institution import Rules
-from dpmosaic.party.policy import Policy, Records
+from dpmosaic.party.institution.institution import Rules
+from dpmosaic.party.policies.policy import Policy, Records
 from support.operations.disk import Broken, DiskParty, Mortal
 from support.terms import PURPOSE
 

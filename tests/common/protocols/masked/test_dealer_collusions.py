@@ -4,9 +4,9 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.dealers import DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import RosterEntry
 
 DOMAIN = Domain.coded({"a": 2, "b": 3})

@@ -6,8 +6,8 @@ import hmac
 import numpy as np
 import pytest
 
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.masks import Masks, release_masks
-from dpmosaic.common.protocols.masked.ring import Ring
 
 SEED, TERMS = bytes(range(32)), hashlib.sha256(b"terms").digest()
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.errors import ProtocolError
-from dpmosaic.common.protocols.masked.dealers import known_components
-from dpmosaic.common.protocols.masked.field import (
+from dpmosaic.common.protocols.arithmetic.field import (
     PRIME,
     elements,
     interpolation,
@@ -23,6 +22,8 @@ from dpmosaic.common.protocols.masked.field import (
     times,
     uniform,
 )
+from dpmosaic.common.protocols.arithmetic.ring import Ring
+from dpmosaic.common.protocols.masked.dealers import known_components
 from dpmosaic.common.protocols.masked.one_hot import (
     GROUPS,
     PROOF_ELEMENTS,
@@ -35,7 +36,6 @@ from dpmosaic.common.protocols.masked.one_hot import (
 )
 from dpmosaic.common.protocols.masked.one_hot_integers import IntegerChallenge
 from dpmosaic.common.protocols.masked.plan import COMPONENT_BITS
-from dpmosaic.common.protocols.masked.ring import Ring
 
 pytestmark = pytest.mark.slow
 

@@ -16,6 +16,7 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.privacy.cost import grid_of
 from dpmosaic.common.privacy.distributed import DistributedNoise
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked import plan as plans
 from dpmosaic.common.protocols.masked.dealers import DealerEntry
 from dpmosaic.common.protocols.masked.plan import (
@@ -26,7 +27,6 @@ from dpmosaic.common.protocols.masked.plan import (
     rectangles,
     spans,
 )
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import RosterEntry
 from support.messages import DEALERS
 

@@ -7,10 +7,10 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError, ProtocolError
-from dpmosaic.common.protocols.alignment.alignment import Alignment, Population
+from dpmosaic.common.protocols.aligned import Alignment, Population
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.columns import columns_of, groups_of, names_of
 from dpmosaic.common.protocols.masked.plan import MAX_OPENING_BYTES, MaskedPlan, labels
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import RosterEntry
 from support.messages import DEALERS
 

@@ -8,10 +8,10 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
-from dpmosaic.common.protocols.alignment.alignment import Alignment, Population
+from dpmosaic.common.protocols.aligned import Alignment, Population
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.plan import MaskedPlan, labels
 from dpmosaic.common.protocols.masked.presence import columns_in, is_presence, presence
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import RosterEntry
 from support.messages import DEALERS
 

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.reveal import masked_answer, opened_sum, pairwise_mask
-from dpmosaic.common.protocols.masked.ring import Ring
 
 RINGS = [pytest.param(Ring(bits), id=f"{bits} bits") for bits in (32, 64)]
 VECTORS = [json.loads(path.read_text()) for path in sorted((Path(__file__).parent / "vectors").iterdir())]

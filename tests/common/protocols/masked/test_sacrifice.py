@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.protocols.arithmetic.ring import WIDE, Ring
 from dpmosaic.common.protocols.masked.masks import Masks
-from dpmosaic.common.protocols.masked.ring import WIDE, Ring
 from dpmosaic.common.protocols.masked.sacrifice import combined, inner, repetitions, weighted, weights
 
 ROWS, LEFT, RIGHT = 3, 2, 3

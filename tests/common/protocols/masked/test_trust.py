@@ -3,9 +3,9 @@
 import pytest
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.dealers import DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.masked.trust import assumed, curator_deals, who_must_collude
 from dpmosaic.common.protocols.partition import RosterEntry
 

@@ -10,7 +10,7 @@ import pytest
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.errors import ProtocolError
-from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.scores import checking, proof
 from dpmosaic.common.protocols.scores.exchange import Exchange
 from dpmosaic.common.protocols.scores.shape import VERIFIERS, ScoreShape

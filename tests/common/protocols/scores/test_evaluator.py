@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.scores.evaluator import evaluate
 from dpmosaic.common.protocols.scores.shape import ScoreShape
 

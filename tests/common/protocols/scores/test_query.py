@@ -12,8 +12,8 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.privacy.cost import grid_of
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
-from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import RosterEntry
 from dpmosaic.common.protocols.scores.query import (
     check_references,

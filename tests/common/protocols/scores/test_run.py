@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.errors import DeliveriesLost, ProtocolError
-from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.scores.shape import ScoreShape
 
 pytestmark = pytest.mark.slow

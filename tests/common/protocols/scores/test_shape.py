@@ -3,7 +3,7 @@
 import pytest
 
 from dpmosaic.common.errors import ProtocolError
-from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.scores.shape import ScoreShape
 
 NARROW, WIDE = Ring(32), Ring(64)

@@ -15,8 +15,8 @@ from dpmosaic.curator.mechanisms.absyn import paper as absyn_paper
 from dpmosaic.curator.mechanisms.absyn import run as absyn_run
 from dpmosaic.curator.mechanisms.absyn.absyn import ABSyn
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
-from dpmosaic.curator.pgm.estimation import estimate
-from dpmosaic.curator.pgm.parallel import estimate_in_parallel
+from dpmosaic.curator.pgm.fitting.estimation import estimate
+from dpmosaic.curator.pgm.fitting.parallel import estimate_in_parallel
 
 pytestmark = pytest.mark.slow
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dpmosaic.common.data.categorical import CategoricalAttribute
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.table import Table
 from dpmosaic.curator.mechanisms.dp_gan.encoding import Modes, RecordEncoding
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpmosaic.common.data.boolean import BooleanAttribute
-from dpmosaic.common.data.categorical import CategoricalAttribute
+from dpmosaic.common.data.attributes.boolean import BooleanAttribute
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.grouping import check_groups, grouped_shape
 from dpmosaic.curator.mechanisms.mosaic import grouping

@@ -17,7 +17,7 @@ from dpmosaic.curator.mechanisms.parts.bounds import (
     noise_bound,
     weighted_average,
 )
-from dpmosaic.curator.pgm.estimation import estimate
+from dpmosaic.curator.pgm.fitting.estimation import estimate
 
 DOMAIN = Domain.coded({"a": 2, "b": 3})
 

@@ -7,8 +7,8 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.mechanisms.parts.consistency import consistent, raked
-from dpmosaic.curator.pgm.estimation import estimate
-from dpmosaic.curator.pgm.parallel import estimate_in_parallel
+from dpmosaic.curator.pgm.fitting.estimation import estimate
+from dpmosaic.curator.pgm.fitting.parallel import estimate_in_parallel
 
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 4})
 ONE_WAY = [("a",), ("b",), ("c",)]

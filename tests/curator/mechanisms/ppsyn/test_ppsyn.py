@@ -21,7 +21,7 @@ from dpmosaic.curator.mechanisms.parts.fitted import ignore
 from dpmosaic.curator.mechanisms.parts.scoring import DRAFT
 from dpmosaic.curator.mechanisms.ppsyn.partitions import WithinBoxDeviation, sequence_of
 from dpmosaic.curator.mechanisms.ppsyn.ppsyn import PPSyn
-from dpmosaic.curator.pgm.estimation import estimate
+from dpmosaic.curator.pgm.fitting.estimation import estimate
 
 pytestmark = pytest.mark.slow
 

@@ -53,7 +53,7 @@ class DefaultContract:
         assert len({done.clique for done in fitted.rounds}) >= 2
 
     def test_skips_marginals_that_the_model_cannot_compute(self, monkeypatch, chain_table, run):
-        monkeypatch.setattr("dpmosaic.curator.pgm.queries.LARGEST_TABLE_CELLS", 7)
+        monkeypatch.setattr("dpmosaic.curator.pgm.inference.queries.LARGEST_TABLE_CELLS", 7)
         fitted, measurer = run(self.mechanism(), chain_table(), Budget(5.0, 1e-9))
         assert measurer.accountant.spent > measurer.accountant.granted * Fraction(999, 1000)
         assert all(np.isfinite(bound.l1) for bound in fitted.bounds)

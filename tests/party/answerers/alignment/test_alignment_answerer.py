@@ -17,7 +17,7 @@ from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.wire import queries
 from dpmosaic.common.wire.alignments import positions_payload
 from dpmosaic.curator.parties.federation import connect
-from dpmosaic.curator.releasing.alignment_order import AlignmentProposal
+from dpmosaic.curator.releasing.planning.alignment_order import AlignmentProposal
 from support.aligning import Aligning, order
 from support.terms import RELEASE_ID
 

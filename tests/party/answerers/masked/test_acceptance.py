@@ -9,9 +9,9 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.history import START
 from dpmosaic.common.messages import Acceptance
+from dpmosaic.common.promises.statement import TERMS
 from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS
-from dpmosaic.common.statement import TERMS
-from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.accounts.ledger import Ledger
 from support.terms import RELEASE_ID, id_of
 
 NORTH, EAST, WEST, SOUTH, DEALER = range(5)

@@ -7,7 +7,7 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.messages import Delivery, DeliveryKind, MultiplyRequest, OpeningRequest
-from dpmosaic.common.protocols.alignment.alignment import Population
+from dpmosaic.common.protocols.aligned import Population
 from support.aligned import AlignedRelease, People
 
 PEOPLE = People(Domain.coded({"a": 3, "b": 2, "c": 4}), ["ab c", "a bc"])

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmosaic.common.errors import DeliveriesLost, PolicyError, ProtocolError
-from dpmosaic.common.protocols.masked.ring import Ring
-from dpmosaic.party.allowance import Quota
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.party.answerers.masked.openings import Openings
+from dpmosaic.party.policies.allowance import Quota
 
 RING = Ring(32)
 

@@ -13,8 +13,8 @@ from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.messages import AnswerForm, DeliveryKind, MarginalQuery
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost
 from dpmosaic.common.wire.streams import decode_answer
+from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.answerers.masked.session import MaskedSession
-from dpmosaic.party.ledger import Ledger
 from support.changed import changed
 from support.terms import RELEASE_ID
 

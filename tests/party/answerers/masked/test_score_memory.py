@@ -7,7 +7,7 @@ import pytest
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.errors import ProtocolError
-from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.scores.run import EvaluatorRun
 from dpmosaic.common.protocols.scores.shape import ScoreShape
 from support.scoring import EVALUATORS, WEST, ZERO

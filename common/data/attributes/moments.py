@@ -1,0 +1,314 @@
+"""Dates and timestamps: how a column writes them, and the units in which they are counted."""
+
+from __future__ import annotations
+
+import enum
+import re
+import zoneinfo
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from ...errors import DataError
+from ...later import np
+from ..values import RawColumn, text_of
+from .attribute import check_pattern
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Times: TypeAlias = "NDArray[np.datetime64]"
+"""Points of local time, datetime64[D] of dates and datetime64[us] of timestamps; NaT is a missing value."""
+
+
+class Granularity(enum.StrEnum):
+    """The unit of which dates or timestamps are whole numbers; finer detail of a value is left out."""
+
+    MICROSECOND = "microsecond"
+    MILLISECOND = "millisecond"
+    SECOND = "second"
+    MINUTE = "minute"
+    HOUR = "hour"
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+    QUARTER = "quarter"
+    YEAR = "year"
+
+
+_UNITS: Mapping[Granularity, tuple[str, int, int]] = {
+    Granularity.MICROSECOND: ("us", 1, 0),
+    Granularity.MILLISECOND: ("ms", 1, 0),
+    Granularity.SECOND: ("s", 1, 0),
+    Granularity.MINUTE: ("m", 1, 0),
+    Granularity.HOUR: ("h", 1, 0),
+    Granularity.DAY: ("D", 1, 0),
+    Granularity.WEEK: ("D", 7, 3),  # 1970-01-01 was a Thursday; weeks begin on Mondays.
+    Granularity.MONTH: ("M", 1, 0),
+    Granularity.QUARTER: ("M", 3, 0),
+    Granularity.YEAR: ("Y", 1, 0),
+}
+"""NumPy's unit, how many of them make one of ours, and how many lie before 1970 in the same one of ours."""
+
+OF_DATES = tuple(Granularity)[tuple(Granularity).index(Granularity.DAY) :]
+"""Granularities of dates; timestamps have all."""
+
+_EARLIEST, _LATEST = "0002-01-01", "9998-12-31"
+
+
+@dataclass(frozen=True)
+class Moments:
+    """What a column of dates or timestamps means.
+
+    Timestamps with a time zone are read and counted in its local time: the hour that comes twice in autumn
+    is one hour, and a value in the hour that is left out in spring is written as one an hour later.
+
+    Attributes:
+        timed: whether it holds timestamps; otherwise dates.
+        granularity: see `Granularity`.
+        format: how text is read and written, as of `datetime.strptime`; empty for ISO 8601. `%-d` and `%-m`
+            write days and months, and `%-H` and `%-I` hours, without a leading zero.
+        timezone: IANA name of the time zone of timestamps; empty if they have none.
+    """
+
+    timed: bool
+    granularity: Granularity
+    format: str = ""
+    timezone: str = ""
+
+    def to_json(self) -> dict[str, str]:
+        """The keys of an entry in a domain file; those only that are not the default."""
+        usual = Granularity.SECOND if self.timed else Granularity.DAY
+        form = {"granularity": "" if self.granularity is usual else self.granularity.value}
+        form |= {"format": self.format, "timezone": self.timezone}
+        return {"type": "timestamp" if self.timed else "date"} | {k: v for k, v in form.items() if v}
+
+    def check(self, name: str) -> None:
+        """Raises DataError if the attribute `name` cannot have these."""
+        if not self.timed and self.granularity not in OF_DATES:
+            raise DataError(
+                f"attribute {name!r}: the granularity of dates is one of {', '.join(OF_DATES)}; fix the "
+                'domain, or choose the type "timestamp"'
+            )
+        check_pattern(self.format)
+        if not isinstance(self.timezone, str):
+            raise DataError(f"attribute {name!r}: timezone is text; fix the domain")
+        if re.search(r"%[^%A-Za-z]*[0-9]", self.format):
+            raise DataError(
+                f"attribute {name!r}: expected a format without widths of its parts; fix the domain"
+            )
+        if self.timezone:
+            try:
+                zoneinfo.ZoneInfo(self.timezone)
+            except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
+                raise DataError(
+                    f"attribute {name!r}: unknown timezone; name one such as Europe/Berlin"
+                ) from None
+
+    def check_format(self, name: str, units: NDArray[np.int64]) -> None:
+        """Raises DataError if a value that is written in the format is read as another.
+
+        Args:
+            name: of the attribute.
+            units: some of its values.
+        """
+        times = self.at(units)
+        if self.timezone:
+            # A time that the zone leaves out in spring is written as a later one.
+            times = times[self.local(self.instants(times)) == times]
+        try:
+            again, unreadable = self.read(name, self.written(times))
+        # A part that is named twice is an error of the regular expression that Python makes of a format.
+        except (ValueError, re.error):
+            unreadable = np.ones(1, dtype=np.bool_)
+        if unreadable.any() or not np.array_equal(again, times):
+            raise DataError(
+                f"attribute {name!r}: a value of this granularity that is written in the format cannot be "
+                "read back; complete the format, for example with a year of four digits, %Y"
+            )
+
+    def read(self, name: str, values: RawColumn) -> tuple[Times, NDArray[np.bool_]]:
+        """Reads a column.
+
+        Args:
+            name: of the column, for messages.
+            values: shape (N,): datetime64 in local time, dates and datetimes of Python or pandas, or text.
+
+        Returns:
+            Local times, datetime64[us], NaT for a missing value; and whether each cell is neither missing nor
+            a value of this kind.
+
+        Raises:
+            DataError: the array has another shape.
+        """
+        array = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
+        if array.ndim != 1:
+            raise DataError(
+                f"column {name!r}: expected one value per row, found an array of shape {array.shape}"
+            )
+        missing, cells = np.ma.getmaskarray(array), np.ma.getdata(array)
+        if cells.dtype.kind == "M":
+            times = cells.astype("datetime64[us]")
+            times[missing] = np.datetime64("NaT")
+            return times, np.zeros(len(cells), dtype=np.bool_)
+        rows = [cell if isinstance(cell, (date, np.datetime64)) else text_of(cell) for cell in cells.tolist()]
+        places = {cell: place for place, cell in enumerate(dict.fromkeys(rows))}
+        position = np.fromiter(map(places.__getitem__, rows), dtype=np.int64, count=len(rows))
+        empty = np.array([text_of(cell) == "" for cell in places], dtype=np.bool_)
+        known = [None if blank else self._time(cell) for cell, blank in zip(places, empty, strict=True)]
+        unreadable = np.array([time is None for time in known], dtype=np.bool_) & ~empty
+        found = self._in_local_time(known)[position]
+        found[missing] = np.datetime64("NaT")
+        return found, unreadable[position] & ~missing
+
+    def written(self, times: Times) -> NDArray[Any]:
+        """The times as text in the format; None for NaT.
+
+        Args:
+            times: local times, as `at` gives them.
+        """
+        known, position = np.unique(times, return_inverse=True)
+        instants = self.instants(known)
+        known = self.local(instants)
+        if self.format:
+            formatted = [_formatted(time, self.format, self._zone) for time in known.tolist()]
+            texts = np.array(formatted, dtype=object)
+        else:
+            texts = np.datetime_as_string(known, unit=self._shown).astype(object)
+            if self.timezone:
+                texts += _offsets(known - instants)
+        texts[np.isnat(known)] = None
+        written: NDArray[Any] = texts[position]
+        return written
+
+    def counted(self, times: Times) -> NDArray[np.int64]:
+        """The number of each time in units of the granularity, 0 in 1970; there is no NaT among them."""
+        unit, step, before = _UNITS[self.granularity]
+        return (times.astype(f"datetime64[{unit}]").astype(np.int64) + before) // step
+
+    def at(self, units: NDArray[np.int64]) -> Times:
+        """The local time at which each unit begins."""
+        unit, step, before = _UNITS[self.granularity]
+        begun = (units * step - before).astype(f"datetime64[{unit}]")
+        return begun.astype("datetime64[us]" if self.timed else "datetime64[D]")
+
+    def instants(self, times: Times) -> Times:
+        """Local times in UTC; those themselves if there is no time zone."""
+        zone = self._zone
+        if zone is None:
+            return times
+        return _moved(times, lambda time: time.replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None))
+
+    def local(self, instants: Times) -> Times:
+        """Times in UTC in local time; those themselves if there is no time zone."""
+        zone = self._zone
+        if zone is None:
+            return instants
+        return _moved(instants, lambda time: time.replace(tzinfo=UTC).astimezone(zone).replace(tzinfo=None))
+
+    def bound(self, name: str, text: object) -> int:
+        """The unit of a date or timestamp in a domain file, in ISO 8601.
+
+        Raises:
+            DataError: it is none.
+        """
+        time = replace(self, format="")._time(text) if isinstance(text, str) else None
+        if time is None:
+            raise DataError(
+                f"attribute {name!r}: expected dates or timestamps in ISO 8601, such as 2020-12-31 or "
+                "2020-12-31T23:59:59; fix the domain"
+            )
+        return int(self.counted(self._in_local_time([time]))[0])
+
+    def bound_text(self, unit: int) -> str:
+        """The text of a unit in a domain file; `bound` reads it."""
+        return str(np.datetime_as_string(self.at(np.array([unit], dtype=np.int64)), unit=self._shown)[0])
+
+    @property
+    def of_digits(self) -> bool:
+        """Whether the format writes whole numbers, such as 20201231."""
+        return bool(self.format) and not re.sub("%[YmdHMS]", "", self.format) and self.format[:2] == "%Y"
+
+    @property
+    def _shown(self) -> Literal["us", "ms", "s", "D"]:
+        if not self.timed:
+            return "D"
+        match self.granularity:
+            case Granularity.MICROSECOND:
+                return "us"
+            case Granularity.MILLISECOND:
+                return "ms"
+        return "s"
+
+    def _time(self, cell: object) -> datetime | None:
+        """The time in a cell; None if it is neither a date nor a timestamp, or has a time zone unasked."""
+        try:
+            match cell:
+                case str() if self.format:
+                    text = cell.removesuffix(".0") if self.of_digits else cell
+                    time = datetime.strptime(text, self.format.replace("%-", "%"))
+                case datetime():
+                    time = cell
+                case date():
+                    time = datetime(cell.year, cell.month, cell.day)
+                case _:
+                    time = datetime.fromisoformat(str(cell))
+        except ValueError:
+            return None
+        return time if time.tzinfo is None or self.timezone else None
+
+    def _in_local_time(self, times: Sequence[datetime | None]) -> Times:
+        """Times without a time zone as they are, others in local time."""
+        aware = np.array([time is not None and time.tzinfo is not None for time in times], dtype=np.bool_)
+        plain = [time if time is None or time.tzinfo is None else _in_utc(time) for time in times]
+        local = np.array(plain, dtype="datetime64[us]")
+        local[aware] = self.local(local[aware])
+        return local
+
+    @property
+    def _zone(self) -> zoneinfo.ZoneInfo | None:
+        return zoneinfo.ZoneInfo(self.timezone) if self.timezone else None
+
+
+def _moved(times: Times, to: Callable[[datetime], datetime]) -> Times:
+    """The times between UTC and local time, as the day or quarter of an hour in which each lies."""
+    moved = times.copy()
+    days, position = np.unique(times.astype("datetime64[D]"), return_inverse=True)
+    shifts, steady = _shifts(days, to)[position], (_shifts(days, to) == _shifts(days + 1, to))[position]
+    moved[steady] += shifts[steady]
+    changing = times[~steady]
+    # Time zones change at full quarters.
+    quarters, position = np.unique(changing.astype("datetime64[15m]"), return_inverse=True)
+    moved[~steady] += _shifts(quarters, to)[position]
+    return moved
+
+
+def _shifts(times: Times, to: Callable[[datetime], datetime]) -> NDArray[np.timedelta64]:
+    """How far each time is moved; the first and last years of the calendar as their neighbours."""
+    begun = np.clip(times.astype("datetime64[us]"), np.datetime64(_EARLIEST), np.datetime64(_LATEST))
+    there = [None if time is None else to(time) for time in begun.tolist()]
+    shifts: NDArray[np.timedelta64] = np.array(there, dtype="datetime64[us]") - begun
+    return shifts
+
+
+def _in_utc(time: datetime) -> datetime:
+    try:
+        return time.astimezone(UTC).replace(tzinfo=None)
+    except OverflowError:
+        return time.replace(tzinfo=None)
+
+
+def _formatted(time: date | None, form: str, zone: zoneinfo.ZoneInfo | None) -> str | None:
+    if isinstance(time, datetime):
+        time = time.replace(tzinfo=zone)
+    return None if time is None else time.strftime(form)
+
+
+def _offsets(shifts: NDArray[np.timedelta64]) -> NDArray[Any]:
+    """Differences from UTC as in ISO 8601, such as +01:00."""
+    known, position = np.unique(shifts, return_inverse=True)
+    zones = [timezone(shift or timedelta()) for shift in known.tolist()]
+    texts = [datetime(2000, 1, 1, tzinfo=zone).isoformat()[19:] for zone in zones]
+    written: NDArray[Any] = np.array(texts, dtype=object)[position]
+    return written

@@ -1,0 +1,1 @@
+"""Numbers within bins: scales, cells, decimal lattices and densities."""

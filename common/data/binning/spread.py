@@ -1,0 +1,326 @@
+"""Where numbers lie within their bins: a density that follows the neighbouring bins."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ...later import np
+from .inverse import Inverse
+from .lattice import Lattice
+from .scale import Scale
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_STEPS = 32
+"""Steps of a bin in which its density is tabulated."""
+
+_STEEPEST = math.log(20.0)
+"""The density at an end of a bin is at most this far, in logarithms, from its mean."""
+
+_NEWTON_STEPS = 12
+
+_OF_BIN = 1e-3
+"""Drawn numbers of no lattice are multiples of the power of ten at or below this share of their bin's width:
+more digits would say nothing, and fewer are faster to write and to read."""
+
+_MOST_DECIMALS, _ROUNDING = 290, 1e-9
+"""Powers of ten beyond this one would overflow, and the error of the logarithm of one that is exact."""
+
+_MOST_BINS = 2**14
+"""In more bins than these, values are spread evenly within each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Draws of numbers from bins and atoms.
+
+    Within a bin, the logarithm of the density is a quadratic function on the scale. At an edge between two
+    bins it is interpolated from the means of both; the bin's mass is exact. At an end without a neighbour, or
+    with an empty one, the function is linear. Atoms and bins of one value have no part in this: the bins at
+    their sides see each other.
+
+    Attributes:
+        cells: shape (n, 2): bounds of bins and atoms, increasing, closed below.
+        scale: scale on which numbers are spread.
+        lattice: the numbers are its multiples, except for atoms; None for any numbers.
+    """
+
+    cells: NDArray[np.float64]
+    scale: Scale
+    lattice: Lattice | None
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return len(self.cells)
+
+    def drawn(
+        self, codes: NDArray[np.int64], counts: NDArray[np.integer[Any]], rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """A number of the cell of each code.
+
+        Args:
+            codes: cells, shape (N,).
+            counts: records of each cell, from which densities are taken; shape (n,).
+            rng: randomness of the draws.
+        """
+        if self._wide.all():
+            ranks = rng.random(len(codes))
+        else:
+            rows = self._wide[codes]
+            ranks = np.zeros(len(codes))
+            ranks[rows] = rng.random(int(rows.sum()))
+        return self.shortened(self.at(codes, counts, ranks), codes)
+
+    def at(
+        self, codes: NDArray[np.int64], counts: NDArray[np.number[Any]], ranks: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The number at each rank among those of a cell.
+
+        Args:
+            codes: cells, shape (N,).
+            counts: as for `drawn`.
+            ranks: from 0 to 1, shape (N,); of a cell of one value they have no meaning. They may be
+                overwritten.
+        """
+        masses = counts[self._wide].astype(np.float64)
+        if self._wide.all():
+            return self._within(codes, masses, ranks)
+        numbers: NDArray[np.float64] = self.reach[codes, 0]
+        rows = np.flatnonzero(self._wide[codes])
+        bins = (np.cumsum(self._wide) - 1)[codes[rows]]
+        numbers[rows] = self._within(bins, masses, ranks[rows])
+        return numbers
+
+    def shortened(self, numbers: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Numbers of these cells, rounded down to few decimals; none leaves its cell.
+
+        Multiples stay as they are, and so do numbers on other scales, of whose magnitudes a cell holds many.
+        Which numbers are below a threshold of as few decimals does not change.
+
+        Args:
+            numbers: shape (N,); they are overwritten.
+            codes: their cells, shape (N,).
+        """
+        if self.lattice is not None or self.scale is not Scale.LINEAR:
+            return numbers
+        times, over, first, last = self._decimals
+        numbers *= times[codes]
+        numbers /= over[codes]
+        np.floor(numbers, out=numbers)
+        np.clip(numbers, first[codes], last[codes], out=numbers)
+        numbers *= over[codes]
+        numbers /= times[codes]
+        return numbers
+
+    def share_below(self, cell: int, counts: NDArray[np.number[Any]], number: float) -> float:
+        """The share of the draws of a cell that lie below a number, before they are rounded.
+
+        Args:
+            cell: a cell of more than one value.
+            counts: as for `drawn`.
+            number: of any size.
+        """
+        bins = np.array([np.count_nonzero(self._wide[:cell])])
+        (begin,), (end,) = (ends[bins] for ends in self._ends)
+        half = 0.0 if self.lattice is None else self.lattice.unit / 2
+        least, most = self.reach[cell]
+        place = self.scale.of(np.array([min(max(number, least - half), most + half)]))
+        ranks = self._ranked(bins, counts[self._wide].astype(np.float64), (place - begin) / (end - begin))
+        return float(ranks[0])
+
+    def ranks(
+        self, counts: NDArray[np.integer[Any]], low: float, high: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The part of each cell's numbers that lies in a range.
+
+        Args:
+            counts: as for `drawn`.
+            low: first number of the range.
+            high: its last number.
+
+        Returns:
+            The shares of each cell's numbers below the range, and up to its end, shape (n,) each; equal where
+            the cell has none in it. `at` gives numbers of the range for ranks between them.
+        """
+        half = 0.0 if self.lattice is None else self.lattice.unit / 2
+        least, most = self.reach.T
+        inside = (least <= high) & (most >= low)
+        first, last = np.zeros(self.size), inside.astype(np.float64)
+        wide = np.flatnonzero(inside & self._wide)
+        begin, end = self._ends
+        bins = (np.cumsum(self._wide) - 1)[wide]
+        masses = counts[self._wide].astype(np.float64)
+        if self.lattice is not None:
+            low, high = _multiples(self.lattice, low, high)
+            if low > high:
+                return first, np.where(self._wide, 0.0, last)
+        for found, bound in ((first, low - half), (last, high + half)):
+            number = np.clip(bound, least[wide] - half, most[wide] + half)
+            places = (self.scale.of(number) - begin[bins]) / (end[bins] - begin[bins])
+            found[wide] = self._ranked(bins, masses, np.clip(places, 0.0, 1.0))
+        return first, last
+
+    @cached_property
+    def reach(self) -> NDArray[np.float64]:
+        """Shape (n, 2): the smallest and the largest value of each cell; of an atom, itself twice."""
+        low, high = self.cells.T
+        if self.lattice is None:
+            return np.stack([low, np.nextafter(high, low)], axis=1)
+        first, last = self.lattice.first_from(low), self.lattice.first_from(high) - 1
+        multiples = np.stack([self.lattice.values(first), self.lattice.values(last)], axis=1)
+        reach: NDArray[np.float64] = np.where((first > last)[:, None], low[:, None], multiples)
+        return reach
+
+    @cached_property
+    def _decimals(self) -> NDArray[np.float64]:
+        """The unit of each cell, over / times, and its first and last multiple in the cell; shape (4, n).
+
+        In quotients of whole numbers a multiple is the float64 nearest to the decimal number. A cell of one
+        value, or too narrow for a multiple, has its smallest value as the only one.
+        """
+        (least, most), wide = self.reach.T, self._wide
+        digits = np.zeros(self.size)
+        widths = np.maximum(_OF_BIN * (most - least)[wide], np.finfo(np.float64).tiny)
+        digits[wide] = -np.floor(np.log10(widths) + _ROUNDING)
+        digits = np.minimum(digits, _MOST_DECIMALS)
+        times, over = 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0)
+        first, last = np.ceil(least * times / over), np.floor(most * times / over)
+        first += first * over / times < least
+        last -= last * over / times > most
+        held = wide & (first <= last)
+        times[~held] = over[~held] = 1.0
+        return np.stack([times, over, np.where(held, first, least), np.where(held, last, least)])
+
+    def _within(
+        self, bins: NDArray[np.int64], counts: NDArray[np.float64], ranks: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The number at each rank among those of its wide cell."""
+        least, most = np.ascontiguousarray(self.reach[self._wide].T)
+        low, high = self._ends
+        numbers = self._placed(bins, counts, ranks)
+        numbers *= (high - low)[bins]
+        numbers += low[bins]
+        numbers = self.scale.numbers(numbers)
+        if self.lattice is not None:
+            numbers = self.lattice.values(self.lattice.nearest(numbers))
+        np.maximum(numbers, least[bins], out=numbers)
+        np.minimum(numbers, most[bins], out=numbers)
+        return numbers
+
+    def _placed(
+        self, bins: NDArray[np.int64], counts: NDArray[np.float64], ranks: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The place of each rank, from 0 to 1, in the distribution of its bin; ranks are overwritten."""
+        among = np.bincount(bins, minlength=len(counts)) > 0
+        used, position = np.flatnonzero(among), (np.cumsum(among) - 1)[bins]
+        if not 0 < len(used) <= _MOST_BINS:
+            return ranks
+        places = self._inverse(counts, used).at(position, ranks)
+        places -= position
+        return places
+
+    def _ranked(
+        self, bins: NDArray[np.int64], counts: NDArray[np.float64], places: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The rank of each place; the inverse of `_placed` for the same different bins."""
+        if not 0 < len(bins) <= _MOST_BINS:
+            return places
+        found = self._inverse(counts, bins)
+        position = np.arange(len(bins))
+        return np.interp(position + places, found.steps.ravel(), found.below.ravel()) - position
+
+    def _inverse(self, counts: NDArray[np.float64], used: NDArray[np.int64]) -> Inverse:
+        """Places of these bins by rank, each bin's after those of the one before; the latest is kept.
+
+        The blocks of a table ask for the same one.
+        """
+        of = counts.tobytes(), used.tobytes()
+        latest: tuple[tuple[bytes, bytes], Inverse] | None = self._kept.get("latest")
+        if latest is None or latest[0] != of:
+            latest = of, self._tabulated(counts, used)
+            self._kept["latest"] = latest
+        return latest[1]
+
+    def _tabulated(self, counts: NDArray[np.float64], used: NDArray[np.int64]) -> Inverse:
+        left, right = (tilts[used] for tilts in self._tilts(counts))
+        steps = np.linspace(0, 1, _STEPS + 1)
+        begins = np.arange(len(used))[:, None]
+        return Inverse(_cumulative(left, right, steps) + begins, steps + begins)
+
+    def _tilts(self, counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Logarithms of the densities at both ends of each bin, over its mean density."""
+        low, high = self._ends
+        widths = np.maximum(high - low, np.finfo(np.float64).tiny)
+        rises = np.diff(np.log(np.where(counts > 0, counts, 1)) - np.log(widths))
+        near = low[1:] - high[:-1] < np.minimum(widths[1:], widths[:-1])
+        rises[~(near & (counts[1:] > 0) & (counts[:-1] > 0))] = np.nan
+        after = widths[1:] / (widths[1:] + widths[:-1])
+        left, right = np.append(np.nan, -rises * after), np.append(rises * (1 - after), np.nan)
+        left, right = (
+            np.where(np.isnan(left), _far(right), left),
+            np.where(np.isnan(right), _far(left), right),
+        )
+        tilts = np.clip(np.nan_to_num([left, right]), -_STEEPEST, _STEEPEST)
+        return tilts[0], tilts[1]
+
+    @cached_property
+    def _kept(self) -> dict[str, tuple[tuple[bytes, bytes], Inverse]]:
+        return {}
+
+    @cached_property
+    def _wide(self) -> NDArray[np.bool_]:
+        """Cells of more than one value."""
+        wide: NDArray[np.bool_] = self.reach[:, 0] < self.reach[:, 1]
+        return wide
+
+    @cached_property
+    def _ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Where each wide cell begins and ends on the scale; a multiple reaches half a unit to both sides."""
+        half = 0.0 if self.lattice is None else self.lattice.unit / 2
+        least, most = self.reach[self._wide].T
+        return self.scale.of(least - half), self.scale.of(most + half)
+
+
+def _multiples(lattice: Lattice, low: float, high: float) -> tuple[float, float]:
+    """The first and the last multiple within a range; in the wrong order if there is none."""
+    first, beyond = lattice.first_from(np.array([low, np.nextafter(high, np.inf)]))
+    found = lattice.values(np.array([first, beyond - 1]))
+    return float(found[0]), float(found[1])
+
+
+def _far(near: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The logarithm of a density of total 1 at one end, if it is linear and this at the other."""
+    slopes = np.linspace(-40, 40, 802)
+    ends = np.log(slopes / -np.expm1(-slopes))
+    return np.interp(near, ends, ends - slopes)
+
+
+def _cumulative(
+    left: NDArray[np.float64], right: NDArray[np.float64], steps: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Cumulative distributions with these densities at their ends and total 1.
+
+    Args:
+        left: logarithms of the densities at 0, shape (n,).
+        right: at 1, shape (n,).
+        steps: places from 0 to 1, shape (s,).
+
+    Returns:
+        Shape (n, s). The curvature of the logarithm is found by Newton's method: the logarithm of the total
+        is convex in it, with slopes between 0 and 1.
+    """
+    line = left[:, None] * (1 - steps) + right[:, None] * steps
+    bump = 4 * steps * (1 - steps)
+    curvature = np.zeros(len(left))
+    for _ in range(_NEWTON_STEPS):
+        density = np.exp(line + curvature[:, None] * bump)
+        total = np.trapezoid(density, steps, axis=1)
+        curvature -= np.log(total) * total / np.trapezoid(density * bump, steps, axis=1)
+    density = np.exp(line + curvature[:, None] * bump)
+    below = np.cumsum((density[:, 1:] + density[:, :-1]) / 2, axis=1)
+    return np.concatenate([np.zeros((len(left), 1)), below / below[:, -1:]], axis=1)

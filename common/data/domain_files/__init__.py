@@ -1,0 +1,1 @@
+"""Domain files: their form, and how their entries are read."""

@@ -1,0 +1,1 @@
+"""Who is in a federation: cards, keys and hand-overs of identities."""

@@ -1,0 +1,1 @@
+"""What processes do beside their task: work in parallel, wait for each other, stop, tell their operator."""

@@ -1,0 +1,1 @@
+"""Arithmetic of secure protocols: integers modulo a power of two, and modulo a prime."""

@@ -1,0 +1,1 @@
+"""Text that is shown to people, on terminals and in spreadsheets."""

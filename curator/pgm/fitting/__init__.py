@@ -1,0 +1,1 @@
+"""Fitting a graphical model to noisy marginals."""

@@ -1,0 +1,1 @@
+"""Exact marginals of a junction tree's distribution."""

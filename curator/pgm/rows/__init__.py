@@ -1,0 +1,1 @@
+"""Synthetic rows from a model, adjusted to its marginals."""

@@ -1,0 +1,1 @@
+"""The structure of a graphical model: elimination orders, junction trees, structural zeros."""

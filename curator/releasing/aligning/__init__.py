@@ -1,0 +1,1 @@
+"""Alignments of rows before a release."""

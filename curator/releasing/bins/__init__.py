@@ -1,0 +1,1 @@
+"""A release that chooses bins for another one."""

@@ -1,0 +1,161 @@
+"""The release that chooses bins before another one: in a folder of its own in the other's results."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ....common.bounded import json_of
+from ....common.data.coding import Coding
+from ....common.data.view import View
+from ....common.errors import DataError, MosaicError
+from ....common.measurement import Measurement
+from ....common.protocols.chosen import Chosen
+from ...certificates.verify import sha256_of
+from ...mechanisms.parts.fitted import Report, ignore
+from ...parties.alignments import Aligned
+from ...parties.client import Connection
+from ...parties.home import CuratorHome
+from ...parties.journal import Journal
+from ...parties.private_folder import JOURNAL, make_private
+from ...results import outputs as files
+from ..over_parties import order_of, release_over_parties
+from ..planning.plan import ReleasePlan
+from ..release import Released
+from .choosing import Choice, choice_of, chosen_by
+from .order import bins_order
+
+_CHOSEN = "chosen"
+
+
+@dataclass(frozen=True)
+class BinsSession:
+    """The choice of bins of one release.
+
+    Attributes:
+        folder: folder of its results.
+        private: folder of its secret files.
+        home: folder of the curator.
+        plan: plan of the release that uses the bins.
+        journal: journal of that release, which notes the choice.
+    """
+
+    folder: Path
+    private: Path
+    home: CuratorHome
+    plan: ReleasePlan
+    journal: Journal
+
+    @property
+    def known(self) -> Choice | None:
+        """The choice that was noted, if it was made."""
+        noted = self.journal.note(_CHOSEN)
+        if noted is None:
+            return None
+        form = json_of(noted)
+        runs = {name: tuple(firsts) for name, firsts in form["runs"].items()}
+        labels = {name: tuple(texts) for name, texts in form["labels"].items()}
+        coding = Coding(runs, labels)
+        release = (form["release_id"], form["certificate"], form["zcdp_rho"])
+        before = tuple(
+            Measurement(View((name,)), np.array(values), sigma, rho, sigmas=np.array(sigmas))
+            for name, values, sigma, rho, sigmas in form["before"]
+        )
+        return Choice(Chosen(*release, coding, form["labels_delta"]), before)
+
+    def choose(
+        self,
+        links: Sequence[Sequence[Connection]],
+        dealers: Mapping[str, Connection],
+        aligned: Aligned | None,
+        away_s: float = 0.0,
+        report: Report = ignore,
+    ) -> Choice:
+        """Makes or resumes the choice, once; the parties charge it once.
+
+        Args:
+            links: connections to the plan's parties, slice by slice.
+            dealers: connections to the plan's dealers, by name.
+            aligned: alignment of the parties' rows; None if the parties of a slice hold the same records.
+            away_s: seconds to wait for an unavailable party.
+            report: called after every step.
+
+        Raises:
+            MosaicError: it stopped; the same call resumes it, unless a party refused it for good.
+        """
+        known = self.known
+        if known is not None:
+            with contextlib.suppress(DataError), contextlib.closing(self._journal()) as own:
+                # The curator died before it noted that the choice is finished.
+                own.finish()
+            return known
+        share = self.plan.bins_share
+        assert share is not None, "only the bins of open attributes are chosen"
+        order = order_of(self.plan)
+        choosing = bins_order(order, share)
+        with contextlib.closing(self._journal()) as own, own.locked():
+
+            def publish(made: Released) -> dict[str, str]:
+                coding = chosen_by(made, choosing, order, self.plan.domain)
+                domain = coding.domain(self.plan.domain)
+                files.write_text(self.folder / files.DOMAIN, files.json_text(domain.to_json()))
+                return {files.DOMAIN: sha256_of(self.folder / files.DOMAIN)}
+
+            try:
+                made = release_over_parties(
+                    self.plan,
+                    links,
+                    own,
+                    signer=self.home.keyring.identity,
+                    identities={name: card.identity for name, card in self.home.cards().items()},
+                    dealers=dealers,
+                    aligned=aligned,
+                    order=choosing,
+                    marks=self.home.marks(),
+                    publish=publish,
+                    away_s=away_s,
+                    report=report,
+                )
+            except MosaicError:
+                if own.abandoned:
+                    self.journal.abandon()
+                raise
+            files.write_certificate(self.folder, made.certificate)
+            choice = choice_of(made, own.release_id, choosing, order, self.plan.domain)
+            self.journal.note_once(_CHOSEN, _noted(choice))
+            own.finish()
+        return choice
+
+    def _journal(self) -> Journal:
+        path = self.private / JOURNAL
+        if not path.exists():
+            make_private(self.private)
+            created = Journal.create(path, self.plan.text)
+            created.note_once("home", str(self.home.folder.resolve()).encode())
+            return created
+        return Journal(path)
+
+
+def _noted(choice: Choice) -> bytes:
+    chosen = choice.chosen
+    form = {
+        "release_id": chosen.release_id,
+        "certificate": chosen.certificate,
+        "zcdp_rho": chosen.zcdp_rho,
+        "runs": chosen.coding.runs,
+        "labels": chosen.coding.labels,
+        "labels_delta": chosen.labels_delta,
+        "before": [_listed(one) for one in choice.before],
+    }
+    return json.dumps(form).encode()
+
+
+def _listed(one: Measurement) -> list[Any]:
+    sigmas = np.asarray(one.sigmas, dtype=np.float64).tolist()
+    return [*one.clique, one.values.tolist(), one.sigma, one.zcdp_rho, sigmas]

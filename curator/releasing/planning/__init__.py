@@ -1,0 +1,1 @@
+"""What is to be released: the plan, its file and its changes."""

@@ -1,0 +1,1 @@
+"""What a release leaves: its table and model, as files and as data frames."""

@@ -1,0 +1,211 @@
+"""Writes the results of a release into a folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...common.data.domain import Domain
+from ...common.data.table import Table
+from ...common.errors import DataError
+from ...common.showing.formulas import as_text
+from ..certificates.certificate import Certificate
+from ..certificates.verify import BINS, CERTIFICATE, WARNING, sha256_of
+from ..mechanisms.parts.fitted import FittedModel
+from ..report.page import release_report
+from .csv_files import write_csv
+from .evidence import EVIDENCE, Evidence
+from .row_values import Values, decodings, spelled_values
+from .spreadsheets import attributes_like_formulas, with_apostrophes
+from .table_format import TableFile, TableFormat
+
+DOMAIN = "domain.json"
+"""The domain with chosen bins."""
+
+Watch = Callable[[Values], None]
+"""Looks at decoded values."""
+
+MODEL, _REPORT, STORAGE = "model.npz", "report.html", "storage.json"
+_FILES = (*(kind.file for kind in TableFormat), CERTIFICATE, MODEL, EVIDENCE, _REPORT, STORAGE, WARNING)
+
+
+def ignore_values(values: Values) -> None:
+    """A `Watch` that does nothing."""
+
+
+def check_folder(folder: Path, more: Sequence[str] = ()) -> None:
+    """Refuses a folder that holds earlier results, before any work is done.
+
+    Args:
+        folder: folder of the results; created if it is missing.
+        more: names of further files that will be written.
+
+    Raises:
+        DataError: one of the files exists, or the path is a file.
+    """
+    warnings = [warning_beside(folder / name).name for name in more]
+    taken = [name for name in (*_FILES, *more, *warnings) if (folder / name).exists()]
+    if taken:
+        raise DataError(f"{folder} already holds {', '.join(taken)}; choose another folder or remove them")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as cause:
+        raise DataError(f"cannot create the folder {folder}: {cause.strerror}; choose another") from cause
+
+
+def write(
+    folder: Path,
+    synthetic: Table,
+    rng: np.random.Generator,
+    columns: Sequence[str],
+    certificate: Certificate,
+    fitted: FittedModel,
+    table_file: TableFile,
+    watch: Watch = ignore_values,
+) -> dict[str, str]:
+    """Writes table, model, evidence and report, and a warning if the certificate has labels.
+
+    Args:
+        folder: checked by `check_folder`.
+        synthetic: the synthetic table, coded.
+        rng: draws values inside bins.
+        columns: column names in the order to write.
+        certificate: certificate of the release.
+        fitted: model from which the rows were drawn, and its measurements.
+        table_file: how the synthetic table is written.
+        watch: called with the values of each block of rows, in several threads.
+
+    Returns:
+        The SHA-256 of each file, by name, for the certificate.
+    """
+    if certificate.labels:
+        write_text(folder / WARNING, warning_of(certificate))
+    table, others = folder / table_file.table_format.file, (MODEL, EVIDENCE, _REPORT)
+    write_table(table, synthetic, rng, columns, table_file, watch)
+    with ThreadPoolExecutor(1) as beside:
+        # A large table takes longer than all other files.
+        digest = beside.submit(sha256_of, table)
+        fitted.model.save(folder / MODEL)
+        evidence = Evidence.released(fitted, certificate)
+        evidence.save(folder / EVIDENCE)
+        write_text(folder / _REPORT, release_report(certificate, synthetic))
+        digests = {name: sha256_of(folder / name) for name in others}
+        return {table.name: digest.result(), **digests}
+
+
+def warning_of(certificate: Certificate) -> str:
+    """Why the results of a labelled run must not be released."""
+    return "\n".join(certificate.labels) + "\n"
+
+
+def write_table(
+    path: Path,
+    synthetic: Table,
+    rng: np.random.Generator,
+    columns: Sequence[str],
+    table_file: TableFile,
+    watch: Watch = ignore_values,
+) -> None:
+    """Writes a synthetic table block by block, in memory of a few blocks; arguments as of `write`."""
+    domain = synthetic.domain
+
+    def watched(decode: Callable[[], Values]) -> Values:
+        values = decode()
+        watch(values)
+        return values
+
+    def spelled(decode: Callable[[], Values]) -> Values:
+        written = spelled_values(domain, watched(decode), columns)
+        return with_apostrophes(written) if table_file.spreadsheet_safe else written
+
+    blocks = decodings(synthetic, rng)
+    if table_file.table_format is TableFormat.PARQUET:
+        from .parquet_files import write_parquet
+
+        write_parquet(path, domain, columns, (partial(watched, block) for block in blocks))
+        return
+    names = [*map(as_text, columns)] if table_file.spreadsheet_safe else columns
+    write_csv(path, names, (partial(spelled, block) for block in blocks))
+
+
+def write_certificate(folder: Path, certificate: Certificate) -> None:
+    """Writes the certificate, last of all files."""
+    write_text(folder / CERTIFICATE, json_text(certificate.to_json()))
+
+
+def write_choice(folder: Path, certificate: Certificate, domain: Domain) -> dict[str, str]:
+    """Writes the certificate of a release that chose bins, and the domain with them.
+
+    Args:
+        folder: folder of the release that uses them.
+        certificate: certificate of the one that chose them.
+        domain: domain with the chosen bins.
+
+    Returns:
+        The SHA-256 of the domain's file, by name, for the certificate of the release that uses it.
+    """
+    write_text(folder / BINS / DOMAIN, json_text(domain.to_json()))
+    write_certificate(folder / BINS, certificate)
+    return {f"{BINS}/{DOMAIN}": sha256_of(folder / BINS / DOMAIN)}
+
+
+def formula_warning(domain: Domain, table_file: TableFile) -> str | None:
+    """A warning that names attributes whose text a spreadsheet would run as a formula; None without any.
+
+    Args:
+        domain: domain of the synthetic table.
+        table_file: how the synthetic table is written.
+    """
+    if table_file.table_format is not TableFormat.CSV or table_file.spreadsheet_safe:
+        return None
+    names = attributes_like_formulas(domain)
+    if not names:
+        return None
+    return (
+        f"a name or label begins like a formula in: {', '.join(map(repr, names))}. A spreadsheet may run it; "
+        "use --spreadsheet-safe to write an apostrophe before it"
+    )
+
+
+def warning_beside(path: Path) -> Path:
+    """The file that says why this file must not be released; it stands beside it."""
+    return path.with_name(f"{path.name}.{WARNING}")
+
+
+def write_not_for_release(path: Path, content: str, reason: str) -> None:
+    """Writes a text file that no promise covers, and a warning beside it.
+
+    Args:
+        path: path of the file.
+        content: its text.
+        reason: why it must not be released.
+
+    Raises:
+        DataError: a file cannot be written.
+    """
+    write_text(warning_beside(path), f"{path.name}: {reason}\n")
+    write_text(path, content)
+
+
+def json_text(content: Mapping[str, Any]) -> str:
+    """Indented JSON."""
+    return json.dumps(content, indent=2) + "\n"
+
+
+def write_text(path: Path, content: str) -> None:
+    """Writes a text file; creates its folder if it is missing.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    except OSError as cause:
+        raise DataError(f"cannot write {path}: {cause.strerror}; choose another path") from cause

@@ -1,0 +1,145 @@
+"""Raw columns of data frames, for encoding, and the values in a synthetic table's file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.clock import Clock
+from ...common.data.attributes.dates import GapAttribute, TimeAttribute
+from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.attributes.unmodelled import Identifier
+from ...common.data.domain import Domain
+from ...common.data.gaps import readable
+from ...common.data.table import Table, encode_table
+from ...common.data.values import RawColumn, blanked
+from ...common.errors import DataError
+
+
+def encoded(domain: Domain, rows: pd.DataFrame) -> Table:
+    """Encodes a data frame; columns that the domain does not name are ignored.
+
+    Args:
+        domain: meaning of the codes.
+        rows: with a column of each attribute, as text or with types of its own.
+
+    Raises:
+        DataError: a column is missing or named twice, or a value has no code.
+    """
+    if twice := [name for name in domain if list(rows.columns).count(name) > 1]:
+        raise DataError(f"expected each column once, got {twice[0]!r} twice; name each column once")
+    columns = {name: raw(domain[name], rows[name]) for name in domain if name in rows.columns}
+    return encode_table(domain, columns)
+
+
+def cells_of(domain: Domain, rows: pd.DataFrame, name: str) -> RawColumn:
+    """The cells of a column as its attribute reads them; gaps, if it comes after another.
+
+    Args:
+        domain: of the column, and of the other one.
+        rows: with both columns.
+        name: of the column.
+    """
+    attribute = domain[name]
+    names = (name, attribute.other) if isinstance(attribute, GapAttribute) else (name,)
+    return readable(domain, {one: raw(domain[one], rows[one]) for one in names}, name)
+
+
+def raw(attribute: Attribute, column: pd.Series) -> NDArray[Any]:
+    """The cells of a column as its attribute reads them: numbers, local times, or objects; shape (N,)."""
+    kind = column.dtype
+    cells: NDArray[Any]
+    if isinstance(kind, pd.CategoricalDtype):
+        listed = raw(attribute, pd.Series(kind.categories)).astype(object)
+        # A missing value has the code -1.
+        cells = np.append(listed, np.array([None], dtype=object))[column.cat.codes.to_numpy()]
+    elif isinstance(kind, np.dtype) and kind.kind in "biuf":
+        cells = column.to_numpy()
+    elif pd.api.types.is_datetime64_any_dtype(kind) or _is_time(kind):
+        cells = _times(attribute, column)
+    elif pd.api.types.is_integer_dtype(kind) or pd.api.types.is_bool_dtype(kind):
+        flags = pd.api.types.is_bool_dtype(kind)
+        known = column.fillna(False if flags else 0)
+        cells = np.ma.masked_array(
+            known.to_numpy(dtype=bool if flags else np.int64), column.isna().to_numpy()
+        )
+    elif pd.api.types.is_float_dtype(kind):
+        cells = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
+        cells = column.to_numpy(dtype=object, na_value=None)
+    return cells
+
+
+def values_in(domain: Domain, rows: pd.DataFrame) -> dict[str, NDArray[Any]]:
+    """The values of a synthetic table, as decoding gives them.
+
+    Args:
+        domain: domain of the table.
+        rows: its columns, as text or with types.
+
+    Returns:
+        The values of the columns that the domain names, each of shape (N,).
+    """
+    attributes = {name: domain[name] for name in rows.columns if name in domain.names}
+    values = {name: _value_of(one, raw(one, rows[name])) for name, one in attributes.items()}
+    for column in domain.unmodelled:
+        if isinstance(column, Identifier) and column.name in rows.columns:
+            kind: Any = np.int64 if column.pattern == "{:d}" else object
+            values[column.name] = rows[column.name].to_numpy(dtype=object).astype(kind)
+    return values
+
+
+def _is_time(kind: Any) -> bool:
+    return isinstance(kind, pd.ArrowDtype) and (
+        pa.types.is_date(kind.pyarrow_dtype) or pa.types.is_timestamp(kind.pyarrow_dtype)
+    )
+
+
+def _times(attribute: Attribute, column: pd.Series) -> NDArray[Any]:
+    """Local times; texts for an attribute of another kind, and instants without a time zone to read them."""
+    if _is_time(column.dtype):
+        kind = column.dtype.pyarrow_dtype
+        zone = kind.tz if pa.types.is_timestamp(kind) else None
+        column = column.astype("datetime64[us]" if zone is None else f"datetime64[us, {zone}]")
+    times: NDArray[Any]
+    if not isinstance(attribute, TimeAttribute) or isinstance(attribute.moments, Clock):
+        column = _writable(column)
+        times = column.astype(str).where(column.notna(), None).to_numpy(dtype=object)
+    elif column.dt.tz is None:
+        times = column.to_numpy(dtype="datetime64[us]")
+    elif not attribute.moments.timezone:
+        times = _writable(column).to_numpy(dtype=object)
+    else:
+        local = column.dt.tz_convert(attribute.moments.timezone).dt.tz_localize(None)
+        times = local.to_numpy(dtype="datetime64[us]")
+    return times
+
+
+def _writable(column: pd.Series) -> pd.Series:
+    """Times, without those of years that Python cannot write."""
+    return column.where(column.dt.year.between(1, 9999))
+
+
+def _value_of(attribute: Attribute, cells: NDArray[Any]) -> NDArray[Any]:
+    match attribute:
+        case NumericAttribute():
+            numbers = attribute.numbers(cells)
+            if not attribute.integer:
+                return numbers
+            missing = np.isnan(numbers)
+            whole = np.where(missing, 0, numbers).astype(np.int64)
+            if not attribute.nullable:
+                return whole
+            values = whole.astype(object)
+            values[missing] = None
+            return values
+        case TimeAttribute():
+            times, _ = attribute.moments.read(attribute.name, blanked(cells, attribute.missing))
+            return times if attribute.moments.timed else times.astype("datetime64[D]")
+    # Of other kinds, a code has one value.
+    return attribute.decode(attribute.encode(cells), np.random.default_rng(0))

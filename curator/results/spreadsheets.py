@@ -1,0 +1,82 @@
+"""Columns of a table that a spreadsheet would run as formulas; see `common.showing.formulas`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.boolean import BooleanAttribute
+from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.unmodelled import Identifier, Unmodelled
+from ...common.data.domain import Domain
+from ...common.showing.formulas import as_text, is_formula
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def attributes_like_formulas(domain: Domain) -> tuple[str, ...]:
+    """Columns whose name or one of whose labels begins like a formula, in domain order.
+
+    Numbers are not formulas, nor is text that reads as a number, such as "-5".
+    """
+    labels = {column.name: _labels(column) for column in (*domain.unmodelled, *domain.attributes)}
+    return tuple(name for name in domain.columns if any(map(is_formula, (name, *labels[name]))))
+
+
+def with_apostrophes(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The columns with an apostrophe before every name and text that begins like a formula.
+
+    Args:
+        columns: decoded columns, as they would be written.
+    """
+    return {as_text(name): _safe(cells) for name, cells in columns.items()}
+
+
+def without_apostrophes(rows: pd.DataFrame, domain: Domain) -> pd.DataFrame:
+    """What `with_apostrophes` was given, from the texts that it made of it; other rows stay as they are.
+
+    A label or name that the domain lists with its apostrophe keeps it.
+
+    Args:
+        rows: columns of text.
+        domain: domain of the table.
+    """
+    import pandas as pd
+
+    names = {name: name if name in domain.columns else _unescaped(name) for name in rows.columns}
+    kept = {column.name: set(_labels(column)) for column in (*domain.unmodelled, *domain.attributes)}
+
+    def plain(name: str, cell: str) -> str:
+        return cell if cell in kept.get(name, ()) else _unescaped(cell)
+
+    return pd.DataFrame({name: rows[held].map(lambda c, n=name: plain(n, c)) for held, name in names.items()})
+
+
+def _unescaped(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and is_formula(cell[1:]) else cell
+
+
+def _labels(column: Attribute | Unmodelled) -> tuple[str, ...]:
+    match column:
+        case CategoricalAttribute():
+            labels: tuple[object, ...] = column.categories
+        case BooleanAttribute():
+            labels = (*column.false, *column.true)
+        case Identifier():
+            labels = (*column.drawn(1),)
+        case _:
+            labels = ()
+    return tuple(label for label in labels if isinstance(label, str))
+
+
+def _safe(cells: NDArray[Any]) -> NDArray[Any]:
+    if cells.dtype.kind != "O":
+        return cells
+    safe = np.empty(len(cells), dtype=object)
+    safe[:] = [as_text(cell) if isinstance(cell, str) else cell for cell in cells.tolist()]
+    return safe

@@ -1,0 +1,77 @@
+"""What the releases in a party's ledger cost, each for the unit of its terms, with the delta of labels."""
+
+from __future__ import annotations
+
+import sqlite3
+from fractions import Fraction
+
+from ...common.canonical.terms import decode_terms
+from ...common.privacy.budget import AnswerKind
+from ...common.privacy.cost import Adjacency, PrivacyUnit
+from ...common.privacy.spending import Cost
+
+_IN_FULL = ""
+"""Stands for a query where the rest of a release's delta is counted without one."""
+
+_UNKNOWN = PrivacyUnit(Adjacency.ZERO_OUT, 1 << 31)
+"""Unit of what was counted after a restoration, for any number of rows; replacing a record costs more."""
+
+
+class Costs:
+    """Sums over the tables `release`, `answer`, `charged` and `restoration`; the ledger holds its lock.
+
+    Args:
+        database: database of the ledger.
+    """
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+        self._granted: dict[str, Cost] = {}
+
+    def delta_spent(self, release_id: str) -> Fraction:
+        """The delta of the labels that a release was charged for."""
+        rows = self._database.execute("SELECT delta FROM charged WHERE release_id = ?", (release_id,))
+        return sum((Fraction(delta) for (delta,) in rows), Fraction(0))
+
+    def delta_left(self, release_id: str) -> Fraction:
+        """What is left of the delta that an accepted release was granted for labels."""
+        granted = self.granted(release_id).delta
+        return granted and granted - self.delta_spent(release_id)
+
+    def granted(self, release_id: str) -> Cost:
+        """What the terms of an accepted release allow it to cost."""
+        if release_id not in self._granted:
+            (terms,) = self._database.execute(
+                "SELECT terms FROM release WHERE release_id = ?", (release_id,)
+            ).fetchone()
+            self._granted[release_id] = decode_terms(terms).granted
+        return self._granted[release_id]
+
+    def count_in_full(self, release_id: str) -> None:
+        """Counts the rest of a release's delta as spent."""
+        self._count(release_id, _IN_FULL, self.delta_left(release_id))
+
+    def recount(self, number: int, delta: Fraction) -> None:
+        """Counts a delta as spent after the restoration of this number."""
+        self._count("", str(number), delta)
+
+    def reserved(self) -> list[Cost]:
+        """What each release may cost while it is open, and has cost once it is closed."""
+        releases = self._database.execute("SELECT release_id, spent, closed_at IS NULL FROM release")
+        costs = [
+            granted
+            if is_open
+            else Cost(granted.unit, Fraction(spent), granted.delta and self.delta_spent(release_id))
+            for release_id, spent, is_open in releases.fetchall()
+            for granted in (self.granted(release_id),)
+        ]
+        counted = self._database.execute("SELECT counted FROM restoration WHERE counted IS NOT NULL")
+        costs += [Cost(_UNKNOWN, Fraction(rho)) for (rho,) in counted.fetchall()]
+        return [*costs, Cost(_UNKNOWN, delta=self.delta_spent(""))]
+
+    def _count(self, release_id: str, query_id: str, delta: Fraction) -> None:
+        if delta > 0:
+            self._database.execute(
+                "INSERT INTO charged VALUES (?, ?, ?, '[]', '[]', ?)",
+                (release_id, query_id, AnswerKind.LABELS.value, str(delta)),
+            )

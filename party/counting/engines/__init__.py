@@ -1,0 +1,1 @@
+"""The engines that count: DuckDB in this process, others where the rows live."""

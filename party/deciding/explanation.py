@@ -1,0 +1,220 @@
+"""All that concerns the decision on a requested release, as JSON values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from fractions import Fraction
+from typing import Any
+
+from ...common.bounded import json_of
+from ...common.canonical.terms import encode_terms
+from ...common.errors import BudgetError
+from ...common.messages import ReleaseTerms, alignment_query
+from ...common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
+from ...common.privacy.spending import Cost
+from ...common.protocols.alignment.plan import ALIGNMENT
+from ...common.protocols.registry import find_protocol
+from ..accounts.ledger import Ledger
+from ..approving.approvals import Request
+from ..home.home import PartyHome
+from ..institution.institution import caught, is_signed
+from ..policies.policy import Policy
+
+_USUAL_DELTA = 1e-9
+"""Delta at which a promise in rho is shown as an epsilon as well."""
+
+
+_MATCHER = "the curator, to match tokens as written and not to collude with a party"
+
+
+def explain(request: Request, home: PartyHome, policy: Policy, ledger: Ledger) -> dict[str, Any]:
+    """All that concerns a decision, as JSON values.
+
+    Args:
+        request: the requested release.
+        home: folder of the party.
+        policy: limits of the party, as its file states them now.
+        ledger: ledger of the party.
+    """
+    terms = request.terms
+    unreviewed = home.domain().unreviewed
+    own = home.keyring.identities
+    entry = next((e for e in ledger.summaries() if e.release_id == terms.release_id), None)
+    return {
+        "release": terms.release_id,
+        "requested_at": request.at,
+        "state": request.state,
+        "curator": _curator(request, home),
+        "about": asdict(terms.purpose.about),
+        "max_cells": terms.purpose.max_cells,
+        "protocol": {"name": terms.protocol, "trusted": _trusted(terms.protocol)},
+        "adjacency": terms.adjacency.value,
+        "promise": {
+            "epsilon": terms.purpose.budget.epsilon,
+            "delta": terms.purpose.budget.delta,
+            "zcdp_rho": terms.purpose.budget.zcdp_rho,
+        },
+        "rows_per_person": terms.purpose.rows_per_person,
+        "charge": _charge(terms),
+        "attributes": {name: terms.plan.domain[name].size for name in terms.plan.domain},
+        "domain_digest": terms.purpose.domain_digest,
+        "max_attributes": terms.purpose.max_attributes,
+        "unreviewed": [
+            name for name in terms.plan.domain if name in {*unreviewed, *terms.purpose.unreviewed}
+        ],
+        "records": terms.plan.record_count,
+        "parties": _parties(terms, home),
+        "workload": {"words": terms.purpose.workload, "digest": terms.purpose.workload_digest},
+        "mechanism": _mechanism(terms.purpose.mechanism),
+        "masked": _masked(terms, home.keyring.name),
+        "alignment": _alignment(terms, home.keyring.name),
+        "labels": _labels(terms, home.keyring.name),
+        "bins": _bins(terms),
+        "lifetime": _lifetime(terms, policy, ledger.costs(), new=entry is None),
+        "refused_by_policy": _refused(terms, policy, home, ledger.costs()) if entry is None else None,
+        "ledger": None
+        if entry is None
+        else {"spent_rho": float(entry.spent), "queries": entry.queries, "state": entry.state},
+        "decisions": [
+            {
+                "verdict": decision.verdict,
+                "by": decision.by,
+                "at": decision.at,
+                "reason": decision.reason,
+                "signature": decision.signature.hex(),
+                "signed_by_this_party": any(request.is_signed(number, public) for public in own),
+            }
+            for number, decision in enumerate(request.decisions)
+        ],
+    }
+
+
+def _curator(request: Request, home: PartyHome) -> dict[str, Any]:
+    names = [curator.name for curator in home.curators() if curator.identity == request.curator]
+    return {
+        "name": names[0] if names else None,
+        "identity": request.curator.hex(),
+        "signed": is_signed(request.curator, encode_terms(request.terms), request.signature),
+    }
+
+
+def _trusted(protocol: str) -> str:
+    if protocol == ALIGNMENT:
+        return _MATCHER
+    found = find_protocol(protocol)
+    return "not known to this software" if found is None else found.trust
+
+
+def _charge(terms: ReleaseTerms) -> dict[str, float]:
+    try:
+        promised = terms.noise_budget
+    except BudgetError:
+        promised = terms.purpose.budget
+    delta, rho = promised.delta or _USUAL_DELTA, terms.granted_rho
+    # An alignment is charged in zCDP alone (`counting_cost`).
+    epsilon = zcdp_epsilon(rho, delta) if terms.aligning else gaussian_epsilon(math.sqrt(2 * rho), delta)
+    return {"zcdp_rho": rho, "epsilon": epsilon, "delta": delta}
+
+
+def _parties(terms: ReleaseTerms, home: PartyHome) -> list[dict[str, Any]]:
+    pinned = home.pinned()
+    return [
+        {
+            "name": entry.name,
+            "slice": entry.slice + 1,
+            "attributes": list(entry.attributes),
+            "records": entry.record_count,
+            "identity": entry.identity.hex(),
+            "this_party": entry.name == home.keyring.name,
+            "pinned": pinned.get(entry.name) == entry.identity,
+        }
+        for entry in terms.plan.roster
+    ]
+
+
+def _mechanism(text: str) -> Any:
+    """The mechanism's JSON values, or the text itself if it is not JSON."""
+    try:
+        return json_of(text)
+    except ValueError:
+        return text
+
+
+def _masked(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
+    plan = terms.masked
+    if plan is None:
+        return None
+    evaluators = list(plan.evaluator_names)
+    return {
+        "tolerated": plan.tolerated,
+        "others": len(plan.roster) - 1,
+        "dealers": [dealer.name for dealer in plan.dealers],
+        "evaluators": evaluators,
+        "this_party_evaluates": own in evaluators,
+        "sample": plan.sample,
+    }
+
+
+def _bins(terms: ReleaseTerms) -> dict[str, Any] | None:
+    chosen = terms.plan.chosen
+    if chosen is None:
+        return None
+    names = sorted((*chosen.coding.runs, *chosen.coding.labels))
+    return {
+        "attributes": names,
+        "release": chosen.release_id,
+        "zcdp_rho": chosen.zcdp_rho,
+        "labels_delta": chosen.labels_delta,
+    }
+
+
+def _alignment(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
+    plan = terms.aligning
+    if plan is None:
+        return None
+    slices = [entry.slice for entry in plan.roster if entry.name == own]
+    compared = [entry for entry in plan.roster if plan.across_slices or entry.slice in slices]
+    return {
+        "with": [entry.name for entry in compared if entry.name != own],
+        "match": [list(key) for key in plan.match],
+        "keying": plan.keying,
+        "duplicates": plan.duplicates,
+        "across_slices": plan.across_slices,
+        "sigma": alignment_query(terms).sigma,
+    }
+
+
+def _labels(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
+    search = terms.purpose.labels
+    if search is None:
+        return None
+    held = [name for entry in terms.plan.roster if entry.name == own for name in entry.attributes]
+    return {
+        "attributes": list(search.attributes),
+        "of_this_party": [name for name in search.attributes if name in held],
+        "delta": search.delta,
+    }
+
+
+def _lifetime(terms: ReleaseTerms, policy: Policy, reserved: list[Cost], *, new: bool) -> dict[str, float]:
+    total = policy.total([*reserved, terms.granted] if new else reserved)
+    return {
+        "rho": float(policy.lifetime_rho),
+        "left_rho": float(policy.lifetime_rho - total.zcdp_rho),
+        "labels_delta": policy.most_labels_delta,
+        "left_labels_delta": float(Fraction(policy.most_labels_delta) - total.delta),
+    }
+
+
+def _refused(terms: ReleaseTerms, policy: Policy, home: PartyHome, reserved: list[Cost]) -> str | None:
+    own = next((entry for entry in terms.plan.roster if entry.name == home.keyring.name), None)
+    if own is None:
+        return "the plan does not name this party"
+    # Nobody states the number of rows of aligned parties; the party counts them when it accepts.
+    hidden = terms.aligning is not None or terms.plan.alignment is not None
+    found = (
+        *policy.refusals(terms, policy.min_records if hidden else own.record_count, reserved),
+        *caught(lambda: policy.records.check_plan(terms.plan, own, home.pinned())),
+    )
+    return ". ".join(map(str, found)) or None

@@ -1,0 +1,85 @@
+"""The commands `dpmosaic domain ...`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ...common.showing.telling import tell, write
+from ..printing import print_rows
+from ..sources.options import Header
+
+domain_commands = typer.Typer(help="Domain files: possible values of each attribute.", no_args_is_help=True)
+
+Data = Annotated[Path, typer.Argument(help="A table: .csv, .tsv (perhaps .gz), .parquet; or a query: .sql.")]
+Database = Annotated[
+    Path | None, typer.Option(help="With a query: the file of DuckDB or SQLite that it reads.")
+]
+
+
+@domain_commands.callback()
+def _domain() -> None:
+    """Domain files: possible values of each attribute."""
+
+
+@domain_commands.command()
+def infer(
+    data: Data,
+    out: Annotated[Path | None, typer.Option(help="Output file; default: standard output.")] = None,
+    na: Annotated[
+        list[str] | None, typer.Option(help="A text that stands for a missing value; may be repeated.")
+    ] = None,
+    database: Database = None,
+    header: Header = None,
+) -> None:
+    """Draft a domain file from a table. Not private: review it against public knowledge."""
+    from ...common.federation.card import as_text
+    from .inference import draft_file
+
+    draft = draft_file(data, na or (), database, header=header)
+    write(f"{draft!r}\n", err=True)
+    if out is None:
+        write(as_text(draft.to_json()))
+    else:
+        draft.save(out)
+        tell(f"review it: dpmosaic domain review {out}", err=True)
+
+
+@domain_commands.command()
+def review(domain: Annotated[Path, typer.Argument(help="A domain file, drafted or edited.")]) -> None:
+    """Go through the entries of a domain file that nobody has reviewed, one at a time."""
+    from .draft import Draft
+    from .walk import review_entries
+
+    draft = Draft.load(domain)
+    review_entries(draft, domain)
+    left = len(draft.unreviewed)
+    tell(f"entries left to review: {left}" if left else "Every entry is reviewed.")
+
+
+@domain_commands.command()
+def check(
+    data: Data,
+    domain: Annotated[Path, typer.Option(help="Domain file.")],
+    database: Database = None,
+    header: Header = None,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print one JSON list and nothing else.")
+    ] = False,
+) -> None:
+    """Compare a table with a domain file, for its owner only. Exit status 1: the table cannot be encoded."""
+    from ...common.data.domain import Domain
+    from ..sources.checking import PRIVATE, check_rows
+    from ..sources.query import open_queried
+
+    findings = list(check_rows(open_queried(data, database, header=header), Domain.load(domain)))
+    rows = [(f.where, f.what, f.rows, "refused" if f.refused else "") for f in findings]
+    tell(PRIVATE, err=True, fg=typer.colors.YELLOW)
+    if rows or json_output:
+        print_rows(("column", "finding", "rows", "encoding"), rows, json_output)
+    else:
+        tell("The table is as the domain says: nothing to report.")
+    if any(finding.refused for finding in findings):
+        raise typer.Exit(1)

@@ -1,0 +1,309 @@
+"""Drafts the entry of a column of dates, timestamps, times of day, or calendar weeks and quarters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+import numpy as np
+
+from ...common.data.attributes.clock import NUMBERS, Clock
+from ...common.data.attributes.numeric import AUTO
+from ..sources.cells import ZONED
+from .date_formats import (
+    CLOCKS,
+    ISO_8601,
+    LOOKS_LIKE_A_DATE,
+    MONTHS,
+    SHORT,
+    as_written,
+    formats_of,
+    in_several_formats,
+    is_usual,
+    time_in,
+    zone_of,
+)
+from .numbers import FAR, find_atoms, likely_range
+from .profile import Profile
+
+_LOOKS_LIKE_A_CLOCK = re.compile(r"[0-9]{1,4}:[0-9]{2}(:[0-9]{2})?( ?[AaPp][Mm])?")
+
+_HOURS = 6
+"""Whole numbers of fewer hundreds may be years."""
+
+_HALF_HOURS = 48
+"""Multiples of 50 have so few values of less than 2400, none of them with more than 59 minutes."""
+
+_READ = 0.99
+"""Share of the rows that a format has to read; the others count as missing."""
+
+_FIRST_SEEN = 2000
+"""Of the different texts in the order of the rows, at least half of so many have to look like dates."""
+
+_MOST_YEARS = 100
+_MOST_OF_CALENDAR = 53 * _MOST_YEARS
+"""Weeks and quarters of at most so many years are listed."""
+
+_FEW_WORDS = 5
+"""So few different texts may stand in more of the rows."""
+
+_LEAST_USUAL = 0.1
+"""Share of the rows whose years have to be usual ones; others may be such as 9999."""
+
+
+_DATES_READ = 20_000
+"""Of more different dates than this, some are read."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Reading:
+    """The texts of a column, read in one format.
+
+    Attributes:
+        format: as of `datetime.strptime`.
+        times: the times that were read, in local time or in UTC.
+        rows: number of rows of each.
+        unread: texts that cannot be read, and their number of rows.
+        zone: IANA name of their time zone; empty if they name none.
+        offsets: number of their different offsets from UTC.
+        timed: whether they are timestamps; otherwise dates.
+    """
+
+    format: str
+    times: list[datetime]
+    rows: list[int]
+    unread: dict[str, int]
+    zone: str
+    offsets: int
+    timed: bool
+
+
+def draft_date(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
+    """Drafts the entry of a column whose texts are nearly all dates or timestamps; None if they are not.
+
+    Args:
+        profile: of the column.
+
+    Returns:
+        The entry, and remarks for the owner.
+    """
+    if profile.kind == "DATE" or profile.kind.startswith("TIMESTAMP"):
+        return _typed(profile)
+    texts, rows = _some(profile)
+    forms = formats_of(texts) if texts else []
+    found = [one for form in forms if (one := _read(texts, rows, form)) is not None]
+    if not found:
+        if in_several_formats(texts):
+            return {"type": "text", "drop": True}, [
+                "its dates are written in several formats; it is left out until they are written in one"
+            ]
+        return None, []
+    best = min(found, key=_doubt)
+    alike = [one for one in found if one.unread == best.unread and one.format != ISO_8601]
+    remarks = []
+    if len(alike) > 1:
+        remarks.append(f"its dates can be read in {len(alike)} formats; check the first, {best.format}")
+    if "%y" in best.format:
+        remarks.append("its years have two digits, and are read as 1969 to 2068; check them")
+    if best.offsets > 1:
+        remarks.append('its times are read in UTC; name their "timezone", such as Europe/Berlin')
+    entry, far = _moments(profile, best)
+    remarks += far
+    if "format" in entry:
+        entry["format"] = as_written(best.format, texts)
+    if odd := sum(best.unread.values()):
+        often = odd > (1 - _READ) * sum(rows)
+        entry |= {"nullable": True} | (
+            {"missing": sorted(best.unread)} if often else {"unreadable": "missing"}
+        )
+        remarks.append(f"{odd} of {profile.rows} rows hold no date in this format; they count as missing")
+    return entry, remarks
+
+
+def _doubt(reading: _Reading) -> tuple[int, bool, int]:
+    """How little speaks for a format: rows that it does not read, and a wide range of years of two digits."""
+    short = "%y" in reading.format
+    years = {time.year for time in reading.times} if short else {0}
+    return sum(reading.unread.values()), short, max(years) - min(years)
+
+
+def draft_clock(profile: Profile) -> dict[str, Any] | None:
+    """Drafts the entry of a column of times of day or durations; None if they are none.
+
+    Whole numbers are taken for hours and minutes, such as 930, if there are many and none has more than 59
+    minutes. Times with a.m. and p.m. are timestamps of one day.
+    """
+    more = {"bins": AUTO, "nullable": profile.nullable}
+    texts = profile.texts.tolist()
+    if not len(profile.words) and (clock := _of_numbers(profile)) is not None:
+        return clock | more
+    if not texts or not all(_LOOKS_LIKE_A_CLOCK.fullmatch(text) for text in texts):
+        return None
+    if (clock := _of_texts(texts)) is not None:
+        return clock | more
+    for form in CLOCKS:
+        times = [time for text in texts if (time := time_in(text, form)) is not None]
+        if len(times) == len(texts):
+            day = {"type": "timestamp", "min": "1900-01-01T00:00:00", "max": "1900-01-01T23:59:59"}
+            return day | more | {"format": form} | _granularity(times)
+    return None
+
+
+def _of_numbers(profile: Profile) -> dict[str, Any] | None:
+    numbers = profile.values[0]
+    if len(np.unique(numbers // 100)) < _HOURS or not 0 <= numbers[0] <= numbers[-1] <= 2400:
+        return None
+    if len(numbers) <= _HALF_HOURS or np.any((numbers % 100 >= 60) | (numbers != np.floor(numbers))):
+        return None
+    return _with_bounds(NUMBERS, int(numbers[-1]) // 100)
+
+
+def _of_texts(texts: Sequence[str]) -> dict[str, Any] | None:
+    parts = [text.split(":") for text in texts]
+    if len({len(part) for part in parts}) > 1:
+        return None
+    hour = "HH" if all(len(first) > 1 for first, *_ in parts) else "H"
+    form = ":".join([hour, "MM", "SS"][: len(parts[0])])
+    _, unreadable = Clock.of(form).read("", np.array(texts, dtype=object))
+    return None if unreadable.any() else _with_bounds(form, max(int(first) for first, *_ in parts))
+
+
+def _with_bounds(form: str, hours: int) -> dict[str, Any]:
+    """A day, or as many whole hours as durations have."""
+    longer = {"max": f"{hours + 1 if form != NUMBERS else hours}:00"} if hours > 23 else {}
+    return {"type": "clock", "format": form, **longer}
+
+
+def draft_calendar(profile: Profile) -> dict[str, Any] | None:
+    """Drafts the entry of a column of weeks or quarters, as categories of whole years; None if none."""
+    texts = profile.texts.tolist()
+    for shape, count in ((r"([0-9]{4})(-?W)([0-9]{2})", 53), (r"([0-9]{4})([- ]?Q)([1-4])", 4)):
+        found = [match for text in texts[:_MOST_OF_CALENDAR] if (match := re.fullmatch(shape, text))]
+        if not texts or len(found) < len(texts) or len({one[2] for one in found}) > 1:
+            continue
+        between, width = found[0][2], len(found[0][3])
+        years = sorted(int(one[1]) for one in found)
+        if years[-1] - years[0] >= _MOST_YEARS:
+            return None
+        listed = [
+            f"{year}{between}{number:0{width}d}"
+            for year in range(years[0], years[-1] + 1)
+            for number in range(1, _last(year, count) + 1)
+        ]
+        if set(texts) <= set(listed):
+            return {"type": "categorical", "categories": [""] * profile.nullable + listed, "ordered": True}
+    return None
+
+
+def _last(year: int, count: int) -> int:
+    """The number of weeks (as of ISO 8601) or quarters of a year."""
+    return date(year, 12, 28).isocalendar().week if count == 53 else count
+
+
+def _some(profile: Profile) -> tuple[list[str], list[int]]:
+    """Texts and their rows, or some of them; none if too many do not look like dates.
+
+    They are in order: ISO dates begin with the first and end with the last.
+    """
+    first = profile.texts[:_FIRST_SEEN]
+    if sum(LOOKS_LIKE_A_DATE.fullmatch(text) is None for text in first) > 0.5 * len(first):
+        return [], []
+    rows_of = dict(zip(profile.texts.tolist(), profile.counts.tolist(), strict=True))
+    step = max(1, len(rows_of) // _DATES_READ)
+    texts = sorted({*list(rows_of)[::step], *([min(rows_of), max(rows_of)] if rows_of else [])})
+    rows = [rows_of[text] for text in texts]
+    odd = {text: n for text, n in zip(texts, rows, strict=True) if not LOOKS_LIKE_A_DATE.fullmatch(text)}
+    return ([], []) if _too_many(odd, sum(rows)) else (texts, rows)
+
+
+def _too_many(odd: Mapping[str, int], rows: int) -> bool:
+    """Whether texts are more than a few rows, or a few texts of many rows such as "open"."""
+    return sum(odd.values()) > (0.5 if len(odd) <= _FEW_WORDS else 1 - _READ) * rows
+
+
+def _read(texts: Sequence[str], rows: Sequence[int], form: str) -> _Reading | None:
+    """The texts in a format; None if it reads too few."""
+    found = [time_in(text, form) for text in texts]
+    read = [(time, n) for time, n in zip(found, rows, strict=True) if time is not None]
+    unread = {text: n for text, time, n in zip(texts, found, rows, strict=True) if time is None}
+    usual = sum(n for time, n in read if is_usual(time))
+    if _too_many(unread, sum(rows)) or usual < _LEAST_USUAL * sum(rows):
+        return None
+    offsets = {time.utcoffset() for time, _ in read}
+    zone = "UTC" if form.endswith(("Z", " UTC")) or len(offsets) > 1 else ""
+    if len(offsets) == 1 and (offset := next(iter(offsets))) is not None:
+        zone = zone_of(offset)
+    if len(offsets) > 1:
+        if None in offsets:
+            return None
+        read = [(time.astimezone(UTC), n) for time, n in read]
+    times = [time.replace(tzinfo=None) for time, _ in read]
+    timed = "%M" in form if form else any(len(text) > 10 for text in texts)
+    return _Reading(form, times, [n for _, n in read], unread, zone, len(offsets), timed)
+
+
+def _typed(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
+    """The entry of a column of DuckDB's dates or timestamps, and remarks; None if none is of a usual year."""
+    form = "%Y-%m-%d" if profile.kind == "DATE" else "%Y-%m-%d %H:%M:%S"
+    rows = profile.counts.tolist()
+    read = [
+        (time, n) for text, n in zip(profile.texts, rows, strict=True) if (time := time_in(text[:19], form))
+    ]
+    if not any(is_usual(time) for time, _ in read):
+        return None, []
+    times, counts = (list(part) for part in zip(*read, strict=True))
+    entry, remarks = _moments(
+        profile, _Reading(form, times, counts, {}, "UTC" if profile.kind == ZONED else "", 1, "%M" in form)
+    )
+    entry.pop("format", None)
+    if any("." in text for text in profile.texts):
+        entry["granularity"] = "microsecond"
+    return entry, remarks
+
+
+def _moments(profile: Profile, reading: _Reading) -> tuple[dict[str, Any], list[str]]:
+    """The entry of these times, and remarks: whole years around them, without the few far from all others."""
+    known = sorted(set(reading.times))
+    place = {time: number for number, time in enumerate(known)}
+    counts = np.bincount([place[time] for time in reading.times], reading.rows).astype(np.int64)
+    seconds = np.array([(time - known[0]).total_seconds() for time in known])
+    own = np.isin(seconds, find_atoms((seconds, counts)))
+    usual = np.array([is_usual(time) for time in known])
+    spread = ~own if (~own & usual).any() else usual
+    low, high = likely_range((seconds[spread], counts[spread]))
+    near = usual & (seconds >= low) & (seconds <= high)
+    years = [time.year for time, kept in zip(known, near, strict=True) if kept]
+    entry: dict[str, Any] = {
+        "type": "timestamp" if reading.timed else "date",
+        "min": date(min(years), 1, 1).isoformat(),
+        "max": date(max(years), 12, 31).isoformat(),
+        "bins": AUTO,
+        "nullable": profile.nullable,
+    }
+    if reading.timed:
+        entry["min"], entry["max"] = f"{entry['min']}T00:00:00", f"{entry['max']}T23:59:59"
+        entry |= _granularity(reading.times)
+    elif reading.format in (*MONTHS, "%Y%m"):
+        entry["granularity"] = "month"
+    atoms = [time for time, one in zip(known, own & ~near, strict=True) if one]
+    if atoms:
+        entry["atoms"] = [(time if reading.timed else time.date()).isoformat() for time in atoms]
+    if reading.format not in SHORT:
+        entry["format"] = reading.format
+    remarks = [FAR] if (~near & ~own).any() else []
+    return entry | ({"timezone": reading.zone} if reading.zone else {}), remarks
+
+
+def _granularity(times: Sequence[datetime]) -> dict[str, str]:
+    if any(time.microsecond % 1000 for time in times):
+        return {"granularity": "microsecond"}
+    if any(time.microsecond for time in times):
+        return {"granularity": "millisecond"}
+    if any(time.second for time in times):
+        return {}
+    if any(time.minute for time in times):
+        return {"granularity": "minute"}
+    return {"granularity": "hour" if any(time.hour for time in times) else "day"}

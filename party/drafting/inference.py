@@ -1,0 +1,237 @@
+"""A first draft of a domain file, read off a party's own rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.categorical import Category
+from ...common.data.attributes.clock import NUMBERS
+from ...common.data.domain_files.reading import read_entry
+from ...common.data.values import LARGEST_WHOLE, PLAIN
+from ...common.errors import DataError
+from ..sources.query import open_queried
+from ..sources.source import Queried
+from .dates import draft_calendar, draft_clock, draft_date
+from .draft import Draft
+from .following import following_dates
+from .known import is_known
+from .numbers import draft_number
+from .profile import Profile, Rows, is_absent
+from .suggestions import equivalent_columns, labels_of, suggested_rules
+from .texts import draft_boolean, draft_identifier, draft_texts, natural
+
+FEW_NUMBERS = 20
+"""A column of at most this many different numbers gets a list of categories."""
+
+MOST_MIXED = 200
+"""Numbers among which a frequent text stands are listed as categories if there are so few values."""
+
+_SURELY_LISTED = 10
+"""So few different numbers are listed, even where few rows share one."""
+
+_FEW_WORDS = 5
+"""A column of numbers may have so many different texts."""
+
+_ODD = 0.01
+"""Texts that at most this share of the rows hold among numbers count as missing values."""
+
+_HOLDS_NO_VALUES = re.compile(r".*\[[0-9]*\]|(STRUCT|MAP|UNION|BLOB|BIT)\b.*")
+"""DuckDB's types of lists, structures and bytes."""
+
+_CONSTANT = "it has one value only: leave it out, or keep it if that value is public"
+
+_AFTER = (
+    'it comes after {!r}, and is kept as its gap to that; give it "min" and "max" instead if this is chance'
+)
+
+_OF_HOURS = "its whole numbers are read as hours and minutes: 930 is half past nine; check them"
+
+_SAMPLE = 50_000
+"""Rules are looked for in so many rows."""
+
+
+def draft_file(
+    path: str | Path,
+    blanks: Collection[str] = (),
+    database: Path | None = None,
+    *,
+    header: bool | None = None,
+) -> Draft:
+    """Drafts an entry for every column of a table. See `draft.NOT_PRIVATE` before using it.
+
+    Args:
+        path: a CSV or Parquet file, or one with a query (`open_queried`).
+        blanks: texts that stand for a missing value in every column, such as NA; among numbers and dates the
+            usual ones are known.
+        database: a DuckDB file that the query reads.
+        header: see `source.open_source`.
+
+    Raises:
+        DataError: the file cannot be read or has no rows, or none of its columns can be released.
+    """
+    return draft_rows(open_queried(Path(path), database, header=header), blanks)
+
+
+def draft_rows(
+    source: Queried,
+    blanks: Collection[str] = (),
+    ordered: Mapping[str, Sequence[Category]] | None = None,
+    timezones: Mapping[str, str] | None = None,
+) -> Draft:
+    """Drafts an entry for every column of rows that DuckDB can query; see `draft_file`.
+
+    Args:
+        source: the rows.
+        blanks: texts that stand for a missing value in every column.
+        ordered: name -> categories of columns whose type lists them in an order that has a meaning.
+        timezones: name -> time zone of columns of local times whose type declared one.
+
+    Raises:
+        DataError: the rows cannot be read, there are none, or none of their columns can be released.
+    """
+    rows = Rows.of(source)
+    with rows.connection:
+        drafted = {
+            profile.name: _ordered(profile, ordered[profile.name])
+            if ordered and profile.name in ordered
+            else _entry(profile)
+            for profile in rows.profiles(blanks)
+        }
+        entries = {name: entry for name, (entry, _) in drafted.items()}
+        for name, zone in (timezones or {}).items():
+            if entries[name]["type"] == "timestamp":
+                entries[name]["timezone"] = zone
+        remarks = [(name, remark) for name, (_, found) in drafted.items() for remark in found]
+        read = {name: read_entry(name, entry) for name, entry in entries.items()}
+        attributes = {name: one for name, one in read.items() if isinstance(one, Attribute)}
+        if not attributes:
+            raise DataError(f"{rows.source.name} has no column that a release can hold; add some")
+        sample = rows.sample(_SAMPLE)
+        labels = {name: labels_of(sample[name]) for name in attributes}
+        remarks += [
+            (name, f"it and {other!r} determine each other: one of them can be dropped")
+            for name, other in equivalent_columns(labels)
+        ]
+        later = following_dates(entries, attributes, sample)
+        remarks += [(name, _AFTER.format(*entry["after"])) for name, entry in later.items()]
+        rules = [rule for rule in suggested_rules(attributes, sample, labels) if not _orders(rule, later)]
+        return Draft(entries | later, rules, remarks)
+
+
+def _orders(rule: Mapping[str, Any], later: Collection[str]) -> bool:
+    """Whether a rule compares or adds one of these columns."""
+    return any(name in later for name in (rule.get("sum"), *rule.get("of", ()), *rule.get("at_most", ())))
+
+
+def _ordered(profile: Profile, categories: Sequence[Category]) -> tuple[Any, list[str]]:
+    """The entry of a column whose type lists its categories in order."""
+    listed = [""] * profile.nullable + list(categories)
+    return {"type": "categorical", "categories": listed, "ordered": True, "reviewed": False}, []
+
+
+def _entry(profile: Profile) -> tuple[Any, list[str]]:
+    """The entry of a column, and remarks for the owner."""
+    if _HOLDS_NO_VALUES.fullmatch(profile.kind):
+        return {"type": "text", "drop": True}, ["lists, structures or bytes, which no release can hold"]
+    kept, odd = _readable(profile)
+    entry, remarks = _kind(kept)
+    remarks += odd
+    if entry["type"] in ("identifier", "text"):
+        return entry, remarks
+    if kept.blanks:
+        entry["missing"] = list(kept.blanks)
+        rows = profile.rows_of(kept.blanks)
+        remarks.append(
+            f"{rows} of {profile.rows} rows hold a text that is taken as a missing value; check it"
+        )
+    if kept.unread and entry["type"] == "numeric":
+        entry["unreadable"] = "missing"
+    return entry | {"reviewed": False}, remarks
+
+
+def _readable(profile: Profile) -> tuple[Profile, list[str]]:
+    """The column without texts that among numbers, dates and booleans stand for a missing value, and remarks.
+
+    Of texts that do not, those of few rows are left out and count as missing; those of many rows are kept.
+    """
+    known = profile.without([text for text in profile.words if is_absent(text)])
+    numbers = known.distinct - len(known.words)
+    if not len(known.words):
+        return known, []
+    if numbers > FEW_NUMBERS and not _are_codes(known):
+        odd = known.rows_of(known.words)
+        if odd <= _ODD * known.filled:
+            return known.without_odd(known.words), [
+                f"{odd} of {profile.rows} rows hold text where the others hold numbers; they count as missing"
+            ]
+        if len(known.words) <= _FEW_WORDS:
+            if _is_mixed(known):
+                return known, []
+            return known.without(known.words), [
+                "a text that many rows hold stands among too many numbers for a list of categories; no "
+                "synthetic row will hold it"
+            ]
+    if known.distinct == profile.distinct:
+        return profile, []
+    if draft_boolean(known) is not None or draft_date(known)[0] is not None or draft_clock(known) is not None:
+        return known, []
+    return profile, []
+
+
+def _is_mixed(profile: Profile) -> bool:
+    """Whether few texts that many rows hold stand among numbers that can be listed."""
+    numbers, rows = profile.values
+    if not 0 < len(profile.words) <= _FEW_WORDS or not FEW_NUMBERS < len(numbers) <= MOST_MIXED:
+        return False
+    dense = np.all(numbers == np.floor(numbers)) and np.ptp(numbers) < 2 * len(numbers)
+    return bool(dense or rows.sum() >= 5 * len(numbers))
+
+
+def _are_codes(profile: Profile) -> bool:
+    """Whether digits are codes of one length, some of which begin with zero, such as 01067."""
+    padded = any(re.fullmatch(r"0[0-9]+", text) for text in profile.words)
+    return padded and len({len(text) for text in profile.texts}) == 1
+
+
+def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
+    if not profile.distinct:
+        return {"type": "categorical", "categories": [""]}, ["it has no values; leave it out"]
+    remarks = [] if profile.distinct > 1 or profile.nullable else [_CONSTANT]
+    found, doubts = draft_date(profile)
+    if found is not None:
+        return found, [*remarks, *doubts]
+    if (found := draft_clock(profile) or draft_boolean(profile) or draft_calendar(profile)) is not None:
+        return found, [*remarks, *([_OF_HOURS] if found.get("format") == NUMBERS else [])]
+    if not is_known(profile.name) and (identifier := draft_identifier(profile)) is not None:
+        return identifier, [*remarks, "it names the records: new names are drawn in place of them"]
+    numbers = len(profile.values[0])
+    if _is_mixed(profile):
+        rows = profile.rows_of(profile.words)
+        return draft_texts(profile, MOST_MIXED)[0], [
+            f"{rows} of {profile.rows} rows hold text among numbers: each number is a category of its own"
+        ]
+    if len(profile.words):
+        found, doubts = draft_texts(profile)
+    elif numbers <= FEW_NUMBERS and (numbers <= _SURELY_LISTED or profile.filled >= 5 * numbers):
+        found, doubts = _few_numbers(profile), []
+    else:
+        found, doubts = draft_number(profile)
+    return found, [*remarks, *doubts]
+
+
+def _few_numbers(profile: Profile) -> dict[str, Any]:
+    numbers = profile.values[0]
+    if np.abs(numbers).max() > LARGEST_WHOLE or profile.notation != PLAIN.pattern:
+        texts = sorted(profile.texts.tolist(), key=natural)
+        return {"type": "categorical", "categories": [""] * profile.nullable + texts}
+    whole = np.all(numbers == np.floor(numbers))
+    listed: list[Category] = [int(number) if whole else float(number) for number in numbers]
+    if not profile.nullable and listed == list(range(len(listed))):
+        return {"type": "codes", "n": len(listed)}
+    return {"type": "categorical", "categories": [""] * profile.nullable + listed, "ordered": True}

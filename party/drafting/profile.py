@@ -1,0 +1,240 @@
+"""What a column of private rows holds: its different texts and numbers, and how often each occurs."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.data.values import PLAIN, Notation
+from ...common.errors import DataError
+from ..sources.cells import ZONED, in_utc
+from ..sources.source import Queried
+from ..sources.sql import quoted
+
+_NUMBER = r"[-+]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][-+]?[0-9]+)?"
+"""A number, without zeros in front: 007 is a code."""
+
+_AROUND = re.compile(r"-?([$€£¥]|[A-Z]{3} )?(-?[0-9][0-9.,]*)( ?[%‰€£¥]| ?[A-Za-zµ°²³/]{1,12})?")
+"""A number with a currency, a percent sign or a unit, such as 34 years."""
+
+NOT_AVAILABLE = ("NA", "N/A", "#N/A", "NULL", "null", "NaN", "nan", "None", "none", "-", ".", "?", "")
+"""Texts that among numbers, dates or booleans stand for a missing value, as does every blank text."""
+
+_NO_DATE = re.compile(r"0{2,4}[-/.]0{2}[-/.]0{2,4}([ T]00:00(:00)?)?")
+
+_GROUPED = re.compile(r"-?[0-9]{1,3}(,[0-9]{3})+([.][0-9]*)?")
+_DECIMAL_COMMA = re.compile(r"-?([0-9]+|[0-9]{1,3}([.][0-9]{3})+),[0-9]*")
+
+_SAMPLE = 10_000
+"""Number of texts from which a notation is found."""
+
+_FLOATS = ("FLOAT", "DOUBLE")
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """One column of private rows; nothing of it leaves the owner's machine.
+
+    Attributes:
+        name: of the column.
+        kind: DuckDB's type.
+        rows: number of rows.
+        texts: the different cells as texts, without missing values, in the order of their first rows.
+        counts: number of rows of each text.
+        numbers: the number in each text, NaN where there is none.
+        notation: how numbers are written, as in a domain file: `{}`, or such as `{}%`, `${:,}`.
+        blanks: texts that are taken as missing values, and occur.
+        unread: number of rows of other texts that are left out of `texts`: what the column holds cannot be
+            read from them.
+    """
+
+    name: str
+    kind: str
+    rows: int
+    texts: NDArray[np.object_]
+    counts: NDArray[np.int64]
+    numbers: NDArray[np.float64]
+    notation: str
+    blanks: tuple[str, ...] = ()
+    unread: int = 0
+
+    @property
+    def filled(self) -> int:
+        """Number of rows with a value."""
+        return int(self.counts.sum())
+
+    @property
+    def nullable(self) -> bool:
+        """Whether a row has no value."""
+        return self.filled < self.rows
+
+    @property
+    def distinct(self) -> int:
+        """Number of different values."""
+        return len(self.texts)
+
+    @cached_property
+    def words(self) -> NDArray[np.object_]:
+        """The texts that are no numbers."""
+        return self.texts[np.isnan(self.numbers)]
+
+    @cached_property
+    def values(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """The different numbers, increasing, and the number of rows of each."""
+        known = ~np.isnan(self.numbers)
+        values, place = np.unique(self.numbers[known], return_inverse=True)
+        return values, np.bincount(place, self.counts[known], len(values)).astype(np.int64)
+
+    @property
+    def unique(self) -> bool:
+        """Whether nearly every row has a value of its own."""
+        return self.distinct >= 0.99 * self.filled > 0
+
+    def rows_of(self, texts: Collection[str]) -> int:
+        """Number of rows that hold one of these texts."""
+        return int(self.counts[self._among(texts)].sum())
+
+    def without(self, blanks: Collection[str]) -> Profile:
+        """The same column, in which these texts are missing values."""
+        found = self._among(blanks)
+        listed = tuple(sorted({*self.blanks, *self.texts[found]}))
+        return replace(self._of(~found), blanks=listed)
+
+    def without_odd(self, texts: Collection[str]) -> Profile:
+        """The same column without these texts, which are not listed."""
+        found = self._among(texts)
+        return replace(self._of(~found), unread=self.unread + int(self.counts[found].sum()))
+
+    def _among(self, texts: Collection[str]) -> NDArray[np.bool_]:
+        known = set(texts)
+        return np.array([text in known for text in self.texts], dtype=np.bool_)
+
+    def _of(self, kept: NDArray[np.bool_]) -> Profile:
+        return replace(self, texts=self.texts[kept], counts=self.counts[kept], numbers=self.numbers[kept])
+
+
+def is_absent(text: str) -> bool:
+    """Whether a text stands for a missing value among numbers, dates or booleans."""
+    return text in NOT_AVAILABLE or text.isspace() or _NO_DATE.fullmatch(text) is not None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a file in memory, for queries of many columns.
+
+    Attributes:
+        source: the file.
+        connection: DuckDB, with the table `rows` of columns c0, c1, ..., in the file's order.
+    """
+
+    source: Queried
+    connection: duckdb.DuckDBPyConnection
+
+    @classmethod
+    def of(cls, source: Queried) -> Rows:
+        """Reads all rows; instants are in UTC.
+
+        Raises:
+            DataError: the file cannot be read, or has no columns or no rows.
+        """
+        if not source.columns():
+            raise DataError(f"{source.name} has no columns; an empty table has nothing to draft from")
+        connection = source.connect()
+        kinds = source.query(connection, "DESCRIBE file")["column_type"]
+        columns = [f"c{place}" if kind != ZONED else in_utc(f"c{place}") for place, kind in enumerate(kinds)]
+        named = ", ".join(f"{column} AS c{place}" for place, column in enumerate(columns))
+        source.query(connection, f"CREATE TEMP TABLE rows AS SELECT {named} FROM file")
+        rows = cls(source, connection)
+        if not rows.count:
+            raise DataError(f"{source.name} has no rows; an empty table has nothing to draft from")
+        return rows
+
+    @cached_property
+    def count(self) -> int:
+        """The number of rows."""
+        return int(self.source.query(self.connection, "SELECT count(*) AS n FROM rows")["n"][0])
+
+    def profiles(self, blanks: Collection[str]) -> Iterator[Profile]:
+        """What each column holds, in the file's order.
+
+        Args:
+            blanks: texts that are missing values.
+        """
+        kinds = self.source.query(self.connection, "DESCRIBE file")["column_type"]
+        for place, name in enumerate(self.source.columns()):
+            yield self._profile(name, place, str(kinds[place]), blanks)
+
+    def sample(self, count: int) -> dict[str, NDArray[np.object_]]:
+        """The cells of every n-th row as texts, by column; None where they are missing."""
+        names = self.source.columns()
+        cells = ", ".join(f"c{place}::VARCHAR AS c{place}" for place in range(len(names)))
+        step = max(1, -(-self.count // count))
+        found = self.source.query(self.connection, f"SELECT {cells} FROM rows WHERE rowid % {step} = 0")
+        return {
+            name: np.ma.filled(found[f"c{place}"].astype(object), None) for place, name in enumerate(names)
+        }
+
+    def _profile(self, name: str, place: int, kind: str, blanks: Collection[str]) -> Profile:
+        absent = "nan" if kind in _FLOATS else ""
+        found = self.source.query(
+            self.connection,
+            f"SELECT cell, rows, CASE WHEN regexp_full_match(cell, '{_NUMBER}') "
+            "AND isfinite(TRY_CAST(cell AS DOUBLE)) THEN TRY_CAST(cell AS DOUBLE) END AS number "
+            f"FROM (SELECT c{place}::VARCHAR AS cell, count(*) AS rows FROM rows "
+            f"WHERE nullif(c{place}::VARCHAR, {quoted(absent)}) IS NOT NULL GROUP BY c{place} "
+            "ORDER BY min(rowid))",
+        )
+        texts = np.ma.getdata(found["cell"]).astype(object)
+        numbers = np.ma.filled(found["number"].astype(np.float64), np.nan)
+        counts = found["rows"].astype(np.int64)
+        return Profile(name, kind, self.count, texts, counts, *_noted(texts, numbers)).without(blanks)
+
+
+def _noted(texts: NDArray[np.object_], numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], str]:
+    """The numbers in texts and how they are written, where nearly all other texts are in one notation."""
+    others = [text for text in texts[np.isnan(numbers)] if not is_absent(text)]
+    if not others:
+        return numbers, PLAIN.pattern
+    found = [_shape(text) for text in others[:_SAMPLE]]
+    # A comma before three digits may be of either kind, and is absent from small numbers.
+    for mark in ("{,}", "{:,}"):
+        if any(shape is not None and mark in shape for shape in found):
+            found = [shape and re.sub(r"\{.*\}", mark, shape) for shape in found]
+            break
+    shapes = Counter(found)
+    (shape, times), *_ = shapes.most_common(1)
+    few = len(others) <= 0.05 * len(texts)
+    # Commas are absent from small numbers; a sign or a unit that few numbers have is not how all are written.
+    if shape is None or times < 0.9 * shapes.total() or (few and shape not in ("{,}", "{:,}")):
+        return numbers, PLAIN.pattern
+    notation = Notation(shape)
+    read = [_float(notation.number_in(text)) for text in texts]
+    return np.array(read, dtype=np.float64), shape
+
+
+def _shape(text: str) -> str | None:
+    """The notation of a text that is no plain number; None if it is no number."""
+    match = _AROUND.fullmatch(text)
+    if match is None:
+        return None
+    before, digits, after = (part or "" for part in match.groups())
+    if _GROUPED.fullmatch(digits):
+        return f"{before}{{:,}}{after}"
+    if _DECIMAL_COMMA.fullmatch(digits):
+        return f"{before}{{,}}{after}"
+    return f"{before}{{}}{after}" if before or after else None
+
+
+def _float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

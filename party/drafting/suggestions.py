@@ -1,0 +1,240 @@
+"""Suggests rules that private rows keep: dependencies, impossible combinations, inequalities and sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations, islice, permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.dates import DateAttribute
+from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.values import text_of
+
+LEAST_ROWS = 100
+"""Fewer rows tell nothing."""
+
+_KEPT = 0.999
+"""Share of the rows that keep a suggested rule."""
+
+_EXPECTED = 20
+"""A combination is suspicious if so many rows would have it, were the columns independent."""
+
+_MOST = 30
+"""At most so many rules of each kind."""
+
+_SMALL = 12
+"""Combinations are looked for among columns of at most so many values."""
+
+_WIDE = 5000
+"""Dependencies are looked for among columns of at most so many values."""
+
+_MOST_COLUMNS = 200
+"""Rules are looked for among so many columns, the first ones: their pairs are many."""
+
+_MOST_SUMMED = 50
+"""Sums are looked for among so many columns of numbers, whose triples are more."""
+
+_RNG_SEED = 1
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """A column of categories.
+
+    Attributes:
+        values: the different values.
+        codes: for each row the place of its value, shape (N,).
+    """
+
+    values: tuple[Any, ...]
+    codes: NDArray[np.int64]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """The number of rows of each value."""
+        return np.bincount(self.codes, minlength=len(self.values))
+
+
+def labels_of(cells: NDArray[Any]) -> Labels:
+    """The cells of a column as categories, a missing value being the empty text; shape (N,)."""
+    texts = [text_of(cell) for cell in np.ma.filled(cells.astype(object), None).tolist()]
+    values, codes = np.unique(np.array(texts, dtype=object), return_inverse=True)
+    return Labels(tuple(values.tolist()), codes)
+
+
+def suggested_rules(
+    attributes: Mapping[str, Attribute], cells: Mapping[str, NDArray[Any]], labels: Mapping[str, Labels]
+) -> list[dict[str, Any]]:
+    """Rules that nearly all rows keep, though rows of independent columns would not.
+
+    Args:
+        attributes: as drafted, by name.
+        cells: raw values of a sample of the rows, shape (N,) for each attribute.
+        labels: the same as categories.
+    """
+    if not cells or len(next(iter(cells.values()))) < LEAST_ROWS:
+        return []
+    attributes = dict(islice(attributes.items(), _MOST_COLUMNS))
+    numbers = {
+        name: found for name, a in attributes.items() if (found := _numbers(a, cells[name])) is not None
+    }
+    labels = {name: labels[name] for name in attributes if name not in numbers}
+    sums = list(_sums(dict(islice(numbers.items(), _MOST_SUMMED))))
+    determined = list(_determined(labels))
+    explained = {frozenset(rule["determines"].values()) for rule in determined}
+    summed = {name for rule in sums for name in (rule["sum"], *rule["of"])}
+    return [
+        *determined[:_MOST],
+        *_impossible_categories(labels, explained),
+        *_impossible_numbers(attributes, numbers),
+        *_missing_when(labels, numbers),
+        *_at_most({name: found for name, found in numbers.items() if name not in summed}),
+        *sums[:_MOST],
+    ]
+
+
+def equivalent_columns(labels: Mapping[str, Labels]) -> list[tuple[str, str]]:
+    """Pairs of columns of which each determines the other, such as a code and its label.
+
+    Args:
+        labels: columns of a sample of the rows, as categories.
+    """
+    first: dict[bytes, str] = {}
+    found = []
+    for name, one in labels.items():
+        # Of values that seldom repeat, each determines everything.
+        if not 2 < len(one.values) <= len(one.codes) / 5 or len(one.codes) < LEAST_ROWS:
+            continue
+        _, begun, place = np.unique(one.codes, return_index=True, return_inverse=True)
+        # Which rows have equal values, whatever these are.
+        divided = np.argsort(np.argsort(begun))[place].tobytes()
+        if divided in first:
+            found.append((name, first[divided]))
+        else:
+            first[divided] = name
+    return found
+
+
+def _numbers(attribute: Attribute, cells: NDArray[Any]) -> Numbers | None:
+    """Numbers, or dates as days; NaN where one is missing; None for other kinds."""
+    if isinstance(attribute, NumericAttribute):
+        return attribute.numbers(cells)
+    if isinstance(attribute, DateAttribute):
+        times, _ = attribute.moments.read(attribute.name, cells)
+        found = times.astype("datetime64[s]").astype(np.float64)
+        found[np.isnat(times)] = np.nan
+        return found
+    return None
+
+
+def _determined(labels: Mapping[str, Labels]) -> Iterator[dict[str, Any]]:
+    """Dependencies of one column on another one with more values; the strictest first."""
+    found = []
+    for (name, a), (other, b) in permutations(labels.items(), 2):
+        rows, sizes = len(a.codes), (len(a.values), len(b.values))
+        if not 1 < sizes[1] <= sizes[0] <= min(_WIDE, rows / 5) or sizes[0] * sizes[1] > 10**7:
+            continue
+        if sizes[0] == sizes[1] and name > other:
+            continue
+        cells = np.bincount(a.codes * sizes[1] + b.codes, minlength=sizes[0] * sizes[1]).reshape(sizes)
+        kept, usual = cells.max(axis=1).sum() / rows, b.counts.max() / rows
+        # Without the other column, its most frequent value would be right so often.
+        if kept >= 0.99 and 1 - kept < 0.05 * (1 - usual):
+            found.append((kept, name, other))
+    for _, name, other in sorted(found, key=lambda one: -one[0]):
+        yield {"determines": {"from": name, "to": other}}
+
+
+def _impossible_categories(
+    labels: Mapping[str, Labels], explained: set[frozenset[str]]
+) -> Iterator[dict[str, Any]]:
+    """Values of two columns that do not occur together; those first that would be most frequent."""
+    found = []
+    small = {name: one for name, one in labels.items() if len(one.values) <= _SMALL}
+    for (name, a), (other, b) in combinations(small.items(), 2):
+        if frozenset((name, other)) in explained:
+            continue
+        shape = len(a.values), len(b.values)
+        cells = np.bincount(a.codes * shape[1] + b.codes, minlength=shape[0] * shape[1]).reshape(shape)
+        expected = np.outer(a.counts, b.counts) / len(a.codes)
+        suspicious = (cells <= (1 - _KEPT) * expected) & (expected >= _EXPECTED)
+        for place in np.flatnonzero(suspicious.any(axis=1)):
+            with_it = [b.values[k] or None for k in np.flatnonzero(suspicious[place])]
+            rule = {"impossible": {name: [a.values[place] or None], other: with_it}}
+            found.append((float(expected[place][suspicious[place]].sum()), rule))
+    for _, rule in sorted(found, key=lambda one: -one[0])[:_MOST]:
+        yield rule
+
+
+def _impossible_numbers(
+    attributes: Mapping[str, Attribute], numbers: Mapping[str, Numbers]
+) -> Iterator[dict[str, Any]]:
+    """Numbers of which one of two is always zero."""
+    zeroed = [
+        name
+        for name in numbers
+        if isinstance(one := attributes[name], NumericAttribute) and one.atoms and one.atoms[0] == 0
+    ]
+    for name, other in combinations(zeroed, 2):
+        positive = numbers[name] > 0, numbers[other] > 0
+        expected = positive[0].mean() * positive[1].sum()
+        if expected >= _EXPECTED and (positive[0] & positive[1]).sum() <= (1 - _KEPT) * expected:
+            yield {"impossible": {name: {"above": 0}, other: {"above": 0}}}
+
+
+def _missing_when(labels: Mapping[str, Labels], numbers: Mapping[str, Numbers]) -> Iterator[dict[str, Any]]:
+    """Numbers that are missing for some categories of another column, and there only."""
+    for name, found in numbers.items():
+        empty = np.isnan(found)
+        if not 0.01 <= empty.mean() <= 0.99:
+            continue
+        for other, one in labels.items():
+            if not 1 < len(one.values) <= _SMALL:
+                continue
+            share = np.bincount(one.codes, empty, len(one.values)) / np.maximum(one.counts, 1)
+            always = share >= _KEPT
+            if always.any() and (empty & ~always[one.codes]).sum() <= (1 - _KEPT) * empty.sum():
+                listed = [one.values[k] or None for k in np.flatnonzero(always)]
+                yield {"null": name, "when": {other: listed}, "only": True}
+
+
+def _at_most(numbers: Mapping[str, Numbers]) -> Iterator[dict[str, Any]]:
+    """Pairs of which the one is never above the other, though in other rows it would be."""
+    shuffle = np.random.default_rng(_RNG_SEED).permutation
+    found = []
+    for name, other in permutations(numbers, 2):
+        low, high = numbers[name], numbers[other]
+        both = ~(np.isnan(low) | np.isnan(high))
+        low, high = low[both], high[both]
+        if len(low) < LEAST_ROWS or np.array_equal(low, high):
+            continue
+        kept, by_chance = (low <= high).mean(), (low <= shuffle(high)).mean()
+        if kept >= _KEPT and by_chance <= 0.9:
+            found.append((by_chance, name, other))
+    for _, name, other in sorted(found)[:_MOST]:
+        yield {"at_most": [name, other]}
+
+
+def _sums(numbers: Mapping[str, Numbers]) -> Iterator[dict[str, Any]]:
+    """Columns that are the sum of two others."""
+    for first, second in combinations(numbers, 2):
+        for total in numbers:
+            if total in (first, second):
+                continue
+            parts = numbers[first] + numbers[second]
+            both = ~(np.isnan(parts) | np.isnan(numbers[total]))
+            added, whole = parts[both], numbers[total][both]
+            if len(added) < LEAST_ROWS or min(np.ptp(numbers[n][both]) for n in (first, second, total)) == 0:
+                continue
+            if not np.isclose(added[:LEAST_ROWS], whole[:LEAST_ROWS], rtol=1e-9, atol=1e-9).mean() >= 0.9:
+                continue
+            used = min((numbers[n][both] != 0).mean() for n in (first, second))
+            if used >= 0.01 and np.isclose(added, whole, rtol=1e-9, atol=1e-9).mean() >= _KEPT:
+                yield {"sum": total, "of": [first, second]}

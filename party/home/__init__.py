@@ -1,0 +1,1 @@
+"""The folder of a party or dealer, and what its daemon opens there."""

@@ -1,0 +1,52 @@
+"""A party's folder."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from ...common.federation.card import PARTY
+from ..names import LEDGER, POLICY, REQUESTS
+from ..policies.template import TEMPLATE
+from .folder import Home, Opened
+
+if TYPE_CHECKING:
+    from ...common.data.domain import Domain
+    from ..approving.approvals import Approvals
+    from ..policies.toml_file import Serve
+
+
+@dataclass(frozen=True)
+class PartyHome(Home):
+    """The folder of one party: also its requested releases, and its domain."""
+
+    role: ClassVar[str] = PARTY
+    policy_name: ClassVar[str] = POLICY
+    policy_template: ClassVar[str] = TEMPLATE
+    databases: ClassVar[tuple[str, ...]] = (LEDGER, REQUESTS)
+
+    def domain(self) -> Domain:
+        """The attributes that the party holds."""
+        from ..policies.domain import domain_of
+
+        return domain_of(self.folder)
+
+    def serve(self) -> Serve:
+        """How the daemon is reached."""
+        from ..policies.form import FORM
+        from ..policies.toml_file import Serve, read_toml
+
+        return Serve.of(read_toml(self.folder / POLICY, FORM, PARTY))
+
+    def opened(self) -> AbstractContextManager[Opened]:
+        """The party, after its rows are read."""
+        from .opening import opened
+
+        return opened(self)
+
+    def approvals(self) -> Approvals:
+        """Requests and decisions."""
+        from ..approving.approvals import Approvals
+
+        return Approvals(self.file(REQUESTS), self.keyring.identity)

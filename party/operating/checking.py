@@ -1,0 +1,78 @@
+"""All faults of a party's folder at once, for its operator: files, room on disk, rows against the domain."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ...common.errors import DataError, MosaicError
+from ..counting.engines.folders import empty
+from ..counting.people import People
+from ..counting.rows import CountedRows
+from ..disk import check_room
+from ..home.home import PartyHome
+from ..institution.records import records_of
+from ..names import CODES
+from ..policies.file import Settings
+from ..sources.checking import Finding, check_rows
+from ..sources.query import QuerySource
+from ..sources.source import FileSource, Source
+
+_COLUMN = "the policy names this column, and the rows have none of this name"
+
+
+def check_home(home: PartyHome) -> Iterator[Finding]:
+    """Everything that keeps the party from answering, or that its daemon changes in the rows.
+
+    Args:
+        home: folder of the party.
+
+    Raises:
+        DataError: the policy or the domain cannot be read.
+    """
+    settings = Settings.load(home.folder)
+    for where, check in (
+        ("files", home.check_files),
+        ("certificate", home.check_certificate),
+        ("disk", lambda: check_room(home.folder)),
+    ):
+        yield from _refused(where, check)
+    with contextlib.suppress(DataError):
+        if warning := home.keyring.certificate.warning():
+            yield Finding("certificate", warning, 0, False)
+    try:
+        source = settings.source()
+        columns = source.columns()
+    except MosaicError as fault:
+        yield Finding("source", str(fault), 0, True)
+        return
+    named = {*settings.identifiers.values(), *filter(None, [settings.key])}
+    lacking = [column for column in sorted(named) if column not in columns]
+    for column in lacking:
+        yield Finding(column, _COLUMN, 0, True)
+    if isinstance(source, FileSource | QuerySource):
+        found = list(check_rows(source, settings.domain, named))
+        yield from found
+        if not lacking and not any(finding.refused for finding in found):
+            yield from _refused("key", lambda: _read(source, settings, home.folder / CODES))
+    elif not lacking:
+        yield from _refused("source", lambda: _read(source, settings, home.folder / CODES))
+
+
+def _read(source: Source, settings: Settings, folder: Path) -> None:
+    """Reads the rows as the daemon does."""
+    empty(folder)
+    people = People(settings.key, settings.policy.max_rows_per_person, settings.identifiers)
+    rows, _, _ = records_of(source, settings.domain, people, settings.timeout_s, folder)
+    if isinstance(rows, CountedRows):
+        rows.close()
+
+
+def _refused(where: str, check: Callable[[], None]) -> Iterator[Finding]:
+    try:
+        check()
+    except MosaicError as fault:
+        yield Finding(where, str(fault), 0, True)
+    except OSError as fault:
+        yield Finding(where, str(DataError(f"{fault.strerror}; fix the file or its folder")), 0, True)

@@ -1,0 +1,68 @@
+"""A policy's TOML file: read by its form, so that a misspelt limit is noticed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...common.bounded import read_bytes, toml_of
+from ...common.errors import DataError
+from ...common.forms.tables import Key, Table, check_file
+from ...common.forms.values import Text
+
+_LISTEN = "127.0.0.1:7443"
+_PROXY = Text(r"http://[^@/\s]+:[0-9]{1,5}", "http://HOST:PORT, without a password")
+
+SERVE = Table(
+    {
+        "listen": Key(Text(), "host:port; the curator's machine must reach it."),
+        "metrics": Key(Text(), "host:port for Prometheus."),
+        "proxy": Key(_PROXY, "The HTTP proxy through which the daemon dials a curator."),
+    }
+)
+"""The section [serve]."""
+
+
+@dataclass(frozen=True)
+class Serve:
+    """The section [serve] of a policy.
+
+    Attributes:
+        listen: host and port.
+        metrics: host and port for Prometheus; None for no metrics.
+        proxy: URL of the HTTP proxy through which the daemon dials a curator; None for none.
+    """
+
+    listen: str
+    metrics: str | None
+    proxy: str | None
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> Serve:
+        """The section of a policy's file, from its sections, which are checked."""
+        section = content.get("serve", {})
+        return cls(section.get("listen", _LISTEN), section.get("metrics"), section.get("proxy"))
+
+
+def read_toml(path: Path, form: Table, role: str) -> dict[str, Any]:
+    """The sections of a policy's file.
+
+    Args:
+        path: the file.
+        form: of its sections.
+        role: the role whose command `init` writes such a file.
+
+    Raises:
+        DataError: the file is missing or not TOML, has an unknown section or key, or a value of another type
+            or out of range; names it.
+    """
+    try:
+        content = toml_of(read_bytes(path))
+    except OSError as cause:
+        raise DataError(f"cannot read {path}: {cause.strerror}; run dpmosaic {role} init") from cause
+    except ValueError as cause:
+        raise DataError(f"{path} is not TOML: {cause}; fix the line") from cause
+    check_file(path.name, form, content)
+    return content

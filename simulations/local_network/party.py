@@ -1,0 +1,104 @@
+"""The files of one party of a local network: its rows, its domain and its policy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ...common.data.domain import Domain
+from ...common.federation.card import as_text
+from ...common.protocols.masked.dealers import CURATOR_DEALS
+from ...party.names import POLICY
+from ...party.sources.source import FileSource
+from ...party.sources.sql import quoted
+from ..parties.people import Held
+
+_DOMAIN, _ROWS = "domain.json", "rows.parquet"
+_POLICY = """\
+# For trials on one machine only: it allows everything. Do not use it at an institution.
+[source]
+domain = {domain}
+file = {rows}
+{key}
+[records]
+same_as = {same_as}
+{order}
+[policy]
+protocols = ["masked", "indicator", "trusted"]
+adjacencies = ["zero-out", "replace-one", "add-remove"]
+max_release_rho = 1e6
+lifetime_rho = 1e9
+max_cells = 268435456
+max_labels_delta = 0.1
+min_tolerated = 0
+dealers = {dealers}
+allow_unreviewed = true
+approval = false
+{alignment}"""
+
+
+def write(
+    folder: Path,
+    source: FileSource,
+    domain: Domain,
+    held: Held,
+    same_as: Sequence[str],
+    key: str | None,
+    dealers: Sequence[str] = (),
+) -> None:
+    """Writes what a party needs to serve its part of a table.
+
+    Args:
+        folder: the party's folder.
+        source: the whole table.
+        domain: the party's attributes.
+        held: the party's rows of the table.
+        same_as: parties of its slice.
+        key: name of the column of identifiers, by which rows are aligned; None if they are in one order.
+        dealers: names of the dealers; without any, the curator deals.
+    """
+    policy = _POLICY.format(
+        domain=json.dumps(_DOMAIN),
+        rows=json.dumps(_ROWS),
+        key="" if key is None else f"key = {json.dumps(key)}\n",
+        same_as=json.dumps(list(same_as)),
+        order='order = "guaranteed"\n' if key is None else "",
+        dealers=json.dumps(list(dealers) or [CURATOR_DEALS]),
+        alignment="" if key is None else "max_alignment_rho = 1e6\n",
+    )
+    (folder / POLICY).write_text(policy, encoding="utf-8")
+    write_table(folder, source, domain, held, key)
+
+
+def write_table(folder: Path, source: FileSource, domain: Domain, held: Held, key: str | None) -> None:
+    """Writes the rows and the domain of a party, without a policy; for the arguments see `write`."""
+    (folder / _DOMAIN).write_text(as_text(domain.to_json()), encoding="utf-8")
+    _write_rows(source, domain, held, key, folder / _ROWS)
+
+
+def _write_rows(source: FileSource, domain: Domain, held: Held, key: str | None, out: Path) -> None:
+    """Writes the party's cells unchanged, with their labels."""
+    names = source.columns()
+    columns = [f"c{names.index(name)} AS {_named(name)}" for name in domain]
+    if key is not None:
+        columns.append(f"identifier AS {_named(key)}")
+    with source.connect() as connection:
+        rows = {
+            "line": held.rows,
+            "place": np.arange(len(held.rows)),
+            "identifier": np.array(held.identifiers, dtype=object),
+        }
+        connection.register("held", rows)
+        source.query(
+            connection,
+            f"COPY (SELECT {', '.join(columns)} FROM held JOIN (SELECT *, row_number() OVER () - 1 AS line "
+            f"FROM file) USING (line) ORDER BY place) TO {quoted(str(out))} (FORMAT parquet)",
+        )
+
+
+def _named(name: str) -> str:
+    """A column's name as it stands in SQL."""
+    return '"' + name.replace('"', '""') + '"'

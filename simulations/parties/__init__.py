@@ -1,0 +1,1 @@
+"""Parties in this process, and how a table is partitioned over them."""

@@ -1,0 +1,244 @@
+"""The parties of a simulation, which make one release, or before it another one that chooses bins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from ...common.crypto.randomness import RandomStream
+from ...common.data.domain import Domain
+from ...common.data.table import Table
+from ...common.errors import DataError
+from ...common.promises.statement import Claim
+from ...common.protocols.aligned import Population
+from ...common.protocols.chosen import Chosen
+from ...common.protocols.registry import INDICATOR, INDICATOR_MLE, MASKED, THEOREM, TRUSTED
+from ...curator.certificates.certificate import Certificate
+from ...curator.measurers.measurer import Measurer
+from ...curator.parties.alignments import Aligned
+from ...curator.parties.asking import Asking
+from ...curator.parties.client import Connection
+from ...curator.releasing.agreement import Agreement, Proposal, agree
+from ...curator.releasing.journalled import signatures_of
+from ...curator.releasing.planning.alignment_order import AlignmentOrder
+from ...curator.releasing.release import Layout, ReleaseOrder
+from .alignment import align
+from .measurers import CentralMeasurer
+from .network import Fresh, InProcessConnection, policy_for, start_dealers, start_parties, unchanged
+from .paper_protocols import IndicatorMleMeasurer, TheoremMeasurer
+from .partition import Grid, partition
+from .people import Linkage, linked
+
+
+@dataclass(frozen=True)
+class Started:
+    """A release that the parties accepted.
+
+    Attributes:
+        measurer: measurer of the release.
+        layout: which party holds what.
+        cost_factor: what the parties are charged, as a multiple of the measurer's charges.
+        agreement: the parties; None with the protocol `theorem`, which has none.
+    """
+
+    measurer: Measurer
+    layout: Layout
+    cost_factor: int = 1
+    agreement: Agreement | None = None
+
+    def certify(self, certificate: Certificate) -> None:
+        """Has the parties sign the certificate of the release, so that a later one can use what it chose."""
+        if self.agreement is not None:
+            release_id = self.agreement.terms.release_id
+            claim = Claim(release_id, certificate.digest(), certificate.promise.zcdp_rho_spent)
+            signatures_of(claim, self.agreement, Asking())
+
+
+@dataclass(frozen=True)
+class Participants:
+    """The parties and dealers of a simulation.
+
+    Attributes:
+        real: table that errors are relative to, in the codes of the parties' domain, with the value `absent`
+            if the release counts people of any party.
+        domain: domain of the parties' tables.
+        grid: which party holds what.
+        links: connections to the parties, slice by slice; empty if the protocol has no parties.
+        dealing: the dealers.
+        aligned: alignment of the parties' rows; None if the parties of a slice hold the same records.
+        record_wise: see `simulate`.
+        asking: recalls answers of the protocol `trusted`.
+    """
+
+    real: Table
+    domain: Domain
+    grid: Grid
+    links: Sequence[Sequence[InProcessConnection]] = ()
+    dealing: Sequence[str | Connection] = ()
+    aligned: Aligned | None = None
+    record_wise: bool = False
+    asking: Asking | None = None
+
+    @classmethod
+    def in_order(
+        cls,
+        table: Table,
+        order: ReleaseOrder,
+        grid: Grid,
+        stream: RandomStream,
+        dealers: int,
+        record_wise: bool,
+        fresh: Fresh = unchanged,
+    ) -> Participants:
+        """Starts parties that hold the same records in the same order.
+
+        Args:
+            table: the real table.
+            order: the release that spends the whole budget.
+            grid: partition of the table.
+            stream: source of the parties' keys.
+            dealers: number of dealers; if zero, the curator deals.
+            record_wise: see `simulate`.
+            fresh: see `start_parties`.
+        """
+        pieces = [[table]] if order.protocol.one_party else partition(table, grid)
+        if order.protocol is THEOREM:
+            return cls(table, table.domain, grid)
+        proposal = _proposed(order, "0" * 32, grid)
+        policy = policy_for(
+            proposal.protocol.name,
+            order.adjacency,
+            proposal.charged_rho,
+            dealers=dealers,
+            labels_delta=order.labels_delta,
+            rows_per_person=order.rows_per_person,
+        )
+        keys = stream.child("parties")
+        links = start_parties(pieces, policy, keys, dealers=dealers, stated=order.records, fresh=fresh)
+        dealing = start_dealers(dealers, keys, links)
+        return cls(table, table.domain, grid, links, dealing, record_wise=record_wise)
+
+    @classmethod
+    def aligning(
+        cls,
+        table: Table,
+        order: ReleaseOrder,
+        grid: Grid,
+        stream: RandomStream,
+        people: Linkage,
+        aligning: AlignmentOrder,
+        dealers: int,
+    ) -> Participants:
+        """Starts parties that hold overlapping people, and aligns their rows.
+
+        Args:
+            table: the real table.
+            order: the release that spends the whole budget.
+            grid: partition of the table.
+            stream: source of all randomness.
+            people: which people each party holds.
+            aligning: how rows are aligned.
+            dealers: number of dealers; if zero, the curator deals.
+
+        Raises:
+            DataError: the protocol does not work over aligned rows, or nobody is left.
+        """
+        if order.protocol is not MASKED:
+            raise DataError(
+                f"protocol: expected 'masked' over aligned rows, got {order.protocol.name!r}; choose it, or "
+                "let the parties of a slice hold the same people"
+            )
+        tables, identifiers = people.scatter(table, grid, stream.child("people").generator())
+        joined = [
+            linked(order.domain, row, texts, aligning.population)
+            for row, texts in zip(tables, identifiers, strict=True)
+        ]
+        real = Table.concatenate(joined)
+        if not real.record_count:
+            raise DataError(
+                "expected somebody whom all parties of a slice hold, got nobody; raise the overlap or lower "
+                "typos"
+            )
+        granted, rho = float(order.granted), Fraction(aligning.rho)
+        policy = policy_for(MASKED.name, order.adjacency, granted, rho, dealers, order.labels_delta)
+        keys = stream.child("parties")
+        links = start_parties(tables, policy, keys, identifiers, dealers)
+        dealing = start_dealers(dealers, keys, links)
+        aligned = align(links, table.domain, aligning, order.adjacency, stream.child("alignment"))
+        return cls(real, table.domain, grid, links, dealing, aligned)
+
+    def coded(self, chosen: Chosen) -> Domain:
+        """The domain of a release with chosen bins."""
+        coded = chosen.coding.domain(self.domain)
+        anywhere = self.aligned is not None and self.aligned.alignment.population is Population.ANYWHERE
+        return coded.with_absent() if anywhere else coded
+
+    def real_with(self, chosen: Chosen) -> Table:
+        """The table that errors are relative to, in chosen bins."""
+        domain = self.coded(chosen)
+        if self.aligned is None or self.aligned.alignment.population is not Population.ANYWHERE:
+            return chosen.coding.table(self.real)
+        held = {name: np.minimum(self.real.column(name), self.domain[name].size - 1) for name in self.domain}
+        recoded = chosen.coding.table(replace(Table.from_codes(self.domain, held), texts=self.real.texts))
+        columns = {
+            name: np.where(
+                self.real.column(name) == self.domain[name].size, domain[name].size - 1, recoded.column(name)
+            )
+            for name in self.domain
+        }
+        return Table.from_codes(domain, columns)
+
+    def start(self, order: ReleaseOrder, release_id: str, rng: np.random.Generator) -> Started:
+        """Asks the parties to accept a release.
+
+        Args:
+            order: the release.
+            release_id: its id.
+            rng: noise of the protocol `theorem`, which has no parties.
+        """
+        cuts = self.grid.slices
+        layout = Layout(tuple(cut.rows for cut in cuts), tuple(cut.groups for cut in cuts))
+        # Codes that a step before chose, if the parties' domain leaves any open.
+        chosen = order.chosen if self.domain.open else None
+        table = self.real if chosen is None else self.real_with(chosen)
+        if order.protocol is THEOREM:
+            vertical = max(len(cut.groups) for cut in cuts)
+            return Started(TheoremMeasurer(table, len(cuts), vertical, order.granted, rng), layout)
+        proposal = _proposed(order, release_id, self.grid)
+        agreement = agree(
+            self.domain,
+            self.links,
+            proposal,
+            dealers=self.dealing,
+            aligned=self.aligned,
+            chosen=chosen,
+        )
+        federation, terms = agreement.federation, agreement.terms
+        if self.aligned is not None:
+            return Started(
+                agreement.measurer(), replace(Layout.of(terms.plan), names=()), agreement=agreement
+            )
+        measurer: Measurer
+        if proposal.copies > 1:
+            measurer = IndicatorMleMeasurer(federation, terms, order.granted, proposal.copies)
+        elif order.protocol is TRUSTED:
+            measurer = CentralMeasurer(federation, terms, order.granted, table, order.budget, self.asking)
+        else:
+            measurer = agreement.measurer(record_wise=self.record_wise)
+        return Started(measurer, replace(layout, masked=terms.masked), proposal.copies, agreement)
+
+
+def _proposed(order: ReleaseOrder, release_id: str, grid: Grid) -> Proposal:
+    proposal = order.proposal(release_id)
+    if order.protocol is not INDICATOR_MLE:
+        return proposal
+    copies = len(grid.slices) * max(len(cut.groups) for cut in grid.slices)
+    if order.domain.open:
+        raise DataError(
+            f"protocol {INDICATOR_MLE.name!r} follows a paper without choices of bins; declare them in the "
+            "domain"
+        )
+    return replace(proposal, protocol=INDICATOR, copies=copies)

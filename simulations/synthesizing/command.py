@@ -1,0 +1,182 @@
+"""The command `dpmosaic synthesize`."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from ...common.extras import require_extra
+from ...common.showing.telling import tell
+from ...common.showing.terminal import Terminal
+from ...curator.options import (
+    BUDGET,
+    MECHANISM,
+    OUTPUT,
+    JsonOutput,
+    MechanismName,
+    Rows,
+    Seed,
+    SpreadsheetSafe,
+    TimeLimit,
+)
+from ...curator.results.table_format import Format, TableFile, TableFormat
+from ...party.sources.options import Header
+from ..stopping import UNFINISHED, spends
+
+if TYPE_CHECKING:
+    from ...curator.analysis.release import Release
+
+COPIES = "copies"
+"""Folder of the copies, in that of the release."""
+
+_STDERR = Terminal(stderr=True)
+
+Anyway = Annotated[
+    bool, typer.Option("--anyway", help="Without a domain: release a table of too few rows too.")
+]
+
+_TOLD = ("out", "json_output")
+"""Options that a resumed release is given anew."""
+
+
+@spends
+def synthesize(
+    data: Annotated[Path, typer.Argument(help="The real table: .csv, .tsv (perhaps .gz) or .parquet.")],
+    out: Annotated[Path, typer.Option(help="Folder for the release.")],
+    epsilon: Annotated[float, typer.Option(help="Privacy budget, with delta.", rich_help_panel=BUDGET)] = 1.0,
+    delta: Annotated[
+        float, typer.Option(help="Privacy budget, with epsilon.", rich_help_panel=BUDGET)
+    ] = 1e-9,
+    domain: Annotated[
+        Path | None,
+        typer.Option(help="Domain file; without one, a part of the budget learns what the columns hold."),
+    ] = None,
+    adjacency: Annotated[
+        str,
+        typer.Option(
+            help="Which tables are neighbours: add-remove, zero-out or replace-one.", rich_help_panel=BUDGET
+        ),
+    ] = "add-remove",
+    anyway: Anyway = False,
+    mechanism: MechanismName = "mosaic",
+    time_limit: TimeLimit = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that others should predict well; it weights the workload.", rich_help_panel=MECHANISM
+        ),
+    ] = None,
+    workload: Annotated[
+        str | None, typer.Option(help="1way, 2way, 3way, or a JSON file; 2way.", rich_help_panel=MECHANISM)
+    ] = None,
+    rows: Rows = None,
+    copies: Annotated[
+        int | None,
+        typer.Option(
+            help="Also write so many copies, for intervals by any software; see `dpmosaic copies`.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    seed: Seed = None,
+    header: Header = None,
+    table_format: Format = TableFormat.CSV,
+    spreadsheet_safe: SpreadsheetSafe = False,
+    json_output: JsonOutput = False,
+) -> None:
+    """Release a synthetic table from one file, with differential privacy."""
+    options = {name: value for name, value in locals().items() if name not in _TOLD}
+    require_extra("curator")
+    from ...curator.analysis.copies import check_count, check_new, write_copies
+    from ...curator.certificates.checking import process_for_checks
+    from ...curator.results import outputs as files
+    from ..rehearsal import compiling_beside
+    from .synthesize import synthesize as run
+    from .unfinished import unfinished
+
+    table_file = TableFile(table_format, spreadsheet_safe)
+    if copies is not None:
+        check_count(copies)
+        if not (out / UNFINISHED).exists():
+            check_new(out / COPIES)
+    with unfinished(out, _command(options)) as kept:
+        with (
+            process_for_checks() as checks,
+            compiling_beside(),
+            warnings.catch_warnings(record=True) as advice,
+        ):
+            warnings.simplefilter("always", UserWarning)
+            release = run(
+                data,
+                epsilon,
+                delta=delta,
+                domain=domain,
+                adjacency=adjacency,
+                anyway=anyway,
+                mechanism=mechanism,
+                time_limit=time_limit,
+                target=target,
+                workload=workload,
+                rows=rows,
+                seed=seed,
+                header=header,
+                checks=checks,
+                out=kept,
+            )
+        release.write(out, table_file)
+        if copies is not None and not (out / COPIES).exists():
+            write_copies(release.published, copies, out / COPIES, table_file, seed)
+    formulas = files.formula_warning(release.domain, table_file)
+    notes = [*(str(one.message) for one in advice), *([] if formulas is None else [formulas])]
+    if json_output:
+        tell(json.dumps(_summary(release, out, notes)))
+        return
+    for label in release.certificate.labels:
+        _STDERR.print(f"[bold red]{escape(label)}[/]")
+    for note in notes:
+        _STDERR.print(f"[yellow]warning:[/] {escape(note)}")
+    tell(f"{release!r} written to {out}: open {out / 'report.html'}")
+
+
+def resume(
+    folder: Annotated[Path, typer.Argument(help="Folder of a release that stopped.")],
+    anyway: Anyway = False,
+    json_output: JsonOutput = False,
+) -> None:
+    """Resume a release from one file; what was answered is neither asked nor charged again."""
+    require_extra("curator")
+    from .unfinished import command_of
+
+    options = command_of(folder)
+    paths = {name: Path(options[name]) for name in ("data", "domain") if options[name] is not None}
+    table_format = TableFormat(options["table_format"])
+    again = {**options, **paths, "table_format": table_format, "anyway": anyway or options["anyway"]}
+    synthesize(**again, out=folder, json_output=json_output)
+
+
+def _command(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options for `resume`, as JSON values, which mean the same in another working directory."""
+    workload = options["workload"]
+    named = workload is None or not Path(workload).is_file()
+    files = {"workload": workload if named else str(Path(workload).resolve())}
+    paths = {name: str(one.resolve()) for name, one in options.items() if isinstance(one, Path)}
+    return {**options, **paths, **files}
+
+
+def _summary(release: Release, out: Path, notes: list[str]) -> dict[str, object]:
+    from ...curator.certificates.json_values import to_json_values
+
+    certificate = release.certificate
+    return {
+        "out": str(out),
+        "rows": release.rows.record_count,
+        "differentially_private": certificate.differentially_private,
+        "labels": list(certificate.labels),
+        "promise": to_json_values(certificate.promise),
+        "warnings": notes,
+    }

@@ -1,0 +1,1 @@
+"""Tables from data frames and files, and back."""

@@ -1,0 +1,358 @@
+"""Tables from data frames and files, and data frames from tables."""
+
+from __future__ import annotations
+
+import hmac
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ...common.crypto.randomness import RandomStream
+from ...common.data.domain import Domain
+from ...common.data.table import Table, check_rows
+from ...common.data.values import RawColumn, text_of
+from ...common.errors import DataError
+from ...curator.results.frames import typed
+from ...curator.results.raw_frames import cells_of, encoded
+from ...curator.results.storage import Storage, storage_of
+from ...party.drafting import inference
+from ...party.drafting.date_formats import zone_of
+from ...party.drafting.draft import Draft
+from ...party.sources.headers import reads_as_record
+from ...party.sources.source import CONFIG, FileSource, Queried
+from .arrow_tables import ArrowTable, data_frame
+
+Source: TypeAlias = pd.DataFrame | ArrowTable | str | Path
+"""A table with values: a data frame of pandas, Polars or Arrow, or the path of a CSV or Parquet file."""
+
+DomainLike = Domain | Draft | Mapping[str, Any] | str | Path
+"""A domain, a draft of one, the content of a domain file, or its path."""
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """A table with values, encoded.
+
+    Attributes:
+        table: the rows.
+        columns: columns of the synthetic table, in order.
+        storage: how the columns of a data frame are stored; empty for a file.
+    """
+
+    table: Table
+    columns: tuple[str, ...]
+    storage: Mapping[str, Storage]
+
+
+def read_domain(domain: DomainLike) -> Domain:
+    """A domain as it is, from a draft, from the content of a domain file, or from its path.
+
+    Raises:
+        DataError: it is no domain.
+    """
+    match domain:
+        case Domain():
+            return domain
+        case Draft():
+            return domain.domain
+        case Mapping():
+            return Domain.from_json(domain)
+    return Domain.load(domain)
+
+
+def load(data: Source, domain: DomainLike, *, header: bool | None = None) -> Loaded:
+    """A data frame or file, encoded.
+
+    Args:
+        data: the rows.
+        domain: of the columns.
+        header: whether the first line of a CSV names the columns, which are otherwise column1, column2, ...;
+            by default it does, unless it reads as a record.
+
+    Raises:
+        DataError: the table does not fit the domain.
+    """
+    known = read_domain(domain)
+    if not isinstance(data, ArrowTable):
+        source = FileSource(_path(data), header)
+        return Loaded(source.encoded(known), written(known, source.columns()), {})
+    rows = _without_index(data)
+    held = rows[[name for name in known.columns if name in rows.columns]]
+    return Loaded(encoded(known, rows), written(known, tuple(rows.columns)), storage_of(held))
+
+
+def _path(data: object) -> Path:
+    """The path of a file.
+
+    Raises:
+        DataError: it is something else.
+    """
+    if not isinstance(data, str | Path):
+        raise DataError(
+            "expected a data frame of pandas, Polars or PyArrow, or the path of a file, got "
+            f"{type(data).__name__}; make a data frame of it"
+        )
+    return Path(data)
+
+
+def _without_index(data: ArrowTable) -> pd.DataFrame:
+    """The rows of a data frame, whose index is not released."""
+    rows = data_frame(data)
+    if any(name is not None for name in rows.index.names):
+        warnings.warn(
+            "the index has a name and is not released: rows of a release are numbered anew; to release its "
+            "values, make columns of them with reset_index()",
+            UserWarning,
+            stacklevel=4,
+        )
+    return rows
+
+
+def written(domain: Domain, held: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns of the synthetic table in the order of the real one, after identifiers that it has not."""
+    new = (name for name in domain.columns if name not in held)
+    return (*new, *(name for name in held if name in domain.columns))
+
+
+def _checked_names(rows: pd.DataFrame) -> tuple[str, ...]:
+    """The names of a data frame's columns.
+
+    Raises:
+        DataError: a name is no text or stands twice, or they read as the first record of a file.
+    """
+    names = list(rows.columns)
+    if reads_as_record([name for name in names if isinstance(name, str)]):
+        raise DataError(
+            "the names of the columns read as a record; read the file with header=None, or rename the columns"
+        )
+    if not all(isinstance(name, str) and name.strip() for name in names) or len(set(names)) < len(names):
+        raise DataError("expected columns with different texts as names, got others; rename the columns")
+    return tuple(names)
+
+
+def _zone(kind: Any) -> str:
+    """The IANA name of the time zone of timestamps; for a fixed distance from UTC, of a zone that has it."""
+    zone = getattr(kind.pyarrow_dtype if isinstance(kind, pd.ArrowDtype) else kind, "tz", None)
+    if zone is None:
+        return ""
+    named = str(zone)
+    if "/" in named:
+        return named
+    try:
+        offset = datetime.strptime(named.removeprefix("UTC"), "%z").utcoffset()
+    except ValueError:
+        return "UTC"
+    return zone_of(offset or timedelta())
+
+
+@dataclass(frozen=True, eq=False)
+class RawTable:
+    """A table that nobody has described.
+
+    Attributes:
+        source: its rows.
+        timezones: time zones that columns of a data frame declare.
+        storage: how the columns of a data frame are stored; empty for a file.
+        read: reads it in a domain.
+    """
+
+    source: Queried
+    timezones: Mapping[str, str]
+    storage: Mapping[str, Storage]
+    read: Callable[[Domain], Table]
+
+
+def raw_table(data: Source, *, header: bool | None = None) -> RawTable:
+    """A data frame or file, as it is.
+
+    Args:
+        data: the rows.
+        header: see `load`.
+
+    Raises:
+        DataError: a name is no text, stands twice or reads as a record, or there is no such file.
+    """
+    if not isinstance(data, ArrowTable):
+        source = FileSource(_path(data), header)
+        return RawTable(source, {}, {}, source.encoded)
+    rows = _without_index(data)
+    zones = {name: zone for name in _checked_names(rows) if (zone := _zone(rows[name].dtype))}
+    return RawTable(_FrameRows(rows), zones, storage_of(rows), lambda domain: encoded(domain, rows))
+
+
+def digest_of(data: Source, key: bytes) -> bytes:
+    """A keyed digest of rows, 32 bytes; whoever has the key can test guesses of them.
+
+    Args:
+        data: the rows: the cells of a data frame in any order, or the bytes of a file.
+        key: secret.
+    """
+    digest = hmac.new(key, digestmod="sha256")
+    if isinstance(data, ArrowTable):
+        rows = _FrameRows(data_frame(data))
+        with closing(rows.connect()) as connection:
+            # The order of rows has no effect on counts.
+            summed = rows.query(
+                connection, "SELECT count(*) AS n, sum(hash(file)::HUGEINT)::VARCHAR AS h FROM file"
+            )
+        digest.update(f"{rows.columns()} {summed['n'][0]} {summed['h'][0]}".encode(errors="replace"))
+        return digest.digest()
+    with Path(data).open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.digest()
+
+
+def encode(rows: ArrowTable, domain: DomainLike) -> Table:
+    """The codes of a data frame.
+
+    Args:
+        rows: with a column of each attribute; other columns are ignored.
+        domain: meaning of the codes.
+
+    Raises:
+        DataError: a column is missing, a value has no code, or there is no row.
+    """
+    table = encoded(read_domain(domain), data_frame(rows))
+    check_rows(table.record_count)
+    return table
+
+
+def decode(table: Table, seed: int | None = None) -> pd.DataFrame:
+    """A data frame whose encoding is this table, with new identifiers; numbers are drawn from their bins.
+
+    Args:
+        table: codes.
+        seed: makes the values inside bins reproducible.
+    """
+    stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
+    return typed(table, table.domain.columns, stream.generator())
+
+
+def draft(data: Source, blanks: Collection[str] = (), *, header: bool | None = None) -> Draft:
+    """Drafts a domain from the values of a table: not private, for the owner of the rows to review.
+
+    Args:
+        data: the rows; also the path of a file with a query.
+        blanks: texts that stand for a missing value in every column, such as NA.
+        header: whether the first line of a CSV names the columns, which are otherwise column1, column2, ...;
+            by default it does, unless it reads as a record.
+
+    Returns:
+        A draft: it shows itself as a table, is edited in place, and stands for a domain wherever one is
+        asked for. Entries that were read from the rows are marked until they are confirmed.
+
+    Raises:
+        DataError: the rows cannot be read, there are none, or none of their columns can be released.
+    """
+    if not isinstance(data, ArrowTable):
+        return inference.draft_file(_path(data), blanks, header=header)
+    rows = data_frame(data)
+    zones = {name: zone for name in _checked_names(rows) if (zone := _zone(rows[name].dtype))}
+    rows = rows.assign(
+        **{name: rows[name].dt.tz_convert(zone).dt.tz_localize(None) for name, zone in zones.items()}
+    )
+    ordered = {
+        name: [one if isinstance(one, (str, int, float)) else text_of(one) for one in kind.categories]
+        for name, kind in zip(_checked_names(rows), rows.dtypes, strict=True)
+        if isinstance(kind, pd.CategoricalDtype) and kind.ordered
+    }
+    return inference.draft_rows(_FrameRows(rows, nested=True), blanks, ordered, zones)
+
+
+@dataclass(frozen=True, eq=False)
+class _FrameRows:
+    """The rows of a data frame, as DuckDB queries them; see `party.sources.source.Queried`.
+
+    Attributes:
+        rows: the data frame.
+        name: what messages call it.
+        nested: whether columns of objects that hold lists, dictionaries or bytes are lists, not texts; for
+            drafts, since it depends on values.
+    """
+
+    rows: pd.DataFrame
+    name: str = "the data frame"
+    nested: bool = False
+
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, which were checked."""
+        return tuple(self.rows.columns)
+
+    def cells(self, domain: Domain) -> Iterator[RawColumn]:
+        """The columns of the domain, as they are before encoding."""
+        return (cells_of(domain, self.rows, name) for name in domain)
+
+    def connect(self) -> duckdb.DuckDBPyConnection:
+        """DuckDB with the rows as `file`, its columns c0, c1, ... in order."""
+        columns = [
+            _nested(column) if self.nested and _is_nested(column) else _arrow(column)
+            for _, column in self.rows.items()
+        ]
+        connection = duckdb.connect(config=CONFIG)
+        connection.register("file", pa.table(columns, [f"c{place}" for place, _ in enumerate(columns)]))
+        return connection
+
+    def query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, NDArray[Any]]:
+        """Runs a query over the rows; each column of the answer is an array."""
+        return connection.execute(sql).fetchnumpy()
+
+
+def _is_nested(column: pd.Series) -> bool:
+    """Whether a column of objects holds lists, dictionaries or bytes."""
+    if not pd.api.types.is_object_dtype(column.dtype):
+        return False
+    return any(isinstance(cell, (list, tuple, set, dict, bytes, np.ndarray)) for cell in column)
+
+
+def _nested(column: pd.Series) -> pa.Array:
+    """Cells as lists of one text each."""
+    return pa.array([[str(cell)] for cell in column], pa.list_(pa.string()))
+
+
+def _arrow(column: pd.Series) -> pa.Array | pa.ChunkedArray:
+    """A column as DuckDB reads it; its type follows from its type alone: objects and categories are text."""
+    kind = column.dtype
+    if isinstance(kind, pd.ArrowDtype):
+        return column.array.__arrow_array__()
+    if isinstance(kind, pd.CategoricalDtype):
+        texts = pa.DictionaryArray.from_arrays(
+            pa.array(column.cat.codes, mask=column.isna().to_numpy()), _texts(kind.categories)
+        )
+        return texts.cast(pa.string())
+    if pd.api.types.is_string_dtype(kind) or pd.api.types.is_object_dtype(kind):
+        return _texts(column)
+    if kind == np.float16:
+        column = column.astype(np.float32)
+    if isinstance(kind, pd.DatetimeTZDtype):
+        # To DuckDB, instants of nanoseconds are of another type.
+        column = column.dt.as_unit("us")
+    try:
+        return pa.array(column, from_pandas=True)
+    except pa.ArrowNotImplementedError:
+        raise DataError(
+            f"column {column.name!r}: expected booleans, numbers, text, dates or timestamps, got the "
+            f"type {kind}; convert or drop it"
+        ) from None
+
+
+def _texts(cells: pd.Series | pd.Index) -> pa.Array:
+    """Cells as texts, timestamps as in ISO 8601; what UTF-8 cannot hold is replaced."""
+    texts = [
+        (cell.isoformat() if isinstance(cell, datetime) and not pd.isna(cell) else text_of(cell)) or None
+        for cell in cells
+    ]
+    try:
+        return pa.array(texts, pa.string())
+    except UnicodeEncodeError:
+        return pa.array([text and text.encode(errors="replace").decode() for text in texts], pa.string())

@@ -1,0 +1,70 @@
+"""Text that a spreadsheet would run as a formula: which is found, and how it is escaped."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpmosaic.common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
+from dpmosaic.common.errors import DataError
+from dpmosaic.curator.results import outputs
+from dpmosaic.curator.results.row_values import decoded, spelled_values
+from dpmosaic.curator.results.spreadsheets import attributes_like_formulas, with_apostrophes
+from dpmosaic.curator.results.table_format import TableFile, TableFormat
+
+DANGEROUS = (
+    '=HYPERLINK("http://evil","x")',
+    "+1+cmd|' /C calc'!A0",
+    "-2+3",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "\n=1",
+)
+NUMBERS = ("-5", "+3", "-1e9", "-0.5")
+
+
+@pytest.mark.parametrize("label", DANGEROUS)
+def test_a_label_that_begins_like_a_formula_is_found_and_escaped(label):
+    domain = Domain((CategoricalAttribute("kind", ("x", label)), CodedAttribute("code", 2)))
+    assert attributes_like_formulas(domain) == ("kind",)
+    rows = with_apostrophes({"code": np.array([0, 1]), "kind": np.array(["x", label], dtype=object)})
+    assert list(rows["kind"]) == ["x", "'" + label]
+    assert list(rows["code"]) == [0, 1]
+
+
+def test_numbers_are_neither_warned_of_nor_changed():
+    domain = Domain(
+        (
+            CategoricalAttribute("text", ("x", *NUMBERS)),
+            CategoricalAttribute("whole", (-1, -2)),
+            CategoricalAttribute("mixed", (-1, True, "a=b")),
+            NumericAttribute("real", -9.0, -1.0, 4),
+        )
+    )
+    assert attributes_like_formulas(domain) == ()
+    rng = np.random.default_rng(0)
+    table = Table.from_codes(domain, np.column_stack([rng.integers(0, n, 50) for n in domain.sizes]))
+    rows = spelled_values(domain, decoded(table, rng), domain.names)
+    pd.testing.assert_frame_equal(pd.DataFrame(with_apostrophes(rows)), pd.DataFrame(rows))
+
+
+def test_the_name_of_an_attribute_is_escaped_too():
+    domain = Domain((CategoricalAttribute("=a", ("x", "y")),))
+    assert attributes_like_formulas(domain) == ("=a",)
+    assert list(with_apostrophes({"=a": np.array(["x"], dtype=object)})) == ["'=a"]
+
+
+def test_warns_only_of_a_csv_that_is_written_as_it_is():
+    domain = Domain((CategoricalAttribute("kind", ("x", "=1")),))
+    assert "in: 'kind'" in outputs.formula_warning(domain, TableFile())
+    assert outputs.formula_warning(domain, TableFile(spreadsheet_safe=True)) is None
+    assert outputs.formula_warning(domain, TableFile(TableFormat.PARQUET)) is None
+    assert outputs.formula_warning(Domain.coded({"a": 2}), TableFile()) is None
+
+
+def test_parquet_needs_no_apostrophes():
+    with pytest.raises(DataError, match="expected the format csv, got parquet"):
+        TableFile(TableFormat.PARQUET, spreadsheet_safe=True)

@@ -1,0 +1,228 @@
+"""Drafts of columns of text that hold dates, timestamps, times of day, weeks or quarters."""
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from dpmosaic.party.drafting.inference import draft_file
+from dpmosaic.party.sources.source import open_source
+
+pytestmark = pytest.mark.slow
+
+TIMES = [datetime(2020, 1, 1, 8, 30) + timedelta(hours=37 * n, minutes=7 * n) for n in range(200)]
+DAYS = [f"{time:%Y-%m-%d}" for time in TIMES]
+
+
+def drafted(tmp_path, cells):
+    """The entry of a column of these cells, and the remarks on it; the rows can be encoded with it."""
+    path = tmp_path / "rows.csv"
+    path.write_text("row,x\n" + "".join(f'0,"{cell}"\n' for cell in cells), encoding="utf-8")
+    draft = draft_file(path)
+    assert open_source(path).read(draft.domain).record_count == len(cells)
+    entry = {key: value for key, value in draft.entries["x"].items() if key != "reviewed"}
+    return entry, [remark for name, remark in draft.remarks if name == "x"]
+
+
+def draft(tmp_path, *cells):
+    return drafted(tmp_path, cells)[0]
+
+
+def moments(kind, least, largest, **more):
+    return {"type": kind, "min": least, "max": largest, "bins": "auto", "nullable": False} | more
+
+
+@pytest.mark.parametrize(
+    ("cells", "entry"),
+    [
+        (["2020-02-01", "2021-03-31"], moments("date", "2020-01-01", "2021-12-31")),
+        (["31.12.2020", "01.02.2021"], moments("date", "2020-01-01", "2021-12-31", format="%d.%m.%Y")),
+        (["12/31/2020", "02/01/2020"], moments("date", "2020-01-01", "2020-12-31", format="%m/%d/%Y")),
+        (
+            ["2020-02-01 10:30", "2020-02-02 11:45"],
+            moments(
+                "timestamp",
+                "2020-01-01T00:00:00",
+                "2020-12-31T23:59:59",
+                granularity="minute",
+                format="%Y-%m-%d %H:%M",
+            ),
+        ),
+        (
+            ["2020-02-01T10:30:01", "2020-02-02T11:45:00"],
+            moments("timestamp", "2020-01-01T00:00:00", "2020-12-31T23:59:59"),
+        ),
+    ],
+)
+def test_dates_are_found_with_their_format_and_bounded_by_whole_years(tmp_path, cells, entry):
+    assert draft(tmp_path, *cells) == entry
+
+
+def test_booleans_with_na_have_missing_values(tmp_path):
+    entry = draft(tmp_path, "Y", "NA", "N")
+    assert entry == {"type": "boolean", "nullable": True, "true": ["Y"], "false": ["N"], "missing": ["NA"]}
+
+
+def test_dates_with_na_have_missing_values(tmp_path):
+    entry = draft(tmp_path, "2020-02-01", "NA", "2020-02-03")
+    assert (entry["type"], entry["nullable"], entry["missing"]) == ("date", True, ["NA"])
+
+
+def test_dates_that_can_be_read_in_two_ways_are_named(tmp_path):
+    entry, remarks = drafted(tmp_path, ["01/02/2020", "03/04/2020"])
+    assert entry["format"] == "%d/%m/%Y"
+    assert any("2 formats" in remark for remark in remarks)
+
+
+@pytest.mark.parametrize(
+    ("written", "entry"),
+    [
+        ("{0:%Y-%m-%dT%H:%M:%S}+02:00", {"timezone": "Etc/GMT-2"}),
+        ("{0:%Y-%m-%dT%H:%M:%S}-05:00", {"timezone": "Etc/GMT+5"}),
+        ("{0:%Y-%m-%dT%H:%M:%S}+05:30", {"timezone": "Asia/Kolkata"}),
+        ("{0:%Y-%m-%dT%H:%M:%S}Z", {"timezone": "UTC", "format": "%Y-%m-%dT%H:%M:%SZ"}),
+        ("{0:%Y-%m-%dT%H:%M:%S}.125Z", {"timezone": "UTC", "granularity": "millisecond"}),
+        ("{0:%Y-%m-%d %H:%M:%S} UTC", {"timezone": "UTC", "format": "%Y-%m-%d %H:%M:%S UTC"}),
+        (
+            "{0.month}/{0.day}/{0.year} {0.hour}:{0:%M}",
+            {"format": "%-m/%-d/%Y %-H:%M", "granularity": "minute"},
+        ),
+        ("{0:%m/%d/%Y} 12:00 AM", {"format": "%m/%d/%Y %I:%M %p", "granularity": "day"}),
+        ("{0:%d.%m.%Y %H:%M}", {"format": "%d.%m.%Y %H:%M", "granularity": "minute"}),
+        ("{0:%a %b %d %H:%M:%S} +0000 {0:%Y}", {"format": "%a %b %d %H:%M:%S %z %Y", "timezone": "UTC"}),
+    ],
+)
+def test_timestamps_are_found_in_the_formats_of_common_exports(tmp_path, written, entry):
+    found = draft(tmp_path, *map(written.format, TIMES))
+    assert found["type"] == "timestamp"
+    assert {key: found.get(key) for key in entry} == entry
+    assert (found["min"][:10], found["max"][:10]) == ("2020-01-01", "2020-12-31")
+
+
+def test_offsets_that_change_are_read_in_utc_with_a_remark(tmp_path):
+    cells = [f"{time:%Y-%m-%dT%H:%M:%S}+0{1 + n % 2}:00" for n, time in enumerate(TIMES)]
+    entry, remarks = drafted(tmp_path, cells)
+    assert entry["timezone"] == "UTC"
+    assert any("Europe/Berlin" in remark for remark in remarks)
+
+
+@pytest.mark.parametrize(
+    ("written", "form"),
+    [("%Y%m%d", "%Y%m%d"), ("%d/%m/%y", "%d/%m/%y"), ("%d%b%Y", "%d%b%Y"), ("%B %d, %Y", "%B %d, %Y")],
+)
+def test_dates_are_found_in_further_formats(tmp_path, written, form):
+    found = draft(tmp_path, *(f"{time:{written}}" for time in TIMES))
+    assert (found["type"], found["format"]) == ("date", form)
+
+
+@pytest.mark.parametrize("form", ["%Y-%m", "%Y%m", "%b-%y", "%m/%Y", "%Y %b"])
+def test_months_are_dates_of_this_granularity(tmp_path, form):
+    found = draft(tmp_path, *(f"{time:{form}}" for time in TIMES))
+    assert (found["type"], found["granularity"], found["format"]) == ("date", "month", form)
+
+
+def test_one_odd_date_of_many_is_a_missing_value_with_a_remark(tmp_path):
+    entry, remarks = drafted(tmp_path, [*DAYS, "around Easter"])
+    assert (entry["type"], entry["unreadable"], entry["nullable"]) == ("date", "missing", True)
+    assert "1 of 201 rows hold no date in this format; they count as missing" in remarks
+    assert "Easter" not in str(entry) + str(remarks)
+
+
+@pytest.mark.parametrize("word", ["open", "00/00/0000"])
+def test_a_word_of_many_rows_among_dates_is_listed_as_missing(tmp_path, word):
+    entry, remarks = drafted(tmp_path, [*DAYS, *[word] * 20])
+    assert (entry["type"], entry["missing"]) == ("date", [word])
+    assert any("20 of 220 rows" in remark for remark in remarks)
+
+
+@pytest.mark.parametrize("day", ["9999-12-31", "1900-01-01"])
+def test_a_date_that_stands_for_none_in_many_rows_is_an_atom_and_no_bound(tmp_path, day):
+    entry = draft(tmp_path, *DAYS, *[day] * 400)
+    assert (entry["min"], entry["max"], entry["atoms"]) == ("2020-01-01", "2020-12-31", [day])
+
+
+def test_one_date_far_from_all_others_is_no_bound(tmp_path):
+    entry, remarks = drafted(tmp_path, [*DAYS, *DAYS, "1022-03-05"])
+    assert (entry["min"], entry["max"]) == ("2020-01-01", "2020-12-31")
+    assert any("far from all others" in remark for remark in remarks)
+
+
+def test_dates_in_several_formats_are_left_out_with_a_remark(tmp_path):
+    cells = [f"{time:%Y-%m-%d}" if n % 2 else f"{time:%d.%m.%Y}" for n, time in enumerate(TIMES)]
+    entry, remarks = drafted(tmp_path, cells)
+    assert entry == {"type": "text", "drop": True}
+    assert any("several formats" in remark for remark in remarks)
+
+
+@pytest.mark.parametrize(
+    "form", ["%d/%m/%y", "%m/%d/%y", "%y/%m/%d", "%y-%m-%d", "%d-%m-%y", "%y%m%d", "%d%m%y"]
+)
+def test_two_digits_are_the_year_by_which_years_differ_least(tmp_path, form):
+    # The numbers of days and of years overlap.
+    days = [datetime(2015, 1, 1) + timedelta(days=11 * n) for n in range(200)]
+    entry, remarks = drafted(tmp_path, [f"{day:{form}}" for day in days])
+    assert entry == moments("date", "2015-01-01", "2020-12-31", format=form)
+    assert any("two digits" in remark for remark in remarks)
+
+
+@pytest.mark.parametrize(
+    ("form", "kind"),
+    [("%Y%m%d", "date"), ("%d%m%Y", "date"), ("%Y%m", "date"), ("%Y%m%d%H%M", "timestamp")],
+)
+def test_digits_alone_are_written_as_they_were(tmp_path, form, kind):
+    found = draft(tmp_path, *(f"{time:{form}}" for time in TIMES))
+    assert (found["type"], found["format"]) == (kind, form)
+
+
+def test_six_digits_of_few_codes_are_no_dates(tmp_path):
+    assert draft(tmp_path, *(["110101", "120512", "091231"] * 60))["type"] == "categorical"
+
+
+def clock(form, **more):
+    return {"type": "clock", "format": form, "bins": "auto", "nullable": False} | more
+
+
+@pytest.mark.parametrize(
+    ("cells", "entry"),
+    [
+        ([f"{time:%H:%M}" for time in TIMES], clock("HH:MM")),
+        ([f"{time:%H:%M:%S}" for time in TIMES], clock("HH:MM:SS")),
+        ([f"{time.hour}:{time:%M}" for time in TIMES], clock("H:MM")),
+        ([f"{hours}:{hours % 60:02d}:07" for hours in range(101)], clock("H:MM:SS", max="101:00")),
+        ([time.hour * 100 + time.minute for time in TIMES], clock("HHMM")),
+        ([2400, *(time.hour * 100 + time.minute for time in TIMES)], clock("HHMM", max="24:00")),
+    ],
+)
+def test_times_of_day_and_durations_are_a_clock(tmp_path, cells, entry):
+    assert draft(tmp_path, *cells) == entry
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pytest.param(range(0, 2400, 50), id="half hundreds"),
+        pytest.param(range(1900, 1960), id="years"),
+        pytest.param([*(time.hour * 100 + time.minute for time in TIMES), 1275], id="with 75 minutes"),
+        pytest.param(range(-100, 1000, 7), id="negative"),
+    ],
+)
+def test_other_whole_numbers_are_no_clock(tmp_path, cells):
+    assert draft(tmp_path, *cells)["type"] != "clock"
+
+
+def test_times_with_a_half_of_the_day_are_timestamps_of_one_day(tmp_path):
+    found = draft(tmp_path, *(f"{time:%I:%M %p}" for time in TIMES))
+    assert (found["type"], found["format"]) == ("timestamp", "%I:%M %p")
+    assert found["min"][:10] == found["max"][:10] == "1900-01-01"
+
+
+@pytest.mark.parametrize(
+    ("cells", "first", "count"),
+    [
+        ([f"{2020 + n % 3}Q{1 + n % 4}" for n in range(60)], "2020Q1", 12),
+        ([f"2020-W{1 + n % 50:02d}" for n in range(60)], "2020-W01", 53),
+        ([f"2021-W{1 + n % 50:02d}" for n in range(60)], "2021-W01", 52),
+    ],
+)
+def test_weeks_and_quarters_are_the_ordered_ones_of_whole_years(tmp_path, cells, first, count):
+    found = draft(tmp_path, *cells)
+    assert (found["categories"][0], len(found["categories"]), found["ordered"]) == (first, count, True)

@@ -1,0 +1,127 @@
+import numpy as np
+import pytest
+
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.party.drafting.inference import draft_file
+from dpmosaic.party.drafting.suggestions import labels_of, suggested_rules
+
+N = 2000
+RNG = np.random.default_rng(5)
+
+
+def numbers(low=0, high=1000, atoms=()):
+    entry = {"type": "numeric", "min": low, "max": high, "bins": "auto", "integer": True, "nullable": True}
+    return entry | ({"atoms": list(atoms)} if atoms else {})
+
+
+def suggested(columns):
+    """Rules for columns given as (entry, cells)."""
+    domain = Domain.from_json({name: entry for name, (entry, _) in columns.items()})
+    cells = {name: np.array(cells, dtype=object) for name, (_, cells) in columns.items()}
+    labels = {name: labels_of(column) for name, column in cells.items()}
+    found = suggested_rules({a.name: a for a in domain.attributes}, cells, labels)
+    # Each is a rule of the domain that its rows keep.
+    Domain.from_json({"attributes": domain.to_json(), "rules": found})
+    return found
+
+
+def texts(codes, prefix):
+    return [f"{prefix}{code}" for code in codes]
+
+
+def labels(codes, prefix):
+    return sorted(set(texts(codes, prefix))), texts(codes, prefix)
+
+
+def test_a_dependency_is_suggested_in_its_direction_only():
+    zips = RNG.integers(0, 40, N)
+    states = zips // 8
+    assert suggested({"zip": labels(zips, "z"), "state": labels(states, "s")}) == [
+        {"determines": {"from": "zip", "to": "state"}}
+    ]
+
+
+def test_a_dependency_with_few_exceptions_is_suggested_and_one_with_many_is_not():
+    zips = RNG.integers(0, 40, N)
+    for share, kept in ((0.002, True), (0.2, False)):
+        states = np.where(RNG.random(N) < share, RNG.integers(0, 5, N), zips // 8)
+        found = suggested({"zip": labels(zips, "z"), "state": labels(states, "s")})
+        assert any("determines" in rule for rule in found) is kept
+
+
+def test_independent_columns_and_rare_values_suggest_nothing():
+    columns = {
+        "a": labels(RNG.integers(0, 4, N), "a"),
+        "b": labels(RNG.integers(0, 3, N), "b"),
+        "rare": labels(RNG.random(N) < 0.002, "r"),
+        "x": (numbers(), RNG.integers(0, 1000, N)),
+        "y": (numbers(), RNG.integers(0, 1000, N)),
+    }
+    assert suggested(columns) == []
+
+
+def test_an_identifier_like_column_determines_nothing():
+    many = RNG.permutation(N)
+    assert suggested({"many": labels(many, "m"), "b": labels(many % 2, "b")}) == []
+
+
+def test_combinations_that_never_occur_are_suggested():
+    sex = RNG.integers(0, 2, N)
+    relation = np.where(sex == 0, RNG.choice([0, 2], N), RNG.choice([1, 2], N))
+    found = suggested({"sex": labels(sex, "s"), "relation": labels(relation, "r")})
+    assert sorted(found, key=str) == [
+        {"impossible": {"sex": ["s0"], "relation": ["r1"]}},
+        {"impossible": {"sex": ["s1"], "relation": ["r0"]}},
+    ]
+
+
+def test_amounts_of_which_one_is_always_zero_are_suggested():
+    kind = RNG.integers(0, 3, N)
+    gain = np.where(kind == 1, RNG.integers(1, 500, N), 0)
+    loss = np.where(kind == 2, RNG.integers(1, 500, N), 0)
+    columns = {"gain": (numbers(atoms=[0]), gain), "loss": (numbers(atoms=[0]), loss)}
+    assert {"impossible": {"gain": {"above": 0}, "loss": {"above": 0}}} in suggested(columns)
+
+
+def test_inequalities_and_sums_of_numbers_are_suggested():
+    start, length = RNG.integers(0, 500, N), RNG.integers(1, 400, N)
+    columns = {
+        "start": (numbers(), start),
+        "end": (numbers(), start + RNG.integers(0, 200, N)),
+        "length": (numbers(), length),
+        "total": (numbers(high=3000), start + length),
+    }
+    found = suggested(columns)
+    assert {"sum": "total", "of": ["start", "length"]} in found
+    assert suggested({name: columns[name] for name in ("start", "end")}) == [{"at_most": ["start", "end"]}]
+
+
+def test_columns_whose_ranges_do_not_meet_suggest_no_inequality():
+    columns = {
+        "small": (numbers(high=10), RNG.integers(0, 10, N)),
+        "large": (numbers(low=100), RNG.integers(100, 1000, N)),
+    }
+    assert suggested(columns) == []
+
+
+def test_numbers_that_are_missing_for_a_category_are_suggested():
+    married = RNG.integers(0, 2, N)
+    age = np.where(married == 1, RNG.integers(18, 90, N), None)
+    assert suggested({"married": labels(married, "m"), "age": (numbers(), age)}) == [
+        {"null": "age", "when": {"married": ["m0"]}, "only": True}
+    ]
+
+
+@pytest.mark.parametrize("rows", [10, N])
+def test_suggestions_stand_beside_the_attributes_and_are_not_applied(tmp_path, rows):
+    path = tmp_path / "rows.csv"
+    zips = RNG.integers(0, 20, rows)
+    path.write_text("zip,state\n" + "".join(f"z{z},s{z // 5}\n" for z in zips), encoding="utf-8")
+    form = draft_file(path).to_json()
+    if rows < 100:
+        assert "suggested_rules" not in form
+        return
+    assert form["suggested_rules"] == [{"determines": {"from": "zip", "to": "state"}}]
+    domain = Domain.from_json(form)
+    assert domain.rules == ()
+    assert "suggested_rules" not in domain.to_json()

@@ -1,0 +1,66 @@
+"""Rows of one person beyond the bound are left out, and parties with the same keys have the same digest."""
+
+import pytest
+
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.errors import DataError
+from dpmosaic.party.counting.identifiers import order_digest
+from dpmosaic.party.counting.people import People
+from dpmosaic.party.institution.records import read_records
+from dpmosaic.party.sources.query import QuerySource
+from dpmosaic.party.sources.source import FileSource
+
+LAB, CLINIC = Domain.coded({"a": 9}), Domain.coded({"b": 9})
+PEOPLE = ("p", "q", "p", "r", "p", "q")
+
+
+def file_of(folder, name, column, keys=PEOPLE):
+    path = folder / f"{name}.csv"
+    lines = [f"{key},{number}" for number, key in enumerate(keys)]
+    path.write_text("\n".join([f"id,{column}", *lines]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(("most", "kept"), [(1, [0, 1, 3]), (2, [0, 1, 2, 3, 5]), (3, [0, 1, 2, 3, 4, 5])])
+def test_all_parties_of_a_slice_leave_out_the_same_rows(tmp_path, most, kept):
+    lab, order, _ = read_records(FileSource(file_of(tmp_path, "lab", "a")), LAB, People("id", most, {}))
+    file_of(tmp_path, "clinic", "b")
+    ordered = QuerySource("SELECT * FROM 'clinic.csv' ORDER BY b", tmp_path)
+    clinic, same, _ = read_records(ordered, CLINIC, People("id", most, {}))
+    assert lab.column("a").tolist() == clinic.column("b").tolist() == kept
+    assert order == same
+
+
+def test_another_order_another_key_and_another_cut_of_the_keys_have_other_digests():
+    digests = {order_digest(keys) for keys in (["p", "q"], ["q", "p"], ["pq"], ["p", "q", ""], ["p"], [])}
+    assert len(digests) == 6
+
+
+def test_a_row_without_a_key_is_refused_without_showing_others(tmp_path):
+    path = file_of(tmp_path, "lab", "a", (*PEOPLE, ""))
+    with pytest.raises(DataError, match="expected a key in every row") as refusal:
+        read_records(FileSource(path), LAB, People("id", 1, {}))
+    assert not any(character.isdigit() for character in str(refusal.value))
+
+
+def test_rows_that_are_aligned_may_lack_what_names_their_person(tmp_path):
+    path = file_of(tmp_path, "lab", "a", ("p", "", "q", "", "p"))
+    table, order, identifiers = read_records(
+        FileSource(path), LAB, People("id", 1, {"key": "id", "code": "a"})
+    )
+    assert table.column("a").tolist() == [0, 1, 2, 3]
+    assert identifiers.columns == {"key": ["p", "", "q", ""], "code": ["0", "1", "2", "3"]}
+    assert order is None
+
+
+def test_identifiers_need_no_key(tmp_path):
+    path = file_of(tmp_path, "lab", "a", ("p", "", "p"))
+    table, order, identifiers = read_records(FileSource(path), LAB, People(None, 1, {"national_id": "id"}))
+    assert (table.record_count, order, identifiers.columns) == (3, None, {"national_id": ["p", "", "p"]})
+
+
+def test_rows_without_key_and_identifiers_are_all_used(tmp_path):
+    table, order, identifiers = read_records(
+        FileSource(file_of(tmp_path, "lab", "a")), LAB, People(None, 1, {})
+    )
+    assert (table.record_count, order, identifiers.names) == (6, None, ())

@@ -1,0 +1,150 @@
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.errors import PolicyError
+from dpmosaic.common.messages import PROTOCOL_VERSION
+from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.privacy.spending import Cost
+from dpmosaic.common.protocols.arithmetic.ring import Ring
+from dpmosaic.common.protocols.masked.plan import MaskedPlan
+from dpmosaic.common.protocols.partition import RosterEntry
+from dpmosaic.party.policies.policy import Policy
+from support.terms import terms_of
+
+TERMS = terms_of(granted=0.1)
+POLICY = Policy(
+    protocols=frozenset({"indicator"}),
+    adjacencies=frozenset({Adjacency.ZERO_OUT}),
+    max_release_rho=Fraction(0.1),
+    lifetime_rho=Fraction(0.1) * 3,
+    min_records=50,
+    max_cells=1_000,
+)
+
+
+def check(policy, terms, records, reserved):
+    """Raises the first reason to refuse the terms."""
+    for refusal in policy.refusals(terms, records, [Cost(terms.unit, reserved)]):
+        raise refusal
+
+
+def test_a_release_at_every_limit_is_allowed():
+    check(POLICY, TERMS, 50, Fraction(0.1) * 2)
+    POLICY.check_cells(1_000)
+
+
+def test_the_defaults_refuse_every_release():
+    with pytest.raises(PolicyError, match="does not allow the protocol 'indicator'"):
+        check(Policy(), TERMS, 10**9, Fraction(0))
+
+
+def test_the_defaults_refuse_every_marginal():
+    with pytest.raises(PolicyError, match="max_cells"):
+        Policy().check_cells(1)
+
+
+@pytest.mark.parametrize(
+    ("default", "reason"),
+    [
+        ("protocols", "protocol"),
+        ("adjacencies", "adjacency"),
+        ("max_release_rho", "max_release_rho"),
+        ("lifetime_rho", "lifetime_rho"),
+    ],
+)
+def test_each_limit_refuses_at_its_default(default, reason):
+    policy = replace(POLICY, **{default: getattr(Policy(), default)})
+    with pytest.raises(PolicyError, match=reason):
+        check(policy, TERMS, 50, Fraction(0))
+
+
+@pytest.mark.parametrize("version", [0, PROTOCOL_VERSION + 1])
+def test_another_protocol_version_is_refused_with_both_versions(version):
+    terms = replace(TERMS, protocol_version=version)
+    with pytest.raises(PolicyError, match=f"uses protocol version {PROTOCOL_VERSION}, the .* {version};"):
+        check(POLICY, terms, 50, Fraction(0))
+
+
+def test_another_protocol_is_refused():
+    with pytest.raises(PolicyError, match="does not allow the protocol 'trusted'"):
+        check(POLICY, replace(TERMS, protocol="trusted"), 50, Fraction(0))
+
+
+def test_another_adjacency_is_refused():
+    with pytest.raises(PolicyError, match="does not allow the adjacency 'replace-one'"):
+        check(POLICY, replace(TERMS, adjacency=Adjacency.REPLACE_ONE), 50, Fraction(0))
+
+
+def test_too_few_records_are_refused_without_saying_how_many():
+    with pytest.raises(PolicyError, match="min_records") as refusal:
+        check(POLICY, TERMS, 49, Fraction(0))
+    assert not any(character.isdigit() for character in str(refusal.value))
+
+
+def test_a_release_above_its_limit_by_the_last_digit_is_refused():
+    terms = replace(TERMS, granted_rho=math.nextafter(0.1, 1))
+    with pytest.raises(PolicyError, match="max_release_rho"):
+        check(POLICY, terms, 50, Fraction(0))
+
+
+def test_a_release_above_the_rest_of_the_lifetime_is_refused():
+    with pytest.raises(PolicyError, match="lifetime_rho"):
+        check(POLICY, TERMS, 50, Fraction(0.1) * 2 + Fraction(1, 2**200))
+
+
+def test_a_marginal_of_one_cell_too_many_is_refused():
+    with pytest.raises(PolicyError, match="query a smaller marginal"):
+        POLICY.check_cells(1_001)
+
+
+def masked(parties, tolerated):
+    """Terms over so many slices of one party each."""
+    roster = tuple(RosterEntry(str(i), i, ("a",), 50, bytes([i]) * 32) for i in range(parties))
+    plan = MaskedPlan(Domain.coded({"a": 2}), roster, tolerated, Ring(32))
+    return replace(TERMS, protocol="masked", plan=plan)
+
+
+@pytest.mark.parametrize(
+    ("parties", "tolerated", "least"),
+    [(3, 2, 2), (3, 1, 1), (3, 1, 0), (3, 0, 0), (2, 1, 1), (2, 1, 5), (1, 0, 1), (1, 0, 5)],
+)
+def test_as_many_tolerated_collusions_as_the_policy_asks_for_or_there_can_be_are_allowed(
+    parties, tolerated, least
+):
+    policy = replace(POLICY, protocols=frozenset({"masked"}), min_tolerated=least)
+    check(policy, masked(parties, tolerated), 50, Fraction(0))
+
+
+@pytest.mark.parametrize(("parties", "tolerated", "least"), [(3, 1, 2), (3, 0, 1), (2, 0, 1), (2, 0, 5)])
+def test_too_few_tolerated_collusions_are_refused(parties, tolerated, least):
+    policy = replace(POLICY, protocols=frozenset({"masked"}), min_tolerated=least)
+    with pytest.raises(PolicyError, match="fewer collusions than min_tolerated"):
+        check(policy, masked(parties, tolerated), 50, Fraction(0))
+
+
+def test_one_other_party_may_collude_by_default():
+    policy = replace(POLICY, protocols=frozenset({"masked"}))
+    check(policy, masked(2, 1), 50, Fraction(0))
+    with pytest.raises(PolicyError, match="min_tolerated"):
+        check(policy, masked(2, 0), 50, Fraction(0))
+
+
+def test_tolerated_collusions_are_checked_only_for_masked_releases():
+    check(replace(POLICY, min_tolerated=9), TERMS, 50, Fraction(0))
+
+
+def test_a_release_without_the_check_that_the_policy_requires_is_refused():
+    policy = replace(POLICY, protocols=frozenset({"masked"}), require_check=True)
+    terms = masked(2, 1)
+    with pytest.raises(PolicyError, match="checks no openings"):
+        check(policy, terms, 50, Fraction(0))
+    check(policy, replace(terms, plan=replace(terms.plan, check="one-hot")), 50, Fraction(0))
+
+
+def test_a_single_party_opens_nothing_that_a_policy_could_require_to_be_checked():
+    policy = replace(POLICY, protocols=frozenset({"masked"}), require_check=True)
+    check(policy, masked(1, 0), 50, Fraction(0))
