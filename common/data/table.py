@@ -146,7 +146,7 @@ class Table:
         return None if self.weights is None else self.weights[rows]
 
     def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
-        """Exact counts of every combination of codes, or of groups of codes; sums of weights if there are any.
+        """Exact counts of every combination of codes or groups of codes, or sums of weights.
 
         Args:
             clique: the attributes; the empty clique counts all records.

@@ -177,9 +177,9 @@ class PrivacyUnit:
         """What one record is, and who is protected, for readers."""
         if self.rows_per_person == ALL_ROWS:
             return (
-                "One record is one person with all rows in all tables. Each row counts in part, and the parts "
-                "of a person add up to at most one, so the promise is for the person, whatever the number of "
-                "rows."
+                "One record is one person with all rows in all tables. Each row counts in part, and the "
+                "parts of a person add up to at most one, so the promise is for the person, whatever the "
+                "number of rows."
             )
         if self.rows_per_person == 1:
             return (

@@ -138,7 +138,7 @@ def score_charge(step: str, count: int, rho: Fraction, adjacency: Neighbours, sl
 
 
 def local_scores(
-    client: PartyClient, query: ScoreQuery, references: Integers, parts: int
+    client: PartyClient, query: ScoreQuery, references: Integers, parts: int = 1
 ) -> NDArray[np.float64]:
     """Scores from the party that holds the whole table, shape (views,).
 

@@ -90,9 +90,9 @@ class Conditional:
         for one, labels in zip(self.given, self.groups, strict=True):
             cell = cell * (int(labels.max()) + 1) + labels[codes[:, one]]
         line = self._line(low, high)
-        found = np.searchsorted(line, cell + rng.random(len(cell)) * (1 - 1e-9), "right")
-        return np.minimum(found - cell * (high - low), high - low - 1) + low
-
+        found: Codes = np.searchsorted(line, cell + rng.random(len(cell)) * (1 - 1e-9), "right")
+        inside: Codes = np.minimum(found - cell * (high - low), high - low - 1) + low
+        return inside
 
     def _line(self, low: int, high: int) -> Numbers:
         """The cells one after the other, each of length one, in which every row looks for its place."""

@@ -119,9 +119,7 @@ class _Drawing:
     def _estimate(self, model: Model, names: Clique) -> None:
         """The model's pairs of columns that are drawn, for what is above and before the rows."""
         free = {*self.free}
-        places = [
-            pair for pair in itertools.combinations(range(len(names)), 2) if free.intersection(pair)
-        ]
+        places = [pair for pair in itertools.combinations(range(len(names)), 2) if free.intersection(pair)]
         found = model.marginals_within_limits([(names[a], names[b]) for a, b in places])
         for (a, b), cells in zip(places, found, strict=True):
             if cells is None:
@@ -136,7 +134,7 @@ class _Drawing:
     def _margin(self, place: int, estimate: Numbers) -> Numbers:
         """The sums of weights of a column that is not drawn."""
         if not self.columns[place].before:
-            return np.bincount(self.codes[:, place], self.weights, self.sizes[place])
+            return np.bincount(self.codes[:, place], self.weights, self.sizes[place]).astype(np.float64)
         first = self.weights[self.held.first].sum()
         later = self.weights.sum() - first
         return np.append(estimate[:-1] * (later / max(estimate[:-1].sum(), 1e-300)), first)
@@ -216,7 +214,7 @@ class _Drawing:
 
     def _counts(self, a: int, b: int) -> Numbers:
         cells = self.codes[:, a].astype(np.int64) * self.sizes[b] + self.codes[:, b]
-        counts = np.bincount(cells, self.weights, self.sizes[a] * self.sizes[b])
+        counts = np.bincount(cells, self.weights, self.sizes[a] * self.sizes[b]).astype(np.float64)
         return counts.reshape(self.sizes[a], self.sizes[b])
 
 

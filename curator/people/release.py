@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 
 from ...common.bounded import json_of, read_bytes
 from ...common.crypto.randomness import RandomStream
-from ...common.data.attributes.dates import bins_of
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
@@ -24,18 +22,14 @@ from ..analysis.drawing import Drawing
 from ..analysis.release import Release
 from ..analysis.release import load as load_release
 from ..certificates.verify import CERTIFICATE, WARNING, sha256_of
-from ..releasing import outputs
+from ..results import outputs
 from ..results.frames import typed, typed_column
-from ..results.raw_frames import encoded
 from ..results.storage import Library, shown
 from ..results.table_format import TableFormat
 from .certificate import PeopleCertificate
 from .drawing import draw
 from .rows import Rows
 from .shape import Family, Kin, number_name
-
-PEOPLE = "people.json"
-"""File of the description of the tables."""
 
 _FORMAT = "dpmosaic people 1"
 _TABLES, _RECORDS = "tables", "records"
@@ -50,13 +44,23 @@ class PeopleRelease:
         releases: for each table the release of its records, in which each person counts as one: a record of a
             child has what is above it, what was before it (`previous_...`), and its own columns.
         certificate: what was promised and spent.
-        tables: the synthetic tables by name. Keys are new.
+        frames: the synthetic tables by name, as data frames of pandas.
+        libraries: for each table of another library, that library.
     """
 
     family: Family
     releases: Mapping[str, Release]
     certificate: PeopleCertificate
-    tables: Mapping[str, Any]
+    frames: Mapping[str, pd.DataFrame]
+    libraries: Mapping[str, Library] = field(default_factory=dict)
+
+    @cached_property
+    def tables(self) -> dict[str, Any]:
+        """The synthetic tables by name, of the same kind as the real ones. Keys are new."""
+        return self._as_given(self.frames)
+
+    def _as_given(self, frames: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
+        return {name: self.libraries.get(name, Library.PANDAS).frame(rows) for name, rows in frames.items()}
 
     @property
     def table(self) -> Any:
@@ -66,7 +70,9 @@ class PeopleRelease:
             DataError: there are several.
         """
         if len(self.tables) != 1:
-            raise DataError(f"expected a release of one table, got {', '.join(self.tables)}; take one of `tables`")
+            raise DataError(
+                f"expected a release of one table, got {', '.join(self.tables)}; take one of `tables`"
+            )
         return next(iter(self.tables.values()))
 
     def sample(self, people: int, seed: int | None = None) -> dict[str, Any]:
@@ -85,7 +91,7 @@ class PeopleRelease:
         root = Drawing.of(self.releases[self.family.root.name].published, people, None, seed)
         drawn = Table.concatenate([block.table for block in root.blocks()])
         models = {name: release.model for name, release in self.releases.items()}
-        return frames(self.family, drawn_rows(self.family, drawn, models, stream), stream)
+        return self._as_given(frames(self.family, drawn_rows(self.family, drawn, models, stream), stream))
 
     def save(self, folder: str | Path, table_format: TableFormat | str = TableFormat.CSV) -> None:
         """Writes the tables, and the release of the records of each.
@@ -100,16 +106,15 @@ class PeopleRelease:
         folder = Path(folder)
         if str(table_format) not in list(TableFormat):
             raise DataError(f"format: expected one of {', '.join(TableFormat)}, got {table_format!r}")
-        outputs.check_folder(folder, [PEOPLE, _TABLES, _RECORDS])
+        outputs.check_folder(folder, [outputs.PEOPLE, _TABLES, _RECORDS])
         written = {}
         (folder / _TABLES).mkdir()
-        for name, rows in self.tables.items():
+        for name, rows in self.frames.items():
             path = folder / _TABLES / f"{_file_name(name)}.{table_format}"
-            frame = Library.PANDAS_OF(rows) if hasattr(Library, "PANDAS_OF") else rows
             if TableFormat(str(table_format)) is TableFormat.PARQUET:
-                frame.to_parquet(path, index=False)
+                rows.to_parquet(path, index=False)
             else:
-                frame.to_csv(path, index=False)
+                rows.to_csv(path, index=False)
             written[f"{_TABLES}/{path.name}"] = sha256_of(path)
         for name, release in self.releases.items():
             release.save(folder / _RECORDS / _file_name(name))
@@ -117,8 +122,8 @@ class PeopleRelease:
                 folder / _RECORDS / _file_name(name) / CERTIFICATE
             )
         form = {"format": _FORMAT, "tables": [table.to_json() for table in self.family.tables]}
-        outputs.write_text(folder / PEOPLE, outputs.json_text(form))
-        written[PEOPLE] = sha256_of(folder / PEOPLE)
+        outputs.write_text(folder / outputs.PEOPLE, outputs.json_text(form))
+        written[outputs.PEOPLE] = sha256_of(folder / outputs.PEOPLE)
         if self.certificate.labels:
             outputs.write_text(folder / WARNING, "\n".join(self.certificate.labels) + "\n")
         certificate = replace(self.certificate, outputs=written)
@@ -126,9 +131,13 @@ class PeopleRelease:
 
     def __repr__(self) -> str:
         spent, budget = self.certificate, self.certificate.budget
-        sizes = ", ".join(f"{name} {len(rows)} rows" for name, rows in self.tables.items())
+        sizes = ", ".join(f"{name} {len(rows)} rows" for name, rows in self.frames.items())
         labelled = "; not for release" if spent.labels else ""
-        promised = f"epsilon={budget.epsilon:g}, delta={budget.delta:g}" if budget.epsilon else f"rho={budget.zcdp_rho:g}"
+        promised = (
+            f"epsilon={budget.epsilon:g}, delta={budget.delta:g}"
+            if budget.epsilon
+            else f"rho={budget.zcdp_rho:g}"
+        )
         return printable(f"PeopleRelease({sizes}; {promised}, a person with all rows{labelled})")
 
 
@@ -144,13 +153,20 @@ def load_people(folder: str | Path) -> PeopleRelease:
         if ".." in Path(name).parts or Path(name).is_absolute():
             raise DataError(f"{folder / CERTIFICATE}: names a file outside of its folder; restore it")
         if not (folder / name).is_file() or sha256_of(folder / name) != stated:
-            raise DataError(f"{folder / name}: expected the file that the certificate names, found another or none; restore it")
+            raise DataError(
+                f"{folder / name}: expected the file that the certificate names, found another or "
+                "none; restore it"
+            )
     try:
-        form = json_of(read_bytes(folder / PEOPLE))
+        form = json_of(read_bytes(folder / outputs.PEOPLE))
         family = Family(tuple(map(Kin.from_json, form["tables"])))
     except (KeyError, TypeError, ValueError):
-        raise DataError(f"{folder / PEOPLE}: expected the description of related tables, found another; restore it") from None
-    releases = {table.name: load_release(folder / _RECORDS / _file_name(table.name)) for table in family.tables}
+        raise DataError(
+            f"{folder / outputs.PEOPLE}: expected the description of related tables, found another; restore it"
+        ) from None
+    releases = {
+        table.name: load_release(folder / _RECORDS / _file_name(table.name)) for table in family.tables
+    }
     tables = {}
     for table in family.tables:
         if table.columns:
@@ -172,7 +188,7 @@ def _typed(table: Kin, texts: pd.DataFrame) -> pd.DataFrame:
     from ..results.raw_frames import values_in
 
     domain = _of_columns(table)
-    parts = {}
+    parts: dict[str, Any] = {}
     if domain is not None:
         parts |= dict(typed_values(domain, values_in(domain, texts), domain.columns).items())
     for key in filter(None, (table.key, table.foreign)):

@@ -79,8 +79,8 @@ def lineage(family: Family, name: str, above: str, rows: Mapping[str, Rows]) -> 
 def weights(family: Family, name: str, rows: Mapping[str, Rows]) -> Codes:
     """In how many parts of a person each row counts, shape (N,); those of a person add up to at most `PARTS`.
 
-    A row has the weight of its parent divided by the number of rows of this parent, or by `Kin.evened` if that is
-    larger.
+    A row has the weight of its parent divided by the number of rows of this parent, or by `Kin.evened` if
+    that is larger.
 
     Args:
         family: the tables.

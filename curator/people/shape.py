@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
 from ...common.data.attributes.dates import bins_of
-from ...common.data.domain import Domain
 from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.domain import Domain
 from ..results.storage import Storage
 from .steps import Steps
 

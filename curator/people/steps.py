@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -74,7 +74,8 @@ class Steps:
         """Edges of the bins of first values."""
         cells = np.unique(np.concatenate([self.units.cells[:, 0], [self._high + self.unit]]))
         places = np.linspace(0, len(cells) - 1, min(len(cells), _FIRST_BINS + 1)).astype(int)
-        return cells[places].astype(np.float64)
+        edges: Numbers = cells[places].astype(np.float64)
+        return edges
 
     @cached_property
     def gaps(self) -> Numbers:
@@ -124,4 +125,11 @@ class Steps:
         starts = np.flatnonzero(first)
         before = np.where(starts > 0, summed[starts - 1], 0.0)
         lengths = np.diff(np.append(starts, len(codes)))
-        return np.clip(summed - np.repeat(before, lengths), self._low, self._high)
+        found = summed - np.repeat(before, lengths)
+        # Rows that end beyond the bounds are moved together.
+        begin, end = (np.repeat(found[places], lengths) for places in (starts, starts + lengths - 1))
+        beyond = end > self._high
+        factor = (self._high - begin[beyond]) / (end[beyond] - begin[beyond])
+        found[beyond] = begin[beyond] + np.floor((found - begin)[beyond] * factor / self.unit) * self.unit
+        within: Numbers = np.clip(found, self._low, self._high)
+        return within

@@ -7,7 +7,8 @@ those of the next row. Rows have weights, and columns that are given do not chan
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -70,10 +71,21 @@ def sweep(
     layouts = [_layout(one, pairs, starts) for one in free]
     changed = 0
     ends = np.linspace(0, len(codes), _PARTS + 1).astype(int).tolist()
-    for first, last in zip(ends[:-1], ends[1:], strict=True):
+    for first, last in itertools.pairwise(ends):
         for one, (own, next_) in zip(free, layouts, strict=True):
             changed += _choose(
-                codes, weights, following, first, last, one.column, one.before, one.low, one.high, own, next_, lines
+                codes,
+                weights,
+                following,
+                first,
+                last,
+                one.column,
+                one.before,
+                one.low,
+                one.high,
+                own,
+                next_,
+                lines,
             )
     for pair, start in zip(pairs, starts, strict=False):
         pair.over[...] = lines[start : start + pair.over.size].reshape(pair.over.shape)
@@ -97,8 +109,10 @@ def _layout(free: Free, pairs: Sequence[Pair], starts: Indices) -> tuple[_Layout
                 views.append((start, pair.other, 1, inner))
             elif pair.other == column:
                 views.append((start, pair.one, inner, 1))
-        start, other, stride, step = (np.array(part, dtype=np.int64) for part in zip(*views, strict=True)) if views else (
-            np.zeros(0, dtype=np.int64) for _ in range(4)
+        start, other, stride, step = (
+            (np.array(part, dtype=np.int64) for part in zip(*views, strict=True))
+            if views
+            else (np.zeros(0, dtype=np.int64) for _ in range(4))
         )
         return start, other, stride, step
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...common.forms.nearest import meant
 from ...curator.results.storage import Storage, storage_of
@@ -73,7 +74,7 @@ def read_tables(
     Args:
         data: the tables by name.
         relations: which belong to which.
-        order: for a table whose rows have an order, the column that says it, or None for the order of its rows.
+        order: for a table whose rows have an order, the column that says it, or None for that of its rows.
         rng: puts rows without an order into one.
 
     Raises:
@@ -88,15 +89,17 @@ def read_tables(
     named = _in_order(data, links)
     frames = {name: _frame(name, data[name]) for name in named}
     keys: dict[str, str] = {}
-    for link in links.values():
-        if keys.setdefault(link.parent, link.key) != link.key:
-            raise DataError(f"relations: expected one key of the table {link.parent!r}, got several; name one")
+    for stated in links.values():
+        if keys.setdefault(stated.parent, stated.key) != stated.key:
+            raise DataError(
+                f"relations: expected one key of the table {stated.parent!r}, got several; name one"
+            )
     found: dict[str, tuple[Raw, pd.Index]] = {}
     for name in named:
         rows, storage = frames[name]
         held = tuple(map(str, rows.columns))
         key, link = keys.get(name, ""), links.get(name)
-        for column in filter(None, (key, link and link.foreign, order.get(name))):
+        for column in filter(None, (key, link.foreign if link else "", order.get(name))):
             if column not in held:
                 raise DataError(
                     f"{name}: expected the column {column!r}, found none{meant(column, held)}; fix the "
@@ -127,7 +130,12 @@ def read_tables(
 
 
 def read_keyed(
-    data: Source, key: str, per_person: tuple[str, ...], order: str | None, ordered: bool, rng: np.random.Generator
+    data: Source,
+    key: str,
+    per_person: tuple[str, ...],
+    column: str | None,
+    ordered: bool,
+    rng: np.random.Generator,
 ) -> tuple[Raw, ...]:
     """One table of several rows a person, as people and their rows.
 
@@ -135,20 +143,48 @@ def read_keyed(
         data: the table.
         key: column that names the person of each row.
         per_person: columns that are the same in all rows of a person; people have the first one.
-        order: column by which rows of a person are in order; None for the order of the table.
+        column: by which rows of a person are in order; None for the order of the table.
         ordered: whether their order means something.
         rng: see `read_tables`.
     """
     rows, storage = _frame(ROWS, data)
-    for column in (key, *per_person):
-        if column not in rows.columns:
-            raise DataError(f"expected the column {column!r}, found none{meant(column, rows.columns)}; fix the name")
+    for named in (key, *per_person):
+        if named not in rows.columns:
+            raise DataError(
+                f"expected the column {named!r}, found none{meant(named, map(str, rows.columns))}; fix "
+                "the name"
+            )
+    if column is not None and column in per_person:
+        raise DataError(
+            f"order: expected a column that differs between rows of a person, got {column!r}; name another"
+        )
     people = rows[[key, *per_person]].drop_duplicates(key)
     held = rows.drop(columns=list(per_person))
     tables = read_tables(
-        {PEOPLE: people, ROWS: held}, {ROWS: {key: PEOPLE}}, {ROWS: order} if ordered else {}, rng
+        {PEOPLE: people, ROWS: held}, {ROWS: {key: PEOPLE}}, {ROWS: column} if ordered else {}, rng
     )
     return tuple(replace(raw, storage=storage) for raw in tables)
+
+
+def keyed_domains(domain: Domain, key: str, per_person: tuple[str, ...]) -> dict[str, Domain]:
+    """The domains of people and of their rows, from that of the table with a key."""
+    if key in domain.names:
+        raise DataError(
+            f"key: expected a column that is no attribute, got {key!r}, which would be released; take it out "
+            "of the domain"
+        )
+    named = {one.name: one for one in domain.attributes}
+    if lacking := [name for name in per_person if name not in named]:
+        raise DataError(f"per_person: expected attributes of the domain, got {lacking[0]!r}; add it")
+    own = tuple(one for one in domain.attributes if one.name not in per_person)
+    if not own:
+        raise DataError(
+            "per_person: expected a column that differs between rows of a person, got none; leave one out"
+        )
+    found = {ROWS: Domain(own, domain.unmodelled, domain.rules)}
+    if per_person:
+        found[PEOPLE] = Domain(tuple(named[name] for name in per_person))
+    return found
 
 
 def _links(data: Mapping[str, Source], relations: Relations) -> dict[str, Link]:
@@ -164,7 +200,10 @@ def _links(data: Mapping[str, Source], relations: Relations) -> dict[str, Link]:
         ((foreign, other),) = stated.items()
         parent, _, key = other.partition(".") if other not in data else (other, "", "")
         if parent not in data:
-            raise DataError(f"relations of {name!r}: expected the name of a table, got {other!r}{meant(other, data)}; fix it")
+            raise DataError(
+                f"relations of {name!r}: expected the name of a table, got {other!r}{meant(other, data)}; "
+                "fix it"
+            )
         found[name] = Link(foreign, parent, key or foreign)
     return found
 
@@ -174,7 +213,9 @@ def _in_order(data: Mapping[str, Source], links: Mapping[str, Link]) -> list[str
     roots = [name for name in data if name not in links]
     if len(roots) != 1:
         what = ", ".join(map(repr, roots)) or "none, so that relations go in a circle"
-        raise DataError(f"relations: expected one table that belongs to no other, that of people, got {what}; fix them")
+        raise DataError(
+            f"relations: expected one table that belongs to no other, that of people, got {what}; fix them"
+        )
     found = roots
     while len(found) < len(data):
         below = [name for name in data if name not in found and links[name].parent in found]
@@ -192,7 +233,9 @@ def _frame(name: str, data: Source) -> tuple[pd.DataFrame, Mapping[str, Storage]
             raise DataError(f"{name}: expected each column once, got one twice; rename it")
         return rows, storage_of(rows)
     if not isinstance(data, str) and not hasattr(data, "__fspath__"):
-        raise DataError(f"{name}: expected a data frame or the path of a file, got {type(data).__name__}; make one of it")
+        raise DataError(
+            f"{name}: expected a data frame or the path of a file, got {type(data).__name__}; make one of it"
+        )
     from pathlib import Path
 
     source = FileSource(Path(data))
@@ -226,12 +269,14 @@ def _index(name: str, key: str, column: pd.Series) -> pd.Index:
     """
     texts = _texts(column)
     if texts.isna().any():
-        raise DataError(f"{name}: expected a key {key!r} in every row, found a row without; give it one, or drop it")
+        raise DataError(
+            f"{name}: expected a key {key!r} in every row, found a row without; give it one, or drop it"
+        )
     index = pd.Index(texts)
     if not index.is_unique:
         raise DataError(
-            f"{name}: expected each key {key!r} once, found one in several rows; make the table one of one row "
-            "a key, or relate it to a table of people"
+            f"{name}: expected each key {key!r} once, found one in several rows; make the table one of one "
+            "row a key, or relate it to a table of people"
         )
     return index
 
@@ -243,13 +288,13 @@ def _parents(name: str, column: pd.Series, link: Link, index: pd.Index) -> NDArr
         DataError: a row belongs to no row of the parent.
     """
     texts = _texts(column)
-    found = index.get_indexer(pd.Index(texts))
+    found: NDArray[np.int64] = index.get_indexer(pd.Index(texts)).astype(np.int64)
     if texts.isna().any() or (found < 0).any():
         raise DataError(
-            f"{name}: expected in {link.foreign!r} a key of {link.parent!r} in every row, found a row without "
-            "one; drop such rows, or add their parents"
+            f"{name}: expected in {link.foreign!r} a key of {link.parent!r} in every row, found a row "
+            "without one; drop such rows, or add their parents"
         )
-    return found.astype(np.int64)
+    return found
 
 
 def _sorted(

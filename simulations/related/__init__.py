@@ -1,1 +1,0 @@
-"""Releases of related tables, by somebody who holds them all."""
