@@ -162,7 +162,7 @@ def load_people(folder: str | Path) -> PeopleRelease:
         family = Family(tuple(map(Kin.from_json, form["tables"])))
     except (KeyError, TypeError, ValueError):
         raise DataError(
-            f"{folder / outputs.PEOPLE}: expected the description of related tables, found another; restore it"
+            f"{folder / outputs.PEOPLE}: expected a description of tables, found another; restore it"
         ) from None
     releases = {
         table.name: load_release(folder / _RECORDS / _file_name(table.name)) for table in family.tables

@@ -216,7 +216,7 @@ def synthesize(
     started = time.perf_counter()
     neighbours = Adjacency.named(adjacency) if isinstance(adjacency, str) else adjacency
     chosen = mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism
-    if key is not None or isinstance(data, Mapping):
+    if key is not None or relations is not None:
         unused = {
             "adjacency": neighbours is not Adjacency.ADD_REMOVE,
             "rules": bool(rules),
@@ -241,9 +241,14 @@ def synthesize(
         if isinstance(out, (str, Path)):
             people.save(out)
         return people
-    if relations or order or per_person:
+    if order is not None or per_person:
         raise DataError(
-            "relations, order and per_person: expected a key or several tables beside them, got none"
+            "order and per_person: expected a key or relations beside them, got none; name the key"
+        )
+    if isinstance(data, Mapping):
+        raise DataError(
+            "expected a data frame of pandas, Polars or PyArrow, or the path of a file, got several; name "
+            "their relations"
         )
     if domain is None:
         if rules:
