@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
 from ...common.data.attributes.dates import bins_of
-from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
 from ..results.storage import Storage
 from .steps import Steps
@@ -36,7 +35,6 @@ class Kin:
         steps: where in time, or on another scale, they are; None if there is no such column.
         evened: up to how many rows of a parent all count the same.
         columns: all columns of the table, in order; empty if it is not released.
-        whole: whether keys are whole numbers.
         storage: how the columns of a data frame are stored.
     """
 
@@ -49,7 +47,6 @@ class Kin:
     steps: Steps | None = None
     evened: int = 1
     columns: tuple[str, ...] = ()
-    whole: bool = True
     storage: Mapping[str, Storage] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -64,7 +61,6 @@ class Kin:
             "when": None if self.steps is None else Domain((self.steps.when,)).to_json(),
             "evened": self.evened,
             "columns": list(self.columns),
-            "whole": self.whole,
             "storage": {name: storage.value for name, storage in self.storage.items()},
         }
 
@@ -86,7 +82,6 @@ class Kin:
             steps=None if form["when"] is None else Steps(Domain.from_json(form["when"]).attributes[0]),
             evened=form["evened"],
             columns=tuple(form["columns"]),
-            whole=form["whole"],
             storage={name: Storage(storage) for name, storage in form["storage"].items()},
         )
 
@@ -191,11 +186,6 @@ class Family:
 def number_name(child: str) -> str:
     """The column of the number of rows of a table that belong to a row of its parent."""
     return f"number_of_{child}"
-
-
-def open_number(child: str) -> NumericAttribute:
-    """That column before a release has found its bounds."""
-    return NumericAttribute(number_name(child), None, None, None, integer=True)
 
 
 def classes_of(number: Attribute) -> NDArray[np.int64]:

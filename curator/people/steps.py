@@ -40,12 +40,7 @@ class Steps:
     when: Attribute
 
     def __post_init__(self) -> None:
-        clock = isinstance(self.when, TimeAttribute) and isinstance(self.when.moments, Clock)
-        if bins_of(self.when) is None or clock:
-            raise DataError(
-                f"order {self.when.name!r}: expected a column of numbers, dates or timestamps, got another "
-                "kind; order by another column"
-            )
+        check_order(self.when)
 
     @cached_property
     def units(self) -> NumericAttribute:
@@ -133,3 +128,23 @@ class Steps:
         found[beyond] = begin[beyond] + np.floor((found - begin)[beyond] * factor / self.unit) * self.unit
         within: Numbers = np.clip(found, self._low, self._high)
         return within
+
+
+def orders(when: Attribute) -> bool:
+    """Whether a column can say the order of rows: numbers, dates or timestamps."""
+    if isinstance(when, TimeAttribute):
+        return not isinstance(when.moments, Clock)
+    return isinstance(when, NumericAttribute)
+
+
+def check_order(when: Attribute) -> None:
+    """Refuses a column that cannot say the order of rows.
+
+    Raises:
+        DataError: it holds something else than numbers, dates or timestamps.
+    """
+    if not orders(when):
+        raise DataError(
+            f"order {when.name!r}: expected a column of numbers, dates or timestamps, got another "
+            "kind; order by another column"
+        )
