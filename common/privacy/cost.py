@@ -206,8 +206,11 @@ def grid_of(sigma: float, parts: int = 1) -> int:
         raise BudgetError(
             "expected noise of at least 2^-20 counts, got a budget that allows less; lower the budget"
         )
-    if sigma > MAX_SIGMA:
-        raise BudgetError("expected noise of at most 2^40 counts, got more; grant more for the measurement")
+    if sigma * parts > MAX_SIGMA:
+        raise BudgetError(
+            f"expected noise of at most 2^{40 - parts.bit_length() + 1} counts, got more; grant more for the "
+            "measurement"
+        )
     return max(parts, 1 << max(0, math.ceil(math.log2(_MIN_GRID_SIGMA / sigma))))
 
 

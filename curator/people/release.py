@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from ...common.bounded import json_of, read_bytes
 from ...common.crypto.randomness import RandomStream
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.unmodelled import Unmodelled
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
@@ -184,43 +186,54 @@ def load_people(folder: str | Path) -> PeopleRelease:
     tables = {}
     for table in family.tables:
         if table.columns:
-            tables[table.name] = _read(folder / _TABLES, table)
+            tables[table.name] = _read(folder / _TABLES, family, table)
     return PeopleRelease(family, releases, certificate, tables, choices)
 
 
-def _read(folder: Path, table: Kin) -> pd.DataFrame:
+def _read(folder: Path, family: Family, table: Kin) -> pd.DataFrame:
     path = folder / f"{file_name(table.name)}.{TableFormat.PARQUET}"
     if path.is_file():
         return pd.read_parquet(path)
     texts = pd.read_csv(folder / f"{file_name(table.name)}.csv", dtype=object, keep_default_na=False)
-    return _typed(table, texts)
+    return _typed(family, table, texts)
 
 
-def _typed(table: Kin, texts: pd.DataFrame) -> pd.DataFrame:
+def _typed(family: Family, table: Kin, texts: pd.DataFrame) -> pd.DataFrame:
     """A table of texts with the types of its columns."""
     from ..results.frames import typed_values
     from ..results.raw_frames import values_in
 
-    domain = _of_columns(table)
+    domain = _released(family, table)
     parts: dict[str, Any] = {}
     if domain is not None:
         parts |= dict(typed_values(domain, values_in(domain, texts), domain.columns).items())
     for key in filter(None, (table.key, table.foreign)):
         parts[key] = texts[key].astype("int64")
-    return shown_table(table, pd.DataFrame(parts))
+    return _shown(family, table, pd.DataFrame(parts))
 
 
-def _of_columns(table: Kin) -> Domain | None:
-    """The domain of the released columns but keys: without numbers of rows, with that of the order."""
-    held = () if table.domain is None else table.domain.attributes
-    when = () if table.steps is None else (table.steps.when,)
-    kept = tuple(one for one in (*held, *when) if one.name in table.columns)
-    return Domain(kept, () if table.domain is None else table.domain.unmodelled) if kept else None
+def _released(family: Family, table: Kin) -> Domain | None:
+    """The domain of the released columns of a table but keys, with that of the order. A parent
+    that is not released itself is so with its rows.
+    """
+    held = [table, *_unreleased_parent(family, table)]
+    attributes: list[Attribute] = []
+    unmodelled: list[Unmodelled] = []
+    for one in held:
+        when = () if one.steps is None else (one.steps.when,)
+        known = () if one.domain is None else one.domain.attributes
+        attributes += [each for each in (*known, *when) if each.name in table.columns]
+        unmodelled += [] if one.domain is None else one.domain.unmodelled
+    return Domain(tuple(attributes), tuple(unmodelled)) if attributes else None
 
 
-def shown_table(table: Kin, rows: pd.DataFrame) -> pd.DataFrame:
+def _unreleased_parent(family: Family, table: Kin) -> list[Kin]:
+    return [family[table.parent]] if table.parent and not family[table.parent].columns else []
+
+
+def _shown(family: Family, table: Kin, rows: pd.DataFrame) -> pd.DataFrame:
     """A table with its columns in order, stored as those of the real one."""
-    domain = _of_columns(table)
+    domain = _released(family, table)
     rows = rows[[name for name in table.columns if name in rows.columns]]
     if domain is None:
         return rows
@@ -278,23 +291,35 @@ def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> di
     for table in family.tables:
         if not table.columns:
             continue
-        held, rng = rows[table.name], stream.child("values", table.name).generator()
-        parts: dict[str, Any] = {}
-        own = _of_columns(table)
-        if own is not None:
-            modelled = [one for one in own.attributes if one.name in held.codes]
-            if modelled or own.unmodelled:
-                domain = Domain(tuple(modelled), own.unmodelled)
-                parts |= dict(typed(Table.from_codes(domain, held.codes), domain.columns, rng).items())
-        if table.steps is not None:
-            when = table.steps.when
-            values = table.steps.values(held.codes[table.steps.attribute.name], held.first, rng)
-            none = np.zeros(len(values), dtype=np.bool_)
-            decoded = when.of_numbers(values, none)  # type: ignore[attr-defined]
-            parts[when.name] = typed_column(Domain((when,)), when.name, decoded)
+        held = rows[table.name]
+        parts = _values(family, table, held, stream)
+        for parent in _unreleased_parent(family, table):
+            above = _values(family, parent, rows[parent.name], stream)
+            parts |= {name: cells.take(held.parent).reset_index(drop=True) for name, cells in above.items()}
         if table.key:
             parts[table.key] = np.arange(len(held)) + 1
         if table.foreign:
             parts[table.foreign] = held.parent + 1
-        found[table.name] = shown_table(table, pd.DataFrame(parts))
+        found[table.name] = _shown(family, table, pd.DataFrame(parts))
     return found
+
+
+def _values(family: Family, table: Kin, held: Rows, stream: RandomStream) -> dict[str, pd.Series]:
+    """The values of a table's own columns but keys."""
+    rng, numbers = stream.child("values", table.name).generator(), family.numbers(table.name)
+    parts: dict[str, pd.Series] = {}
+    if table.domain is not None:
+        kept = tuple(one for one in table.domain.attributes if one.name not in numbers)
+        if kept:
+            domain = Domain(kept, table.domain.unmodelled)
+            parts |= {
+                str(name): cells
+                for name, cells in typed(Table.from_codes(domain, held.codes), domain.columns, rng).items()
+            }
+    if table.steps is not None:
+        when = table.steps.when
+        values = table.steps.values(held.codes[table.steps.attribute.name], held.first, rng)
+        none = np.zeros(len(values), dtype=np.bool_)
+        decoded = when.of_numbers(values, none)  # type: ignore[attr-defined]
+        parts[when.name] = typed_column(Domain((when,)), when.name, decoded)
+    return parts

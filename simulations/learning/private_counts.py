@@ -168,6 +168,8 @@ class PrivateCounts:
         Returns:
             Places among the values, and the noisy counts of these.
         """
+        if self._unit.parts > 1:
+            raise ValueError("labels are found among whole rows, not among rows of weights")
         sigma = self._charged(step, [(name,)], rho, labels=True)
         least = threshold(sigma, delta) / grid_of(sigma)
 

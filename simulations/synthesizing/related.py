@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Clique, Domain
-from ...common.data.table import Table
+from ...common.data.table import Table, encode_table
 from ...common.data.workload import Workload
 from ...common.errors import BudgetError, DataError
 from ...common.labels import DELTA_SHARE
@@ -44,7 +43,7 @@ from ..parties.participants import Participants
 from ..parties.partition import Grid
 from ..parties.releasing import release_among
 from ..stopping import count_part
-from ..tables.frames import checked_names, raw_table
+from ..tables.frames import raw_table
 from .bar import console_for
 from .numbers_of_rows import number_of_rows
 from .related_tables import Raw
@@ -198,8 +197,10 @@ class _Making:
             raise DataError(
                 f"{raw.name}: expected no column {taken[0]!r}, which the release makes; rename it"
             )
+        # Names and types of columns that no release holds.
+        table = raw_table(raw.rows.iloc[:0])
         if len(raw.rows.columns):
-            checked_names(raw.rows)
+            Cells.of(table.source, table.timezones).close()
 
     def _encoded(self, name: str, domain: Domain) -> Table:
         """The rows of a table in a domain of its columns."""
@@ -260,7 +261,6 @@ class _Making:
         raw, table, left = self._raw[name], self._given.get(name), budget.zcdp_rho
         count_part(left / self._whole)
         sampled = self._one_row_of_each(name)
-        numbers = self._family.numbers(name)
         found = [self._number(name, child.name, sampled, left) for child in self._family.children(name)]
         left -= sum(float(spent) for _, spent in found)
         if len(raw.rows.columns) and (table is None or table.domain.open):
@@ -273,13 +273,15 @@ class _Making:
             self._choices[name] = begun.certificate
             table = begun.coded(lambda domain: encoded(domain, raw.rows))
             left -= chosen.zcdp_rho
-        held = Domain(()) if table is None else table.domain
-        codes = {} if table is None else {one: table.column(one).astype(np.int64) for one in held}
-        for column, (attribute, _), child in zip(numbers, found, self._family.children(name), strict=True):
-            bins = Domain((attribute,))
-            counted = encoded(bins, pd.DataFrame({column: self._numbers[child.name]}))
-            codes[column] = counted.column(column).astype(np.int64)
-        self._set(name, replace(held, attributes=(*held.attributes, *(one for one, _ in found))), codes)
+        attributes = () if table is None else table.domain.attributes
+        codes = {} if table is None else {one: table.column(one).astype(np.int64) for one in table.domain}
+        for (attribute, _), child in zip(found, self._family.children(name), strict=True):
+            number = encode_table(Domain((attribute,)), {attribute.name: self._numbers[child.name]})
+            codes[attribute.name] = number.column(attribute.name).astype(np.int64)
+            attributes = (*attributes, attribute)
+        if attributes:
+            domain = Domain(attributes) if table is None else replace(table.domain, attributes=attributes)
+            self._set(name, domain, codes)
         return replace(budget, zcdp_rho=left)
 
     def _number(
@@ -358,7 +360,9 @@ class _Making:
             rest = tuple(one for one in domain.attributes if one.name != raw.order)
             first = Rows({}, raw.parent, 0).first
             codes[steps.attribute.name] = steps.codes(values, first)
-            kin = replace(kin, steps=steps, domain=Domain(rest, domain.unmodelled, domain.rules))
+            kin = replace(
+                kin, steps=steps, domain=Domain(rest, domain.unmodelled, domain.rules) if rest else None
+            )
         else:
             kin = replace(kin, domain=domain)
         self._family = self._family.with_table(kin)
@@ -371,16 +375,15 @@ class _Making:
     def _remark(self, name: str, begun: Begun, drawn: Rows) -> None:
         """What a user should know of a table whose columns were learned."""
         found = self._family[name].domain
-        assert found is not None
-        held = tuple(one for one in found.attributes if one.name in drawn.codes)
         if self._raw[name].order and self._family[name].steps is None:
             self._remarks.append(
                 f"{name}: too few rows agreed on what {self._raw[name].order!r} holds, so its rows are in "
                 "order without it; describe it in a domain"
             )
-        table = Table.from_codes(Domain(held, found.unmodelled), drawn.codes)
-        unseen = [one for one in begun.order.unseen if one.name in table.domain.names]
-        self._remarks += (f"{name}: {one}" for one in remarks(table, begun.lost, begun.others, unseen))
+        if found is not None and len(drawn):
+            table = Table.from_codes(found, drawn.codes)
+            unseen = [one for one in begun.order.unseen if one.name in table.domain.names]
+            self._remarks += (f"{name}: {one}" for one in remarks(table, begun.lost, begun.others, unseen))
 
 
 def _kin(raw: Raw) -> Kin:

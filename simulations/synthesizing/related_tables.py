@@ -16,7 +16,7 @@ from ...curator.people.files import file_name
 from ...curator.results.storage import Storage, storage_of
 from ...party.sources.source import FileSource
 from ..tables.arrow_tables import ArrowTable, data_frame
-from ..tables.frames import Source
+from ..tables.frames import Source, checked_names
 
 Relations = Mapping[str, Mapping[str, str]]
 """For each child, the column that holds the key of its parent -> the parent, or "parent.column"."""
@@ -165,6 +165,7 @@ def read_keyed(
         rng: see `read_tables`.
     """
     rows, storage = _frame(ROWS, data)
+    columns = rows.columns
     for named in (key, *per_person):
         if named not in rows.columns:
             raise DataError(
@@ -182,7 +183,9 @@ def read_keyed(
     tables = read_tables(
         {PEOPLE: people, ROWS: held}, {ROWS: {key: PEOPLE}}, {ROWS: column} if ordered else {}, rng
     )
-    return tuple(replace(raw, storage=storage) for raw in tables)
+    # They come back as the one table that they are.
+    whose, those = tables
+    return replace(whose, columns=()), replace(those, storage=storage, columns=tuple(map(str, columns)))
 
 
 def keyed_domains(domain: Domain, key: str, per_person: tuple[str, ...]) -> dict[str, Domain]:
@@ -217,8 +220,9 @@ def _links(data: Mapping[str, Source], relations: Relations) -> dict[str, Link]:
                 f"{len(stated)}; a table belongs to one other"
             )
         ((foreign, other),) = stated.items()
-        parent, _, key = other.partition(".") if other not in data else (other, "", "")
-        if parent not in data:
+        parent = max((one for one in data if f"{other}.".startswith(f"{one}.")), key=len, default="")
+        key = other[len(parent) + 1 :]
+        if not parent:
             raise DataError(
                 f"relations of {name!r}: expected the name of a table, got {other!r}{meant(other, data)}; "
                 "fix it"
@@ -248,8 +252,7 @@ def _frame(name: str, data: Source) -> tuple[pd.DataFrame, Mapping[str, Storage]
     """The rows of a data frame or of a file, and how columns are stored."""
     if isinstance(data, ArrowTable):
         rows = data_frame(data)
-        if not rows.columns.is_unique:
-            raise DataError(f"{name}: expected each column once, got one twice; rename it")
+        checked_names(rows)
         return rows, storage_of(rows)
     if not isinstance(data, str) and not hasattr(data, "__fspath__"):
         raise DataError(

@@ -319,6 +319,8 @@ def _people(
         tables = read_tables(data, relations or {}, wanted, rng)
         return tables, {name: read_domain(one) for name, one in given.items()}
     assert key is not None
+    if isinstance(per_person, str):
+        raise DataError("per_person: expected names of columns, got a single text; put it into a list")
     if relations:
         raise DataError("relations: expected several tables by name beside them, got one; name its key alone")
     if isinstance(order, Mapping):
