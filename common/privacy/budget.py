@@ -6,6 +6,7 @@ import enum
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from numbers import Real
 
 from ..errors import BudgetError
 from . import conversion
@@ -30,13 +31,13 @@ class Budget:
         if (self.epsilon is None) == (self.zcdp_rho is None):
             raise BudgetError("expected either epsilon with delta or rho; got both or neither")
         for name, value in (("epsilon", self.epsilon), ("rho", self.zcdp_rho)):
-            if value is not None and not (0 < value < math.inf):
-                raise BudgetError(f"{name}: expected a positive finite number, got {value}")
+            if value is not None and not (isinstance(value, Real) and 0 < value < math.inf):
+                raise BudgetError(f"{name}: expected a positive finite number, got {value!r}")
         if self.epsilon is not None and self.delta is None:
             raise BudgetError(
                 "delta: expected a number in (0, 1) beside epsilon, got none; 1e-9 is a common choice"
             )
-        if self.delta is not None and not (0 < self.delta < 1):
+        if self.delta is not None and not (isinstance(self.delta, Real) and 0 < self.delta < 1):
             raise BudgetError(f"delta: expected a number in (0, 1), got {self.delta}")
 
     def granted(self, *, gaussian_only: bool) -> Fraction:
