@@ -107,17 +107,22 @@ class PeopleRelease:
         if str(table_format) not in list(TableFormat):
             raise DataError(f"format: expected one of {', '.join(TableFormat)}, got {table_format!r}")
         outputs.check_folder(folder, [outputs.PEOPLE, _TABLES, _RECORDS])
+        self.write(folder, TableFormat(str(table_format)))
+
+    def write(self, folder: Path, table_format: TableFormat = TableFormat.CSV) -> None:
+        """Writes the files of `save` into a checked folder, in place of those of an earlier attempt."""
         written = {}
-        (folder / _TABLES).mkdir()
+        (folder / _TABLES).mkdir(exist_ok=True)
         for name, rows in self.frames.items():
             path = folder / _TABLES / f"{_file_name(name)}.{table_format}"
-            if TableFormat(str(table_format)) is TableFormat.PARQUET:
+            if table_format is TableFormat.PARQUET:
                 rows.to_parquet(path, index=False)
             else:
                 rows.to_csv(path, index=False)
             written[f"{_TABLES}/{path.name}"] = sha256_of(path)
         for name, release in self.releases.items():
-            release.save(folder / _RECORDS / _file_name(name))
+            (folder / _RECORDS / _file_name(name)).mkdir(parents=True, exist_ok=True)
+            release.write(folder / _RECORDS / _file_name(name))
             written[f"{_RECORDS}/{_file_name(name)}/{CERTIFICATE}"] = sha256_of(
                 folder / _RECORDS / _file_name(name) / CERTIFICATE
             )
@@ -165,7 +170,9 @@ def load_people(folder: str | Path) -> PeopleRelease:
             f"{folder / outputs.PEOPLE}: expected a description of tables, found another; restore it"
         ) from None
     releases = {
-        table.name: load_release(folder / _RECORDS / _file_name(table.name)) for table in family.tables
+        table.name: load_release(folder / _RECORDS / _file_name(table.name))
+        for table in family.tables
+        if family.own(table.name)
     }
     tables = {}
     for table in family.tables:
@@ -238,7 +245,10 @@ def drawn_rows(
     for table in family.tables[1:]:
         rng = stream.child("rows", table.name).generator()
         numbers = numbers_of(family, table.name, rows[table.parent], rng)
-        rows[table.name] = draw(family, table.name, rows, models[table.name], numbers, rng)
+        if table.name in models:
+            rows[table.name] = draw(family, table.name, rows, models[table.name], numbers, rng)
+        else:
+            rows[table.name] = Rows({}, np.repeat(np.arange(len(numbers)), numbers), len(numbers))
     return rows
 
 
@@ -289,7 +299,4 @@ def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> di
 
 def _keys(rows: NDArray[np.int64], whole: bool) -> NDArray[Any]:
     """New keys of rows."""
-    if whole:
-        return rows + 1
-    width = len(str(len(rows)))
-    return np.array([f"{row + 1:0{width}d}" for row in rows.tolist()], dtype=object)
+    return rows + 1 if whole else np.array([str(row + 1) for row in rows.tolist()], dtype=object)

@@ -13,7 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, overload
 
-from ...common.crypto.randomness import RandomStream
+import numpy as np
+
 from ...common.data.domain import Domain
 from ...common.data.rules import Rule, read_rules
 from ...common.data.workload import Workload
@@ -53,6 +54,11 @@ DEFAULT_DELTA = 1e-9
 _ADVICE = (
     "no domain: the release learns what the columns hold, from a part of its budget. A reviewed domain of "
     "public bounds and categories gives less error; `dpmosaic domain infer` drafts one."
+)
+
+_UNIT = (
+    " The promise is for one row: if a person may have several, name the column that tells people apart as "
+    "key."
 )
 
 
@@ -195,8 +201,7 @@ def synthesize(
         checks: where the second opinion on epsilon is computed; by default in a thread.
         out: folder into which the release is saved. Until then it keeps each noisy answer before it is used:
             if the process ends, the same call goes on from there, and nothing is charged twice. Without one
-            nothing is written, and what is answered is lost with the process. Of related tables, it is
-            written at the end alone.
+            nothing is written, and what is answered is lost with the process.
 
     Returns:
         The release; with a key or relations a `PeopleRelease`.
@@ -226,20 +231,31 @@ def synthesize(
             "time_limit": time_limit is not None,
             "header": header is not None,
         }
-        if named := [name for name, given in unused.items() if given]:
+        if useless := [name for name, given in unused.items() if given]:
             raise DataError(
-                f"{named[0]}: a release of people with several rows has no such choice; leave it out"
+                f"{useless[0]}: a release of people with several rows has no such choice; leave it out"
             )
         if domain is None:
             warnings.warn(_ADVICE, DomainWarning, stacklevel=2)
-        tables, domains = _people(data, key, relations, order, per_person, domain, seed)
-        people = release_tables(
-            tables, Asked(Budget(epsilon, delta), chosen, domains, anyway, seed, progress)
-        )
-        given = data if isinstance(data, Mapping) else dict.fromkeys(people.frames, data)
-        people = replace(people, libraries={name: Library.of(given[name]) for name in people.frames})
-        if isinstance(out, (str, Path)):
-            people.save(out)
+        with _kept(out) as kept:
+            rng = kept.stream(seed).child("order of rows").generator()
+            tables, domains = _people(data, key, relations, order, per_person, domain, rng)
+            named = {
+                "version of dpmosaic": __version__,
+                "epsilon and delta": repr(Budget(epsilon, delta)),
+                "mechanism": json.dumps(to_json_values(chosen.describe()), sort_keys=True),
+                "key, relations and order": repr((key, relations, order, tuple(per_person))),
+                "domains": repr({name: one.digest() for name, one in domains.items()}),
+                "seed": repr(seed),
+            }
+            several = data if isinstance(data, Mapping) else {"": data}
+            kept.bind(named, *several.values())
+            asked = Asked(Budget(epsilon, delta), chosen, domains, anyway, seed, progress, kept)
+            people = release_tables(tables, asked)
+            libraries = {name: Library.of(several.get(name, data)) for name in people.frames}
+            people = replace(people, libraries=libraries)
+            if isinstance(out, (str, Path)):
+                people.write(Path(out))
         return people
     if order is not None or per_person:
         raise DataError(
@@ -254,7 +270,7 @@ def synthesize(
         if rules:
             raise DataError("rules: expected a domain beside them, got none; give a domain, or no rules")
         raw = raw_table(data, header=header)
-        warnings.warn(_ADVICE, DomainWarning, stacklevel=2)
+        warnings.warn(_ADVICE + _UNIT, DomainWarning, stacklevel=2)
         described = Domain.coded(dict.fromkeys(raw.source.columns(), 2))
         known: Loaded | RawTable = raw
     else:
@@ -287,11 +303,9 @@ def _people(
     order: Ordered | Mapping[str, Ordered] | None,
     per_person: Sequence[str],
     domain: DomainLike | Mapping[str, DomainLike] | None,
-    seed: int | None,
+    rng: np.random.Generator,
 ) -> tuple[tuple[Raw, ...], dict[str, Domain]]:
     """The tables of a release of people, and the domains of those that have one; see `synthesize`."""
-    stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
-    rng = stream.child("order of rows").generator()
     if isinstance(data, Mapping):
         if key is not None or per_person:
             raise DataError(
