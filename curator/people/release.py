@@ -18,6 +18,7 @@ from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.showing.printable import printable
+from ..analysis.conditions import Condition, Where
 from ..analysis.drawing import Drawing
 from ..analysis.release import Release
 from ..analysis.release import load as load_release
@@ -28,6 +29,7 @@ from ..results.storage import Library, shown
 from ..results.table_format import TableFormat
 from .certificate import PeopleCertificate
 from .drawing import draw
+from .keeping import summaries_kept
 from .rows import Rows
 from .shape import Family, Kin, number_name
 
@@ -62,6 +64,31 @@ class PeopleRelease:
     def _as_given(self, frames: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
         return {name: self.libraries.get(name, Library.PANDAS).frame(rows) for name, rows in frames.items()}
 
+    def query(self, text: str) -> pd.DataFrame:
+        """What a query in SQL finds in the synthetic tables, with joins; without intervals.
+
+        Intervals for what each person counts once in are in `releases`: see `Release.query`.
+
+        Args:
+            text: one SELECT statement over the tables by name.
+
+        Raises:
+            DataError: it cannot be read.
+        """
+        import duckdb
+
+        with duckdb.connect(config={"enable_external_access": False}) as connection:
+            for name, rows in self.frames.items():
+                connection.register(name, rows)
+            try:
+                statements = connection.extract_statements(text)
+                if [one.type for one in statements] != [duckdb.StatementType.SELECT]:
+                    raise DataError("query: expected one SELECT statement, got another; ask one question")
+                return connection.execute(statements[0]).df()
+            except duckdb.Error as error:
+                first = str(error).splitlines()[0]
+                raise DataError(f"query: expected SQL over {', '.join(self.frames)}, got: {first}") from None
+
     @property
     def table(self) -> Any:
         """The synthetic table of a release of one table with a key.
@@ -75,20 +102,23 @@ class PeopleRelease:
             )
         return next(iter(self.tables.values()))
 
-    def sample(self, people: int, seed: int | None = None) -> dict[str, Any]:
+    def sample(self, people: int, where: Where | None = None, seed: int | None = None) -> dict[str, Any]:
         """Further people with all that belongs to them, by table.
 
         Args:
             people: number of people.
+            where: condition that all of them meet, of columns of people, of summaries and of numbers of rows,
+                such as {"had_stroke": True}; see `Release.sample`.
             seed: makes them reproducible.
 
         Raises:
-            DataError: there are none.
+            DataError: there are none, or see `Release.sample`.
         """
         if people < 1:
             raise DataError(f"people: expected at least 1, got {people}; ask for more")
         stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
-        root = Drawing.of(self.releases[self.family.root.name].published, people, None, seed)
+        root_release = self.releases[self.family.root.name].published
+        root = Drawing.of(root_release, people, Condition.of(root_release.domain, where), seed)
         drawn = Table.concatenate([block.table for block in root.blocks()])
         models = {name: release.model for name, release in self.releases.items()}
         return self._as_given(frames(self.family, drawn_rows(self.family, drawn, models, stream), stream))
@@ -246,7 +276,8 @@ def drawn_rows(
         rng = stream.child("rows", table.name).generator()
         numbers = numbers_of(family, table.name, rows[table.parent], rng)
         if table.name in models:
-            rows[table.name] = draw(family, table.name, rows, models[table.name], numbers, rng)
+            drawn = draw(family, table.name, rows, models[table.name], numbers, rng)
+            rows[table.name] = summaries_kept(family, table.name, drawn, rows[table.parent], rng)
         else:
             rows[table.name] = Rows({}, np.repeat(np.arange(len(numbers)), numbers), len(numbers))
     return rows
@@ -259,7 +290,9 @@ def numbers_of(family: Family, child: str, parents: Rows, rng: np.random.Generat
     assert domain is not None
     found = domain[name].decode(parents.codes[name], rng)
     numbers = pd.to_numeric(pd.Series(found), errors="coerce").fillna(0).to_numpy()
-    whole: NDArray[np.int64] = np.maximum(np.round(numbers), 0).astype(np.int64)
+    # A parent that says something of its rows has one.
+    said = [parents.codes[summary.name] for summary in family[child].summaries]
+    whole: NDArray[np.int64] = np.maximum.reduce([np.round(numbers).astype(np.int64), *said], initial=0)
     return whole
 
 

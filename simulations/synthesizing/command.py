@@ -154,6 +154,7 @@ def synthesize(
                     "relations": stated.relations,
                     "order": stated.order,
                     "domain": stated.domains or domain,
+                    "summaries": stated.summaries,
                 }
             )
             found: Any = run(

@@ -97,7 +97,7 @@ class _Making:
         kept = asked.kept
         self._stream, self._noise = kept.stream(asked.seed), kept.noise(asked.seed)
         self._kept = {table.name: kept.part(f"{place}-") for place, table in enumerate(raw)}
-        self._family = Family(tuple(_kin(table) for table in raw))
+        self._family = Family(tuple(_kin(table, raw) for table in raw))
         self._numbers = {
             child.name: np.bincount(child.parent, minlength=len(self._raw[child.owner].parent)).astype(
                 np.int64
@@ -109,6 +109,7 @@ class _Making:
         self._given = {name: self._encoded(name, domain) for name, domain in asked.domains.items()}
         for table in raw:
             clash = {*map(number_name, (child.name for child in self._family.children(table.name)))}
+            clash |= {one.name for child in raw if child.owner == table.name for one in child.summaries}
             if clash := clash.intersection(map(str, table.rows.columns)):
                 raise DataError(
                     f"{table.name}: expected no column {min(clash)!r}, which the release makes; rename it"
@@ -231,6 +232,14 @@ class _Making:
                 partial(self._chosen, name, encode_table(numbers, counted)), name, "numbers", budget
             )
             tables.append(table)
+        said = {
+            one.name: one.of(self._raw[child.name].rows, self._raw[child.name].parent, len(raw.parent))
+            for child in children
+            for one in self._raw[child.name].summaries
+        }
+        if said:
+            attributes = tuple(one.attribute for child in children for one in self._raw[child.name].summaries)
+            tables.append(encode_table(Domain(attributes), said))
         if raw.order and not (held is not None and raw.order in held.domain.names):
             raise DataError(
                 f"{name}: too few rows to learn what {raw.order!r} holds; give a domain of the table"
@@ -333,7 +342,8 @@ class _Making:
         self._rows[name] = Rows(own, raw.parent, size)
 
 
-def _kin(raw: Raw) -> Kin:
+def _kin(raw: Raw, tables: Sequence[Raw]) -> Kin:
+    said = (one.name for child in tables if child.owner == raw.name for one in child.summaries)
     return Kin(
         name=raw.name,
         domain=None,
@@ -341,9 +351,10 @@ def _kin(raw: Raw) -> Kin:
         parent=raw.owner,
         foreign=raw.foreign,
         ordered=raw.order is not None,
-        columns=raw.columns,
+        columns=(*raw.columns, *said),
         whole=raw.whole,
         storage=raw.storage,
+        summaries=raw.summaries,
     )
 
 

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from ...common.bounded import read_bytes, toml_of
 from ...common.errors import DataError
-from ...common.forms.several import Either
+from ...common.forms.several import Either, ListOf
 from ...common.forms.tables import Key, MapOf, Table, check_file
-from ...common.forms.values import Text, Truth
+from ...common.forms.values import Scalar, Text, Truth
 from ...party.sources.source import SUFFIXES
 
 _TABLE = Table(
@@ -20,6 +20,10 @@ _TABLE = Table(
         "domain": Key(Text(), "Domain file of the columns but keys; without one, they are learned."),
         "belongs_to": Key(
             MapOf(Text()), 'Column that holds the key of another table = that table: {id = "patients"}.'
+        ),
+        "summaries": Key(
+            MapOf(MapOf(Either((Scalar(), ListOf(Scalar()))))),
+            'What rows of the other table say: {had_stroke = {code = ["I63", "I64"]}}.',
         ),
         "order": Key(
             Either((Text(), Truth())),
@@ -40,12 +44,14 @@ class Stated:
         relations: see `synthesize`, as for all others.
         order: see there.
         domains: see there.
+        summaries: see there.
     """
 
     files: Mapping[str, Path]
     relations: Mapping[str, Mapping[str, str]]
     order: Mapping[str, str | Literal[True]]
     domains: Mapping[str, Path] = field(default_factory=dict)
+    summaries: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
 
 
 def read_relations(path: Path, folder: Path) -> Stated:
@@ -70,6 +76,7 @@ def read_relations(path: Path, folder: Path) -> Stated:
         {name: entry["belongs_to"] for name, entry in content.items() if "belongs_to" in entry},
         {name: entry["order"] for name, entry in content.items() if entry.get("order")},
         {name: path.parent / entry["domain"] for name, entry in content.items() if "domain" in entry},
+        {name: entry["summaries"] for name, entry in content.items() if "summaries" in entry},
     )
 
 

@@ -45,7 +45,7 @@ from ..tables.frames import DomainLike, Loaded, RawTable, Source, load, raw_tabl
 from ..time_limit import TimeLimitWarning, lateness, limited
 from .bar import console_for
 from .related import Asked, release_tables
-from .related_tables import Raw, Relations, keyed_domains, read_keyed, read_tables
+from .related_tables import Raw, Relations, Summaries, keyed_domains, read_keyed, read_tables, with_summaries
 from .unfinished import Forgotten, Unfinished, unfinished
 
 DEFAULT_DELTA = 1e-9
@@ -81,6 +81,7 @@ def synthesize(
     *,
     relations: Relations,
     order: Mapping[str, Ordered] | None = ...,
+    summaries: Summaries | None = ...,
     delta: float = ...,
     domain: Mapping[str, DomainLike] | None = ...,
     anyway: bool = ...,
@@ -139,6 +140,7 @@ def synthesize(
     key: str | None = None,
     relations: Relations | None = None,
     order: Ordered | Mapping[str, Ordered] | None = None,
+    summaries: Summaries | None = None,
     per_person: Sequence[str] = (),
     delta: float = DEFAULT_DELTA,
     domain: DomainLike | Mapping[str, DomainLike] | None = None,
@@ -180,6 +182,8 @@ def synthesize(
             has another name there.
         order: with a key, the column by which rows of a person are in order, such as a date, or True for the
             order of the table; with relations, this for each table whose rows have an order.
+        summaries: with relations, what a row says of the rows that belong to it, as a column of yes and no:
+            {"diagnoses": {"had_stroke": {"code": ["I63", "I64"]}}}; synthetic rows agree with it.
         per_person: with a key, columns that are the same in all rows of a person, such as the year of birth.
         delta: privacy budget, with epsilon.
         domain: a `Domain`, the content of a domain file or its path; None to learn what the columns hold. Of
@@ -240,11 +244,14 @@ def synthesize(
         with _kept(out) as kept:
             rng = kept.stream(seed).child("order of rows").generator()
             tables, domains = _people(data, key, relations, order, per_person, domain, rng)
+            tables = with_summaries(tables, summaries or {})
             named = {
                 "version of dpmosaic": __version__,
                 "epsilon and delta": repr(Budget(epsilon, delta)),
                 "mechanism": json.dumps(to_json_values(chosen.describe()), sort_keys=True),
-                "key, relations and order": repr((key, relations, order, tuple(per_person))),
+                "key, relations, order and summaries": repr(
+                    (key, relations, order, summaries, tuple(per_person))
+                ),
                 "domains": repr({name: one.digest() for name, one in domains.items()}),
                 "seed": repr(seed),
             }
@@ -257,9 +264,9 @@ def synthesize(
             if isinstance(out, (str, Path)):
                 people.write(Path(out))
         return people
-    if order is not None or per_person:
+    if order is not None or per_person or summaries is not None:
         raise DataError(
-            "order and per_person: expected a key or relations beside them, got none; name the key"
+            "order, per_person and summaries: expected a key or relations beside them, got none; name these"
         )
     if isinstance(data, Mapping):
         raise DataError(
