@@ -282,13 +282,18 @@ def _frame(name: str, data: Source) -> tuple[pd.DataFrame, Mapping[str, Storage]
     source = FileSource(Path(data))
     with source.connect() as connection:
         columns = source.query(connection, "SELECT * FROM file")
-    frame = pd.DataFrame(
-        {
-            held: np.ma.filled(column.astype(object), None) if np.ma.isMaskedArray(column) else column
-            for held, column in zip(source.columns(), columns.values(), strict=True)
-        }
-    )
+    named = zip(source.columns(), columns.values(), strict=True)
+    frame = pd.DataFrame({column: _without_mask(cells) for column, cells in named})
     return frame, {}
+
+
+def _without_mask(cells: NDArray[Any]) -> NDArray[Any]:
+    """Cells with None for a missing value."""
+    if not np.ma.isMaskedArray(cells):
+        return cells
+    found: NDArray[Any] = np.ma.getdata(cells).astype(object)
+    found[np.ma.getmaskarray(cells)] = None
+    return found
 
 
 def _texts(column: pd.Series) -> pd.Series:
