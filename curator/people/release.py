@@ -24,14 +24,15 @@ from ..analysis.release import Release
 from ..analysis.release import load as load_release
 from ..certificates.verify import CERTIFICATE, WARNING, sha256_of
 from ..results import outputs
-from ..results.frames import typed, typed_column
+from ..results.frames import typed, typed_column, typed_values
+from ..results.raw_frames import values_in
 from ..results.storage import Library, shown
 from ..results.table_format import TableFormat
 from .certificate import PeopleCertificate
 from .drawing import draw
 from .keeping import summaries_kept
 from .rows import Rows
-from .shape import Family, Kin, number_name
+from .shape import Family, Kin, bounds_of, number_name
 
 _FORMAT = "dpmosaic people 1"
 _TABLES, _RECORDS = "tables", "records"
@@ -207,29 +208,24 @@ def load_people(folder: str | Path) -> PeopleRelease:
     tables = {}
     for table in family.tables:
         if table.columns:
-            tables[table.name] = _read(folder / _TABLES, table)
+            tables[table.name] = _read(folder / _TABLES, family, table)
     return PeopleRelease(family, releases, certificate, tables)
 
 
-def _read(folder: Path, table: Kin) -> pd.DataFrame:
+def _read(folder: Path, family: Family, table: Kin) -> pd.DataFrame:
+    """A table as its file holds it, with the types of its columns."""
     path = folder / f"{_file_name(table.name)}.{TableFormat.PARQUET}"
     if path.is_file():
         return pd.read_parquet(path)
     texts = pd.read_csv(folder / f"{_file_name(table.name)}.csv", dtype=object, keep_default_na=False)
-    return _typed(table, texts)
-
-
-def _typed(table: Kin, texts: pd.DataFrame) -> pd.DataFrame:
-    """A table of texts with the types of its columns."""
-    from ..results.frames import typed_values
-    from ..results.raw_frames import values_in
-
     domain = _of_columns(table)
     parts: dict[str, Any] = {}
     if domain is not None:
         parts |= dict(typed_values(domain, values_in(domain, texts), domain.columns).items())
-    for key in filter(None, (table.key, table.foreign)):
-        parts[key] = texts[key].astype("int64") if table.whole else texts[key]
+    keys = {table.key: table.whole, table.foreign: family[table.parent].whole if table.parent else True}
+    for key, whole in keys.items():
+        if key:
+            parts[key] = texts[key].astype("int64") if whole else texts[key].tolist()
     return shown_table(table, pd.DataFrame(parts))
 
 
@@ -304,7 +300,7 @@ def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> di
         rows: of each.
         stream: draws values inside bins.
     """
-    found = {}
+    found: dict[str, pd.DataFrame] = {}
     for table in family.tables:
         if not table.columns:
             continue
@@ -318,7 +314,9 @@ def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> di
                 parts |= dict(typed(Table.from_codes(domain, held.codes), domain.columns, rng).items())
         if table.steps is not None:
             when = table.steps.when
-            values = table.steps.values(held.codes[table.steps.attribute.name], held.first, rng)
+            codes = held.codes[table.steps.attribute.name]
+            bounds = bounds_of(table, found.get(table.parent), held.parent)
+            values = table.steps.values(codes, held.first, rng, *bounds)
             none = np.zeros(len(values), dtype=np.bool_)
             decoded = when.of_numbers(values, none)  # type: ignore[attr-defined]
             parts[when.name] = typed_column(Domain((when,)), when.name, decoded)

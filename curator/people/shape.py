@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from ...common.data.attributes.attribute import Attribute
@@ -35,6 +36,7 @@ class Kin:
         foreign: its column that holds the parent's key; empty for the root.
         ordered: whether the order of the rows of a parent means something.
         steps: where in time, or on another scale, they are; None if there is no such column.
+        within: columns of the parent between which the order lies; empty for no bound.
         summaries: what a row of the parent says of its rows of this table.
         evened: up to how many rows of a parent all count the same.
         columns: all columns of the table, in order; empty if it is not released.
@@ -49,6 +51,7 @@ class Kin:
     foreign: str = ""
     ordered: bool = False
     steps: Steps | None = None
+    within: tuple[str, str] = ("", "")
     summaries: tuple[AnyOf, ...] = ()
     evened: int = 1
     columns: tuple[str, ...] = ()
@@ -65,6 +68,7 @@ class Kin:
             "foreign": self.foreign,
             "ordered": self.ordered,
             "when": None if self.steps is None else Domain((self.steps.when,)).to_json(),
+            "within": list(self.within),
             "summaries": [summary.to_json() for summary in self.summaries],
             "evened": self.evened,
             "columns": list(self.columns),
@@ -87,7 +91,10 @@ class Kin:
             parent=form["parent"],
             foreign=form["foreign"],
             ordered=form["ordered"],
-            steps=None if form["when"] is None else Steps(Domain.from_json(form["when"]).attributes[0]),
+            steps=None
+            if form["when"] is None
+            else Steps(Domain.from_json(form["when"]).attributes[0], bool(form["within"][0])),
+            within=(form["within"][0], form["within"][1]),
             summaries=tuple(map(AnyOf.from_json, form["summaries"])),
             evened=form["evened"],
             columns=tuple(form["columns"]),
@@ -201,6 +208,26 @@ def number_name(child: str) -> str:
 def open_number(child: str) -> NumericAttribute:
     """That column before a release has found its bounds."""
     return NumericAttribute(number_name(child), None, None, None, integer=True)
+
+
+def bounds_of(
+    table: Kin, parents: pd.DataFrame | None, parent: NDArray[np.int64]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """Between what the order of rows lies, shape (N,) each; None for no bound.
+
+    Args:
+        table: the table.
+        parents: rows of its parent; None if that is not released.
+        parent: row of the parent of each row, shape (N,).
+    """
+    steps = table.steps
+    if steps is None or parents is None:
+        return None, None
+    low, high = (
+        steps.numbers(parents[name], end)[parent] if name else None
+        for name, end in zip(table.within, steps.units.ends, strict=True)
+    )
+    return low, high
 
 
 def classes_of(number: Attribute) -> NDArray[np.int64]:

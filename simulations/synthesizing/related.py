@@ -27,7 +27,7 @@ from ...curator.parties.asking import Asking
 from ...curator.people.certificate import Part, PeopleCertificate, part_of
 from ...curator.people.release import PeopleRelease, drawn_rows, frames
 from ...curator.people.rows import Rows, records
-from ...curator.people.shape import Family, Kin, number_name, open_number
+from ...curator.people.shape import Family, Kin, bounds_of, number_name, open_number
 from ...curator.people.steps import Steps
 from ...curator.pgm.rows.counting import keep_pairs
 from ...curator.releasing.planning.bins_share import DEFAULT_SHARE
@@ -328,13 +328,15 @@ class _Making:
         rules = tuple(rule for table in tables for rule in table.domain.rules)
         codes = {one: table.column(one).astype(np.int64) for table in tables for one in table.domain}
         if raw.order:
-            steps = Steps(next(one for one in attributes if one.name == raw.order))
+            when = next(one for one in attributes if one.name == raw.order)
+            steps = Steps(when, bool(raw.within[0]))
+            kin = replace(kin, steps=steps)
+            begun, _ = bounds_of(kin, self._raw[raw.owner].rows, raw.parent)
             values = steps.when.within(cells_of(tables[0].domain, raw.rows, raw.order))
             assert values is not None
             values = np.where(np.isnan(values), steps.units.ends[0], values)
-            codes[steps.attribute.name] = steps.codes(values, Rows({}, raw.parent, 0).first)
+            codes[steps.attribute.name] = steps.codes(values, Rows({}, raw.parent, 0).first, begun)
             attributes = tuple(one for one in attributes if one.name != raw.order)
-            kin = replace(kin, steps=steps)
         domain = Domain(attributes, unmodelled, rules) if attributes else None
         self._family = self._family.with_table(replace(kin, domain=domain))
         size = len(self._raw[raw.owner].parent) if raw.owner else len(raw.parent)
@@ -355,6 +357,7 @@ def _kin(raw: Raw, tables: Sequence[Raw]) -> Kin:
         whole=raw.whole,
         storage=raw.storage,
         summaries=raw.summaries,
+        within=raw.within,
     )
 
 

@@ -48,6 +48,7 @@ class Raw:
             their order means nothing.
         whole: whether keys are whole numbers.
         summaries: what a row of the parent says of its rows.
+        within: columns of the parent between which the order lies; empty for no bound.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Raw:
     order: str | None = None
     whole: bool = True
     summaries: tuple[AnyOf, ...] = ()
+    within: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)
@@ -226,6 +228,32 @@ def with_summaries(tables: tuple[Raw, ...], summaries: Summaries) -> tuple[Raw, 
             found.append(AnyOf(column_of_parent, column, tuple(text_of(one) for one in listed)))
         named[name] = replace(named[name], summaries=tuple(found))
     return tuple(named.get(raw.name, raw) for raw in tables)
+
+
+def with_bounds(
+    tables: tuple[Raw, ...], within: Mapping[str, tuple[str | None, str | None]]
+) -> tuple[Raw, ...]:
+    """The tables with the columns of their parents between which their order lies.
+
+    Raises:
+        DataError: a table has no column of an order, or its parent no such column.
+    """
+    named = {raw.name: raw for raw in tables}
+    for name, (low, high) in within.items():
+        if name not in named or not named[name].order:
+            raise DataError(
+                f"within: expected tables with a column of their order, got {name!r}{meant(name, named)}; "
+                "name the order, or leave it out"
+            )
+        held = list(map(str, named[named[name].owner].rows.columns))
+        for column in filter(None, (low, high)):
+            if column not in held:
+                raise DataError(
+                    f"within of {name!r}: expected a column of {named[name].owner!r}, got "
+                    f"{column!r}{meant(column, held)}; fix it"
+                )
+        named[name] = replace(named[name], within=(low or "", high or ""))
+    return tuple(named.values())
 
 
 def _links(data: Mapping[str, Source], relations: Relations) -> dict[str, Link]:
