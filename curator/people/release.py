@@ -20,20 +20,23 @@ from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.showing.printable import printable
+from ..analysis.conditions import Condition, Where
 from ..analysis.drawing import Drawing
 from ..analysis.release import Release
 from ..analysis.release import load as load_release
 from ..certificates.certificate import Certificate
 from ..certificates.verify import CERTIFICATE, WARNING, sha256_of
 from ..results import outputs
-from ..results.frames import typed, typed_column
+from ..results.frames import typed, typed_column, typed_values
+from ..results.raw_frames import values_in
 from ..results.storage import Library, shown
 from ..results.table_format import TableFormat
 from .certificate import PeopleCertificate
 from .drawing import draw
 from .files import CHOICES, RECORDS, check_files, file_name
+from .keeping import summaries_kept
 from .rows import Rows
-from .shape import Family, Kin, number_name
+from .shape import Family, Kin, bounds_of, number_name
 
 _FORMAT = "dpmosaic people 1"
 _TABLES = "tables"
@@ -68,6 +71,31 @@ class PeopleRelease:
     def _as_given(self, frames: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
         return {name: self.libraries.get(name, Library.PANDAS).frame(rows) for name, rows in frames.items()}
 
+    def query(self, text: str) -> pd.DataFrame:
+        """What a query in SQL finds in the synthetic tables, with joins; without intervals.
+
+        Intervals for what each person counts once in are in `releases`: see `Release.query`.
+
+        Args:
+            text: one SELECT statement over the tables by name.
+
+        Raises:
+            DataError: it cannot be read.
+        """
+        import duckdb
+
+        with duckdb.connect(config={"enable_external_access": False}) as connection:
+            for name, rows in self.frames.items():
+                connection.register(name, rows)
+            try:
+                statements = connection.extract_statements(text)
+                if [one.type for one in statements] != [duckdb.StatementType.SELECT]:
+                    raise DataError("query: expected one SELECT statement, got another; ask one question")
+                return connection.execute(statements[0]).df()
+            except duckdb.Error as error:
+                first = str(error).splitlines()[0]
+                raise DataError(f"query: expected SQL over {', '.join(self.frames)}, got: {first}") from None
+
     @property
     def table(self) -> Any:
         """The synthetic table of a release of one table with a key.
@@ -81,20 +109,23 @@ class PeopleRelease:
             )
         return next(iter(self.tables.values()))
 
-    def sample(self, people: int, seed: int | None = None) -> dict[str, Any]:
+    def sample(self, people: int, where: Where | None = None, seed: int | None = None) -> dict[str, Any]:
         """Further people with all that belongs to them, by table.
 
         Args:
             people: number of people.
+            where: condition that all of them meet, of columns of people, of summaries and of numbers of rows,
+                such as {"had_stroke": True}; see `Release.sample`.
             seed: makes them reproducible.
 
         Raises:
-            DataError: there are none.
+            DataError: there are none, or see `Release.sample`.
         """
         if people < 1:
             raise DataError(f"people: expected at least 1, got {people}; ask for more")
         stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
-        root = Drawing.of(self.releases[self.family.root.name].published, people, None, seed)
+        root_release = self.releases[self.family.root.name].published
+        root = Drawing.of(root_release, people, Condition.of(root_release.domain, where), seed)
         drawn = Table.concatenate([block.table for block in root.blocks()])
         models = {name: release.model for name, release in self.releases.items()}
         return self._as_given(frames(self.family, drawn_rows(self.family, drawn, models, stream), stream))
@@ -191,18 +222,11 @@ def load_people(folder: str | Path) -> PeopleRelease:
 
 
 def _read(folder: Path, family: Family, table: Kin) -> pd.DataFrame:
+    """A table as its file holds it, with the types of its columns."""
     path = folder / f"{file_name(table.name)}.{TableFormat.PARQUET}"
     if path.is_file():
         return pd.read_parquet(path)
     texts = pd.read_csv(folder / f"{file_name(table.name)}.csv", dtype=object, keep_default_na=False)
-    return _typed(family, table, texts)
-
-
-def _typed(family: Family, table: Kin, texts: pd.DataFrame) -> pd.DataFrame:
-    """A table of texts with the types of its columns."""
-    from ..results.frames import typed_values
-    from ..results.raw_frames import values_in
-
     domain = _released(family, table)
     parts: dict[str, Any] = {}
     if domain is not None:
@@ -213,8 +237,9 @@ def _typed(family: Family, table: Kin, texts: pd.DataFrame) -> pd.DataFrame:
 
 
 def _released(family: Family, table: Kin) -> Domain | None:
-    """The domain of the released columns of a table but keys, with that of the order. A parent
-    that is not released itself is so with its rows.
+    """The domain of the released columns of a table but keys, with that of the order.
+
+    A parent that is not released itself is so with its rows.
     """
     held = [table, *_unreleased_parent(family, table)]
     attributes: list[Attribute] = []
@@ -260,7 +285,8 @@ def drawn_rows(
         rng = stream.child("rows", table.name).generator()
         numbers = numbers_of(family, table.name, rows[table.parent], rng)
         if table.name in models:
-            rows[table.name] = draw(family, table.name, rows, models[table.name], numbers, rng)
+            drawn = draw(family, table.name, rows, models[table.name], numbers, rng)
+            rows[table.name] = summaries_kept(family, table.name, drawn, rows[table.parent], rng)
         else:
             rows[table.name] = Rows({}, np.repeat(np.arange(len(numbers)), numbers), len(numbers))
     return rows
@@ -273,7 +299,9 @@ def numbers_of(family: Family, child: str, parents: Rows, rng: np.random.Generat
     assert domain is not None
     found = domain[name].decode(parents.codes[name], rng)
     numbers = pd.to_numeric(pd.Series(found), errors="coerce").fillna(0).to_numpy()
-    whole: NDArray[np.int64] = np.maximum(np.round(numbers), 0).astype(np.int64)
+    # A parent that says something of its rows has one.
+    said = [parents.codes[summary.name] for summary in family[child].summaries]
+    whole: NDArray[np.int64] = np.maximum.reduce([np.round(numbers).astype(np.int64), *said], initial=0)
     return whole
 
 
@@ -287,14 +315,14 @@ def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> di
         rows: of each.
         stream: draws values inside bins.
     """
-    found = {}
+    found: dict[str, pd.DataFrame] = {}
     for table in family.tables:
         if not table.columns:
             continue
         held = rows[table.name]
-        parts = _values(family, table, held, stream)
+        parts = _values(family, table, held, found.get(table.parent), stream)
         for parent in _unreleased_parent(family, table):
-            above = _values(family, parent, rows[parent.name], stream)
+            above = _values(family, parent, rows[parent.name], None, stream)
             parts |= {name: cells.take(held.parent).reset_index(drop=True) for name, cells in above.items()}
         if table.key:
             parts[table.key] = np.arange(len(held)) + 1
@@ -304,7 +332,9 @@ def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> di
     return found
 
 
-def _values(family: Family, table: Kin, held: Rows, stream: RandomStream) -> dict[str, pd.Series]:
+def _values(
+    family: Family, table: Kin, held: Rows, parents: pd.DataFrame | None, stream: RandomStream
+) -> dict[str, pd.Series]:
     """The values of a table's own columns but keys."""
     rng, numbers = stream.child("values", table.name).generator(), family.numbers(table.name)
     parts: dict[str, pd.Series] = {}
@@ -318,7 +348,8 @@ def _values(family: Family, table: Kin, held: Rows, stream: RandomStream) -> dic
             }
     if table.steps is not None:
         when = table.steps.when
-        values = table.steps.values(held.codes[table.steps.attribute.name], held.first, rng)
+        bounds = bounds_of(table, parents, held.parent)
+        values = table.steps.values(held.codes[table.steps.attribute.name], held.first, rng, *bounds)
         none = np.zeros(len(values), dtype=np.bool_)
         decoded = when.of_numbers(values, none)  # type: ignore[attr-defined]
         parts[when.name] = typed_column(Domain((when,)), when.name, decoded)

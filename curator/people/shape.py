@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from ...common.data.attributes.attribute import Attribute
@@ -16,6 +17,7 @@ from ...common.data.attributes.dates import bins_of
 from ...common.data.domain import Domain
 from ..results.storage import Storage
 from .steps import Steps
+from .summaries import AnyOf
 
 NONE = "none"
 """The category of what comes before a first row."""
@@ -33,6 +35,8 @@ class Kin:
         foreign: its column that holds the parent's key; empty for the root.
         ordered: whether the order of the rows of a parent means something.
         steps: where in time, or on another scale, they are; None if there is no such column.
+        within: columns of the parent between which the order lies; empty for no bound.
+        summaries: what a row of the parent says of its rows of this table.
         evened: up to how many rows of a parent all count the same.
         columns: all columns of the table, in order; empty if it is not released.
         storage: how the columns of a data frame are stored.
@@ -45,6 +49,8 @@ class Kin:
     foreign: str = ""
     ordered: bool = False
     steps: Steps | None = None
+    within: tuple[str, str] = ("", "")
+    summaries: tuple[AnyOf, ...] = ()
     evened: int = 1
     columns: tuple[str, ...] = ()
     storage: Mapping[str, Storage] = field(default_factory=dict)
@@ -59,6 +65,8 @@ class Kin:
             "foreign": self.foreign,
             "ordered": self.ordered,
             "when": None if self.steps is None else Domain((self.steps.when,)).to_json(),
+            "within": list(self.within),
+            "summaries": [summary.to_json() for summary in self.summaries],
             "evened": self.evened,
             "columns": list(self.columns),
             "storage": {name: storage.value for name, storage in self.storage.items()},
@@ -79,7 +87,11 @@ class Kin:
             parent=form["parent"],
             foreign=form["foreign"],
             ordered=form["ordered"],
-            steps=None if form["when"] is None else Steps(Domain.from_json(form["when"]).attributes[0]),
+            steps=None
+            if form["when"] is None
+            else Steps(Domain.from_json(form["when"]).attributes[0], bool(form["within"][0])),
+            within=(form["within"][0], form["within"][1]),
+            summaries=tuple(map(AnyOf.from_json, form["summaries"])),
             evened=form["evened"],
             columns=tuple(form["columns"]),
             storage={name: Storage(storage) for name, storage in form["storage"].items()},
@@ -186,6 +198,26 @@ class Family:
 def number_name(child: str) -> str:
     """The column of the number of rows of a table that belong to a row of its parent."""
     return f"number_of_{child}"
+
+
+def bounds_of(
+    table: Kin, parents: pd.DataFrame | None, parent: NDArray[np.int64]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """Between what the order of rows lies, shape (N,) each; None for no bound.
+
+    Args:
+        table: the table.
+        parents: rows of its parent; None if that is not released.
+        parent: row of the parent of each row, shape (N,).
+    """
+    steps = table.steps
+    if steps is None or parents is None:
+        return None, None
+    low, high = (
+        steps.numbers(parents[name], end)[parent] if name else None
+        for name, end in zip(table.within, steps.units.ends, strict=True)
+    )
+    return low, high
 
 
 def classes_of(number: Attribute) -> NDArray[np.int64]:

@@ -28,8 +28,9 @@ from ...curator.parties.asking import Asking
 from ...curator.people.certificate import COLUMNS, Part, PeopleCertificate, part_of
 from ...curator.people.release import PeopleRelease, drawn_rows, frames
 from ...curator.people.rows import Rows, records
-from ...curator.people.shape import Family, Kin, number_name
+from ...curator.people.shape import Family, Kin, bounds_of, number_name
 from ...curator.people.steps import Steps, check_order, orders
+from ...curator.people.summaries import AnyOf
 from ...curator.pgm.rows.counting import keep_pairs
 from ...curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ...curator.releasing.progress import progress_bar
@@ -113,7 +114,7 @@ class _Making:
         kept = asked.kept
         self._stream, self._noise = kept.stream(asked.seed), kept.noise(asked.seed)
         self._kept = {table.name: kept.part(f"{place}-") for place, table in enumerate(raw)}
-        self._family = Family(tuple(_kin(table) for table in raw))
+        self._family = Family(tuple(_kin(table, raw) for table in raw))
         self._numbers = {
             child.name: np.bincount(child.parent, minlength=len(self._raw[child.owner].parent)).astype(
                 np.int64
@@ -193,6 +194,7 @@ class _Making:
     def _check_names(self, raw: Raw) -> None:
         """Refuses columns that the release makes itself."""
         made = {*self._family.numbers(raw.name), *([f"step_of_{raw.order}"] if raw.order else [])}
+        made |= {one.name for one in self._summaries(raw.name)}
         if taken := sorted(made.intersection(raw.columns)):
             raise DataError(
                 f"{raw.name}: expected no column {taken[0]!r}, which the release makes; rename it"
@@ -201,6 +203,11 @@ class _Making:
         table = raw_table(raw.rows.iloc[:0])
         if len(raw.rows.columns):
             Cells.of(table.source, table.timezones).close()
+
+    def _summaries(self, name: str) -> tuple[AnyOf, ...]:
+        """What rows of a table say of those of its children."""
+        children = self._family.children(name)
+        return tuple(one for child in children for one in self._raw[child.name].summaries)
 
     def _encoded(self, name: str, domain: Domain) -> Table:
         """The rows of a table in a domain of its columns."""
@@ -273,14 +280,22 @@ class _Making:
             self._choices[name] = begun.certificate
             table = begun.coded(lambda domain: encoded(domain, raw.rows))
             left -= chosen.zcdp_rho
-        attributes = () if table is None else table.domain.attributes
+        known = None if table is None else table.domain
+        attributes = () if known is None else known.attributes
         codes = {} if table is None else {one: table.column(one).astype(np.int64) for one in table.domain}
         for (attribute, _), child in zip(found, self._family.children(name), strict=True):
             number = encode_table(Domain((attribute,)), {attribute.name: self._numbers[child.name]})
             codes[attribute.name] = number.column(attribute.name).astype(np.int64)
             attributes = (*attributes, attribute)
+        for child in self._family.children(name):
+            below = self._raw[child.name]
+            for one in below.summaries:
+                said = {one.name: one.of(below.rows, below.parent, len(raw.parent))}
+                table = encode_table(Domain((one.attribute,)), said)
+                codes[one.name] = table.column(one.name).astype(np.int64)
+                attributes = (*attributes, one.attribute)
         if attributes:
-            domain = Domain(attributes) if table is None else replace(table.domain, attributes=attributes)
+            domain = replace(known, attributes=attributes) if known else Domain(attributes)
             self._set(name, domain, codes)
         return replace(budget, zcdp_rho=left)
 
@@ -353,16 +368,16 @@ class _Making:
         """Takes over the rows of a table in a domain that leaves nothing open."""
         raw, kin = self._raw[name], self._family[name]
         if raw.order and raw.order in domain.names and orders(domain[raw.order]):
-            steps = Steps(domain[raw.order])
+            steps = Steps(domain[raw.order], bool(raw.within[0]))
+            kin = replace(kin, steps=steps)
+            begun, _ = bounds_of(kin, self._raw[raw.owner].rows, raw.parent)
             values = steps.when.within(cells_of(domain, raw.rows, raw.order))
             assert values is not None
             values = np.where(np.isnan(values), steps.units.ends[0], values)
             rest = tuple(one for one in domain.attributes if one.name != raw.order)
             first = Rows({}, raw.parent, 0).first
-            codes[steps.attribute.name] = steps.codes(values, first)
-            kin = replace(
-                kin, steps=steps, domain=Domain(rest, domain.unmodelled, domain.rules) if rest else None
-            )
+            codes[steps.attribute.name] = steps.codes(values, first, begun)
+            kin = replace(kin, domain=Domain(rest, domain.unmodelled, domain.rules) if rest else None)
         else:
             kin = replace(kin, domain=domain)
         self._family = self._family.with_table(kin)
@@ -386,7 +401,8 @@ class _Making:
             self._remarks += (f"{name}: {one}" for one in remarks(table, begun.lost, begun.others, unseen))
 
 
-def _kin(raw: Raw) -> Kin:
+def _kin(raw: Raw, tables: Sequence[Raw]) -> Kin:
+    said = (one.name for child in tables if child.owner == raw.name for one in child.summaries)
     return Kin(
         name=raw.name,
         domain=None,
@@ -394,8 +410,10 @@ def _kin(raw: Raw) -> Kin:
         parent=raw.owner,
         foreign=raw.foreign,
         ordered=raw.order is not None,
-        columns=raw.columns,
+        columns=(*raw.columns, *said) if raw.columns else (),
         storage=raw.storage,
+        summaries=raw.summaries,
+        within=raw.within,
     )
 
 

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from ...common.data.domain import Domain
+from ...common.data.values import text_of
 from ...common.errors import DataError
 from ...common.forms.nearest import meant
 from ...curator.people.files import file_name
+from ...curator.people.summaries import AnyOf
 from ...curator.results.storage import Storage, storage_of
 from ...party.sources.source import FileSource
 from ..tables.arrow_tables import ArrowTable, data_frame
 from ..tables.frames import Source, checked_names
+
+Summaries = Mapping[str, Mapping[str, Mapping[str, Any]]]
+"""For a table that belongs to another, names of new columns of the other -> a column and its values: a row of
+the other says whether any of its rows has one."""
 
 Relations = Mapping[str, Mapping[str, str]]
 """For each child, the column that holds the key of its parent -> the parent, or "parent.column"."""
@@ -40,6 +47,8 @@ class Raw:
         foreign: its column that holds the parent's key; empty for the root.
         order: column by which rows of a parent are in order; empty for the order of the table, and None if
             their order means nothing.
+        summaries: what a row of the parent says of its rows.
+        within: columns of the parent between which the order lies; empty for no bound.
     """
 
     name: str
@@ -51,6 +60,8 @@ class Raw:
     owner: str = ""
     foreign: str = ""
     order: str | None = None
+    summaries: tuple[AnyOf, ...] = ()
+    within: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)
@@ -209,6 +220,64 @@ def keyed_domains(domain: Domain, key: str, per_person: tuple[str, ...]) -> dict
     return found
 
 
+def with_summaries(tables: tuple[Raw, ...], summaries: Summaries) -> tuple[Raw, ...]:
+    """The tables with what rows of parents are to say of theirs.
+
+    Raises:
+        DataError: a table, a column or a value is none that could be spoken of.
+    """
+    named = {raw.name: raw for raw in tables if raw.owner}
+    for name, said in summaries.items():
+        if name not in named:
+            raise DataError(
+                f"summaries: expected tables that belong to another, got {name!r}{meant(name, named)}; fix it"
+            )
+        found = []
+        for column_of_parent, condition in said.items():
+            if len(condition) != 1:
+                raise DataError(
+                    f"summaries of {name!r}: expected one column with its values in "
+                    f"{column_of_parent!r}, got {len(condition)}; name one"
+                )
+            ((column, values),) = condition.items()
+            if column not in named[name].rows.columns or column == named[name].order:
+                held = [str(one) for one in named[name].rows.columns]
+                raise DataError(
+                    f"summaries of {name!r}: expected a column of it beside keys and order, got "
+                    f"{column!r}{meant(column, held)}; fix it"
+                )
+            listed = [values] if isinstance(values, (str, int, float, bool)) else list(values)
+            found.append(AnyOf(column_of_parent, column, tuple(text_of(one) for one in listed)))
+        named[name] = replace(named[name], summaries=tuple(found))
+    return tuple(named.get(raw.name, raw) for raw in tables)
+
+
+def with_bounds(
+    tables: tuple[Raw, ...], within: Mapping[str, tuple[str | None, str | None]]
+) -> tuple[Raw, ...]:
+    """The tables with the columns of their parents between which their order lies.
+
+    Raises:
+        DataError: a table has no column of an order, or its parent no such column.
+    """
+    named = {raw.name: raw for raw in tables}
+    for name, (low, high) in within.items():
+        if name not in named or not named[name].order:
+            raise DataError(
+                f"within: expected tables with a column of their order, got {name!r}{meant(name, named)}; "
+                "name the order, or leave it out"
+            )
+        held = list(map(str, named[named[name].owner].rows.columns))
+        for column in filter(None, (low, high)):
+            if column not in held:
+                raise DataError(
+                    f"within of {name!r}: expected a column of {named[name].owner!r}, got "
+                    f"{column!r}{meant(column, held)}; fix it"
+                )
+        named[name] = replace(named[name], within=(low or "", high or ""))
+    return tuple(named.values())
+
+
 def _links(data: Mapping[str, Source], relations: Relations) -> dict[str, Link]:
     found = {}
     for name, stated in relations.items():
@@ -263,13 +332,18 @@ def _frame(name: str, data: Source) -> tuple[pd.DataFrame, Mapping[str, Storage]
     source = FileSource(Path(data))
     with source.connect() as connection:
         columns = source.query(connection, "SELECT * FROM file")
-    frame = pd.DataFrame(
-        {
-            held: np.ma.filled(column.astype(object), None) if np.ma.isMaskedArray(column) else column
-            for held, column in zip(source.columns(), columns.values(), strict=True)
-        }
-    )
+    named = zip(source.columns(), columns.values(), strict=True)
+    frame = pd.DataFrame({column: _without_mask(cells) for column, cells in named})
     return frame, {}
+
+
+def _without_mask(cells: NDArray[Any]) -> NDArray[Any]:
+    """Cells with None for a missing value."""
+    if not np.ma.isMaskedArray(cells):
+        return cells
+    found: NDArray[Any] = np.ma.getdata(cells).astype(object)
+    found[np.ma.getmaskarray(cells)] = None
+    return found
 
 
 def _texts(column: pd.Series) -> pd.Series:

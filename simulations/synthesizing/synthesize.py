@@ -45,7 +45,16 @@ from ..tables.frames import DomainLike, Loaded, RawTable, Source, load, raw_tabl
 from ..time_limit import TimeLimitWarning, lateness, limited
 from .bar import console_for
 from .related import Asked, release_tables
-from .related_tables import Raw, Relations, keyed_domains, read_keyed, read_tables
+from .related_tables import (
+    Raw,
+    Relations,
+    Summaries,
+    keyed_domains,
+    read_keyed,
+    read_tables,
+    with_bounds,
+    with_summaries,
+)
 from .unfinished import Forgotten, Unfinished, unfinished
 
 DEFAULT_DELTA = 1e-9
@@ -54,6 +63,11 @@ DEFAULT_DELTA = 1e-9
 _ADVICE = (
     "no domain: the release learns what the columns hold, from a part of its budget. A reviewed domain of "
     "public bounds and categories gives less error; `dpmosaic domain infer` drafts one."
+)
+
+_UNIT = (
+    " The promise is for one row: if a person may have several, name the column that tells people apart as "
+    "key."
 )
 
 
@@ -76,6 +90,8 @@ def synthesize(
     *,
     relations: Relations,
     order: Mapping[str, Ordered] | None = ...,
+    within: Mapping[str, tuple[str | None, str | None]] | None = ...,
+    summaries: Summaries | None = ...,
     delta: float = ...,
     domain: Mapping[str, DomainLike] | None = ...,
     anyway: bool = ...,
@@ -134,6 +150,8 @@ def synthesize(
     key: str | None = None,
     relations: Relations | None = None,
     order: Ordered | Mapping[str, Ordered] | None = None,
+    within: Mapping[str, tuple[str | None, str | None]] | None = None,
+    summaries: Summaries | None = None,
     per_person: Sequence[str] = (),
     delta: float = DEFAULT_DELTA,
     domain: DomainLike | Mapping[str, DomainLike] | None = None,
@@ -175,6 +193,10 @@ def synthesize(
             has another name there.
         order: with a key, the column by which rows of a person are in order, such as a date, or True for the
             order of the table; with relations, this for each table whose rows have an order.
+        within: with relations, the columns of the other table between which the order of the rows lies, such
+            as {"stays": ("born", "died")}; None for no bound. Synthetic rows keep to it.
+        summaries: with relations, what a row says of the rows that belong to it, as a column of yes and no:
+            {"diagnoses": {"had_stroke": {"code": ["I63", "I64"]}}}; synthetic rows agree with it.
         per_person: with a key, columns that are the same in all rows of a person, such as the year of birth.
         delta: privacy budget, with epsilon.
         domain: a `Domain`, the content of a domain file or its path; None to learn what the columns hold. Of
@@ -235,11 +257,14 @@ def synthesize(
         with _kept(out) as kept:
             rng = kept.stream(seed).child("order of rows").generator()
             tables, domains = _people(data, key, relations, order, per_person, domain, rng)
+            tables = with_bounds(with_summaries(tables, summaries or {}), within or {})
             named = {
                 "version of dpmosaic": __version__,
                 "epsilon and delta": repr(Budget(epsilon, delta)),
                 "mechanism": json.dumps(to_json_values(chosen.describe()), sort_keys=True),
-                "key, relations and order": repr((key, relations, order, tuple(per_person))),
+                "key, relations, order and summaries": repr(
+                    (key, relations, order, summaries, tuple(per_person))
+                ),
                 "domains": repr({name: one.digest() for name, one in domains.items()}),
                 "seed": repr(seed),
             }
@@ -254,9 +279,10 @@ def synthesize(
         for remark in told:
             warnings.warn(remark, DomainWarning, stacklevel=2)
         return people
-    if order is not None or per_person:
+    if order is not None or per_person or summaries is not None or within is not None:
         raise DataError(
-            "order and per_person: expected a key or relations beside them, got none; name the key"
+            "order, within, summaries and per_person: expected a key or relations beside them, got none; "
+            "name these"
         )
     if isinstance(data, Mapping):
         raise DataError(
@@ -267,7 +293,7 @@ def synthesize(
         if rules:
             raise DataError("rules: expected a domain beside them, got none; give a domain, or no rules")
         raw = raw_table(data, header=header)
-        warnings.warn(_ADVICE, DomainWarning, stacklevel=2)
+        warnings.warn(_ADVICE + _UNIT, DomainWarning, stacklevel=2)
         described = Domain.coded(dict.fromkeys(raw.source.columns(), 2))
         known: Loaded | RawTable = raw
     else:
