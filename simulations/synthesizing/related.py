@@ -193,9 +193,14 @@ class _Making:
 
     def _check_names(self, raw: Raw) -> None:
         """Refuses columns that the release makes itself."""
-        made = {*self._family.numbers(raw.name), *([f"step_of_{raw.order}"] if raw.order else [])}
-        made |= {one.name for one in self._summaries(raw.name)}
-        if taken := sorted(made.intersection(raw.columns)):
+        made = [*self._family.numbers(raw.name), *(one.name for one in self._summaries(raw.name))]
+        if raw.order:
+            made.append(f"step_of_{raw.order}")
+        if twice := [name for place, name in enumerate(made) if name in made[:place]]:
+            raise DataError(
+                f"{raw.name}: expected names of new columns that differ, got {twice[0]!r} twice; rename a summary"
+            )
+        if taken := sorted({*made}.intersection(raw.columns)):
             raise DataError(
                 f"{raw.name}: expected no column {taken[0]!r}, which the release makes; rename it"
             )
@@ -368,8 +373,11 @@ class _Making:
         """Takes over the rows of a table in a domain that leaves nothing open."""
         raw, kin = self._raw[name], self._family[name]
         if raw.order and raw.order in domain.names and orders(domain[raw.order]):
-            steps = Steps(domain[raw.order], bool(raw.within[0]))
-            kin = replace(kin, steps=steps)
+            # A column of the parent that no release holds bounds nothing.
+            above = {one.name for one in self._family.own(raw.owner)}
+            low, high = (one if one in above else "" for one in raw.within)
+            steps = Steps(domain[raw.order], bool(low))
+            kin = replace(kin, steps=steps, within=(low, high))
             begun, _ = bounds_of(kin, self._raw[raw.owner].rows, raw.parent)
             values = steps.when.within(cells_of(domain, raw.rows, raw.order))
             assert values is not None

@@ -261,7 +261,13 @@ def with_bounds(
         DataError: a table has no column of an order, or its parent no such column.
     """
     named = {raw.name: raw for raw in tables}
-    for name, (low, high) in within.items():
+    for name, stated in within.items():
+        if isinstance(stated, str) or len(stated) != 2:
+            raise DataError(
+                f"within of {name!r}: expected two columns or None, such as ('born', 'died'), got another; "
+                "name both"
+            )
+        low, high = stated
         if name not in named or not named[name].order:
             raise DataError(
                 f"within: expected tables with a column of their order, got {name!r}{meant(name, named)}; "
