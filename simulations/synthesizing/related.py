@@ -198,7 +198,8 @@ class _Making:
             made.append(f"step_of_{raw.order}")
         if twice := [name for place, name in enumerate(made) if name in made[:place]]:
             raise DataError(
-                f"{raw.name}: expected names of new columns that differ, got {twice[0]!r} twice; rename a summary"
+                f"{raw.name}: expected names of new columns that differ, got {twice[0]!r} twice; rename a "
+                "summary"
             )
         if taken := sorted({*made}.intersection(raw.columns)):
             raise DataError(
