@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
 from ...common.data.attributes.dates import bins_of
-from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
 from ..results.storage import Storage
 from .steps import Steps
@@ -40,7 +39,6 @@ class Kin:
         summaries: what a row of the parent says of its rows of this table.
         evened: up to how many rows of a parent all count the same.
         columns: all columns of the table, in order; empty if it is not released.
-        whole: whether keys are whole numbers.
         storage: how the columns of a data frame are stored.
     """
 
@@ -55,7 +53,6 @@ class Kin:
     summaries: tuple[AnyOf, ...] = ()
     evened: int = 1
     columns: tuple[str, ...] = ()
-    whole: bool = True
     storage: Mapping[str, Storage] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -72,7 +69,6 @@ class Kin:
             "summaries": [summary.to_json() for summary in self.summaries],
             "evened": self.evened,
             "columns": list(self.columns),
-            "whole": self.whole,
             "storage": {name: storage.value for name, storage in self.storage.items()},
         }
 
@@ -98,7 +94,6 @@ class Kin:
             summaries=tuple(map(AnyOf.from_json, form["summaries"])),
             evened=form["evened"],
             columns=tuple(form["columns"]),
-            whole=form["whole"],
             storage={name: Storage(storage) for name, storage in form["storage"].items()},
         )
 
@@ -203,11 +198,6 @@ class Family:
 def number_name(child: str) -> str:
     """The column of the number of rows of a table that belong to a row of its parent."""
     return f"number_of_{child}"
-
-
-def open_number(child: str) -> NumericAttribute:
-    """That column before a release has found its bounds."""
-    return NumericAttribute(number_name(child), None, None, None, integer=True)
 
 
 def bounds_of(

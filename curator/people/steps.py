@@ -45,12 +45,7 @@ class Steps:
     since: bool = False
 
     def __post_init__(self) -> None:
-        clock = isinstance(self.when, TimeAttribute) and isinstance(self.when.moments, Clock)
-        if bins_of(self.when) is None or clock:
-            raise DataError(
-                f"order {self.when.name!r}: expected a column of numbers, dates or timestamps, got another "
-                "kind; order by another column"
-            )
+        check_order(self.when)
 
     @cached_property
     def units(self) -> NumericAttribute:
@@ -181,3 +176,23 @@ class Steps:
         factor = np.minimum(1.0, np.divide(room, taken, out=np.ones_like(room), where=taken > 0))
         within: Numbers = start + np.floor((found - begin) * factor / self.unit + 1e-9) * self.unit
         return within
+
+
+def orders(when: Attribute) -> bool:
+    """Whether a column can say the order of rows: numbers, dates or timestamps."""
+    if isinstance(when, TimeAttribute):
+        return not isinstance(when.moments, Clock)
+    return isinstance(when, NumericAttribute)
+
+
+def check_order(when: Attribute) -> None:
+    """Refuses a column that cannot say the order of rows.
+
+    Raises:
+        DataError: it holds something else than numbers, dates or timestamps.
+    """
+    if not orders(when):
+        raise DataError(
+            f"order {when.name!r}: expected a column of numbers, dates or timestamps, got another "
+            "kind; order by another column"
+        )

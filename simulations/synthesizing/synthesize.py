@@ -271,11 +271,13 @@ def synthesize(
             several = data if isinstance(data, Mapping) else {"": data}
             kept.bind(named, *several.values())
             asked = Asked(Budget(epsilon, delta), chosen, domains, anyway, seed, progress, kept)
-            people = release_tables(tables, asked)
+            people, told = release_tables(tables, asked)
             libraries = {name: Library.of(several.get(name, data)) for name in people.frames}
             people = replace(people, libraries=libraries)
             if isinstance(out, (str, Path)):
                 people.write(Path(out))
+        for remark in told:
+            warnings.warn(remark, DomainWarning, stacklevel=2)
         return people
     if order is not None or per_person or summaries is not None or within is not None:
         raise DataError(
