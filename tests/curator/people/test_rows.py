@@ -1,0 +1,159 @@
+"""What a person changes in weighted records, by brute force: never more than one record."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from dpmosaic.common.data.interactions import interaction
+from dpmosaic.common.privacy.cost import ALL_ROWS, PARTS, Adjacency, PrivacyUnit
+from dpmosaic.common.protocols.scores.query import exact_scores
+from dpmosaic.curator.people import rows as weighing
+from dpmosaic.curator.people.rows import Rows, records, weights
+from support.families import families, heavy, without
+
+UNIT = PrivacyUnit(Adjacency.ADD_REMOVE, ALL_ROWS)
+
+
+def cliques(domain):
+    some = itertools.combinations(domain.names[:5], 3)
+    return [*some, *(clique for n in (0, 1, 2) for clique in itertools.combinations(domain.names, n))]
+
+
+def changes(family, rows):
+    """What each person adds to each marginal of up to three columns of each table, in parts of a record."""
+    for table in family.tables:
+        if not family.own(table.name):
+            continue
+        whole = records(family, table.name, rows)
+        for person in range(len(rows[family.root.name])):
+            if len(rows[family.root.name]) == 1:
+                others = whole.rows(0, 0)
+            else:
+                others = records(family, table.name, without(family, rows, person))
+            for clique in cliques(whole.domain):
+                yield whole, clique, whole.marginal(clique) - others.marginal(clique)
+
+
+def largest_change(family, rows):
+    """The largest sum of what one person adds to a marginal, in records."""
+    return max(Fraction(int(np.abs(change).sum()), PARTS) for _, _, change in changes(family, rows))
+
+
+@given(families())
+def test_a_person_adds_at_most_one_record_to_each_marginal(drawn):
+    for _, _, change in changes(*drawn):
+        assert change.min(initial=0) >= 0
+        assert change.sum() <= PARTS
+
+
+@settings(max_examples=40)
+@given(families(most_tables=3))
+def test_a_person_moves_each_interaction_at_most_as_a_record_does(drawn):
+    for table, clique, change in changes(*drawn):
+        shape = table.domain.shape(clique)
+        if clique and min(shape) > 1:
+            moved = interaction(change / PARTS, shape)
+            bound = float(UNIT.squared_interaction_sensitivity(shape))
+            assert (moved**2).sum() <= bound * (1 + 1e-12)
+
+
+@settings(max_examples=40)
+@given(families(most_tables=3), st.integers(0, 2**32 - 1))
+def test_a_person_moves_each_score_by_at_most_one(drawn, seed):
+    rng = np.random.default_rng(seed)
+    for table, clique, change in changes(*drawn):
+        counts = table.marginal(clique)
+        reference = PARTS * rng.integers(0, 4, len(counts))
+        with_, without_ = (exact_scores([one], reference)[0] for one in (counts, counts - change))
+        assert (with_ - without_) ** 2 <= UNIT.squared_score_sensitivity * PARTS**2
+
+
+@given(families(most_tables=4))
+def test_records_of_others_do_not_change_when_a_person_leaves(drawn):
+    family, rows = drawn
+    if len(rows["t0"]) == 1:
+        return
+    for table in family.tables:
+        if family.own(table.name):
+            whole = records(family, table.name, rows)
+            for person in range(len(rows["t0"])):
+                mine = weighing.lineage(family, table.name, "t0", rows) == person
+                others = records(family, table.name, without(family, rows, person))
+                np.testing.assert_array_equal(whole.weights[~mine], others.weights)
+                for column, other in zip(whole.columns, others.columns, strict=True):
+                    np.testing.assert_array_equal(column[~mine], other)
+
+
+@given(families())
+def test_weights_of_a_person_with_few_rows_waste_less_than_a_part_for_each_row(drawn):
+    family, rows = drawn
+    for table in family.tables[1:]:
+        if table.evened == 1:
+            sums = np.bincount(
+                rows[table.name].parent, weights(family, table.name, rows), rows[table.name].parents
+            )
+            above = weights(family, table.parent, rows)
+            numbers = rows[table.name].numbers
+            assert np.all((above - sums < numbers)[numbers > 0])
+
+
+def test_up_to_so_many_rows_all_count_the_same():
+    family, rows = heavy(50)
+    (root, child) = family.tables
+    for evened, one, other in ((1, PARTS // 50, PARTS // 2), (10, PARTS // 50, PARTS // 10)):
+        held = type(family)((root, type(child)(**{**vars(child), "evened": evened})))
+        assert set(weights(held, "t1", rows)[:50]) == {one}
+        assert set(weights(held, "t1", rows)[50:]) == {other}
+
+
+def test_more_rows_than_parts_weigh_nothing():
+    family, _ = heavy(1)
+    held = Rows({"t1_0": np.zeros(PARTS + 1, dtype=np.int64)}, np.zeros(PARTS + 1, dtype=np.int64), 1)
+    found = weights(family, "t1", {"t0": Rows({}, np.arange(1), 1), "t1": held})
+    assert not found.any()
+
+
+def not_divided(family, name, rows):
+    return np.full(len(rows[name]), PARTS)
+
+
+def one_event_counted_twice(family, name, rows):
+    found = weights(family, name, rows)
+    if len(found):
+        found[0] *= 2
+    return found
+
+
+def rounded_up(family, name, rows):
+    if not family[name].parent:
+        return np.full(len(rows[name]), PARTS)
+    above = rounded_up(family, family[name].parent, rows)
+    return np.ceil(above / np.maximum(rows[name].numbers, 1)).astype(np.int64)[rows[name].parent]
+
+
+def rows_of_the_mean_person(family, name, rows):
+    return np.full(len(rows[name]), PARTS * rows[name].parents // max(1, len(rows[name])))
+
+
+@pytest.mark.parametrize("fault", [not_divided, one_event_counted_twice, rounded_up, rows_of_the_mean_person])
+def test_brute_force_finds_a_planted_fault(fault, monkeypatch):
+    # 7 does not divide PARTS, so that rounding up is seen, too.
+    family, rows = heavy(7)
+    assert largest_change(family, rows) <= 1
+    monkeypatch.setattr(weighing, "weights", fault)
+    assert largest_change(family, rows) > 1
+
+
+def test_a_person_is_a_unit_of_any_number_of_rows_at_the_cost_of_one():
+    one = PrivacyUnit(Adjacency.ADD_REMOVE, 1)
+    assert UNIT.squared_sensitivity == one.squared_sensitivity == 1
+    assert UNIT.squared_score_sensitivity == one.squared_score_sensitivity
+    assert UNIT.squared_interaction_sensitivity((2, 5)) == one.squared_interaction_sensitivity((2, 5))
+    assert (UNIT.parts, one.parts) == (PARTS, 1)
+    assert math.log2(PARTS).is_integer()
+    assert "person with all rows in all tables" in UNIT.in_words
