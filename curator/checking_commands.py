@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from ..common.errors import DataError
 from ..common.extras import require_extra
 from ..common.showing.telling import tell
 from .options import Settings, parsed
@@ -44,16 +45,27 @@ def preflight(
 
 def verify(
     certificate: Annotated[Path, typer.Argument(help="The certificate of a release.")],
-    federation: Annotated[Path, typer.Option(help="File of all cards, whose identities were compared.")],
+    federation: Annotated[
+        Path | None,
+        typer.Option(help="File of all cards, whose identities were compared; none for a release of people."),
+    ] = None,
 ) -> None:
     """Verify a certificate and the published files beside it, offline, by the identities of the cards."""
     require_extra("curator")
     from ..common.federation.card import FederationList, read_json
     from .certificates.certificate import Certificate
     from .certificates.verify import verify_certificate
+    from .people.certificate import PeopleCertificate
+    from .people.files import verify_people
 
-    listed = FederationList.from_json(read_json(federation))
-    checks = verify_certificate(Certificate.load(certificate), listed, certificate.parent)
+    form = read_json(certificate)
+    if isinstance(form, dict) and form.get("format") == PeopleCertificate.format:
+        checks = verify_people(certificate.parent)
+    elif federation is None:
+        raise DataError("--federation: expected the file of all cards, got none; name it")
+    else:
+        listed = FederationList.from_json(read_json(federation))
+        checks = verify_certificate(Certificate.load(certificate), listed, certificate.parent)
     _print_lines(
         (one.passed, f"{'ok    ' if one.passed else 'FAILED'}  {one.what}: {one.finding}") for one in checks
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -26,8 +26,8 @@ class Part:
     Attributes:
         table: table whose records it is of.
         of: what it found out, in words.
-        certificate: SHA-256 of its certificate, as hexadecimal digits; empty for numbers of rows, which have
-            none of their own.
+        certificate: SHA-256 of its certificate (`digest_of`), as hexadecimal digits; empty for numbers of
+            rows, which have none of their own.
         zcdp_rho: what it cost, with its choice of bins.
         labels_delta: what labels took of delta.
     """
@@ -103,7 +103,12 @@ def part_of(table: str, of: str, certificate: Certificate, chosen: Chosen | None
     if chosen is not None:
         here = max(here, chosen.labels_delta)
     before = 0.0 if bins is None else bins.labels_delta
-    return Part(table, of, certificate.digest().hex(), cost_of(certificate), here + before)
+    return Part(table, of, digest_of(certificate), cost_of(certificate), here + before)
+
+
+def digest_of(certificate: Certificate) -> str:
+    """SHA-256 of the certificate of a part, as hexadecimal digits, as it is before its files are written."""
+    return replace(certificate, outputs={}).digest().hex()
 
 
 def cost_of(certificate: Certificate) -> Fraction:

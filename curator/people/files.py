@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from ..certificates.certificate import Certificate
 from ..certificates.check import Check
 from ..certificates.verify import CERTIFICATE, WARNING, sha256_of
-from .certificate import Part, PeopleCertificate, cost_of, epsilon_of
+from .certificate import Part, PeopleCertificate, cost_of, digest_of, epsilon_of
 
 RECORDS, CHOICES = "records", "choices"
 """Folders of the releases of records, and of the certificates of what columns hold."""
@@ -89,7 +89,7 @@ def _certificates(folder: Path) -> dict[str, Certificate]:
     """The certificates of the parts, by their digest."""
     paths = [*folder.glob(f"{RECORDS}/*/{CERTIFICATE}"), *folder.glob(f"{CHOICES}/*.json")]
     found = [Certificate.load(path) for path in sorted(paths)]
-    return {one.digest().hex(): one for one in found}
+    return {digest_of(one): one for one in found}
 
 
 def _check_parts(certificate: PeopleCertificate, held: dict[str, Certificate]) -> Check:

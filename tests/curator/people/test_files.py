@@ -1,0 +1,203 @@
+"""The files of a release of people: saved, loaded, verified, and refused when they changed."""
+
+import json
+import shutil
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import dpmosaic
+from dpmosaic.command import app
+from dpmosaic.common.errors import DataError
+from dpmosaic.curator.people.certificate import digest_of
+from dpmosaic.curator.people.files import file_name, verify_people
+from support.related import release
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def made():
+    return release()
+
+
+@pytest.fixture(scope="module")
+def learned():
+    from support.related import DOMAINS
+
+    return release(domain={"patients": DOMAINS["patients"]}, anyway=True)
+
+
+@pytest.fixture
+def folder(learned, tmp_path):
+    learned.save(tmp_path / "out")
+    return tmp_path / "out"
+
+
+def failed(folder):
+    return [check.what for check in verify_people(folder) if not check.passed]
+
+
+def edited(folder, change):
+    path = folder / "certificate.json"
+    form = json.loads(path.read_text())
+    change(form)
+    path.write_text(json.dumps(form))
+
+
+@pytest.mark.parametrize("table_format", ["csv", "parquet"])
+def test_what_is_saved_is_loaded(made, learned, table_format, tmp_path):
+    for place, one in enumerate((made, learned)):
+        one.save(tmp_path / str(place), table_format)
+        again = dpmosaic.load_people(tmp_path / str(place))
+        assert list(again.frames) == list(one.frames)
+        for name, rows in one.frames.items():
+            pd.testing.assert_frame_equal(again.frames[name], rows)
+        assert again.family == one.family
+        assert again.certificate.parts == one.certificate.parts
+        digests = [{name: digest_of(c) for name, c in r.choices.items()} for r in (again, one)]
+        assert digests[0] == digests[1]
+        some = again.sample(5, seed=1)
+        for name, rows in one.sample(5, seed=1).items():
+            pd.testing.assert_frame_equal(some[name], rows)
+
+
+def test_a_folder_with_a_release_is_refused(folder, learned):
+    with pytest.raises(DataError, match="already holds"):
+        learned.save(folder)
+
+
+def test_an_unknown_format_is_refused(made, tmp_path):
+    with pytest.raises(DataError, match="expected one of csv, parquet"):
+        made.save(tmp_path / "out", "xls")
+
+
+def test_a_release_of_one_table_is_not_read_from_it(folder):
+    with pytest.raises(DataError, match="load_people"):
+        dpmosaic.load(folder)
+
+
+def test_a_certificate_and_its_files_verify(folder):
+    assert not failed(folder)
+    assert [check.what for check in verify_people(folder)][-4:] == ["parts", "costs", "promise", "label"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["people.json", "tables/stays.csv", "records/stays/certificate.json", "choices/stays.json"],
+)
+def test_a_changed_or_missing_file_is_found_and_not_loaded(folder, name):
+    kept = (folder / name).read_bytes()
+    for change in (lambda path: path.write_bytes(kept + b" "), lambda path: path.unlink()):
+        change(folder / name)
+        assert f"file {name}" in failed(folder)
+        with pytest.raises(DataError, match="restore it"):
+            dpmosaic.load_people(folder)
+
+
+def test_a_changed_file_of_records_is_not_loaded(folder):
+    path = folder / "records" / "stays" / "synthetic.csv"
+    path.write_bytes(path.read_bytes() + b" ")
+    with pytest.raises(DataError, match=r"synthetic\.csv"):
+        dpmosaic.load_people(folder)
+
+
+def test_a_file_that_no_certificate_names_is_found(folder):
+    (folder / "tables" / "real.csv").write_text("id\n1\n")
+    assert failed(folder) == ["other files"]
+
+
+def _less(form):
+    form["parts"][0]["zcdp_rho"] = "1/1000000"
+
+
+def _without_a_part(form):
+    del form["parts"][-1]
+
+
+def _smaller_epsilon(form):
+    form["epsilon_spent"] = 0.1
+
+
+def _smaller_promise(form):
+    form["budget"]["epsilon"] = 0.5
+
+
+def _labelled(form):
+    form["labels"] = ["a label"]
+
+
+def _of_another(form):
+    form["parts"][-1]["certificate"] = "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (_less, "costs"),
+        (_without_a_part, "parts"),
+        (_smaller_epsilon, "costs"),
+        (_smaller_promise, "promise"),
+        (_labelled, "label"),
+        (_of_another, "parts"),
+    ],
+)
+def test_a_changed_certificate_is_found(folder, change, found):
+    edited(folder, change)
+    assert found in failed(folder)
+
+
+def test_a_part_of_another_release_is_found(folder, made, tmp_path):
+    made.save(tmp_path / "other")
+    shutil.copytree(
+        tmp_path / "other" / "records" / "stays", folder / "records" / "stays", dirs_exist_ok=True
+    )
+    assert {"file records/stays/certificate.json", "parts"} <= set(failed(folder))
+
+
+def test_a_name_outside_of_the_folder_is_found(folder):
+    edited(folder, lambda form: form["outputs"].update({"../secret": "0" * 64}))
+    assert "file ../secret" in failed(folder)
+
+
+def test_a_seed_is_a_label_of_the_whole_with_a_warning_beside_it(tmp_path):
+    seeded = release(seed=1)
+    seeded.save(tmp_path / "out")
+    assert "seed" in (tmp_path / "out" / "NOT-FOR-RELEASE.txt").read_text()
+    assert failed(tmp_path / "out") == ["label"]
+    assert "not for release" in repr(seeded)
+    assert dpmosaic.load_people(tmp_path / "out").certificate.labels == seeded.certificate.labels
+    edited(tmp_path / "out", lambda form: form.update(labels=[], differentially_private=True))
+    assert failed(tmp_path / "out") == ["label"]
+
+
+def test_the_command_verify_needs_no_cards_for_a_release_of_people(folder):
+    done = CliRunner().invoke(app, ["curator", "verify", str(folder / "certificate.json")])
+    assert done.exit_code == 0, done.output
+    assert "promise: kept" in done.stdout
+    (folder / "tables" / "stays.csv").write_text("")
+    done = CliRunner().invoke(app, ["curator", "verify", str(folder / "certificate.json")])
+    assert done.exit_code == 1
+    assert "FAILED  file tables/stays.csv" in done.stdout
+
+
+def test_names_of_files_hold_no_path():
+    assert file_name("../a/b") == "___a_b"
+    assert file_name("über-1") == "über-1"
+    assert len(file_name("x" * 500)) == 100
+
+
+def test_nothing_that_is_shown_or_written_holds_a_real_key_or_number(tmp_path):
+    from support.related import patients
+
+    data = patients()
+    # Keys that no noise makes up.
+    data["patients"]["id"] = data["patients"]["id"].map("person-{:d}-key".format)
+    data["stays"]["id"] = data["stays"]["id"].map("person-{:d}-key".format)
+    data["stays"]["stay"] = data["stays"]["stay"] + "-key"
+    data["codes"]["stay"] = data["codes"]["stay"] + "-key"
+    one = release(data)
+    one.save(tmp_path / "out")
+    texts = [path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert not any(b"-key" in text for text in [*texts, repr(one).encode(), repr(one.certificate).encode()])
