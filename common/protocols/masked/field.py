@@ -27,7 +27,7 @@ _WORDS = 1 << 13
 """Words that are multiplied at once: what is computed on the way stays in the processor's cache."""
 
 _EXACT = 480
-"""Rows that are multiplied at once. The sum of three products of limbs for each is below 2^53, exact in float64."""
+"""Rows that are summed at once: three products of limbs for each stay below 2^53, exact in float64."""
 
 _MULTIPLIED = 1 << 18
 """Numbers multiplied by one call of BLAS, which starts no threads for so few."""
@@ -107,7 +107,7 @@ def dot(left: Elements, right: Elements) -> int:
 
 
 def limbs(values: Elements, bits: int) -> NDArray[np.float64]:
-    """Pieces of so many bits, between -2^(bits - 1) and 2^(bits - 1), the lowest first, shape (limbs, ...)."""
+    """Pieces from -2^(bits - 1) to 2^(bits - 1), the lowest first, shape (limbs, ...); exact as float64."""
     places, half = range(0, BITS, bits), 1 << bits - 1
     left = (values + np.uint64(sum(half << place for place in places))).view(np.int64)
     found = np.empty((len(places), *values.shape))

@@ -26,7 +26,7 @@ from ...crypto.randomness import RandomStream
 from ...errors import ProtocolError
 from ...later import np
 from .dealers import REPLICATED, dealt_terms, known_components
-from .field import PRIME, Elements, dot, elements, minus, plus, times, total
+from .field import Elements, dot, elements, minus, plus, times, total
 from .one_hot import Challenge, Sums, grouped, sums_of_rows, sums_of_units
 from .plan import COMPONENT_BITS, Chain, MaskedPlan
 from .ring import Words
