@@ -35,7 +35,7 @@ def main(count, seed=0):
                 print(f"{ended} transcripts, {failed} failed", flush=True)
             taken += answered
             refused += not_answered
-    for scenario in scenarios():
+    for scenario in taken:
         print(f"{scenario}: {taken[scenario]} steps answered, {refused[scenario]} refused")
     return int(failed > 0)
 
