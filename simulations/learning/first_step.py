@@ -52,6 +52,7 @@ class Begun:
         certificate: of the first step; None if nothing was asked.
         lost: columns of which too few records were seen anywhere.
         others: columns in many of whose cells stands something of another kind; see `Learned`.
+        merged: columns of which most rows have a text that is not listed.
     """
 
     table: Table
@@ -60,6 +61,7 @@ class Begun:
     certificate: Certificate | None
     lost: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    merged: tuple[str, ...] = ()
 
 
 def begun_with(
@@ -139,7 +141,7 @@ def begun_without(
     texts = any(charge.labels for charge in counts.accountant.charges)
     order = replace(ordered(released.domain), unseen=unseen)
     begun = _begun(released, found.rows, order, counts, delta if texts else 0.0, before)
-    return replace(begun, lost=learned.lost, others=learned.others)
+    return replace(begun, lost=learned.lost, others=learned.others, merged=learned.merged)
 
 
 def _counting(adjacency: Adjacency, columns: int) -> float:
