@@ -85,11 +85,16 @@ class Choice:
         asked = {name: (domain[name].size, partial(_cells, table, name)) for name in numbers}
         ladders = counts.ladders("bins", asked, each)
         free = {name: NoisyCounts.of(ladder) for name, ladder in ladders.items()}
-        known = {
-            name: NoisyCounts.of(ladder, rows.records, rows.variance) for name, ladder in ladders.items()
+        ends = {
+            name: Ends.of(
+                # The first number of rows: that of all columns would count this one twice.
+                NoisyCounts.of(ladders[name], rows.records, rows.variance),
+                numbers_of(domain[name]),
+            )
+            for name in numbers
+            if trim
         }
         rows = rows.beside(list(free.values()))
-        ends = {name: Ends.of(known[name], numbers_of(domain[name])) for name in numbers if trim}
         measured = [one for name in numbers for one in ladders[name]]
         # What only likely holds records is apart from what does for sure.
         borders = {
