@@ -52,7 +52,7 @@ class Spending:
         self._measured: list[tuple[float, Charged]] = []
         self._folder: Path | None = None
         self._kept: Path | None = None
-        self._again = False
+        self._again, self._required = False, ""
         self._before = self._aligning = 0.0
         self._part = 1.0
         self.cleared = threading.Event()
@@ -87,6 +87,10 @@ class Spending:
         """A folder holds a release that stopped, and that goes on."""
         self._kept, self._again = folder, True
 
+    def require(self, option: str) -> None:
+        """The release goes on only with an option that it began without."""
+        self._required = f" {option}"
+
     def align(self, rho: float) -> None:
         """Rows are aligned, which has a budget of its own, zCDP; all of it is charged at once."""
         self._aligning = rho
@@ -107,7 +111,7 @@ class Spending:
     def told(self) -> str:
         """What was spent, and what was written."""
         if not self.anything and self._again:
-            return f"nothing more was spent; `dpmosaic resume {self._kept}` goes on"
+            return f"nothing more was spent; `dpmosaic resume {self._kept}{self._required}` goes on"
         if not self.anything:
             return "nothing was spent, and nothing was written"
         share = f"{self.share:.0%}".replace("%", " %") if self.share >= 0.01 else "less than 1 %"
@@ -115,7 +119,9 @@ class Spending:
         parts += [f"the alignment's budget (rho {self._aligning:g})"] if self._aligning else []
         spent = f"{' and '.join(parts)} {'were' if len(parts) > 1 else 'was'} spent"
         if self._kept is not None:
-            return f"{spent}; `dpmosaic resume {self._kept}` goes on, and charges nothing twice"
+            return (
+                f"{spent}; `dpmosaic resume {self._kept}{self._required}` goes on, and charges nothing twice"
+            )
         if self._folder is None:
             return f"{spent} on noisy answers that nobody saw; nothing was written"
         return f"{spent}, and files may be missing in {self._folder}; delete the folder"
@@ -141,6 +147,12 @@ def count_alignment(rho: float) -> None:
     """See `Spending.align`, if a command is running."""
     for spending in _RUNNING:
         spending.align(rho)
+
+
+def require_for_resuming(option: str) -> None:
+    """See `Spending.require`, if a command is running."""
+    for spending in _RUNNING:
+        spending.require(option)
 
 
 def share_spent() -> float:
