@@ -123,7 +123,7 @@ class PrivacyUnit:
 
     Rows of weights that add up to at most one for a person change a query by a convex combination of what
     single records change, and of nothing. Every sensitivity is a norm of the change, or that of a distance,
-    so it is at most that of one record, whatever the number of rows.
+    so it is at most that of one record, whatever the number of rows (`docs/adr/0112`).
 
     Attributes:
         adjacency: what becomes of each record.
@@ -196,7 +196,7 @@ class PrivacyUnit:
 def grid_of(sigma: float, parts: int = 1) -> int:
     """The grid g of noise of scale sigma: multiples of 1/g, with g the least power of two >= 256 / sigma.
 
-    A finer grid than that costs no more, so it holds counts in parts, too.
+    Counts in parts have a finer grid, which costs no more; `docs/adr/0112` has the proof.
 
     Args:
         sigma: scale of the noise, in counts.
@@ -211,7 +211,8 @@ def grid_of(sigma: float, parts: int = 1) -> int:
             f"expected noise of at most 2^{40 - parts.bit_length() + 1} counts, got more; grant more for the "
             "measurement"
         )
-    return max(parts, 1 << max(0, math.ceil(math.log2(_MIN_GRID_SIGMA / sigma))))
+    grid = 1 << max(0, math.ceil(math.log2(_MIN_GRID_SIGMA / sigma)))
+    return grid if parts == 1 else max(parts, 2 * grid)
 
 
 def coarser_sigma(sigma: float) -> float:
