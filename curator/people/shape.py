@@ -191,8 +191,10 @@ class Family:
         return tuple(found)
 
     def record(self, name: str) -> Domain:
-        """The domain of a table's records."""
-        return Domain(tuple(column.attribute for column in self.columns(name)))
+        """The domain of a table's records. People keep to the rules of theirs."""
+        columns = tuple(column.attribute for column in self.columns(name))
+        own = self[name].domain
+        return Domain(columns, (), own.rules if own is not None and name == self.root.name else ())
 
 
 def number_name(child: str) -> str:

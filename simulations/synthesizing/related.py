@@ -313,7 +313,7 @@ class _Making:
             Fraction(rho),
             PrivacyUnit(Adjacency.ADD_REMOVE),
             self._noise.child("number", name, child),
-            self._kept[name].part(f"{child} "),
+            self._kept[name].part(f"number {child} "),
         )
         found = number_of_rows(number_name(child), self._numbers[child][sampled], counts, rho)
         spent = counts.accountant.spent

@@ -262,8 +262,8 @@ def synthesize(
                 "version of dpmosaic": __version__,
                 "epsilon and delta": repr(Budget(epsilon, delta)),
                 "mechanism": json.dumps(to_json_values(chosen.describe()), sort_keys=True),
-                "key, relations, order and summaries": repr(
-                    (key, relations, order, summaries, tuple(per_person))
+                "key, relations, order, bounds and summaries": repr(
+                    (key, relations, order, within, summaries, tuple(per_person))
                 ),
                 "domains": repr({name: one.digest() for name, one in domains.items()}),
                 "seed": repr(seed),

@@ -19,6 +19,7 @@ from dpmosaic.common.privacy.cost import PARTS
 from dpmosaic.common.protocols import indicator
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named, mechanism_names
 from dpmosaic.curator.people.certificate import digest_of
+from dpmosaic.curator.people.files import verify_people
 from dpmosaic.simulations.synthesizing import related
 from support.related import DOMAINS, ORDER, patients, release
 
@@ -284,3 +285,46 @@ def test_order_names_tables():
     with pytest.raises(DataError, match="expected one for each table"):
         release(order="day")
     assert release(order=ORDER | {"codes": True}).tables["codes"].shape[1] == 2
+
+
+def test_people_keep_to_the_rules_of_their_domain():
+    rule = {"impossible": {"sex": ["f"], "born": {"above": 1969}}}
+    data = patients()
+    born = data["patients"]["born"]
+    data["patients"]["sex"] = data["patients"]["sex"].where(born < 1970, "m")
+    domains = DOMAINS | {"patients": {"attributes": DOMAINS["patients"], "rules": [rule]}}
+    made = release(data, domain=domains, epsilon=0.3)
+    for people in (made.tables["patients"], made.sample(300, seed=1)["patients"]):
+        assert not ((people["sex"] == "f") & (people["born"] > 1969)).any()
+
+
+@pytest.mark.filterwarnings("ignore::dpmosaic.MosaicWarning")
+def test_a_release_that_stopped_goes_on_and_draws_no_noise_again(tmp_path, monkeypatch):
+    # A table of this name has its own answers, beside those of what columns hold.
+    data = patients()
+    given = {"patients": data["patients"], "columns": data["stays"][["id", "day", "ward"]]}
+    options = {
+        "relations": {"columns": {"id": "patients"}},
+        "order": {"columns": "day"},
+        "domain": {"columns": DOMAINS["stays"]},
+        "anyway": True,
+        "out": tmp_path / "out",
+    }
+
+    def full(*arguments):
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(related, "frames", full)
+        with pytest.raises(OSError, match="no space left"):
+            release(given, **options)
+
+    def again(sigma, size, stream):
+        raise AssertionError("noise was drawn twice")
+
+    for module in (noise, indicator):
+        monkeypatch.setattr(module, "discrete_gaussian", again, raising=False)
+    made = release(given, **options)
+    assert set(made.tables) == {"patients", "columns"}
+    assert dpmosaic.load_people(tmp_path / "out").certificate.parts == made.certificate.parts
+    assert not [check for check in verify_people(tmp_path / "out") if not check.passed]
