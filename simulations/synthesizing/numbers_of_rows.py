@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from ...common.data.attributes.numeric import NumericAttribute
 from ..learning.private_counts import PrivateCounts
 
-_SHARE = 0.05
-"""Share of a table's budget for the bins of one number."""
-
 _CLASSES = 21
 """None, 1, 2 to 3, 4 to 7 and so on; more than 2^20 rows count as so many."""
 
-_SURE, _MANY = 4.0, 16.0
-"""From so many deviations of noise on, a class is used, and divided into bins."""
+_SURE, _LIKELY, _MANY = 4.0, 2.5, 16.0
+"""So many deviations of noise let a class be used wherever it lies, or next to used ones, or be divided."""
+
+_NEXT = 2
+"""So many classes above the last used one are next to it."""
 
 _EXACT, _IN_CLASS = 3, 4
 """If these classes are the only ones, each number has a bin; otherwise a class has so many bins at most."""
@@ -26,19 +26,23 @@ def number_of_rows(
 ) -> NumericAttribute:
     """The bins of a number of rows, up to the largest class that noise does not hide.
 
-    Each person has one number. The charge is that of a marginal.
+    Each person has one number, so the charge is that of a marginal. A class far above all others needs more
+    people than the next ones do: by mistake it would give some person thousands of rows.
 
     Args:
         name: of the column.
         numbers: one of each person, shape (people,).
         counts: charges what is counted.
-        rho: budget of the table, of which a part is spent.
+        rho: what it may cost, zCDP.
     """
     classes = np.where(numbers < 1, 0, np.floor(np.log2(np.maximum(numbers, 1))) + 1).astype(np.int64)
     held = np.bincount(np.minimum(classes, _CLASSES), minlength=_CLASSES + 1)
-    noisy = counts.histograms("numbers of rows", {name: lambda: held}, rho * _SHARE)[name]
+    noisy = counts.histograms("numbers of rows", {name: lambda: held}, rho)[name]
     deviations = noisy.values / noisy.sigma
-    last = max(1, int(np.flatnonzero(deviations > _SURE).max(initial=1)))
+    last = 1
+    for one in range(2, _CLASSES + 1):
+        if deviations[one] > (_LIKELY if one <= last + _NEXT else _SURE):
+            last = one
     end = (1 << last) - 1
     if last <= _EXACT:
         return NumericAttribute(name, 0, end, end + 1, integer=True)

@@ -53,6 +53,9 @@ from .unfinished import Forgotten, Unfinished
 _READING_RECORDS = ("dp-gan", "dp-select")
 """Mechanisms that read rows, and not counts of them."""
 
+_NUMBERS, _NUMBERS_OF_TABLE = 0.02, 0.2
+"""Share of the whole budget for the bins of each number of rows, and at most so much of the table's."""
+
 _LEAST_RHO = 2.0**-28
 """Least budget of a table; with less, noise would have a scale that its grid of parts cannot hold."""
 
@@ -309,6 +312,7 @@ class _Making:
         self, name: str, child: str, sampled: NDArray[np.intp], rho: float
     ) -> tuple[NumericAttribute, Fraction]:
         """The bins of a number of rows, and what they cost."""
+        rho = min(_NUMBERS * self._whole, _NUMBERS_OF_TABLE * rho)
         counts = PrivateCounts(
             Fraction(rho),
             PrivacyUnit(Adjacency.ADD_REMOVE),
