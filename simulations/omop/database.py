@@ -1,0 +1,166 @@
+"""Databases of the common data model: DuckDB files, read and written, and PostgreSQL, read."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+
+from ...common.errors import DataError
+from ...common.extras import require_extra
+from ...party.sources.sql import quoted
+from .model import ANCESTOR, CLINICAL, VOCABULARY, CdmTable
+
+Connection = duckdb.DuckDBPyConnection
+
+_REMOTE = ("postgresql://", "postgres://")
+
+
+@contextlib.contextmanager
+def opened(database: str | Path, schema: str = "") -> Iterator[Connection]:
+    """A database for reading.
+
+    The tables of a PostgreSQL server are copied into the memory of this process.
+
+    Args:
+        database: a file of DuckDB, or the URI of a PostgreSQL database.
+        schema: schema of the tables; empty for the usual one.
+
+    Raises:
+        DataError: there is none, or a table of the data model is missing.
+        MissingExtraError: PostgreSQL needs an extra that is not installed.
+    """
+    if str(database).startswith(_REMOTE):
+        with duckdb.connect() as connection:
+            _copy(str(database), schema or "public", connection)
+            yield connection
+        return
+    path = Path(database)
+    if not path.is_file():
+        raise DataError(f"expected a CDM at {path}, a file of DuckDB, found none; fix the path")
+    try:
+        connection = duckdb.connect(str(path), read_only=True)
+    except duckdb.Error:
+        raise DataError(f"cannot read {path}; expected a file of DuckDB that nobody has open") from None
+    with connection:
+        if schema:
+            try:
+                connection.execute("SET schema = ?", [schema])
+            except duckdb.Error:
+                raise DataError(f"{path}: expected a schema {schema!r}, found none; fix the name") from None
+        _check(connection)
+        yield connection
+
+
+def held_tables(connection: Connection) -> set[str]:
+    """The names of the tables and views, in small letters."""
+    return {name.lower() for (name,) in connection.execute("SHOW TABLES").fetchall()}
+
+
+def _check(connection: Connection) -> None:
+    """Raises DataError if a table or a column is missing."""
+    held = held_tables(connection)
+    for table in (*CLINICAL, *VOCABULARY):
+        if table.name not in held:
+            raise DataError(
+                f"expected the table {table.name} of the CDM, found none; add it, or name its schema"
+            )
+        columns = {row[0].lower() for row in connection.execute(f"DESCRIBE {table.name}").fetchall()}
+        if missing := [name for name in table.columns if name not in columns]:
+            raise DataError(
+                f"{table.name}: expected the column {missing[0]} of CDM 5.4, found none; add it"
+            )
+
+
+def write(database: Path, tables: Mapping[str, pd.DataFrame], source: Mapping[str, Any]) -> None:
+    """Writes a CDM into a new file.
+
+    Args:
+        database: the file.
+        tables: rows of the tables of the data model, by name; columns that they lack are empty.
+        source: the row of the table `cdm_source`.
+
+    Raises:
+        DataError: the file exists, or cannot be written.
+    """
+    if database.exists():
+        raise DataError(f"{database} exists already; choose another file, or remove it")
+    unfinished = database.with_name(f".{database.name}.unfinished")
+    try:
+        database.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.unlink(missing_ok=True)
+        with duckdb.connect(str(unfinished)) as connection:
+            for table in (*CLINICAL, *VOCABULARY):
+                _write(connection, table, tables[table.name])
+            connection.register("given", pd.DataFrame([dict(source)]))
+            connection.execute("CREATE TABLE cdm_source AS SELECT * FROM given")
+        os.replace(unfinished, database)
+    except (OSError, duckdb.IOException):
+        raise DataError(f"cannot write {database}; choose another file") from None
+
+
+def _write(connection: Connection, table: CdmTable, rows: pd.DataFrame) -> None:
+    columns = ", ".join(f"{name} {kind}" for name, kind in table.columns.items())
+    connection.execute(f"CREATE TABLE {table.name} ({columns})")
+    if len(rows):
+        connection.register("given", rows)
+        connection.execute(f"INSERT INTO {table.name} BY NAME SELECT * FROM given")
+        connection.unregister("given")
+
+
+def _copy(uri: str, schema: str, connection: Connection) -> None:
+    """Copies the tables of a PostgreSQL database; of the vocabularies what events may be about."""
+    require_extra("postgres")
+    import psycopg
+    from psycopg import sql
+
+    wanted = {
+        "concept": "standard_concept IS NOT NULL OR concept_id = 0",
+        ANCESTOR.name: "descendant_concept_id IN (SELECT concept_id FROM {concept} WHERE domain_id IN "
+        "('Condition', 'Drug', 'Measurement', 'Visit'))",
+    }
+    try:
+        with (
+            psycopg.connect(uri, connect_timeout=10) as server,
+            server.cursor() as cursor,
+            tempfile.TemporaryDirectory() as folder,
+        ):
+            server.read_only = True
+            for table in (*CLINICAL, *VOCABULARY):
+                path = Path(folder) / "rows.csv"
+                named = sql.SQL(", ").join(map(sql.Identifier, table.columns))
+                chosen = sql.SQL(wanted.get(table.name, "TRUE")).format(  # type: ignore[arg-type]
+                    concept=sql.Identifier(schema, "concept")
+                )
+                query = sql.SQL("COPY (SELECT {} FROM {} WHERE {}) TO STDOUT (FORMAT csv, FORCE_QUOTE *)").format(
+                    named, sql.Identifier(schema, table.name), chosen
+                )
+                with cursor.copy(query) as rows, path.open("wb") as file:
+                    for block in rows:
+                        file.write(block)
+                kinds = ", ".join(f"{quoted(name)}: {quoted(kind)}" for name, kind in table.columns.items())
+                connection.execute(
+                    f"CREATE TABLE {table.name} AS SELECT * FROM read_csv({quoted(str(path))}, header = false, "
+                    f"quote = '\"', escape = '\"', allow_quoted_nulls = false, columns = {{{kinds}}})"
+                )
+            cursor.execute("SELECT to_regclass(%s)", [f"{schema}.cdm_source"])
+            ((found,),) = cursor.fetchall()
+            if found is not None:
+                cursor.execute(
+                    sql.SQL("SELECT source_release_date FROM {}").format(sql.Identifier(schema, "cdm_source"))
+                )
+                connection.execute("CREATE TABLE cdm_source (source_release_date DATE)")
+                connection.executemany("INSERT INTO cdm_source VALUES (?)", cursor.fetchall())
+    except psycopg.OperationalError:
+        raise DataError("PostgreSQL: the server cannot be reached, or refuses you; check the URI") from None
+    except psycopg.Error:
+        raise DataError(
+            f"PostgreSQL: expected the tables of CDM 5.4 in the schema {schema!r}, and the right to read "
+            "them; name the schema, or ask for the right"
+        ) from None
