@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from .curator.mechanisms.ppsyn.ppsyn import PPSyn
     from .curator.mechanisms.privbayes.privbayes import PrivBayes
     from .curator.mechanisms.randdpgen.randdpgen import RandDPGen
+    from .curator.people.release import PeopleRelease, load_people
     from .curator.results.models import load_model
     from .party.drafting.draft import Draft
     from .party.sources.source import read_table
@@ -103,6 +104,7 @@ __all__ = [
     "NumericAttribute",
     "PPSyn",
     "PartyUnavailable",
+    "PeopleRelease",
     "PolicyError",
     "PrivBayes",
     "ProtocolError",
@@ -124,6 +126,7 @@ __all__ = [
     "load",
     "load_dataset",
     "load_model",
+    "load_people",
     "read_table",
     "simulate",
     "synthesize",
@@ -168,6 +171,7 @@ _HOMES = {
     "NumericAttribute": "common.data.attributes.numeric",
     "PPSyn": "curator.mechanisms.ppsyn.ppsyn",
     "PartyUnavailable": "common.errors",
+    "PeopleRelease": "curator.people.release",
     "PolicyError": "common.errors",
     "PrivBayes": "curator.mechanisms.privbayes.privbayes",
     "ProtocolError": "common.errors",
@@ -189,6 +193,7 @@ _HOMES = {
     "load": "curator.analysis.release",
     "load_dataset": "simulations.datasets.catalogue",
     "load_model": "curator.results.models",
+    "load_people": "curator.people.release",
     "read_table": "party.sources.source",
     "simulate": "simulations.simulate",
     "synthesize": "simulations.synthesizing.synthesize",

@@ -18,12 +18,12 @@ from .errors import MosaicError
 from .history import Mark
 from .labels import LabelSearch
 from .privacy.budget import Budget
-from .privacy.cost import Adjacency, PrivacyUnit, counting_sigma
+from .privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit, counting_sigma
 from .privacy.spending import Cost
 from .protocols.alignment.plan import ALIGNMENT, AlignmentPlan
 from .protocols.masked.plan import Chain, MaskedPlan
 from .protocols.partition import Partition
-from .protocols.registry import MASKED
+from .protocols.registry import MASKED, TRUSTED
 
 PROTOCOL_VERSION = 14
 """Incremented with every change that an older party or curator would misread."""
@@ -90,7 +90,7 @@ class Purpose:
         mechanism: name, variant and parameters of the mechanism, as JSON text.
         workload: the marginals to preserve, in words (`Workload.in_words`).
         workload_digest: SHA-256 of these marginals and their weights, as hexadecimal digits.
-        rows_per_person: number of rows of one person in one slice that the promise covers.
+        rows_per_person: number of rows of one person in one slice that the promise covers, or `ALL_ROWS`.
         labels: open categories whose labels the release looks for; None for none.
         about: the reason of the release, in words.
         max_cells: the release measures no marginal with more cells; None if it does not say.
@@ -112,7 +112,7 @@ class Purpose:
     unreviewed: Clique = ()
 
     def __post_init__(self) -> None:
-        if self.rows_per_person < 1:
+        if self.rows_per_person < ALL_ROWS:
             raise ValueError("a promise must cover at least one row of each person")
         if self.max_cells is not None and self.max_cells < 0:
             raise ValueError("a marginal cannot have fewer than no cells")
@@ -166,6 +166,8 @@ class ReleaseTerms:
             raise ValueError("a release names its unreviewed attributes once, in the order of its plan")
         if self.aligning is not None and self.purpose.labels is not None:
             raise ValueError("a release that aligns rows looks for no labels")
+        if self.unit.parts > 1 and (self.protocol != TRUSTED.name or self.purpose.labels is not None):
+            raise ValueError("rows have weights with the protocol 'trusted' alone, and without labels")
 
     @property
     def granted(self) -> Cost:

@@ -53,6 +53,7 @@ class Coding:
         return Table(
             domain,
             tuple(self._column(table, one).astype(code_dtype(one.size)) for one in domain.attributes),
+            weights=table.weights,
         )
 
     def check_complete(self, domain: Domain) -> None:

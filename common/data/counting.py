@@ -40,7 +40,10 @@ Group = tuple[str, ...]
 
 
 def pairs_counted(
-    columns: Mapping[str, Codes], sizes: Mapping[str, int], pairs: Collection[Clique]
+    columns: Mapping[str, Codes],
+    sizes: Mapping[str, int],
+    pairs: Collection[Clique],
+    weights: Counts | None = None,
 ) -> dict[Clique, Counts]:
     """Exact counts of pairs, in few passes over columns; see `pairs_of_joints`.
 
@@ -48,9 +51,24 @@ def pairs_counted(
         columns: for each attribute its codes, shape (N,).
         sizes: for each attribute its number of codes.
         pairs: two attributes each.
+        weights: what each row counts, shape (N,); None for one.
     """
     rows = len(next(iter(columns.values()))) if columns else 0
-    return pairs_of_joints(partial(_joint_counts, columns, sizes), rows, sizes, pairs)
+    return pairs_of_joints(partial(_joint_counts, columns, sizes, weights=weights), rows, sizes, pairs)
+
+
+def counted(cells: NDArray[np.int64], size: int, weights: Counts | None) -> Counts:
+    """The rows of each cell, or the sums of their weights, shape (size,).
+
+    Args:
+        cells: of each row.
+        size: number of cells.
+        weights: of each row, whose sum is below 2^53; None for one.
+    """
+    if weights is None:
+        return np.bincount(cells, minlength=size)
+    # Sums of whole numbers below 2^53 are exact as floats.
+    return np.bincount(cells, weights, size).astype(np.int64)
 
 
 def pairs_of_joints(
@@ -118,7 +136,10 @@ def _groups(names: Sequence[str], sizes: Mapping[str, int], rows: int) -> list[G
 
 
 def _joint_counts(
-    columns: Mapping[str, Codes], sizes: Mapping[str, int], passes: Sequence[tuple[Group, ...]]
+    columns: Mapping[str, Codes],
+    sizes: Mapping[str, int],
+    passes: Sequence[tuple[Group, ...]],
+    weights: Counts | None = None,
 ) -> Iterator[Counts]:
     """Joint tables of one group or two each, shape (cells,)."""
     cells = {group: math.prod(sizes[name] for name in group) for both in passes for group in both}
@@ -141,7 +162,8 @@ def _joint_counts(
                 if len(both) == 2:
                     at *= cells[both[1]]
                     at += codes[both[1]]
-                counts += np.bincount(at, minlength=counts.size)
+                some = None if weights is None else weights[first : first + ROWS_AT_ONCE]
+                counts += counted(at, counts.size, some)
         yield from joint.values()
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import DataError
 from ..later import np
 from .attributes.texts import TextColumn, has_open_categories
-from .counting import ROWS_AT_ONCE, CountPairs, Counts, Kept, pairs_counted, two_different
+from .counting import ROWS_AT_ONCE, CountPairs, Counts, Kept, counted, pairs_counted, two_different
 from .domain import Clique, Domain
 from .gaps import readable, with_times
 from .grouping import Groups, grouped, grouped_shape
@@ -31,11 +31,14 @@ class Table:
         columns: one array of shape (N,) per attribute, in domain order, of the smallest unsigned type that
             holds its codes.
         texts: of open categories, by name: the text of each row, in which labels are looked for.
+        weights: shape (N,), int64: in how many parts of a person each row counts (`PrivacyUnit.parts`); None
+            if each row counts as one.
     """
 
     domain: Domain
     columns: tuple[NDArray[np.unsignedinteger[Any]], ...]
     texts: Mapping[str, TextColumn] = field(default_factory=dict)
+    weights: NDArray[np.int64] | None = field(default=None, kw_only=True)
     _kept: Kept = field(default_factory=Kept, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -96,7 +99,9 @@ class Table:
             )
         texts = {name: TextColumn.concatenate([t.texts[name] for t in tables]) for name in tables[0].texts}
         columns = zip(*(t.columns for t in tables), strict=True)
-        return cls(domain, tuple(map(np.concatenate, columns)), texts)
+        weights = [t.weights for t in tables if t.weights is not None]
+        held = np.concatenate(weights) if weights else None
+        return cls(domain, tuple(map(np.concatenate, columns)), texts, weights=held)
 
     @property
     def record_count(self) -> int:
@@ -118,7 +123,8 @@ class Table:
         if start == 0 and stop >= self.record_count:
             return self._of_same_rows(self.domain, self.columns, self.texts)
         texts = {name: column.take(slice(start, stop)) for name, column in self.texts.items()}
-        return Table(self.domain, tuple(column[start:stop] for column in self.columns), texts)
+        columns = tuple(column[start:stop] for column in self.columns)
+        return Table(self.domain, columns, texts, weights=self._weights_of(slice(start, stop)))
 
     def _of_same_rows(
         self,
@@ -126,17 +132,21 @@ class Table:
         columns: tuple[NDArray[np.unsignedinteger[Any]], ...],
         texts: Mapping[str, TextColumn],
     ) -> Table:
-        table = Table(domain, columns, texts)
+        table = Table(domain, columns, texts, weights=self.weights)
         object.__setattr__(table, "_kept", self._kept)
         return table
 
     def take(self, indices: NDArray[np.integer[Any]]) -> Table:
         """The rows at these indices, in this order."""
         texts = {name: column.take(indices) for name, column in self.texts.items()}
-        return Table(self.domain, tuple(column[indices] for column in self.columns), texts)
+        columns = tuple(column[indices] for column in self.columns)
+        return Table(self.domain, columns, texts, weights=self._weights_of(indices))
+
+    def _weights_of(self, rows: slice | NDArray[np.integer[Any]]) -> NDArray[np.int64] | None:
+        return None if self.weights is None else self.weights[rows]
 
     def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
-        """Exact counts of every combination of codes, or of groups of codes.
+        """Exact counts of every combination of codes or groups of codes, or sums of weights.
 
         Args:
             clique: the attributes; the empty clique counts all records.
@@ -151,7 +161,7 @@ class Table:
         counts = np.zeros(math.prod(grouped_shape(self.domain.shape(names), groups)), dtype=np.int64)
         for start in range(0, self.record_count, ROWS_AT_ONCE):
             cells = self.cell_codes(names, start, start + ROWS_AT_ONCE, groups)
-            counts += np.bincount(cells, minlength=len(counts))
+            counts += counted(cells, len(counts), self._weights_of(slice(start, start + ROWS_AT_ONCE)))
         return counts
 
     def marginals(
@@ -178,6 +188,8 @@ class Table:
     def _counted(self, pairs: CountPairs, cliques: Sequence[Clique]) -> dict[Clique, Counts]:
         columns = dict(zip(self.domain.names, self.columns, strict=True))
         sizes = dict(zip(self.domain.names, self.domain.sizes, strict=True))
+        if self.weights is not None:
+            pairs = partial(pairs_counted, weights=self.weights)
         found = pairs(columns, sizes, list(filter(two_different, cliques)))
         return found | {clique: self.marginal(clique) for clique in cliques if clique not in found}
 
@@ -207,6 +219,8 @@ class Table:
             digest.update(np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("<")).data)
         for name in sorted(self.texts):
             digest.update(self.texts[name].digest())
+        if self.weights is not None:
+            digest.update(self.weights.astype("<i8").data)
         return digest.hexdigest()
 
 

@@ -42,6 +42,13 @@ MAX_INTERACTION_CELLS = 1 << 40
 """Largest number of cells of its marginal; the proof sums an error over them."""
 
 
+ALL_ROWS = 0
+"""In place of a number of rows of one person: any number, with weights that add up to at most one."""
+
+PARTS = 1 << 20
+"""Parts of one person into which such weights divide."""
+
+
 class Neighbours(Protocol):
     """Sensitivities of queries to the records that differ between neighbouring tables."""
 
@@ -114,9 +121,13 @@ class PrivacyUnit:
     m records change every query by at most m times what one record changes, so each cost is m^2 times that
     of one record (group privacy; mu becomes m mu).
 
+    Rows of weights that add up to at most one for a person change a query by a convex combination of what
+    single records change, and of nothing. Every sensitivity is a norm of the change, or that of a distance,
+    so it is at most that of one record, whatever the number of rows.
+
     Attributes:
         adjacency: what becomes of each record.
-        rows_per_person: number m of records, at least 1.
+        rows_per_person: number m of records, at least 1; `ALL_ROWS` for weights.
     """
 
     adjacency: Adjacency
@@ -125,16 +136,26 @@ class PrivacyUnit:
     @property
     def squared_sensitivity(self) -> int:
         """Squared L2 sensitivity of a marginal."""
-        return self.rows_per_person**2 * self.adjacency.squared_sensitivity
+        return self.multiple**2 * self.adjacency.squared_sensitivity
 
     @property
     def squared_score_sensitivity(self) -> int:
         """Squared sensitivity of an L1 distance of a marginal to a reference."""
-        return self.rows_per_person**2 * self.adjacency.squared_score_sensitivity
+        return self.multiple**2 * self.adjacency.squared_score_sensitivity
 
     def squared_interaction_sensitivity(self, shape: Sequence[int]) -> Fraction:
         """Squared L2 sensitivity of an interaction; see `Adjacency.squared_interaction_sensitivity`."""
-        return self.rows_per_person**2 * self.adjacency.squared_interaction_sensitivity(shape)
+        return self.multiple**2 * self.adjacency.squared_interaction_sensitivity(shape)
+
+    @property
+    def multiple(self) -> int:
+        """How many records change a query at least as much as a person does."""
+        return max(1, self.rows_per_person)
+
+    @property
+    def parts(self) -> int:
+        """Parts of one record in which rows are counted."""
+        return PARTS if self.rows_per_person == ALL_ROWS else 1
 
     @property
     def named(self) -> str:
@@ -148,12 +169,18 @@ class PrivacyUnit:
         adding or removing a record changes no query by more than replacing it does.
         """
         twice = other.adjacency is Adjacency.REPLACE_ONE is not self.adjacency
-        rows = max(Fraction(1), Fraction(other.rows_per_person, self.rows_per_person))
+        rows = max(Fraction(1), Fraction(other.multiple, self.multiple))
         return (4 if twice else 1) * rows**2
 
     @property
     def in_words(self) -> str:
         """What one record is, and who is protected, for readers."""
+        if self.rows_per_person == ALL_ROWS:
+            return (
+                "One record is one person with all rows in all tables. Each row counts in part, and the "
+                "parts of a person add up to at most one, so the promise is for the person, whatever the "
+                "number of rows."
+            )
         if self.rows_per_person == 1:
             return (
                 "One record is one row of one slice. The promise is for one record: a person with several "
@@ -166,15 +193,22 @@ class PrivacyUnit:
         )
 
 
-def grid_of(sigma: float) -> int:
-    """The grid g of noise of scale sigma: multiples of 1/g, with g the least power of two >= 256 / sigma."""
+def grid_of(sigma: float, parts: int = 1) -> int:
+    """The grid g of noise of scale sigma: multiples of 1/g, with g the least power of two >= 256 / sigma.
+
+    A finer grid than that costs no more, so it holds counts in parts, too.
+
+    Args:
+        sigma: scale of the noise, in counts.
+        parts: parts of one in which rows are counted, a power of two (`PrivacyUnit.parts`).
+    """
     if sigma < _MIN_SIGMA:
         raise BudgetError(
             "expected noise of at least 2^-20 counts, got a budget that allows less; lower the budget"
         )
     if sigma > MAX_SIGMA:
         raise BudgetError("expected noise of at most 2^40 counts, got more; grant more for the measurement")
-    return 1 << max(0, math.ceil(math.log2(_MIN_GRID_SIGMA / sigma)))
+    return max(parts, 1 << max(0, math.ceil(math.log2(_MIN_GRID_SIGMA / sigma))))
 
 
 def coarser_sigma(sigma: float) -> float:

@@ -67,22 +67,25 @@ def discrete_gaussian(sigma: float, size: int, stream: RandomStream) -> NDArray[
     return draws
 
 
-def noisy_counts(counts: NDArray[np.int64], sigma: float, stream: RandomStream) -> NDArray[np.int64]:
-    """Counts plus discrete Gaussian noise, in units of 1/g for the grid g of `grid_of(sigma)`.
+def noisy_counts(
+    counts: NDArray[np.int64], sigma: float, stream: RandomStream, parts: int = 1
+) -> NDArray[np.int64]:
+    """Counts plus discrete Gaussian noise, in units of 1/g for the grid g of `grid_of(sigma, parts)`.
 
     Guarantee: see `gaussian_cost`; one call is one Gaussian mechanism of scale sigma.
 
     Args:
-        counts: any shape, exact counts.
+        counts: any shape, exact counts, in units of 1/parts.
         sigma: standard deviation of the noise in counts.
         stream: random words.
+        parts: see `grid_of`.
 
     Returns:
         Same shape, int64: g * counts + noise. Divide by g for counts.
     """
-    grid = grid_of(sigma)
+    grid = grid_of(sigma, parts)
     noise = discrete_gaussian(grid * sigma, counts.size, stream).reshape(counts.shape)
-    return noise + grid * counts
+    return noise + grid // parts * counts
 
 
 @dataclass(frozen=True, eq=False)

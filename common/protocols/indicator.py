@@ -53,6 +53,7 @@ def noisy_histogram(
     view: View,
     sigma: float,
     stream: RandomStream,
+    parts: int = 1,
 ) -> NDArray[np.int64]:
     """Run by a party that holds the whole clique: its counts plus noise, in units of 1/grid.
 
@@ -61,7 +62,7 @@ def noisy_histogram(
     Guarantee: `gaussian_cost(sigma, adjacency)` for the records of the party's slice, or the cost of the
         interaction.
     """
-    return view.sent(noisy_counts(view.counted(rows), sigma, stream), rows.domain)
+    return view.sent(noisy_counts(view.counted(rows), sigma, stream, parts), rows.domain)
 
 
 def noisy_indicators(

@@ -24,7 +24,7 @@ from ..releasing.release import Released
 from ..results.evidence import EVIDENCE, Evidence
 from ..results.frames import typed, typed_values
 from ..results.models import load_model
-from ..results.outputs import MODEL, STORAGE
+from ..results.outputs import MODEL, PEOPLE, STORAGE
 from ..results.raw_frames import encoded, values_in
 from ..results.spreadsheets import without_apostrophes
 from ..results.storage import Library, Storage, load_storage, shown
@@ -95,6 +95,8 @@ class Published:
         folder = Path(folder)
         if not (folder / CERTIFICATE).is_file():
             raise DataError(f"{folder}: expected the folder of a finished release, got none; fix the path")
+        if (folder / PEOPLE).is_file():
+            raise DataError(f"{folder}: holds a release of related tables; read it with load_people")
         certificate = Certificate.load(folder / CERTIFICATE)
         check_files(folder, certificate)
         if others := foreign(certificate, folder):

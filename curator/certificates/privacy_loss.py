@@ -91,7 +91,7 @@ def checked_epsilon(
     if float_error > delta / 4:
         return None
     alone = {sigma for variables in noise for (sigma, kind), _ in variables if kind in (True, ())}
-    if any(sigma * noise_factor < _LEAST_SIGMA * rows_per_person for sigma in alone):
+    if any(sigma * noise_factor < _LEAST_SIGMA * unit.multiple for sigma in alone):
         return None
     labels = sum((charge.zcdp_rho for charge in accountant.charges if charge.labels), Fraction(0))
     mu = math.sqrt(2 * (labels + (accountant.spent - labels) / Fraction(noise_factor) ** 2))
@@ -158,7 +158,7 @@ def _distribution(
     losses = [
         pld.from_discrete_gaussian_mechanism(
             sigma=grid_of(sigma) * sigma * factor,
-            sensitivity=grid_of(sigma) * unit.rows_per_person * (changed if scored else 1),
+            sensitivity=grid_of(sigma) * unit.multiple * (changed if scored else 1),
             value_discretization_interval=interval,
             use_connect_dots=True,
         ).self_compose(count if scored else count * changed, truncated)

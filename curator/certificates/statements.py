@@ -13,7 +13,7 @@ from ...common.data.domain import Clique
 from ...common.history import Mark
 from ...common.labels import LabelSearch
 from ...common.privacy.budget import AnswerKind, Budget
-from ...common.privacy.cost import PrivacyUnit
+from ...common.privacy.cost import ALL_ROWS, PrivacyUnit
 from ...common.privacy.renyi import ExponentialSteps, SampledGaussian
 from ...common.promises.statement import Entry, Statement
 from ...common.protocols.aligned import Alignment, Population
@@ -147,7 +147,8 @@ class StatedPlan:
         parties: attributes of each party, slice by slice.
         protocol: name of the measurement protocol.
         adjacency: which tables are neighbours.
-        rows_per_person: rows of one person in one slice that the promise covers.
+        rows_per_person: rows of one person in one slice that the promise covers; 0 for any number of rows, of
+            weights that add up to at most one.
         privacy_unit: what one record is and who is protected, in words.
         mechanism: name, variant and parameters.
         workload: which marginals matter.
@@ -205,7 +206,7 @@ class StatedPlan:
             raise ValueError("expected the number of records and the parties of each slice")
         if self.alignment is not None and len(self.alignment.people) != len(self.parties):
             raise ValueError("expected the number of people of each slice")
-        if self.rows_per_person < 1:
+        if self.rows_per_person < ALL_ROWS:
             raise ValueError("expected at least one row of each person")
 
     @property

@@ -112,7 +112,7 @@ class FederationMeasurer(ScoringMeasurer):
         return self._asking.ask(
             query.query_id,
             encode_asked(query),
-            lambda: local_scores(member.client, query, batch.references),
+            lambda: local_scores(member.client, query, batch.references, self._unit.parts),
             _nothing_delivered,
         )
 
@@ -192,7 +192,7 @@ class FederationMeasurer(ScoringMeasurer):
         if self._sums_first(shares):
             words = asked.view.sent_count(self.domain)
             (counts,) = shares[0].member.client.answer(asked, 1, words, 1, charges)
-            return asked.view.received(counts.ravel() / grid_of(sigmas[0]), self.domain)
+            return asked.view.received(counts.ravel() / grid_of(sigmas[0], self._unit.parts), self.domain)
         rows = indicator.block_rows(cells)
         streams = [
             share.member.client.answer(asked, records, n, rows, charges)

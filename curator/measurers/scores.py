@@ -137,11 +137,20 @@ def score_charge(step: str, count: int, rho: Fraction, adjacency: Neighbours, sl
     return Charge(step, (), cost, ((sigma,) * count,) * slices, scores=True)
 
 
-def local_scores(client: PartyClient, query: ScoreQuery, references: Integers) -> NDArray[np.float64]:
-    """Scores from the party that holds the whole table, shape (views,)."""
+def local_scores(
+    client: PartyClient, query: ScoreQuery, references: Integers, parts: int = 1
+) -> NDArray[np.float64]:
+    """Scores from the party that holds the whole table, shape (views,).
+
+    Args:
+        client: the party.
+        query: the score query.
+        references: references of the query.
+        parts: parts of one in which the party counts (`PrivacyUnit.parts`).
+    """
     client.prepare_scores(query)
     _send_references(client, query, references)
-    return client.answer_scores(query) / grid_of(query.sigma)
+    return client.answer_scores(query) / grid_of(query.sigma, parts)
 
 
 def shared_scores(

@@ -20,7 +20,7 @@ from ...common.labels import LabelSearch, label_search
 from ...common.measurement import Measurement
 from ...common.messages import Purpose
 from ...common.privacy.budget import Budget
-from ...common.privacy.cost import Adjacency, PrivacyUnit
+from ...common.privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit
 from ...common.protocols.aligned import Alignment
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.plan import MaskedPlan
@@ -67,7 +67,7 @@ class ReleaseOrder:
         budget: privacy budget of the release.
         collusions: tolerated collusions; None for the protocol's default.
         rows: number of synthetic rows; None for as many as the table has, up to a limit (`default_rows`).
-        rows_per_person: rows of one person in one slice that the promise covers.
+        rows_per_person: rows of one person in one slice that the promise covers, or `ALL_ROWS`.
         check: check of openings (`MaskedPlan`); empty for none.
         chosen: codes that an earlier release chose, whose cost is a part of the budget; None for none.
         before: noisy one-way marginals from which it chose them.
@@ -99,7 +99,7 @@ class ReleaseOrder:
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 1:
             raise DataError(f"rows: expected at least 1, got {self.rows}; ask for more")
-        if self.rows_per_person < 1:
+        if self.rows_per_person < ALL_ROWS:
             raise DataError(f"rows_per_person: expected at least 1, got {self.rows_per_person}; cover more")
         if self.collusions is not None and not self.protocol.tolerates_collusions:
             raise DataError(

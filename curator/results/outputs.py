@@ -31,6 +31,9 @@ DOMAIN = "domain.json"
 Watch = Callable[[Values], None]
 """Looks at decoded values."""
 
+PEOPLE = "people.json"
+"""Description of the tables, in the folder of a release of related ones."""
+
 MODEL, _REPORT, STORAGE = "model.npz", "report.html", "storage.json"
 _FILES = (*(kind.file for kind in TableFormat), CERTIFICATE, MODEL, EVIDENCE, _REPORT, STORAGE, WARNING)
 

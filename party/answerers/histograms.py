@@ -25,14 +25,15 @@ def histogram(account: Account, rows: Rows, query: MarginalQuery, stream: Random
         query: a charged query.
         stream: noise of the query.
     """
-    counts = noisy_histogram(rows, query.view, query.sigma, stream)
+    parts = account.terms.unit.parts
+    counts = noisy_histogram(rows, query.view, query.sigma, stream, parts)
     # A difference counts a record once, and sums the noise of 2^k cells.
     cells = 1 << len(query.clique) if query.view.interaction else 1
-    words = word_bytes(rows.record_count, query.sigma, cells)
+    words = word_bytes(rows.record_count, query.sigma, cells, parts)
     return encode_answer([account.answered(query, counts)], words)
 
 
-def word_bytes(largest_count: int, sigma: float, cells: int = 1) -> int:
+def word_bytes(largest_count: int, sigma: float, cells: int = 1, parts: int = 1) -> int:
     """Bytes that hold any count plus the noise of so many cells, which is cut at a fixed number of sigmas."""
-    largest = grid_of(sigma) * (largest_count + cells * (TAIL_SIGMAS + 1) * sigma)
+    largest = grid_of(sigma, parts) * (largest_count + cells * (TAIL_SIGMAS + 1) * sigma)
     return 4 if largest < np.iinfo(np.int32).max else 8

@@ -147,10 +147,12 @@ class LocalScores:
     Args:
         rows: records of the party.
         query: the score query.
+        parts: parts of one in which the rows are counted (`PrivacyUnit.parts`).
     """
 
-    def __init__(self, rows: Rows, query: ScoreQuery) -> None:
+    def __init__(self, rows: Rows, query: ScoreQuery, parts: int = 1) -> None:
         self._rows = rows
+        self._parts = parts
         self.query = query
         self._cells = query.cells(rows.domain)
         self._references: NDArray[np.int64] | None = None
@@ -189,7 +191,8 @@ class LocalScores:
             raise DeliveriesLost("the scores need references, which were not delivered; deliver them first")
         views = self.query.views
         counts = self._rows.marginals([view.clique for view in views], [view.groups for view in views])
-        return noisy_counts(exact_scores(counts, self._references), self.query.sigma, stream)
+        scores = exact_scores(counts, self._parts * self._references)
+        return noisy_counts(scores, self.query.sigma, stream, self._parts)
 
 
 def read_references(query: ScoreQuery, cells: Sequence[int], chunks: Iterable[bytes]) -> NDArray[np.int64]:

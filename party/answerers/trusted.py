@@ -33,4 +33,4 @@ class TrustedAnswerer(Answerer):
 
     def score_run(self, query: ScoreQuery) -> ScoreRun:
         """Scores that this party computes without others."""
-        return LocalScores(self.institution.table, query)
+        return LocalScores(self.institution.table, query, self.account.terms.unit.parts)

@@ -52,6 +52,8 @@ class Begun:
         certificate: of the first step; None if nothing was asked.
         lost: columns of which too few records were seen anywhere.
         others: columns in many of whose cells stands something of another kind; see `Learned`.
+        coded: further rows of the same columns in that domain, from what reads them in the domain that it was
+            chosen from.
     """
 
     table: Table
@@ -60,6 +62,7 @@ class Begun:
     certificate: Certificate | None
     lost: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    coded: Callable[[Callable[[Domain], Table]], Table] | None = None
 
 
 def begun_with(
@@ -81,11 +84,13 @@ def begun_with(
     granted = order.mechanism.granted(order.budget.without_delta(delta))
     counting = _counting(order.adjacency, len(table.domain))
     choosing = DEFAULT_SHARE if table.domain.open else 0.0
-    counts = PrivateCounts(granted, PrivacyUnit(order.adjacency), stream, answers)
-    rows = _counted(counts, float(granted) * counting, table.record_count, order.adjacency)
+    unit = PrivacyUnit(order.adjacency, order.rows_per_person)
+    counts = PrivateCounts(granted, unit, stream, answers)
+    rows = _counted(counts, float(granted) * counting, int(table.marginal(())[0]), order.adjacency)
     left = float(granted) * (1 - counting - choosing)
     found = Choice.of(counts, table, rows, Spending(float(granted) * choosing, left, delta))
-    return _begun(found.coding.table(table), found.rows, order, counts, delta, found.before)
+    begun = _begun(found.coding.table(table), found.rows, order, counts, delta, found.before)
+    return replace(begun, coded=lambda read: found.coding.table(read(table.domain)))
 
 
 # A warning of numpy about one huge number would tell of it.
@@ -139,7 +144,11 @@ def begun_without(
     texts = any(charge.labels for charge in counts.accountant.charges)
     order = replace(ordered(released.domain), unseen=unseen)
     begun = _begun(released, found.rows, order, counts, delta if texts else 0.0, before)
-    return replace(begun, lost=learned.lost, others=learned.others)
+
+    def coded(read: Callable[[Domain], Table]) -> Table:
+        return found.finished(learned, found.coding.table(read(learned.reading)))[0]
+
+    return replace(begun, lost=learned.lost, others=learned.others, coded=coded)
 
 
 def _counting(adjacency: Adjacency, columns: int) -> float:

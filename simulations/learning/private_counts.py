@@ -216,8 +216,9 @@ class PrivateCounts:
 
     def _noised(self, counts: NDArray[np.int64], sigma: float) -> NDArray[np.float64]:
         self._drawn += 1
-        noisy = noisy_counts(counts.astype(np.int64), sigma, self._stream.child(str(self._drawn)))
-        return noisy / grid_of(sigma)
+        parts = self._unit.parts
+        noisy = noisy_counts(counts.astype(np.int64), sigma, self._stream.child(str(self._drawn)), parts)
+        return noisy / grid_of(sigma, parts)
 
 
 def _packed(answers: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

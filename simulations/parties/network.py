@@ -160,6 +160,7 @@ def policy_for(
     alignment_rho: Fraction = Fraction(0),
     dealers: int = 0,
     labels_delta: float = 0.0,
+    rows_per_person: int = 1,
 ) -> Policy:
     """A policy that allows one release and nothing else, with the whole machine for it.
 
@@ -170,6 +171,7 @@ def policy_for(
         alignment_rho: grant of an alignment before it, zCDP; zero allows none.
         dealers: number of dealers; if zero, the curator deals.
         labels_delta: delta with which labels of open categories are stated; zero states none.
+        rows_per_person: rows of one person that the release covers.
     """
     granted = Fraction(granted_rho)
     return Policy(
@@ -181,6 +183,7 @@ def policy_for(
         min_tolerated=0,
         max_alignment_rho=alignment_rho,
         max_labels_delta=labels_delta,
+        max_rows_per_person=min(1, rows_per_person),
         dealers=frozenset(dealer_names(dealers) or [CURATOR_DEALS]),
         max_memory_mb=sys.maxsize,
         max_disk_mb=sys.maxsize,

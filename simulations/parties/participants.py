@@ -114,6 +114,7 @@ class Participants:
             proposal.charged_rho,
             dealers=dealers,
             labels_delta=order.labels_delta,
+            rows_per_person=order.rows_per_person,
         )
         keys = stream.child("parties")
         links = start_parties(pieces, policy, keys, dealers=dealers, stated=order.records, fresh=fresh)

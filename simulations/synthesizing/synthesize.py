@@ -11,10 +11,9 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
-from rich.console import Console
-
+from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
 from ...common.data.rules import Rule, read_rules
 from ...common.data.workload import Workload
@@ -22,7 +21,6 @@ from ...common.errors import DataError, MosaicWarning
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency
 from ...common.protocols.registry import TRUSTED
-from ...common.showing.terminal import Terminal
 from ...common.version import __version__
 from ...curator.analysis.published import Drawn
 from ...curator.analysis.release import Release
@@ -30,6 +28,7 @@ from ...curator.certificates.json_values import to_json_values
 from ...curator.mechanisms.catalogue import mechanism_named
 from ...curator.mechanisms.mechanism import Mechanism
 from ...curator.parties.asking import Asking
+from ...curator.people.release import PeopleRelease
 from ...curator.pgm.rows.counting import keep_pairs
 from ...curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ...curator.releasing.progress import progress_bar
@@ -41,8 +40,11 @@ from ..learning.remarks import remarks
 from ..parties.participants import Participants
 from ..parties.partition import Grid
 from ..parties.releasing import release_among
-from ..tables.frames import DomainLike, Loaded, RawTable, Source, load, raw_table, written
+from ..tables.frames import DomainLike, Loaded, RawTable, Source, load, raw_table, read_domain, written
 from ..time_limit import TimeLimitWarning, lateness, limited
+from .bar import console_for
+from .related import Asked, release_tables
+from .related_tables import Raw, Relations, keyed_domains, read_keyed, read_tables
 from .unfinished import Forgotten, Unfinished, unfinished
 
 DEFAULT_DELTA = 1e-9
@@ -62,12 +64,78 @@ RuleLike = Rule | Mapping[str, Any]
 """A rule, or its entry in a domain file."""
 
 
+Ordered = str | Literal[True]
+"""A column by which rows of a person are in order, or True for the order of the table."""
+
+
+@overload
+def synthesize(
+    data: Mapping[str, Source],
+    epsilon: float = ...,
+    *,
+    relations: Relations,
+    order: Mapping[str, Ordered] | None = ...,
+    delta: float = ...,
+    domain: Mapping[str, DomainLike] | None = ...,
+    anyway: bool = ...,
+    mechanism: Mechanism | str = ...,
+    seed: int | None = ...,
+    progress: bool | None = ...,
+    out: str | Path | None = ...,
+) -> PeopleRelease: ...
+
+
+@overload
 def synthesize(
     data: Source,
+    epsilon: float = ...,
+    *,
+    key: str,
+    order: Ordered | None = ...,
+    per_person: Sequence[str] = ...,
+    delta: float = ...,
+    domain: DomainLike | None = ...,
+    anyway: bool = ...,
+    mechanism: Mechanism | str = ...,
+    seed: int | None = ...,
+    progress: bool | None = ...,
+    out: str | Path | None = ...,
+) -> PeopleRelease: ...
+
+
+@overload
+def synthesize(
+    data: Source,
+    epsilon: float = ...,
+    *,
+    delta: float = ...,
+    domain: DomainLike | None = ...,
+    adjacency: Adjacency | str = ...,
+    anyway: bool = ...,
+    mechanism: Mechanism | str = ...,
+    time_limit: float | None = ...,
+    rules: Sequence[RuleLike] = ...,
+    target: str | None = ...,
+    workload: Workload | str | None = ...,
+    rows: int | None = ...,
+    seed: int | None = ...,
+    progress: bool | None = ...,
+    header: bool | None = ...,
+    checks: Executor | None = ...,
+    out: str | Path | Unfinished | None = ...,
+) -> Release: ...
+
+
+def synthesize(
+    data: Source | Mapping[str, Source],
     epsilon: float = 1.0,
     *,
+    key: str | None = None,
+    relations: Relations | None = None,
+    order: Ordered | Mapping[str, Ordered] | None = None,
+    per_person: Sequence[str] = (),
     delta: float = DEFAULT_DELTA,
-    domain: DomainLike | None = None,
+    domain: DomainLike | Mapping[str, DomainLike] | None = None,
     adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
     anyway: bool = False,
     mechanism: Mechanism | str = "mosaic",
@@ -81,8 +149,11 @@ def synthesize(
     header: bool | None = None,
     checks: Executor | None = None,
     out: str | Path | Unfinished | None = None,
-) -> Release:
+) -> Release | PeopleRelease:
     """Releases a synthetic table with (epsilon, delta)-differential privacy; the table is in one place.
+
+    With a `key`, or with several tables and their `relations`, the promise is for a person with all rows in
+    all tables, whatever their number, and the number of people is private.
 
     Without a domain, a first step learns from a part of the budget what the columns hold: numbers and their
     rounding and range, dates in common formats, words, frequent texts, keys that name the rows. What too few
@@ -95,10 +166,18 @@ def synthesize(
 
     Args:
         data: the real table: a data frame of pandas, Polars or Arrow, or the path of a CSV or Parquet file.
-            An index is not released.
+            An index is not released. Or several such tables by name.
         epsilon: privacy budget, with delta.
+        key: column that names the person of each row; its values are drawn anew.
+        relations: for each of several tables but that of people, its column that holds the key of the table
+            to which it belongs -> that table: {"stays": {"id": "patients"}}; "patients.number" where the key
+            has another name there.
+        order: with a key, the column by which rows of a person are in order, such as a date, or True for the
+            order of the table; with relations, this for each table whose rows have an order.
+        per_person: with a key, columns that are the same in all rows of a person, such as the year of birth.
         delta: privacy budget, with epsilon.
-        domain: a `Domain`, the content of a domain file or its path; None to learn what the columns hold.
+        domain: a `Domain`, the content of a domain file or its path; None to learn what the columns hold. Of
+            related tables, one for each table that has one, of its columns but keys.
         adjacency: which tables are neighbours: "add-remove"; or "zero-out" or "replace-one", in which the
             number of rows is public.
         anyway: without a domain, whether to release a table that has too few rows to learn its columns.
@@ -116,10 +195,11 @@ def synthesize(
         checks: where the second opinion on epsilon is computed; by default in a thread.
         out: folder into which the release is saved. Until then it keeps each noisy answer before it is used:
             if the process ends, the same call goes on from there, and nothing is charged twice. Without one
-            nothing is written, and what is answered is lost with the process.
+            nothing is written, and what is answered is lost with the process. Of related tables, it is
+            written at the end alone.
 
     Returns:
-        The release.
+        The release; with a key or relations a `PeopleRelease`.
 
     Raises:
         DataError: the table, the domain or an argument does not fit, or the folder holds a release, or one
@@ -136,6 +216,35 @@ def synthesize(
     started = time.perf_counter()
     neighbours = Adjacency.named(adjacency) if isinstance(adjacency, str) else adjacency
     chosen = mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism
+    if key is not None or isinstance(data, Mapping):
+        unused = {
+            "adjacency": neighbours is not Adjacency.ADD_REMOVE,
+            "rules": bool(rules),
+            "target": target is not None,
+            "workload": workload is not None,
+            "rows": rows is not None,
+            "time_limit": time_limit is not None,
+            "header": header is not None,
+        }
+        if named := [name for name, given in unused.items() if given]:
+            raise DataError(
+                f"{named[0]}: a release of people with several rows has no such choice; leave it out"
+            )
+        if domain is None:
+            warnings.warn(_ADVICE, DomainWarning, stacklevel=2)
+        tables, domains = _people(data, key, relations, order, per_person, domain, seed)
+        people = release_tables(
+            tables, Asked(Budget(epsilon, delta), chosen, domains, anyway, seed, progress)
+        )
+        given = data if isinstance(data, Mapping) else dict.fromkeys(people.frames, data)
+        people = replace(people, libraries={name: Library.of(given[name]) for name in people.frames})
+        if isinstance(out, (str, Path)):
+            people.save(out)
+        return people
+    if relations or order or per_person:
+        raise DataError(
+            "relations, order and per_person: expected a key or several tables beside them, got none"
+        )
     if domain is None:
         if rules:
             raise DataError("rules: expected a domain beside them, got none; give a domain, or no rules")
@@ -149,11 +258,11 @@ def synthesize(
         known = loaded
     # What was asked for is checked before anything is spent; without a domain by the names of the columns.
     wanted = Workload.wanted(described, workload, target)
-    order = ReleaseOrder(described, TRUSTED, neighbours, chosen, wanted, Budget(epsilon, delta), rows=rows)
+    ordered = ReleaseOrder(described, TRUSTED, neighbours, chosen, wanted, Budget(epsilon, delta), rows=rows)
     with _kept(out) as kept:
-        kept.bind(_settings(order, time_limit, header, seed), data)
-        order = replace(order, mechanism=limited(chosen, time_limit, kept.noted))
-        drawn, begun = _drawn(known, order, target, anyway, seed, progress, checks, kept)
+        kept.bind(_settings(ordered, time_limit, header, seed), data)
+        ordered = replace(ordered, mechanism=limited(chosen, time_limit, kept.noted))
+        drawn, begun = _drawn(known, ordered, target, anyway, seed, progress, checks, kept)
         release = Release.of(replace(drawn, library=Library.of(data)))
         if isinstance(out, (str, Path)):
             release.write(Path(out))
@@ -164,6 +273,44 @@ def synthesize(
     if late is not None:
         warnings.warn(late, TimeLimitWarning, stacklevel=2)
     return release
+
+
+def _people(
+    data: Source | Mapping[str, Source],
+    key: str | None,
+    relations: Relations | None,
+    order: Ordered | Mapping[str, Ordered] | None,
+    per_person: Sequence[str],
+    domain: DomainLike | Mapping[str, DomainLike] | None,
+    seed: int | None,
+) -> tuple[tuple[Raw, ...], dict[str, Domain]]:
+    """The tables of a release of people, and the domains of those that have one; see `synthesize`."""
+    stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
+    rng = stream.child("order of rows").generator()
+    if isinstance(data, Mapping):
+        if key is not None or per_person:
+            raise DataError(
+                "key and per_person: expected relations beside several tables, got them; leave them out"
+            )
+        if order is not None and not isinstance(order, Mapping):
+            raise DataError(
+                "order: expected one for each table that has one, such as {'stays': 'admitted'}, got another"
+            )
+        given = {} if domain is None else domain
+        if not isinstance(given, Mapping) or not set(given) <= set(data):
+            raise DataError("domain: expected one for each table by name, got another; name tables")
+        wanted = {name: None if one is True else one for name, one in (order or {}).items()}
+        tables = read_tables(data, relations or {}, wanted, rng)
+        return tables, {name: read_domain(one) for name, one in given.items()}
+    assert key is not None
+    if relations:
+        raise DataError("relations: expected several tables by name beside them, got one; name its key alone")
+    if isinstance(order, Mapping):
+        raise DataError("order: expected a column or True beside a key, got names of tables; name the column")
+    tables = read_keyed(
+        data, key, tuple(per_person), None if order is True else order, order is not None, rng
+    )
+    return tables, {} if domain is None else keyed_domains(read_domain(domain), key, tuple(per_person))
 
 
 def _kept(out: str | Path | Unfinished | None) -> AbstractContextManager[Unfinished | Forgotten]:
@@ -268,18 +415,6 @@ def _reordered(asked: ReleaseOrder, target: str | None, known: Domain) -> Releas
         return replace(asked, domain=known, workload=Workload.all_kway(known, min(2, len(known))))
     cliques, weights = zip(*held, strict=True)
     return replace(asked, domain=known, workload=Workload(cliques, weights))
-
-
-def console_for(progress: bool | None) -> Console:
-    """The console of a progress bar, which shows it in a terminal or a notebook.
-
-    Args:
-        progress: whether to show it; None where there is one of these.
-    """
-    console = Terminal(stderr=True, quiet=progress is False)
-    if progress and not console.is_jupyter:
-        return Terminal(stderr=True, force_terminal=True)
-    return console
 
 
 def _ruled(loaded: Loaded, rules: Sequence[RuleLike]) -> Loaded:

@@ -1,0 +1,226 @@
+"""Rows of a table, drawn for given rows of the tables above: one after the other, then adjusted to pairs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.data.domain import Clique
+from ...common.privacy.cost import PARTS
+from .conditional import Conditional
+from .rows import Rows, records
+from .shape import Column, Family
+from .sweeps import Free, Pair, sweep
+
+Numbers = NDArray[np.float64]
+
+_SWEEPS = 4
+
+
+class Model(Protocol):
+    """A released model of records."""
+
+    def marginals_within_limits(self, cliques: Sequence[Clique]) -> Sequence[Numbers | None]:
+        """Marginals, None for those that need too large a table."""
+        ...
+
+
+def draw(
+    family: Family,
+    name: str,
+    rows: Mapping[str, Rows],
+    model: Model,
+    numbers: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> Rows:
+    """Rows of a table, for the rows of the tables above it.
+
+    Each row is drawn given the rows above it and the one before it, column by column. Then columns are
+    changed until the pairs of all rows, with their weights, are as in the model (`sweeps`).
+
+    Args:
+        family: the tables.
+        name: the table.
+        rows: of the tables above it.
+        model: of the table's records.
+        numbers: number of rows of each row of the parent.
+        rng: draws rows.
+    """
+    parent = np.repeat(np.arange(len(numbers)), numbers)
+    own = [column.source for column in family.columns(name) if column.own and column.table == name]
+    blank = Rows({source: np.zeros(len(parent), dtype=np.int64) for source in own}, parent, len(numbers))
+    if not len(parent):
+        return blank
+    drawing = _Drawing.of(family, name, rows, blank, model)
+    drawing.start(rng)
+    drawing.adjust()
+    return Rows({source: drawing.codes_of(source) for source in own}, parent, len(numbers))
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawing:
+    """The records of a table while its own columns are drawn.
+
+    Attributes:
+        columns: of the records.
+        sizes: number of codes of each.
+        codes: shape (rows, columns).
+        weights: of each row, shape (rows,).
+        held: which row belongs to which parent.
+        steps: place of the column of the order, and its number of codes of first rows; None without one.
+        pairs: estimates of pairs with a column that is drawn, by their places.
+    """
+
+    columns: tuple[Column, ...]
+    sizes: tuple[int, ...]
+    codes: NDArray[np.int32]
+    weights: Numbers
+    held: Rows
+    steps: tuple[int, int] | None
+    pairs: dict[tuple[int, int], Numbers]
+
+    @classmethod
+    def of(cls, family: Family, name: str, rows: Mapping[str, Rows], held: Rows, model: Model) -> _Drawing:
+        """The records of rows whose own columns are not drawn yet."""
+        table = records(family, name, {**rows, name: held})
+        assert table.weights is not None
+        columns, found = family.columns(name), family[name].steps
+        steps = None
+        if found is not None:
+            place = next(k for k, c in enumerate(columns) if c.attribute.name == found.attribute.name)
+            steps = place, found.first_codes
+        codes = np.column_stack([column.astype(np.int32) for column in table.columns])
+        drawing = cls(columns, table.domain.sizes, codes, table.weights / PARTS, held, steps, {})
+        drawing._estimate(model, table.domain.names)
+        return drawing
+
+    @property
+    def free(self) -> list[int]:
+        """Places of the columns that are drawn, which are the last."""
+        table = self.columns[-1].table
+        return [k for k, column in enumerate(self.columns) if column.own and column.table == table]
+
+    @property
+    def before(self) -> dict[int, int]:
+        """For each of these, the place of the column of the row before."""
+        named = {column.source: k for k, column in enumerate(self.columns) if column.before}
+        return {k: named[self.columns[k].source] for k in self.free}
+
+    def codes_of(self, source: str) -> NDArray[np.int64]:
+        """The drawn codes of a column."""
+        (place,) = (k for k in self.free if self.columns[k].source == source)
+        return self.codes[:, place].astype(np.int64)
+
+    def _estimate(self, model: Model, names: Clique) -> None:
+        """The model's pairs of columns that are drawn, for what is above and before the rows."""
+        free = {*self.free}
+        places = [pair for pair in itertools.combinations(range(len(names)), 2) if free.intersection(pair)]
+        found = model.marginals_within_limits([(names[a], names[b]) for a, b in places])
+        for (a, b), cells in zip(places, found, strict=True):
+            if cells is None:
+                continue
+            table = np.maximum(cells.reshape(self.sizes[a], self.sizes[b]), 0)
+            table *= self.weights.sum() / max(table.sum(), 1e-300)
+            for axis, place in enumerate((a, b)):
+                if place not in free:
+                    table = _with_margin(table, axis, self._margin(place, table.sum(axis=1 - axis)))
+            self.pairs[a, b] = table
+
+    def _margin(self, place: int, estimate: Numbers) -> Numbers:
+        """The sums of weights of a column that is not drawn."""
+        if not self.columns[place].before:
+            return np.bincount(self.codes[:, place], self.weights, self.sizes[place]).astype(np.float64)
+        first = self.weights[self.held.first].sum()
+        later = self.weights.sum() - first
+        return np.append(estimate[:-1] * (later / max(estimate[:-1].sum(), 1e-300)), first)
+
+    def pair(self, a: int, b: int) -> Numbers:
+        """The pair of any two columns, shape (codes of one, codes of other)."""
+        if a > b:
+            return self.pair(b, a).T
+        if (a, b) in self.pairs:
+            return self.pairs[a, b]
+        one, other = (self.columns[k].before for k in (a, b))
+        owner = {before: own for own, before in self.before.items()}
+        if not one and not other:
+            return self._counts(a, b)
+        if not one:
+            return self._shifted(a, owner[b])
+        if not other:
+            return self._shifted(b, owner[a]).T
+        # What lies before a row are two columns of one row.
+        first = self.weights[self.held.first].sum()
+        found = np.zeros((self.sizes[a], self.sizes[b]))
+        inner = self.pair(owner[a], owner[b])
+        found[:-1, :-1] = inner * ((self.weights.sum() - first) / max(inner.sum(), 1e-300))
+        found[-1, -1] = first
+        return found
+
+    def _shifted(self, given: int, own: int) -> Numbers:
+        """The pair of a column above and one before: as that of the row itself, if there is a row before."""
+        first = self.held.first
+        starts = np.bincount(self.codes[first, given], self.weights[first], self.sizes[given])
+        inner = self.pair(given, own)
+        later = (self.weights.sum() - starts.sum()) / max(inner.sum(), 1e-300)
+        return np.column_stack([inner * later, starts])
+
+    def _bounds(self, place: int, later: bool) -> tuple[int, int]:
+        """The first code that a row may take, and the one after the last."""
+        if self.steps is None or place != self.steps[0]:
+            return 0, self.sizes[place]
+        return (self.steps[1], self.sizes[place]) if later else (0, self.steps[1])
+
+    def start(self, rng: np.random.Generator) -> None:
+        """Draws all first rows, then all second ones, and so on."""
+        drawn: list[Conditional] = []
+        above = [k for k, column in enumerate(self.columns) if column.table != self.columns[-1].table]
+        earlier = [k for k, column in enumerate(self.columns) if column.before]
+        for place in self.free:
+            others = [*above, *earlier, *(one.column for one in drawn)]
+            drawn.append(Conditional.of(place, others, self.before[place], self.sizes, self.pair))
+        at, left = np.flatnonzero(self.held.first), self.held.numbers[self.held.numbers > 0]
+        before = self.before
+        for nth in itertools.count(1):
+            codes = self.codes[at]
+            for one in drawn:
+                low, high = self._bounds(one.column, nth > 1)
+                codes[:, one.column] = one.drawn(codes, low, high, rng)
+            self.codes[at] = codes
+            on = left > nth
+            if not on.any():
+                return
+            at, left, codes = at[on] + 1, left[on], codes[on]
+            for own, place in before.items():
+                self.codes[at, place] = codes[:, own]
+
+    def adjust(self) -> None:
+        """Changes columns until pairs are as estimated."""
+        first = self.held.first
+        free = []
+        for place in self.free:
+            (low, high), (later, end) = self._bounds(place, False), self._bounds(place, True)
+            bounds = (np.where(first, *both).astype(np.int32) for both in ((low, later), (high, end)))
+            free.append(Free(place, self.before[place], *bounds))
+        pairs = [Pair(a, b, self._counts(a, b) - wanted) for (a, b), wanted in self.pairs.items()]
+        following = np.append(~first[1:], False)
+        for _ in range(_SWEEPS):
+            if not sweep(self.codes, self.weights, following, free, pairs):
+                return
+
+    def _counts(self, a: int, b: int) -> Numbers:
+        cells = self.codes[:, a].astype(np.int64) * self.sizes[b] + self.codes[:, b]
+        counts = np.bincount(cells, self.weights, self.sizes[a] * self.sizes[b]).astype(np.float64)
+        return counts.reshape(self.sizes[a], self.sizes[b])
+
+
+def _with_margin(table: Numbers, axis: int, margin: Numbers) -> Numbers:
+    """A table that is scaled along an axis to these sums."""
+    now = table.sum(axis=1 - axis)
+    factor = np.divide(margin, now, out=np.zeros_like(now), where=now > 0)
+    scaled: Numbers = table * np.expand_dims(factor, 1 - axis)
+    return scaled

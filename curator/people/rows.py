@@ -1,0 +1,95 @@
+"""Coded rows of related tables, and the weighted records that a release models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.data.table import Table
+from ...common.privacy.cost import PARTS
+from .shape import Family
+
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of one table, those of one parent beside each other, in their order.
+
+    Attributes:
+        codes: codes of each of the table's own attributes (`Family.own`), shape (N,).
+        parent: row of the parent of each row, never decreasing, shape (N,); of the root the row itself.
+        parents: number of rows of the parent table.
+    """
+
+    codes: Mapping[str, Codes]
+    parent: Codes
+    parents: int
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    @cached_property
+    def first(self) -> NDArray[np.bool_]:
+        """Which rows are the first of their parent, shape (N,)."""
+        return np.append(True, self.parent[1:] != self.parent[:-1])[: len(self)]
+
+    @cached_property
+    def numbers(self) -> Codes:
+        """The number of rows of each parent, shape (parents,)."""
+        return np.bincount(self.parent, minlength=self.parents).astype(np.int64)
+
+
+def records(family: Family, name: str, rows: Mapping[str, Rows]) -> Table:
+    """The records of a table: its rows with what is above them and before them, and their weights.
+
+    Args:
+        family: the tables.
+        name: the table.
+        rows: of it and of the tables above it.
+    """
+    held = rows[name]
+    columns = {}
+    for column in family.columns(name):
+        if column.before:
+            none = column.attribute.size - 1
+            codes = np.where(held.first, none, np.roll(held.codes[column.source], 1))
+        else:
+            codes = rows[column.table].codes[column.source][lineage(family, name, column.table, rows)]
+        if column.classes is not None:
+            codes = np.array(column.classes)[codes]
+        columns[column.attribute.name] = codes
+    table = Table.from_codes(family.record(name), columns)
+    return Table(table.domain, table.columns, weights=weights(family, name, rows))
+
+
+def lineage(family: Family, name: str, above: str, rows: Mapping[str, Rows]) -> Codes:
+    """For each row of a table its row in a table above, shape (N,)."""
+    found = np.arange(len(rows[name]))
+    while name != above:
+        found = rows[name].parent[found]
+        name = family[name].parent
+    return found
+
+
+def weights(family: Family, name: str, rows: Mapping[str, Rows]) -> Codes:
+    """In how many parts of a person each row counts, shape (N,); those of a person add up to at most `PARTS`.
+
+    A row has the weight of its parent divided by the number of rows of this parent, or by `Kin.evened` if
+    that is larger.
+
+    Args:
+        family: the tables.
+        name: the table.
+        rows: of it and of the tables above it.
+    """
+    if name == family.root.name:
+        return np.full(len(rows[name]), PARTS, dtype=np.int64)
+    above = weights(family, family[name].parent, rows)
+    held = rows[name]
+    each = above // np.maximum(held.numbers, family[name].evened)
+    return each[held.parent]
