@@ -56,9 +56,13 @@ def check(database: str | Path, *, schema: str = "", released: bool = False) -> 
         MissingExtraError: PostgreSQL needs an extra that is not installed.
     """
     with opened(database, schema) as connection:
-        return tuple(
-            Checked(rule, _count(connection, rule)) for rule in rules() if released or not rule.released
-        )
+        return checked(connection, released)
+
+
+def checked(connection: Connection, released: bool) -> tuple[Checked, ...]:
+    """Checks the rules over a CDM that is open; see `check`."""
+    asked = (rule for rule in rules() if released or not rule.released)
+    return tuple(Checked(rule, _count(connection, rule)) for rule in asked)
 
 
 def _count(connection: Connection, rule: Rule) -> int:
@@ -72,7 +76,7 @@ def rules() -> tuple[Rule, ...]:
 
 
 def _keys() -> Iterator[Rule]:
-    for table in (*CLINICAL,):
+    for table in CLINICAL:
         key = table.key or "person_id"
         yield Rule(
             f"{table.name}: each {key} stands once",
@@ -89,8 +93,9 @@ def _references() -> Iterator[Rule]:
     for table in EVENTS:
         yield Rule(
             f"{table.name}: a visit that is named is one of the same person",
-            f"SELECT t.person_id FROM {table.name} AS t ANTI JOIN {VISIT.name} AS v ON v.visit_occurrence_id = "
-            "t.visit_occurrence_id AND v.person_id = t.person_id WHERE t.visit_occurrence_id IS NOT NULL",
+            f"SELECT t.person_id FROM {table.name} AS t ANTI JOIN {VISIT.name} AS v "
+            "ON v.visit_occurrence_id = t.visit_occurrence_id AND v.person_id = t.person_id "
+            "WHERE t.visit_occurrence_id IS NOT NULL",
         )
     yield Rule(
         f"{VISIT.name}: the visit before is one of the same person",
@@ -134,8 +139,9 @@ def _times() -> Iterator[Rule]:
         end = f"coalesce(t.{table.end}, t.{table.start})" if table.end else f"t.{table.start}"
         yield Rule(
             f"{table.name}: each row lies within one observation period of its person",
-            f"SELECT t.person_id FROM {table.name} AS t ANTI JOIN {PERIOD.name} AS o ON o.person_id = t.person_id "
-            f"AND t.{table.start} >= o.observation_period_start_date AND {end} <= o.observation_period_end_date",
+            f"SELECT t.person_id FROM {table.name} AS t ANTI JOIN {PERIOD.name} AS o "
+            f"ON o.person_id = t.person_id AND t.{table.start} >= o.observation_period_start_date "
+            f"AND {end} <= o.observation_period_end_date",
         )
     yield Rule(
         f"{PERIOD.name}: the periods of a person do not overlap",
@@ -172,10 +178,7 @@ def _texts() -> Iterator[Rule]:
                 released=True,
             )
     source = [
-        (table, name)
-        for table in CLINICAL
-        for name in table.columns
-        if name.endswith("source_concept_id")
+        (table, name) for table in CLINICAL for name in table.columns if name.endswith("source_concept_id")
     ]
     for table, name in source:
         yield Rule(

@@ -1,4 +1,4 @@
-"""What is chosen in public before a CDM is released: time, categories, ranges of values; and the domains that follow."""
+"""What is chosen in public before a CDM is released: time, categories, ranges of values; and the domains."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ RELATIONS: Mapping[str, Mapping[str, str]] = {
 ORDER: Mapping[str, str] = {VISIT.name: "day"}
 """By which column rows of a person are in order."""
 
-_STAY = [0, 1, 2, 3, 4, 6, 8, 11, 15, 22, 31, 61, 366]
-_DAYS = [0, 1, 3, 5, 7, 8, 11, 15, 21, 29, 31, 61, 90, 91, 181, 366]
-_FIRST = [0, 7, 14, 30, 60, 90, 120, 180, 270, 365, 455, 545, 730, 1095, 1460, 2190]
-_OBSERVED = [0, 91, 182, 365, 547, 730, 1095, 1460, 1825, 2190, 2555, 2920, 3285]
-_LEVELS = 24
+_STAY = [0, 1, 3, 8, 15]
+_LASTS = [0, 5, 8, 15, 29, 61, 90]
+_FIRST = [0, 7, 30, 90, 180, 365, 730, 1095, 1825]
+_OBSERVED = [0, 182, 365, 730, 1095, 1825, 2555]
+_LEVELS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ class Choices:
                 "gender": _listed(names_of(GENDERS)),
                 "year_of_birth": {
                     "type": "numeric",
-                    "edges": [*range(oldest, self.until.year, 5), self.until.year],
+                    "edges": [*range(oldest, self.until.year, 10), self.until.year],
                     "integer": True,
                 },
                 "race": _listed(names_of(RACES)),
@@ -87,12 +87,12 @@ class Choices:
                     "type": "date",
                     "min": self.since.isoformat(),
                     "max": self.until.isoformat(),
-                    "bins": 12,
+                    "bins": 8,
                     "atoms": [self.since.isoformat()],
                 },
                 "observed_days": _numbers(_OBSERVED, self.days),
                 "until_the_end": {"type": "boolean"},
-                "days_to_death": _numbers([0, 1, 8, 31], 366, nullable=True),
+                "days_to_death": _numbers([0, 1, 31], 366, nullable=True),
                 "usual_reason": _listed(reasons),
             },
             VISIT.name: {
@@ -104,12 +104,12 @@ class Choices:
             CONDITION.name: {
                 "condition": _listed(names_of(self.conditions)),
                 "day": _numbers(_STAY, 366),
-                "lasts": _numbers(_DAYS, 366, nullable=True),
+                "lasts": _numbers(_LASTS, 366, nullable=True),
             },
             DRUG.name: {
                 "drug": _listed(names_of(self.drugs)),
                 "day": _numbers(_STAY, 366),
-                "lasts": _numbers(_DAYS, 366),
+                "lasts": _numbers(_LASTS, 366),
             },
             MEASUREMENT.name: {
                 "measurement": _listed(names_of(self.measurements)),

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pandas as pd
+import pyarrow as pa
+from pyarrow import csv
 
 from ...common.errors import DataError
 from ...common.extras import require_extra
-from ...party.sources.sql import quoted
-from .model import ANCESTOR, CLINICAL, VOCABULARY, CdmTable
+from ...party.sources.source import CONFIG
+from .model import ANCESTOR, CLINICAL, CONCEPT, VERSION, VOCABULARY, CdmTable
 
 Connection = duckdb.DuckDBPyConnection
+
+SOURCE = "cdm_source"
+"""The table that says where a CDM comes from."""
 
 _REMOTE = ("postgresql://", "postgres://")
 
@@ -37,7 +42,7 @@ def opened(database: str | Path, schema: str = "") -> Iterator[Connection]:
         MissingExtraError: PostgreSQL needs an extra that is not installed.
     """
     if str(database).startswith(_REMOTE):
-        with duckdb.connect() as connection:
+        with duckdb.connect(config=CONFIG) as connection:
             _copy(str(database), schema or "public", connection)
             yield connection
         return
@@ -45,7 +50,7 @@ def opened(database: str | Path, schema: str = "") -> Iterator[Connection]:
     if not path.is_file():
         raise DataError(f"expected a CDM at {path}, a file of DuckDB, found none; fix the path")
     try:
-        connection = duckdb.connect(str(path), read_only=True)
+        connection = duckdb.connect(str(path), read_only=True, config=CONFIG)
     except duckdb.Error:
         raise DataError(f"cannot read {path}; expected a file of DuckDB that nobody has open") from None
     with connection:
@@ -74,7 +79,7 @@ def _check(connection: Connection) -> None:
         columns = {row[0].lower() for row in connection.execute(f"DESCRIBE {table.name}").fetchall()}
         if missing := [name for name in table.columns if name not in columns]:
             raise DataError(
-                f"{table.name}: expected the column {missing[0]} of CDM 5.4, found none; add it"
+                f"{table.name}: expected the column {missing[0]} of CDM {VERSION}, found none; add it"
             )
 
 
@@ -95,11 +100,11 @@ def write(database: Path, tables: Mapping[str, pd.DataFrame], source: Mapping[st
     try:
         database.parent.mkdir(parents=True, exist_ok=True)
         unfinished.unlink(missing_ok=True)
-        with duckdb.connect(str(unfinished)) as connection:
+        with duckdb.connect(str(unfinished), config=CONFIG) as connection:
             for table in (*CLINICAL, *VOCABULARY):
                 _write(connection, table, tables[table.name])
             connection.register("given", pd.DataFrame([dict(source)]))
-            connection.execute("CREATE TABLE cdm_source AS SELECT * FROM given")
+            connection.execute(f"CREATE TABLE {SOURCE} AS SELECT * FROM given")
         os.replace(unfinished, database)
     except (OSError, duckdb.IOException):
         raise DataError(f"cannot write {database}; choose another file") from None
@@ -114,53 +119,75 @@ def _write(connection: Connection, table: CdmTable, rows: pd.DataFrame) -> None:
         connection.unregister("given")
 
 
+_KINDS = {
+    "BIGINT": pa.int64(),
+    "DATE": pa.date32(),
+    "DOUBLE": pa.float64(),
+    "TIMESTAMP": pa.timestamp("us"),
+    "VARCHAR": pa.string(),
+}
+"""Types of Arrow for those of the data model."""
+
+_VOCABULARY = {
+    CONCEPT.name: "standard_concept IS NOT NULL OR concept_id = 0",
+    ANCESTOR.name: "descendant_concept_id IN (SELECT concept_id FROM {concept} WHERE domain_id IN "
+    "('Condition', 'Drug', 'Measurement', 'Visit'))",
+}
+"""What is copied of vocabularies: concepts that records may be about."""
+
+
 def _copy(uri: str, schema: str, connection: Connection) -> None:
-    """Copies the tables of a PostgreSQL database; of the vocabularies what events may be about."""
+    """Copies the tables of a PostgreSQL database."""
     require_extra("postgres")
     import psycopg
     from psycopg import sql
 
-    wanted = {
-        "concept": "standard_concept IS NOT NULL OR concept_id = 0",
-        ANCESTOR.name: "descendant_concept_id IN (SELECT concept_id FROM {concept} WHERE domain_id IN "
-        "('Condition', 'Drug', 'Measurement', 'Visit'))",
-    }
     try:
-        with (
-            psycopg.connect(uri, connect_timeout=10) as server,
-            server.cursor() as cursor,
-            tempfile.TemporaryDirectory() as folder,
-        ):
+        with psycopg.connect(uri, connect_timeout=10) as server, server.cursor() as cursor:
             server.read_only = True
+            cursor.execute("SET DateStyle = 'ISO'")
             for table in (*CLINICAL, *VOCABULARY):
-                path = Path(folder) / "rows.csv"
-                named = sql.SQL(", ").join(map(sql.Identifier, table.columns))
-                chosen = sql.SQL(wanted.get(table.name, "TRUE")).format(  # type: ignore[arg-type]
-                    concept=sql.Identifier(schema, "concept")
+                chosen = sql.SQL(_VOCABULARY.get(table.name, "TRUE")).format(
+                    concept=sql.Identifier(schema, CONCEPT.name)
                 )
-                query = sql.SQL("COPY (SELECT {} FROM {} WHERE {}) TO STDOUT (FORMAT csv, FORCE_QUOTE *)").format(
-                    named, sql.Identifier(schema, table.name), chosen
+                query = sql.SQL(
+                    "COPY (SELECT {} FROM {} WHERE {}) TO STDOUT (FORMAT csv, FORCE_QUOTE *)"
+                ).format(
+                    sql.SQL(", ").join(map(sql.Identifier, table.columns)),
+                    sql.Identifier(schema, table.name),
+                    chosen,
                 )
-                with cursor.copy(query) as rows, path.open("wb") as file:
-                    for block in rows:
-                        file.write(block)
-                kinds = ", ".join(f"{quoted(name)}: {quoted(kind)}" for name, kind in table.columns.items())
-                connection.execute(
-                    f"CREATE TABLE {table.name} AS SELECT * FROM read_csv({quoted(str(path))}, header = false, "
-                    f"quote = '\"', escape = '\"', allow_quoted_nulls = false, columns = {{{kinds}}})"
-                )
-            cursor.execute("SELECT to_regclass(%s)", [f"{schema}.cdm_source"])
-            ((found,),) = cursor.fetchall()
-            if found is not None:
+                with cursor.copy(query) as blocks:
+                    connection.register("given", _rows(table, b"".join(blocks)))
+                connection.execute(f"CREATE TABLE {table.name} AS SELECT * FROM given")
+                connection.unregister("given")
+            cursor.execute("SELECT to_regclass(%s)", [sql.Identifier(schema, SOURCE).as_string(server)])
+            if cursor.fetchall() != [(None,)]:
                 cursor.execute(
-                    sql.SQL("SELECT source_release_date FROM {}").format(sql.Identifier(schema, "cdm_source"))
+                    sql.SQL("SELECT source_release_date FROM {}").format(sql.Identifier(schema, SOURCE))
                 )
-                connection.execute("CREATE TABLE cdm_source (source_release_date DATE)")
-                connection.executemany("INSERT INTO cdm_source VALUES (?)", cursor.fetchall())
+                connection.execute(f"CREATE TABLE {SOURCE} (source_release_date DATE)")
+                for row in cursor.fetchall():
+                    connection.execute(f"INSERT INTO {SOURCE} VALUES (?)", row)
     except psycopg.OperationalError:
         raise DataError("PostgreSQL: the server cannot be reached, or refuses you; check the URI") from None
     except psycopg.Error:
         raise DataError(
-            f"PostgreSQL: expected the tables of CDM 5.4 in the schema {schema!r}, and the right to read "
-            "them; name the schema, or ask for the right"
+            f"PostgreSQL: expected the tables of CDM {VERSION} in the schema {schema!r}, and the right to "
+            "read them; name the schema, or ask for the right"
         ) from None
+
+
+def _rows(table: CdmTable, text: bytes) -> pa.Table:
+    """The rows of a table from a CSV without a header, in which what is not quoted is missing."""
+    kinds = {name: _KINDS[kind] for name, kind in table.columns.items()}
+    if not text:
+        return pa.schema(kinds.items()).empty_table()
+    return csv.read_csv(
+        io.BytesIO(text),
+        csv.ReadOptions(column_names=list(kinds)),
+        csv.ParseOptions(newlines_in_values=True),
+        csv.ConvertOptions(
+            column_types=kinds, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+        ),
+    )

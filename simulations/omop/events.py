@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from .illness import LASTING, VALUES, VITAL
 from .model import INPATIENT, RECORD
-from .people import ILLNESSES, People, Visits, at
+from .people import ILLNESSES, Days, People, Visits, at
 from .vocabulary import Ranged, concept_named, ranges
+
+Numbers = NDArray[np.float64]
 
 _NOTED, _NOTED_INPATIENT = 0.3, 0.65
 """Chances that a lasting condition which a visit is not about is noted."""
@@ -40,7 +43,9 @@ def conditions_at(visits: Visits, people: People, rng: np.random.Generator) -> p
     visit, illness = visit[order], illness[order]
     stay = visits.end[visit] - visits.day[visit]
     first = np.append(True, visit[1:] != visit[:-1])[: len(visit)]
-    day = visits.day[visit] + np.where(first, 0, np.floor(rng.random(len(visit)) * (stay + 1)).astype(np.int64))
+    day = visits.day[visit] + np.where(
+        first, 0, np.floor(rng.random(len(visit)) * (stay + 1)).astype(np.int64)
+    )
     passes = illness >= len(LASTING)
     end = np.minimum(day + rng.integers(3, 25, len(visit)), visits.until[visit])
     concept = np.array([concept_named(one.name) for one in ILLNESSES])
@@ -74,13 +79,13 @@ def drugs_for(conditions: pd.DataFrame, visits: Visits, rng: np.random.Generator
         for name, chance, days in one.drugs:
             given = rows[rng.random(len(rows)) < chance]
             parts.append((given, np.full(len(given), concept_named(name)), np.full(len(given), days)))
-    given, drug, days = (np.concatenate(part) for part in zip(*parts, strict=True))
+    given, drug, supply = (np.concatenate(part) for part in zip(*parts, strict=True))
     order = np.argsort(given, kind="stable")
-    given, drug, days = given[order], drug[order], days[order]
+    given, drug, supply = given[order], drug[order], supply[order]
     found = conditions.iloc[given]
     visit = found["visit"].to_numpy()
     start = found["condition_start_date"].to_numpy()
-    end = np.minimum(start + (days - 1).astype("timedelta64[D]"), at(visits.until[visit]))
+    end = np.minimum(start + (supply - 1).astype("timedelta64[D]"), at(visits.until[visit]))
     return pd.DataFrame(
         {
             "drug_exposure_id": np.arange(1, len(given) + 1),
@@ -89,7 +94,7 @@ def drugs_for(conditions: pd.DataFrame, visits: Visits, rng: np.random.Generator
             "drug_exposure_start_date": start,
             "drug_exposure_end_date": end,
             "drug_type_concept_id": RECORD,
-            "days_supply": days,
+            "days_supply": supply,
             "visit_occurrence_id": visit + 1,
             "sig": "as directed",
         }
@@ -141,8 +146,8 @@ def measurements_at(
 
 
 def _values(
-    name: str, known: Ranged, visit: np.ndarray, visits: Visits, people: People, rng: np.random.Generator
-) -> np.ndarray:
+    name: str, known: Ranged, visit: Days, visits: Visits, people: People, rng: np.random.Generator
+) -> Numbers:
     """The values of one measurement at visits, shape (rows,): people have levels of their own."""
     one, who = VALUES[name], visits.who[visit]
     own = rng.normal(0, one.spread * 0.5**0.5, len(people.born))
@@ -153,4 +158,4 @@ def _values(
         value += shift * visits.active[visit, names.index(illness)]
     for illness, shift in one.passing:
         value += shift * (visits.reason[visit] == names.index(illness)) * rng.uniform(0.5, 1.5, len(visit))
-    return np.round(np.clip(value, known.low, known.high), known.decimals)
+    return np.asarray(np.round(np.clip(value, known.low, known.high), known.decimals), dtype=np.float64)

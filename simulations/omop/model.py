@@ -1,4 +1,4 @@
-"""The tables of the common data model, version 5.4, that are read and written; and concepts that every CDM has.
+"""The tables of the common data model, version 5.4, that are read and written; concepts that every CDM has.
 
 Source: OHDSI, OMOP CDM v5.4, specification of tables and fields.
 """
@@ -60,9 +60,7 @@ class CdmTable:
     @property
     def concepts(self) -> tuple[str, ...]:
         """The columns that hold concepts, but those of the source's own codes."""
-        return tuple(
-            name for name in self.columns if name.endswith("concept_id") and "source" not in name
-        )
+        return tuple(name for name in self.columns if name.endswith("concept_id") and "source" not in name)
 
 
 def _table(name: str, columns: str, **more: str) -> CdmTable:
@@ -78,7 +76,12 @@ def _kind(column: str) -> str:
     if column in ("value_as_number", "range_low", "range_high", "quantity"):
         return "DOUBLE"
     texts = ("_value", "stop_reason", "sig", "lot_number", "measurement_time", "_name", "_code", "_reason")
-    if column.endswith(texts) or column in ("domain_id", "vocabulary_id", "concept_class_id", "standard_concept"):
+    if column.endswith(texts) or column in (
+        "domain_id",
+        "vocabulary_id",
+        "concept_class_id",
+        "standard_concept",
+    ):
         return "VARCHAR"
     return "BIGINT"
 

@@ -59,10 +59,12 @@ class People:
     onset: Days
     care: NDArray[np.float64]
 
-    def decades(self, day: Days | float, who: Days | slice = slice(None)) -> NDArray[np.float64]:
+    def decades(
+        self, day: Days | NDArray[np.float64], who: Days | slice = slice(None)
+    ) -> NDArray[np.float64]:
         """Decades of age beyond 50 on a day."""
-        years: NDArray[np.float64] = (2015.0 + np.asarray(day) / _YEAR - self.born[who] - 50) / 10
-        return years
+        years = (2015.0 + np.asarray(day) / _YEAR - self.born[who] - 50) / 10
+        return np.asarray(years, dtype=np.float64)
 
 
 def draw_people(count: int, rng: np.random.Generator) -> People:
@@ -74,7 +76,9 @@ def draw_people(count: int, rng: np.random.Generator) -> People:
     """
     most = int((UNTIL - SINCE).astype(np.int64))
     female = rng.random(count) < 0.52
-    age = np.clip(np.where(rng.random(count) < 0.35, rng.normal(68, 11, count), rng.uniform(0, 70, count)), 0, 97)
+    age = np.clip(
+        np.where(rng.random(count) < 0.35, rng.normal(68, 11, count), rng.uniform(0, 70, count)), 0, 97
+    )
     born = (2015 - age).astype(np.int64)
     race = rng.choice(_RACES, count, p=_RACE_SHARES)
     hispanic = rng.random(count) < np.where(race == 8527, 0.18, 0.05)
@@ -102,7 +106,9 @@ def draw_people(count: int, rng: np.random.Generator) -> People:
     death = np.where(dies, day, -1).astype(np.int64)
     end = np.where(dies, np.minimum(end, death), end)
     twice = (rng.random(count) < _SECOND_PERIOD) & (end - start > 3 * _BETWEEN)
-    gap_start = np.where(twice, start + ((end - start) * rng.uniform(0.3, 0.5, count)).astype(np.int64), end + 1)
+    gap_start = np.where(
+        twice, start + ((end - start) * rng.uniform(0.3, 0.5, count)).astype(np.int64), end + 1
+    )
     gap_end = np.where(twice, gap_start + rng.integers(30, _BETWEEN, count), end)
     care = rng.gamma(3.0, 1 / 3, count)
     return People(
@@ -159,15 +165,19 @@ def draw_visits(people: People, rng: np.random.Generator) -> Visits:
     inpatient = np.array([one.inpatient for one in ILLNESSES])[reason]
     inpatient = inpatient * (1 + 0.15 * np.maximum(people.decades(day, who), 0))
     drawn = rng.random(len(who))
-    kind = np.where(drawn < inpatient, INPATIENT, np.where(drawn < inpatient + emergency, EMERGENCY, OUTPATIENT))
+    kind = np.where(
+        drawn < inpatient, INPATIENT, np.where(drawn < inpatient + emergency, EMERGENCY, OUTPATIENT)
+    )
     stay = np.where(kind == INPATIENT, rng.geometric(1 / (4 + np.maximum(people.decades(day, who), 0))), 0)
     stay = np.where(kind == EMERGENCY, rng.integers(0, 2, len(who)), stay)
-    until = np.where(day < people.gap_start[who], np.minimum(people.gap_start[who] - 1, people.end[who]), people.end[who])
+    until = np.where(
+        day < people.gap_start[who], np.minimum(people.gap_start[who] - 1, people.end[who]), people.end[who]
+    )
     return Visits(who, day, np.minimum(day + stay, until), until, kind.astype(np.int64), reason, active)
 
 
 def _reasons(people: People, who: Days, day: Days, active: Flags, rng: np.random.Generator) -> Days:
-    """What each visit is about: a lasting condition, a passing one, or again what the one before was about."""
+    """What each visit is about: a lasting condition, a passing one, or what the one before was about."""
     decades = people.decades(day, who)
     winter = np.cos(2 * np.pi * (day % _YEAR) / _YEAR)
     seasonal = np.array([one.winter for one in LASTING])
@@ -183,7 +193,8 @@ def _reasons(people: People, who: Days, day: Days, active: Flags, rng: np.random
     first = np.append(True, who[1:] != who[:-1])[: len(who)]
     soon = np.diff(day, prepend=day[:1]) < _RETURNS_WITHIN
     again = ~first & soon & (rng.random(len(who)) < _RETURNS)
-    return reason[np.maximum.accumulate(np.where(again, 0, np.arange(len(who))))]
+    found: Days = reason[np.maximum.accumulate(np.where(again, 0, np.arange(len(who))))]
+    return found
 
 
 def at(days: Days) -> NDArray[Any]:

@@ -1,12 +1,12 @@
 """The tables of a CDM as those of a release: people, their visits, and what happens at visits.
 
-Each statement looks at the rows of one person alone, and at what is public. Days are counted from where they belong to:
-visits from the first day of observation, events from the first day of the visit.
+Each statement looks at the rows of one person alone, and at what is public. Days of visits are counted from
+the first day of observation, those of events from the first day of the visit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -15,15 +15,27 @@ import pandas as pd
 
 from ...common.errors import DataError
 from .choices import NONE, Choices
-from .database import Connection, held_tables, opened
-from .model import CONDITION, DRUG, ETHNICITIES, GENDERS, MEASUREMENT, NO_CONCEPT, PERSON, RACES, RECORD, VISIT, VISITS
+from .database import SOURCE, Connection, held_tables, opened
+from .model import (
+    CONDITION,
+    DRUG,
+    ETHNICITIES,
+    GENDERS,
+    MEASUREMENT,
+    NO_CONCEPT,
+    PERSON,
+    RACES,
+    RECORD,
+    VISIT,
+    VISITS,
+)
 from .rollup import categories, nearest
 from .vocabulary import Ranged, ranges
 
 YEARS = 10
 """Years before the date of the source that are released if nothing is said."""
 
-CATEGORIES = 40
+CATEGORIES = 20
 """Most categories of conditions, of drugs and of measurements, if nothing is said."""
 
 
@@ -51,8 +63,8 @@ def read(
 ) -> Cdm:
     """Reads a CDM, with concepts rolled up to few categories.
 
-    Left out are people without a period of observation in the time that is released, visits that begin outside of theirs, and
-    events of neither a visit nor a period.
+    Left out are people without a period of observation in the time that is released, visits that begin
+    outside of theirs, and events of neither a visit nor a period.
 
     Args:
         database: a file of DuckDB, or the URI of a PostgreSQL database.
@@ -103,8 +115,8 @@ def _years_before(last: date) -> date:
 
 def _released(connection: Connection) -> date:
     """The date of the source."""
-    if "cdm_source" in held_tables(connection):
-        found = connection.execute("SELECT max(source_release_date)::DATE FROM cdm_source").fetchall()
+    if SOURCE in held_tables(connection):
+        found = connection.execute(f"SELECT max(source_release_date)::DATE FROM {SOURCE}").fetchall()
         if isinstance(found[0][0], date):
             return found[0][0]
     raise DataError("cdm_source: expected its source_release_date, found none; state until, the last day")
@@ -150,8 +162,8 @@ _EVENT_COLUMNS = (
         "key": CONDITION.key,
         "concept": CONDITION.concept,
         "start": CONDITION.start,
-        "more": "CASE WHEN condition_end_date IS NOT NULL THEN greatest(condition_end_date - condition_start_date, 0) END "
-        "AS lasts",
+        "more": "CASE WHEN condition_end_date IS NOT NULL "
+        "THEN greatest(condition_end_date - condition_start_date, 0) END AS lasts",
     },
     {
         "table": DRUG.name,
@@ -219,20 +231,26 @@ _REASONS = f"""
 """
 """The first condition of each visit."""
 
+
+def _one_of(name: str, listed: Collection[int]) -> str:
+    """A column of concepts of people, in which others than the listed ones are none."""
+    column = f"{name}_concept_id"
+    return f"CASE WHEN {column} IN {tuple(listed)} THEN {column} ELSE {NO_CONCEPT} END::VARCHAR AS {name}"
+
+
 _RELEASED = {
     PERSON.name: f"""
         WITH usual AS (
-            SELECT person_id, reason, row_number() OVER (PARTITION BY person_id ORDER BY count(*) DESC, reason) AS rank
+            SELECT person_id, reason,
+                row_number() OVER (PARTITION BY person_id ORDER BY count(*) DESC, reason) AS rank
             FROM meetings JOIN reasons USING (visit) GROUP BY person_id, reason
         )
         SELECT p.person_id,
-            CASE WHEN gender_concept_id IN {tuple(GENDERS)} THEN gender_concept_id ELSE 0 END::VARCHAR AS gender,
-            year_of_birth,
-            CASE WHEN race_concept_id IN {tuple(RACES)} THEN race_concept_id ELSE 0 END::VARCHAR AS race,
-            CASE WHEN ethnicity_concept_id IN {tuple(ETHNICITIES)} THEN ethnicity_concept_id ELSE 0 END::VARCHAR
-                AS ethnicity,
+            {_one_of("gender", GENDERS)}, year_of_birth, {_one_of("race", RACES)},
+            {_one_of("ethnicity", ETHNICITIES)},
             s.first AS observed_from, s.last - s.first AS observed_days, s.last = s.until AS until_the_end,
-            CASE WHEN d.death_date IS NOT NULL THEN greatest(d.death_date - s.last, 0) END AS days_to_death, coalesce(reason, '{NONE}') AS usual_reason
+            CASE WHEN d.death_date IS NOT NULL THEN greatest(d.death_date - s.last, 0) END AS days_to_death,
+            coalesce(reason, '{NONE}') AS usual_reason
         FROM person AS p
         JOIN spans AS s USING (person_id)
         LEFT JOIN usual AS u ON u.person_id = p.person_id AND u.rank = 1
@@ -247,7 +265,8 @@ _RELEASED = {
         ORDER BY m.person_id, day, visit
     """,
     CONDITION.name: f"""
-        SELECT visit_occurrence_id, category AS condition, day, lasts FROM events_{CONDITION.name} ORDER BY place
+        SELECT visit_occurrence_id, category AS condition, day, lasts FROM events_{CONDITION.name}
+        ORDER BY place
     """,
     DRUG.name: f"""
         SELECT visit_occurrence_id, category AS drug, day, greatest(lasts, 0) AS lasts FROM events_{DRUG.name}

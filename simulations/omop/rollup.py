@@ -1,7 +1,7 @@
 """Concepts rolled up to few categories by what is public: the hierarchy of the vocabulary.
 
-The categories of a domain are its concepts with the most descendants, as many as are wanted; every concept belongs to the
-nearest category above it. No record has a say in it.
+The categories of a domain are its concepts with the most descendants, as many as are wanted; every concept
+belongs to the nearest category above it. No record has a say in it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _PAIRS = """
         SELECT concept_id AS id FROM concept WHERE domain_id = $domain AND standard_concept IN ('S', 'C')
     ),
     pairs AS (
-        SELECT ancestor_concept_id AS above, descendant_concept_id AS below, min_levels_of_separation AS levels
+        SELECT ancestor_concept_id AS above, descendant_concept_id AS below,
+            min_levels_of_separation AS levels
         FROM concept_ancestor
         SEMI JOIN members AS a ON a.id = ancestor_concept_id
         SEMI JOIN members AS d ON d.id = descendant_concept_id
@@ -28,7 +29,9 @@ _PAIRS = """
     )
 """
 
-_SIZES = f"WITH {_PAIRS} SELECT above AS id, count(DISTINCT below) AS size FROM pairs GROUP BY above ORDER BY id"
+_SIZES = (
+    f"WITH {_PAIRS} SELECT above AS id, count(DISTINCT below) AS size FROM pairs GROUP BY above ORDER BY id"
+)
 
 _NEAREST = f"""
     WITH {_PAIRS}
@@ -45,7 +48,8 @@ def categories(
     Args:
         connection: a CDM.
         domain: name of the domain, such as "Condition".
-        most: largest number of categories; of concepts with equally many descendants all or none are among them.
+        most: largest number of categories; of concepts with equally many descendants all or none are among
+            them.
         always: concepts that are among them if the vocabulary has them.
 
     Returns:
@@ -65,9 +69,9 @@ def categories(
     ranked = others.value_counts().sort_index(ascending=False).cumsum()
     fitting = ranked[ranked <= most - len(kept)]
     found = [] if fitting.empty else others.index[others >= fitting.index[-1]].tolist()
-    if not kept and not found or len(kept) > most:
+    if (not kept and not found) or len(kept) > most:
         raise DataError(
-            f"concept_ancestor: expected at most {most} concepts that stand for those of the domain {domain}, "
+            f"concept_ancestor: expected at most {most} concepts that stand for those of {domain}, "
             "found more that are alike; allow more categories, or add the hierarchy"
         )
     return tuple(sorted({*kept, *found}))
@@ -84,9 +88,7 @@ def nearest(connection: Connection, domain: str, listed: Collection[int]) -> pd.
     Returns:
         The columns `concept_id` and `category`, without concepts that are below none.
     """
-    found: pd.DataFrame = connection.execute(
-        _NEAREST, {"domain": domain, "listed": sorted(listed)}
-    ).df()
+    found: pd.DataFrame = connection.execute(_NEAREST, {"domain": domain, "listed": sorted(listed)}).df()
     return found
 
 

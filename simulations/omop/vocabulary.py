@@ -1,6 +1,6 @@
-"""An invented vocabulary with a hierarchy: concepts that look like those of a hospital, in a range of their own.
+"""An invented vocabulary with a hierarchy: concepts that look like those of a hospital.
 
-Local concepts of a CDM have numbers from two thousand million on, so these are no concepts of OHDSI's vocabularies.
+Their numbers are those of local concepts, from two thousand million on: none is one of OHDSI's vocabularies.
 """
 
 from __future__ import annotations

@@ -19,13 +19,16 @@ from .model import CONDITION, DEATH, DRUG, MEASUREMENT, PERIOD, PERSON, RECORD, 
 Days = NDArray[np.int64]
 
 
-def write(database: str | Path, tables: Mapping[str, pd.DataFrame], choices: Choices) -> Path:
+def write(
+    database: str | Path, tables: Mapping[str, pd.DataFrame], choices: Choices, description: str = ""
+) -> Path:
     """Writes a CDM of synthetic people into a new file of DuckDB.
 
     Args:
         database: the file.
         tables: tables of a release, as `read.read` makes them from a CDM.
         choices: the public choices of that reading.
+        description: what the table `cdm_source` says of the people.
 
     Returns:
         The file.
@@ -49,8 +52,9 @@ def write(database: str | Path, tables: Mapping[str, pd.DataFrame], choices: Cho
     }
     path = Path(database)
     source = {
-        "cdm_source_name": "Synthetic people, released with differential privacy",
+        "cdm_source_name": "Synthetic people",
         "cdm_source_abbreviation": "synthetic",
+        "source_description": description,
         "source_release_date": pd.Timestamp(choices.until),
         "cdm_version": VERSION,
     }
@@ -94,15 +98,22 @@ def _visits(rows: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:
 
 
 def _with_reasons(conditions: pd.DataFrame, visits: pd.DataFrame) -> pd.DataFrame:
-    """Conditions, of which each visit that has a reason has this one: the first becomes it where none is."""
-    reason = conditions["visit_occurrence_id"].map(
-        visits.set_index("visit_occurrence_id")["reason"].astype(object)
+    """Conditions in the order of their visits, of which that which a visit is about comes first.
+
+    Where no condition of a visit is what it is about, the first one becomes it.
+    """
+    by_visit = conditions.groupby("visit_occurrence_id")
+    reasons = visits.set_index("visit_occurrence_id")["reason"].astype(object)
+    reason, stated = conditions["visit_occurrence_id"].map(reasons), conditions["condition"].astype(object)
+    other = stated != reason
+    order = np.lexsort((other, conditions["visit_occurrence_id"]))
+    found = conditions.assign(condition=stated, reason=reason, earliest=by_visit["day"].transform("min"))
+    found = found.iloc[order].reset_index(drop=True)
+    main = ~found["visit_occurrence_id"].duplicated() & (found["reason"] != NONE)
+    return found.assign(
+        condition=found["condition"].where(~main, found["reason"]),
+        day=found["day"].where(~main, found["earliest"]),
     )
-    stated = conditions["condition"].astype(object)
-    same = (stated == reason).groupby(conditions["visit_occurrence_id"]).transform("any")
-    first = ~conditions["visit_occurrence_id"].duplicated()
-    changed = first & ~same & (reason != NONE)
-    return conditions.assign(condition=stated.where(~changed, reason))
 
 
 def _person_rows(people: pd.DataFrame) -> pd.DataFrame:
