@@ -124,28 +124,27 @@ def _released(connection: Connection) -> date:
 
 def _tables(connection: Connection, choices: Choices) -> dict[str, pd.DataFrame]:
     named = {"since": choices.since, "until": choices.until}
-    memory = connection.cursor()
-    memory.execute(_SPANS.format(**{name: f"DATE '{day}'" for name, day in named.items()}))
+    connection.execute(_SPANS.format(**{name: f"DATE '{day}'" for name, day in named.items()}))
     for table, listed in (
         (CONDITION, choices.conditions),
         (DRUG, choices.drugs),
         (MEASUREMENT, choices.measurements),
         (VISIT, tuple(VISITS)),
     ):
-        memory.register("given", nearest(connection, table.domain, listed))
-        memory.execute(f"CREATE TEMP TABLE rolled_{table.name} AS SELECT * FROM given")
-        memory.unregister("given")
-    memory.register(
+        connection.register("given", nearest(connection, table.domain, listed))
+        connection.execute(f"CREATE TEMP TABLE rolled_{table.name} AS SELECT * FROM given")
+        connection.unregister("given")
+    connection.register(
         "given",
         pd.DataFrame(
             [(concept, one.low, one.high) for concept, one in choices.ranges.items()],
             columns=["concept", "low", "high"],
         ).astype({"concept": "int64", "low": "float64", "high": "float64"}),
     )
-    memory.execute("CREATE TEMP TABLE ranged AS SELECT * FROM given")
+    connection.execute("CREATE TEMP TABLE ranged AS SELECT * FROM given")
     for statement in (_MEETINGS, *(_EVENTS.format(**one) for one in _EVENT_COLUMNS), _REASONS):
-        memory.execute(statement)
-    return {name: memory.execute(query).df() for name, query in _RELEASED.items()}
+        connection.execute(statement)
+    return {name: connection.execute(query).df() for name, query in _RELEASED.items()}
 
 
 _SPANS = """
