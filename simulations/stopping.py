@@ -54,6 +54,7 @@ class Spending:
         self._kept: Path | None = None
         self._again = False
         self._before = self._aligning = 0.0
+        self._part = 1.0
         self.cleared = threading.Event()
 
     def measure(self, measurer: Charged, share: float) -> None:
@@ -63,7 +64,11 @@ class Spending:
             measurer: before its first charge.
             share: the share of the budget that it was granted.
         """
-        self._measured.append((share, measurer))
+        self._measured.append((share * self._part, measurer))
+
+    def go_to(self, part: float) -> None:
+        """From now on, the whole budget of what is measured is this part of that of the command."""
+        self._part = part
 
     def write(self, folder: Path) -> None:
         """Files are written from now on."""
@@ -124,6 +129,12 @@ def count_spending(measurer: Charged, share: float) -> None:
     """Counts what a measurer charges if a command is running; see `Spending.measure`."""
     for spending in _RUNNING:
         spending.measure(measurer, share)
+
+
+def count_part(part: float) -> None:
+    """See `Spending.go_to`, if a command is running."""
+    for spending in _RUNNING:
+        spending.go_to(part)
 
 
 def count_alignment(rho: float) -> None:

@@ -152,7 +152,7 @@ class MapOf(Form):
         return {"type": "object", "additionalProperties": self.form.schema(), **least}
 
 
-def check_file(name: str, form: Table, content: object) -> None:
+def check_file(name: str, form: Form, content: object) -> None:
     """Refuses a TOML file that is not of its form.
 
     Args:

@@ -18,6 +18,7 @@ from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.showing.printable import printable
+from ..analysis.conditions import Condition, Where
 from ..analysis.drawing import Drawing
 from ..analysis.release import Release
 from ..analysis.release import load as load_release
@@ -28,6 +29,7 @@ from ..results.storage import Library, shown
 from ..results.table_format import TableFormat
 from .certificate import PeopleCertificate
 from .drawing import draw
+from .keeping import summaries_kept
 from .rows import Rows
 from .shape import Family, Kin, number_name
 
@@ -62,6 +64,31 @@ class PeopleRelease:
     def _as_given(self, frames: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
         return {name: self.libraries.get(name, Library.PANDAS).frame(rows) for name, rows in frames.items()}
 
+    def query(self, text: str) -> pd.DataFrame:
+        """What a query in SQL finds in the synthetic tables, with joins; without intervals.
+
+        Intervals for what each person counts once in are in `releases`: see `Release.query`.
+
+        Args:
+            text: one SELECT statement over the tables by name.
+
+        Raises:
+            DataError: it cannot be read.
+        """
+        import duckdb
+
+        with duckdb.connect(config={"enable_external_access": False}) as connection:
+            for name, rows in self.frames.items():
+                connection.register(name, rows)
+            try:
+                statements = connection.extract_statements(text)
+                if [one.type for one in statements] != [duckdb.StatementType.SELECT]:
+                    raise DataError("query: expected one SELECT statement, got another; ask one question")
+                return connection.execute(statements[0]).df()
+            except duckdb.Error as error:
+                first = str(error).splitlines()[0]
+                raise DataError(f"query: expected SQL over {', '.join(self.frames)}, got: {first}") from None
+
     @property
     def table(self) -> Any:
         """The synthetic table of a release of one table with a key.
@@ -75,20 +102,23 @@ class PeopleRelease:
             )
         return next(iter(self.tables.values()))
 
-    def sample(self, people: int, seed: int | None = None) -> dict[str, Any]:
+    def sample(self, people: int, where: Where | None = None, seed: int | None = None) -> dict[str, Any]:
         """Further people with all that belongs to them, by table.
 
         Args:
             people: number of people.
+            where: condition that all of them meet, of columns of people, of summaries and of numbers of rows,
+                such as {"had_stroke": True}; see `Release.sample`.
             seed: makes them reproducible.
 
         Raises:
-            DataError: there are none.
+            DataError: there are none, or see `Release.sample`.
         """
         if people < 1:
             raise DataError(f"people: expected at least 1, got {people}; ask for more")
         stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
-        root = Drawing.of(self.releases[self.family.root.name].published, people, None, seed)
+        root_release = self.releases[self.family.root.name].published
+        root = Drawing.of(root_release, people, Condition.of(root_release.domain, where), seed)
         drawn = Table.concatenate([block.table for block in root.blocks()])
         models = {name: release.model for name, release in self.releases.items()}
         return self._as_given(frames(self.family, drawn_rows(self.family, drawn, models, stream), stream))
@@ -107,17 +137,22 @@ class PeopleRelease:
         if str(table_format) not in list(TableFormat):
             raise DataError(f"format: expected one of {', '.join(TableFormat)}, got {table_format!r}")
         outputs.check_folder(folder, [outputs.PEOPLE, _TABLES, _RECORDS])
+        self.write(folder, TableFormat(str(table_format)))
+
+    def write(self, folder: Path, table_format: TableFormat = TableFormat.CSV) -> None:
+        """Writes the files of `save` into a checked folder, in place of those of an earlier attempt."""
         written = {}
-        (folder / _TABLES).mkdir()
+        (folder / _TABLES).mkdir(exist_ok=True)
         for name, rows in self.frames.items():
             path = folder / _TABLES / f"{_file_name(name)}.{table_format}"
-            if TableFormat(str(table_format)) is TableFormat.PARQUET:
+            if table_format is TableFormat.PARQUET:
                 rows.to_parquet(path, index=False)
             else:
                 rows.to_csv(path, index=False)
             written[f"{_TABLES}/{path.name}"] = sha256_of(path)
         for name, release in self.releases.items():
-            release.save(folder / _RECORDS / _file_name(name))
+            (folder / _RECORDS / _file_name(name)).mkdir(parents=True, exist_ok=True)
+            release.write(folder / _RECORDS / _file_name(name))
             written[f"{_RECORDS}/{_file_name(name)}/{CERTIFICATE}"] = sha256_of(
                 folder / _RECORDS / _file_name(name) / CERTIFICATE
             )
@@ -162,10 +197,12 @@ def load_people(folder: str | Path) -> PeopleRelease:
         family = Family(tuple(map(Kin.from_json, form["tables"])))
     except (KeyError, TypeError, ValueError):
         raise DataError(
-            f"{folder / outputs.PEOPLE}: expected the description of related tables, found another; restore it"
+            f"{folder / outputs.PEOPLE}: expected a description of tables, found another; restore it"
         ) from None
     releases = {
-        table.name: load_release(folder / _RECORDS / _file_name(table.name)) for table in family.tables
+        table.name: load_release(folder / _RECORDS / _file_name(table.name))
+        for table in family.tables
+        if family.own(table.name)
     }
     tables = {}
     for table in family.tables:
@@ -238,7 +275,11 @@ def drawn_rows(
     for table in family.tables[1:]:
         rng = stream.child("rows", table.name).generator()
         numbers = numbers_of(family, table.name, rows[table.parent], rng)
-        rows[table.name] = draw(family, table.name, rows, models[table.name], numbers, rng)
+        if table.name in models:
+            drawn = draw(family, table.name, rows, models[table.name], numbers, rng)
+            rows[table.name] = summaries_kept(family, table.name, drawn, rows[table.parent], rng)
+        else:
+            rows[table.name] = Rows({}, np.repeat(np.arange(len(numbers)), numbers), len(numbers))
     return rows
 
 
@@ -249,7 +290,9 @@ def numbers_of(family: Family, child: str, parents: Rows, rng: np.random.Generat
     assert domain is not None
     found = domain[name].decode(parents.codes[name], rng)
     numbers = pd.to_numeric(pd.Series(found), errors="coerce").fillna(0).to_numpy()
-    whole: NDArray[np.int64] = np.maximum(np.round(numbers), 0).astype(np.int64)
+    # A parent that says something of its rows has one.
+    said = [parents.codes[summary.name] for summary in family[child].summaries]
+    whole: NDArray[np.int64] = np.maximum.reduce([np.round(numbers).astype(np.int64), *said], initial=0)
     return whole
 
 
@@ -289,7 +332,4 @@ def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> di
 
 def _keys(rows: NDArray[np.int64], whole: bool) -> NDArray[Any]:
     """New keys of rows."""
-    if whole:
-        return rows + 1
-    width = len(str(len(rows)))
-    return np.array([f"{row + 1:0{width}d}" for row in rows.tolist()], dtype=object)
+    return rows + 1 if whole else np.array([str(row + 1) for row in rows.tolist()], dtype=object)

@@ -17,6 +17,7 @@ from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
 from ..results.storage import Storage
 from .steps import Steps
+from .summaries import AnyOf
 
 NONE = "none"
 """The category of what comes before a first row."""
@@ -34,6 +35,7 @@ class Kin:
         foreign: its column that holds the parent's key; empty for the root.
         ordered: whether the order of the rows of a parent means something.
         steps: where in time, or on another scale, they are; None if there is no such column.
+        summaries: what a row of the parent says of its rows of this table.
         evened: up to how many rows of a parent all count the same.
         columns: all columns of the table, in order; empty if it is not released.
         whole: whether keys are whole numbers.
@@ -47,6 +49,7 @@ class Kin:
     foreign: str = ""
     ordered: bool = False
     steps: Steps | None = None
+    summaries: tuple[AnyOf, ...] = ()
     evened: int = 1
     columns: tuple[str, ...] = ()
     whole: bool = True
@@ -62,6 +65,7 @@ class Kin:
             "foreign": self.foreign,
             "ordered": self.ordered,
             "when": None if self.steps is None else Domain((self.steps.when,)).to_json(),
+            "summaries": [summary.to_json() for summary in self.summaries],
             "evened": self.evened,
             "columns": list(self.columns),
             "whole": self.whole,
@@ -84,6 +88,7 @@ class Kin:
             foreign=form["foreign"],
             ordered=form["ordered"],
             steps=None if form["when"] is None else Steps(Domain.from_json(form["when"]).attributes[0]),
+            summaries=tuple(map(AnyOf.from_json, form["summaries"])),
             evened=form["evened"],
             columns=tuple(form["columns"]),
             whole=form["whole"],

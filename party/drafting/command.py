@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ...common.errors import DataError
 from ...common.showing.telling import tell, write
 from ..printing import print_rows
 from ..sources.options import Header
@@ -26,8 +27,15 @@ def _domain() -> None:
 
 @domain_commands.command()
 def infer(
-    data: Data,
-    out: Annotated[Path | None, typer.Option(help="Output file; default: standard output.")] = None,
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="A table: .csv, .tsv (perhaps .gz), .parquet; a query: .sql; or a folder of related tables."
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Output file; default: standard output. Of related tables, a folder.")
+    ] = None,
     na: Annotated[
         list[str] | None, typer.Option(help="A text that stands for a missing value; may be repeated.")
     ] = None,
@@ -38,6 +46,14 @@ def infer(
     from ...common.federation.card import as_text
     from .inference import draft_file
 
+    if data.is_dir():
+        from .relations import draft_folder, save_folder
+
+        if out is None:
+            raise DataError("out: expected a folder for the drafts of related tables, got none; name one")
+        written = save_folder(draft_folder(data, na or ()), out)
+        tell(f"review {written}, and each domain file beside it: dpmosaic domain review FILE", err=True)
+        return
     draft = draft_file(data, na or (), database, header=header)
     write(f"{draft!r}\n", err=True)
     if out is None:

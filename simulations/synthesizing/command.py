@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
+from ...common.errors import DataError
 from ...common.extras import require_extra
 from ...common.showing.telling import tell
 from ...common.showing.terminal import Terminal
@@ -31,6 +32,7 @@ from ..stopping import UNFINISHED, spends
 
 if TYPE_CHECKING:
     from ...curator.analysis.release import Release
+    from ...curator.people.release import PeopleRelease
 
 COPIES = "copies"
 """Folder of the copies, in that of the release."""
@@ -41,13 +43,20 @@ Anyway = Annotated[
     bool, typer.Option("--anyway", help="Without a domain: release a table of too few rows too.")
 ]
 
+PEOPLE = "Several rows a person, related tables"
+
 _TOLD = ("out", "json_output")
 """Options that a resumed release is given anew."""
 
 
 @spends
 def synthesize(
-    data: Annotated[Path, typer.Argument(help="The real table: .csv, .tsv (perhaps .gz) or .parquet.")],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="The real table: .csv, .tsv (perhaps .gz) or .parquet; with --relations, their folder."
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="Folder for the release.")],
     epsilon: Annotated[float, typer.Option(help="Privacy budget, with delta.", rich_help_panel=BUDGET)] = 1.0,
     delta: Annotated[
@@ -56,6 +65,33 @@ def synthesize(
     domain: Annotated[
         Path | None,
         typer.Option(help="Domain file; without one, a part of the budget learns what the columns hold."),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that names the person of each row, if a person has several rows.",
+            rich_help_panel=PEOPLE,
+        ),
+    ] = None,
+    order: Annotated[
+        str | None,
+        typer.Option(
+            help="With --key: column by which the rows of a person are in order, such as a date.",
+            rich_help_panel=PEOPLE,
+        ),
+    ] = None,
+    per_person: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --key: a column that is the same in all rows of a person; may be given several times.",
+            rich_help_panel=PEOPLE,
+        ),
+    ] = None,
+    relations: Annotated[
+        Path | None,
+        typer.Option(
+            help="TOML file that says which table of the folder belongs to which.", rich_help_panel=PEOPLE
+        ),
     ] = None,
     adjacency: Annotated[
         str,
@@ -96,6 +132,7 @@ def synthesize(
     from ...curator.certificates.checking import process_for_checks
     from ...curator.results import outputs as files
     from ..rehearsal import compiling_beside
+    from .relations_file import read_relations
     from .synthesize import synthesize as run
     from .unfinished import unfinished
 
@@ -104,6 +141,44 @@ def synthesize(
         check_count(copies)
         if not (out / UNFINISHED).exists():
             check_new(out / COPIES)
+    if key is not None or relations is not None:
+        if copies is not None:
+            raise DataError("copies: a release of people with several rows has none; leave them out")
+        stated = None if relations is None else read_relations(relations, data)
+        with unfinished(out, _command(options)) as kept, warnings.catch_warnings(record=True) as advice:
+            warnings.simplefilter("always", UserWarning)
+            chosen: dict[str, Any] = (
+                {"key": key, "order": order, "per_person": per_person or (), "domain": domain}
+                if stated is None
+                else {
+                    "relations": stated.relations,
+                    "order": stated.order,
+                    "domain": stated.domains or domain,
+                    "summaries": stated.summaries,
+                }
+            )
+            found: Any = run(
+                data if stated is None else stated.files,
+                epsilon,
+                delta=delta,
+                adjacency=adjacency,
+                anyway=anyway,
+                mechanism=mechanism,
+                time_limit=time_limit,
+                target=target,
+                workload=workload,
+                rows=rows,
+                seed=seed,
+                header=header,
+                out=kept,
+                **chosen,
+            )
+            people: PeopleRelease = found
+            people.write(out, table_format)
+        _tell(people, out, [str(one.message) for one in advice], json_output)
+        return
+    if order is not None or per_person:
+        raise DataError("order and per_person: expected --key beside them, got none; name the key")
     with unfinished(out, _command(options)) as kept:
         with (
             process_for_checks() as checks,
@@ -153,7 +228,8 @@ def resume(
     from .unfinished import command_of
 
     options = command_of(folder)
-    paths = {name: Path(options[name]) for name in ("data", "domain") if options[name] is not None}
+    named = ("data", "domain", "relations")
+    paths = {name: Path(options[name]) for name in named if options.get(name) is not None}
     table_format = TableFormat(options["table_format"])
     again = {**options, **paths, "table_format": table_format, "anyway": anyway or options["anyway"]}
     synthesize(**again, out=folder, json_output=json_output)
@@ -166,6 +242,29 @@ def _command(options: Mapping[str, Any]) -> dict[str, Any]:
     files = {"workload": workload if named else str(Path(workload).resolve())}
     paths = {name: str(one.resolve()) for name, one in options.items() if isinstance(one, Path)}
     return {**options, **paths, **files}
+
+
+def _tell(people: PeopleRelease, out: Path, notes: list[str], json_output: bool) -> None:
+    """Says what was released of people and their rows."""
+    from ...curator.certificates.json_values import to_json_values
+
+    certificate = people.certificate
+    if json_output:
+        summary = {
+            "out": str(out),
+            "tables": {name: len(rows) for name, rows in people.frames.items()},
+            "differentially_private": certificate.differentially_private,
+            "labels": list(certificate.labels),
+            "promise": to_json_values(certificate.budget),
+            "warnings": notes,
+        }
+        tell(json.dumps(summary))
+        return
+    for label in certificate.labels:
+        _STDERR.print(f"[bold red]{escape(label)}[/]")
+    for note in notes:
+        _STDERR.print(f"[yellow]warning:[/] {escape(note)}")
+    tell(f"{people!r} written to {out}: the tables are in {out / 'tables'}")
 
 
 def _summary(release: Release, out: Path, notes: list[str]) -> dict[str, object]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from ...common.data.domain import Clique, Domain
-from ...common.data.table import Table
+from ...common.data.table import Table, encode_table
 from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.labels import DELTA_SHARE
@@ -34,14 +35,15 @@ from ...curator.releasing.progress import progress_bar
 from ...curator.releasing.release import ReleaseOrder
 from ...curator.results.raw_frames import cells_of, encoded
 from ..learning.cells import Cells
-from ..learning.first_step import begun_with, begun_without
+from ..learning.first_step import Begun, begun_with, begun_without
 from ..parties.participants import Participants
 from ..parties.partition import Grid
 from ..parties.releasing import release_among
+from ..stopping import count_part
 from ..tables.frames import raw_table
 from .bar import console_for
 from .related_tables import Raw
-from .unfinished import Forgotten
+from .unfinished import Forgotten, Unfinished
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +57,7 @@ class Asked:
         anyway: see `synthesize`.
         seed: see `synthesize`.
         progress: see `synthesize`.
+        kept: what keeps the answers.
     """
 
     budget: Budget
@@ -63,6 +66,7 @@ class Asked:
     anyway: bool
     seed: int | None
     progress: bool | None
+    kept: Unfinished | Forgotten
 
 
 def release_tables(raw: Sequence[Raw], asked: Asked) -> PeopleRelease:
@@ -90,9 +94,10 @@ class _Making:
     def __init__(self, raw: Sequence[Raw], asked: Asked) -> None:
         self._raw = {table.name: table for table in raw}
         self._asked = asked
-        self._kept = Forgotten()
-        self._stream, self._noise = self._kept.stream(asked.seed), self._kept.noise(asked.seed)
-        self._family = Family(tuple(_kin(table) for table in raw))
+        kept = asked.kept
+        self._stream, self._noise = kept.stream(asked.seed), kept.noise(asked.seed)
+        self._kept = {table.name: kept.part(f"{place}-") for place, table in enumerate(raw)}
+        self._family = Family(tuple(_kin(table, raw) for table in raw))
         self._numbers = {
             child.name: np.bincount(child.parent, minlength=len(self._raw[child.owner].parent)).astype(
                 np.int64
@@ -103,9 +108,11 @@ class _Making:
         # Each domain is tried before anything is spent.
         self._given = {name: self._encoded(name, domain) for name, domain in asked.domains.items()}
         for table in raw:
-            if table.name not in asked.domains and not self._columns(table.name):
+            clash = {*map(number_name, (child.name for child in self._family.children(table.name)))}
+            clash |= {one.name for child in raw if child.owner == table.name for one in child.summaries}
+            if clash := clash.intersection(map(str, table.rows.columns)):
                 raise DataError(
-                    f"{table.name}: expected a column beside keys, found none; leave the table out"
+                    f"{table.name}: expected no column {min(clash)!r}, which the release makes; rename it"
                 )
         self._parts: list[Part] = []
         self._rows: dict[str, Rows] = {}
@@ -118,6 +125,7 @@ class _Making:
         labels = DELTA_SHARE * delta if delta is not None else 0.0
         # What labels take of delta, they share.
         whole = self._asked.mechanism.granted(self._asked.budget.without_delta(labels))
+        self._whole = float(whole)
         each = None if delta is None else delta / len(self._raw)
         for name, share in shares.items():
             self._release_table(name, Budget(zcdp_rho=float(whole) * share * (1 - 1e-12), delta=each))
@@ -145,18 +153,6 @@ class _Making:
         children = tuple(number_name(child.name) for child in self._family.children(name))
         return (*map(str, self._raw[name].rows.columns), *children)
 
-    def _frame(self, name: str) -> pd.DataFrame:
-        """The rows of a table with the numbers of rows of its children."""
-        rows = self._raw[name].rows
-        children = self._family.children(name)
-        for child in children:
-            if number_name(child.name) in rows.columns:
-                raise DataError(
-                    f"{name}: expected no column {number_name(child.name)!r}, which the release "
-                    "makes; rename it"
-                )
-        return rows.assign(**{number_name(child.name): self._numbers[child.name] for child in children})
-
     def _encoded(self, name: str, domain: Domain) -> Table:
         """The rows of a table in a domain of its columns."""
         order = self._raw[name].order
@@ -170,12 +166,13 @@ class _Making:
                 f"{name}: expected no rules in the domain of a table of several rows a person, "
                 "found some; take them out"
             )
-        numbers = tuple(open_number(child.name) for child in self._family.children(name))
-        return encoded(replace(domain, attributes=(*domain.attributes, *numbers)), self._frame(name))
+        return encoded(domain, self._raw[name].rows)
 
     def _release_table(self, name: str, budget: Budget) -> None:
         """Releases the records of one table."""
         left = self._described(name, budget)
+        if not self._family.own(name):
+            return
         is_root = name == self._family.root.name
         held = self._rows[name]
         if is_root:
@@ -194,76 +191,122 @@ class _Making:
             left,
             rows_per_person=1 if is_root else ALL_ROWS,
         )
-        begun = begun_with(table, order, self._noise.child("first", name), self._kept)
+        kept = self._kept[name]
+        count_part((left.zcdp_rho or 0.0) / self._whole)
+        begun = begun_with(table, order, self._noise.child("first", name), kept)
         order = begun.order
         keep_pairs(begun.table, order.workload.cliques)
         grid = Grid.even(begun.table.domain, begun.records, 1, 1)
         among = Participants.in_order(
-            begun.table, order, grid, self._noise.child("parties", name), 0, False, self._kept.fresh
+            begun.table, order, grid, self._noise.child("parties", name), 0, False, kept.fresh
         )
-        among = replace(among, asking=Asking(self._kept))
+        among = replace(among, asking=Asking(kept))
         stream = self._stream.child("release", name)
         with progress_bar(console_for(self._asked.progress)) as report:
-            made = release_among(among, order, DEFAULT_SHARE, stream, self._asked.seed is not None, report)
+            made = release_among(
+                among,
+                order,
+                DEFAULT_SHARE,
+                stream,
+                self._asked.seed is not None,
+                report,
+                release_id=kept.release_id,
+            )
         drawn = Drawn(made.released, table.domain.names, stream.child("values"), begun.certificate)
         self._releases[name] = Release.of(drawn)
 
     def _described(self, name: str, budget: Budget) -> Budget:
         """Finds out what the columns of a table hold, and sets its rows; what is left of its budget."""
         raw, held = self._raw[name], self._given.get(name)
-        if held is not None and not held.domain.open:
-            self._set(name, held)
-            return budget
-        sampled = self._one_row_of_each(name)
+        tables: list[Table] = []
+        if held is None and len(raw.rows.columns):
+            held, budget = self._described_by(partial(self._learned, name), name, "columns", budget)
+        elif held is not None and held.domain.open:
+            held, budget = self._described_by(partial(self._chosen, name, held), name, "columns", budget)
+        if held is not None:
+            tables.append(held)
+        if children := self._family.children(name):
+            numbers = Domain(tuple(open_number(child.name) for child in children))
+            counted = {number_name(child.name): self._numbers[child.name] for child in children}
+            table, budget = self._described_by(
+                partial(self._chosen, name, encode_table(numbers, counted)), name, "numbers", budget
+            )
+            tables.append(table)
+        said = {
+            one.name: one.of(self._raw[child.name].rows, self._raw[child.name].parent, len(raw.parent))
+            for child in children
+            for one in self._raw[child.name].summaries
+        }
+        if said:
+            attributes = tuple(one.attribute for child in children for one in self._raw[child.name].summaries)
+            tables.append(encode_table(Domain(attributes), said))
+        if raw.order and not (held is not None and raw.order in held.domain.names):
+            raise DataError(
+                f"{name}: too few rows to learn what {raw.order!r} holds; give a domain of the table"
+            )
+        self._set(name, tables)
+        return budget
+
+    def _described_by(
+        self, begin: Callable[[ReleaseOrder, str], Begun], name: str, step: str, budget: Budget
+    ) -> tuple[Table, Budget]:
+        """The rows of a table in a domain that a first step of a release chose, and what is left."""
+        columns = Domain.coded({step: 2})
         order = ReleaseOrder(
-            Domain.coded(dict.fromkeys(self._columns(name), 2)),
+            columns,
             TRUSTED,
             Adjacency.ADD_REMOVE,
             self._asked.mechanism,
-            Workload.wanted(Domain.coded(dict.fromkeys(self._columns(name), 2)), None, None),
+            Workload.wanted(columns, None, None),
             budget,
         )
-        noise = self._noise.child("columns", name)
-        if held is not None:
-            order = replace(order, domain=held.domain, workload=Workload.wanted(held.domain, None, None))
-            begun = begun_with(held.take(sampled), order, noise, self._kept)
-        else:
-            some = self._frame(name).iloc[sampled].reset_index(drop=True)
-            table = raw_table(some)
-
-            def ordered(known: Domain) -> ReleaseOrder:
-                return replace(order, domain=known, workload=Workload.wanted(known, None, None))
-
-            with closing(Cells.of(table.source, table.timezones)) as cells:
-                begun = begun_without(
-                    cells,
-                    table.read,
-                    ordered,
-                    self._asked.mechanism.granted,
-                    Adjacency.ADD_REMOVE,
-                    budget,
-                    self._asked.anyway,
-                    noise,
-                    self._kept,
-                )
+        count_part((budget.zcdp_rho or 0.0) / self._whole)
+        begun = begin(order, step)
         assert begun.certificate is not None
-        assert begun.coded is not None
         self._parts.append(part_of(name, begun.certificate))
-        found = begun.table.domain
-        lacking = [
-            column
-            for column in (raw.order or "", *self._family.numbers(name))
-            if column and column not in found.names
-        ]
-        if lacking:
-            raise DataError(
-                f"{name}: too few rows to learn what {lacking[0]!r} holds; give a domain of the table"
-            )
-        self._set(name, begun.coded(lambda domain: encoded(domain, self._frame(name))))
         spent = begun.order.chosen
         assert spent is not None
         assert budget.zcdp_rho is not None
-        return replace(budget, zcdp_rho=budget.zcdp_rho - spent.zcdp_rho)
+        assert begun.coded is not None
+        rows = self._raw[name].rows
+        held = begun.coded(lambda domain: self._further(name, domain, rows))
+        return held, replace(budget, zcdp_rho=budget.zcdp_rho - spent.zcdp_rho)
+
+    def _further(self, name: str, domain: Domain, rows: pd.DataFrame) -> Table:
+        """All rows of a table in the domain from which codes were chosen."""
+        numbers = {
+            number_name(child.name): self._numbers[child.name] for child in self._family.children(name)
+        }
+        return encoded(domain, rows) if not {*domain.names} & {*numbers} else encode_table(domain, numbers)
+
+    def _chosen(self, name: str, held: Table, order: ReleaseOrder, step: str) -> Begun:
+        """Codes of a domain that leaves some open, chosen from one row of each person."""
+        wanted = Workload.wanted(held.domain, None, None)
+        order = replace(order, domain=held.domain, workload=wanted)
+        noise, kept = self._noise.child(step, name), self._kept[name].part(f"{step} ")
+        return begun_with(held.take(self._one_row_of_each(name)), order, noise, kept)
+
+    def _learned(self, name: str, order: ReleaseOrder, step: str) -> Begun:
+        """What columns hold, learned from one row of each person."""
+        some = self._raw[name].rows.iloc[self._one_row_of_each(name)].reset_index(drop=True)
+        table = raw_table(some)
+
+        def ordered(known: Domain) -> ReleaseOrder:
+            return replace(order, domain=known, workload=Workload.wanted(known, None, None))
+
+        noise, kept = self._noise.child(step, name), self._kept[name].part(f"{step} ")
+        with closing(Cells.of(table.source, table.timezones)) as cells:
+            return begun_without(
+                cells,
+                table.read,
+                ordered,
+                self._asked.mechanism.granted,
+                Adjacency.ADD_REMOVE,
+                order.budget,
+                self._asked.anyway,
+                noise,
+                kept,
+            )
 
     def _one_row_of_each(self, name: str) -> NDArray[np.intp]:
         """Places of one row of each person, drawn at random, in random order."""
@@ -273,37 +316,34 @@ class _Making:
         while rows[table].owner:
             person = rows[table].parent[person]
             table = rows[table].owner
-        shuffled = self._noise.child("sample", name).generator().permutation(len(person))
+        shuffled = self._stream.child("sample", name).generator().permutation(len(person))
         _, first = np.unique(person[shuffled], return_index=True)
         return shuffled[np.sort(first)]
 
-    def _set(self, name: str, table: Table) -> None:
-        """Takes over the rows of a table in a domain that leaves nothing open."""
-        raw = self._raw[name]
-        codes = {column: table.column(column).astype(np.int64) for column in table.domain}
-        kin, domain = self._family[name], table.domain
+    def _set(self, name: str, tables: Sequence[Table]) -> None:
+        """Takes over the rows of a table, in domains of its columns and numbers that leave nothing open."""
+        raw, kin = self._raw[name], self._family[name]
+        attributes = tuple(one for table in tables for one in table.domain.attributes)
+        unmodelled = tuple(one for table in tables for one in table.domain.unmodelled)
+        rules = tuple(rule for table in tables for rule in table.domain.rules)
+        codes = {one: table.column(one).astype(np.int64) for table in tables for one in table.domain}
         if raw.order:
-            steps = Steps(domain[raw.order])
-            values = steps.when.within(cells_of(domain, raw.rows, raw.order))
+            steps = Steps(next(one for one in attributes if one.name == raw.order))
+            values = steps.when.within(cells_of(tables[0].domain, raw.rows, raw.order))
             assert values is not None
             values = np.where(np.isnan(values), steps.units.ends[0], values)
-            rest = tuple(one for one in domain.attributes if one.name != raw.order)
-            first = Rows({}, raw.parent, 0).first
-            codes[steps.attribute.name] = steps.codes(values, first)
-            kin = replace(
-                kin, steps=steps, domain=Domain(rest, domain.unmodelled, domain.rules) if rest else None
-            )
-        else:
-            kin = replace(kin, domain=domain)
-        self._family = self._family.with_table(kin)
+            codes[steps.attribute.name] = steps.codes(values, Rows({}, raw.parent, 0).first)
+            attributes = tuple(one for one in attributes if one.name != raw.order)
+            kin = replace(kin, steps=steps)
+        domain = Domain(attributes, unmodelled, rules) if attributes else None
+        self._family = self._family.with_table(replace(kin, domain=domain))
         size = len(self._raw[raw.owner].parent) if raw.owner else len(raw.parent)
-        held = {attribute.name for attribute in self._family.own(name)}
-        self._rows[name] = Rows(
-            {column: one for column, one in codes.items() if column in held}, raw.parent, size
-        )
+        own = {attribute.name: codes[attribute.name] for attribute in self._family.own(name)}
+        self._rows[name] = Rows(own, raw.parent, size)
 
 
-def _kin(raw: Raw) -> Kin:
+def _kin(raw: Raw, tables: Sequence[Raw]) -> Kin:
+    said = (one.name for child in tables if child.owner == raw.name for one in child.summaries)
     return Kin(
         name=raw.name,
         domain=None,
@@ -311,9 +351,10 @@ def _kin(raw: Raw) -> Kin:
         parent=raw.owner,
         foreign=raw.foreign,
         ordered=raw.order is not None,
-        columns=raw.columns,
+        columns=(*raw.columns, *said),
         whole=raw.whole,
         storage=raw.storage,
+        summaries=raw.summaries,
     )
 
 

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from ...common.data.domain import Domain
+from ...common.data.values import text_of
 from ...common.errors import DataError
 from ...common.forms.nearest import meant
+from ...curator.people.summaries import AnyOf
 from ...curator.results.storage import Storage, storage_of
 from ...party.sources.source import FileSource
 from ..tables.arrow_tables import ArrowTable, data_frame
 from ..tables.frames import Source
+
+Summaries = Mapping[str, Mapping[str, Mapping[str, Any]]]
+"""For a table that belongs to another, names of new columns of the other -> a column and its values: a row of
+the other says whether any of its rows has one."""
 
 Relations = Mapping[str, Mapping[str, str]]
 """For each child, the column that holds the key of its parent -> the parent, or "parent.column"."""
@@ -40,6 +47,7 @@ class Raw:
         order: column by which rows of a parent are in order; empty for the order of the table, and None if
             their order means nothing.
         whole: whether keys are whole numbers.
+        summaries: what a row of the parent says of its rows.
     """
 
     name: str
@@ -52,6 +60,7 @@ class Raw:
     foreign: str = ""
     order: str | None = None
     whole: bool = True
+    summaries: tuple[AnyOf, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -187,6 +196,38 @@ def keyed_domains(domain: Domain, key: str, per_person: tuple[str, ...]) -> dict
     return found
 
 
+def with_summaries(tables: tuple[Raw, ...], summaries: Summaries) -> tuple[Raw, ...]:
+    """The tables with what rows of parents are to say of theirs.
+
+    Raises:
+        DataError: a table, a column or a value is none that could be spoken of.
+    """
+    named = {raw.name: raw for raw in tables if raw.owner}
+    for name, said in summaries.items():
+        if name not in named:
+            raise DataError(
+                f"summaries: expected tables that belong to another, got {name!r}{meant(name, named)}; fix it"
+            )
+        found = []
+        for column_of_parent, condition in said.items():
+            if len(condition) != 1:
+                raise DataError(
+                    f"summaries of {name!r}: expected one column with its values in "
+                    f"{column_of_parent!r}, got {len(condition)}; name one"
+                )
+            ((column, values),) = condition.items()
+            if column not in named[name].rows.columns or column == named[name].order:
+                held = [str(one) for one in named[name].rows.columns]
+                raise DataError(
+                    f"summaries of {name!r}: expected a column of it beside keys and order, got "
+                    f"{column!r}{meant(column, held)}; fix it"
+                )
+            listed = [values] if isinstance(values, (str, int, float, bool)) else list(values)
+            found.append(AnyOf(column_of_parent, column, tuple(text_of(one) for one in listed)))
+        named[name] = replace(named[name], summaries=tuple(found))
+    return tuple(named.get(raw.name, raw) for raw in tables)
+
+
 def _links(data: Mapping[str, Source], relations: Relations) -> dict[str, Link]:
     found = {}
     for name, stated in relations.items():
@@ -241,13 +282,18 @@ def _frame(name: str, data: Source) -> tuple[pd.DataFrame, Mapping[str, Storage]
     source = FileSource(Path(data))
     with source.connect() as connection:
         columns = source.query(connection, "SELECT * FROM file")
-    frame = pd.DataFrame(
-        {
-            held: np.ma.filled(column.astype(object), None) if np.ma.isMaskedArray(column) else column
-            for held, column in zip(source.columns(), columns.values(), strict=True)
-        }
-    )
+    named = zip(source.columns(), columns.values(), strict=True)
+    frame = pd.DataFrame({column: _without_mask(cells) for column, cells in named})
     return frame, {}
+
+
+def _without_mask(cells: NDArray[Any]) -> NDArray[Any]:
+    """Cells with None for a missing value."""
+    if not np.ma.isMaskedArray(cells):
+        return cells
+    found: NDArray[Any] = np.ma.getdata(cells).astype(object)
+    found[np.ma.getmaskarray(cells)] = None
+    return found
 
 
 def _texts(column: pd.Series) -> pd.Series:

@@ -13,7 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, overload
 
-from ...common.crypto.randomness import RandomStream
+import numpy as np
+
 from ...common.data.domain import Domain
 from ...common.data.rules import Rule, read_rules
 from ...common.data.workload import Workload
@@ -44,7 +45,7 @@ from ..tables.frames import DomainLike, Loaded, RawTable, Source, load, raw_tabl
 from ..time_limit import TimeLimitWarning, lateness, limited
 from .bar import console_for
 from .related import Asked, release_tables
-from .related_tables import Raw, Relations, keyed_domains, read_keyed, read_tables
+from .related_tables import Raw, Relations, Summaries, keyed_domains, read_keyed, read_tables, with_summaries
 from .unfinished import Forgotten, Unfinished, unfinished
 
 DEFAULT_DELTA = 1e-9
@@ -53,6 +54,11 @@ DEFAULT_DELTA = 1e-9
 _ADVICE = (
     "no domain: the release learns what the columns hold, from a part of its budget. A reviewed domain of "
     "public bounds and categories gives less error; `dpmosaic domain infer` drafts one."
+)
+
+_UNIT = (
+    " The promise is for one row: if a person may have several, name the column that tells people apart as "
+    "key."
 )
 
 
@@ -75,6 +81,7 @@ def synthesize(
     *,
     relations: Relations,
     order: Mapping[str, Ordered] | None = ...,
+    summaries: Summaries | None = ...,
     delta: float = ...,
     domain: Mapping[str, DomainLike] | None = ...,
     anyway: bool = ...,
@@ -133,6 +140,7 @@ def synthesize(
     key: str | None = None,
     relations: Relations | None = None,
     order: Ordered | Mapping[str, Ordered] | None = None,
+    summaries: Summaries | None = None,
     per_person: Sequence[str] = (),
     delta: float = DEFAULT_DELTA,
     domain: DomainLike | Mapping[str, DomainLike] | None = None,
@@ -174,6 +182,8 @@ def synthesize(
             has another name there.
         order: with a key, the column by which rows of a person are in order, such as a date, or True for the
             order of the table; with relations, this for each table whose rows have an order.
+        summaries: with relations, what a row says of the rows that belong to it, as a column of yes and no:
+            {"diagnoses": {"had_stroke": {"code": ["I63", "I64"]}}}; synthetic rows agree with it.
         per_person: with a key, columns that are the same in all rows of a person, such as the year of birth.
         delta: privacy budget, with epsilon.
         domain: a `Domain`, the content of a domain file or its path; None to learn what the columns hold. Of
@@ -195,8 +205,7 @@ def synthesize(
         checks: where the second opinion on epsilon is computed; by default in a thread.
         out: folder into which the release is saved. Until then it keeps each noisy answer before it is used:
             if the process ends, the same call goes on from there, and nothing is charged twice. Without one
-            nothing is written, and what is answered is lost with the process. Of related tables, it is
-            written at the end alone.
+            nothing is written, and what is answered is lost with the process.
 
     Returns:
         The release; with a key or relations a `PeopleRelease`.
@@ -216,7 +225,7 @@ def synthesize(
     started = time.perf_counter()
     neighbours = Adjacency.named(adjacency) if isinstance(adjacency, str) else adjacency
     chosen = mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism
-    if key is not None or isinstance(data, Mapping):
+    if key is not None or relations is not None:
         unused = {
             "adjacency": neighbours is not Adjacency.ADD_REMOVE,
             "rules": bool(rules),
@@ -226,30 +235,49 @@ def synthesize(
             "time_limit": time_limit is not None,
             "header": header is not None,
         }
-        if named := [name for name, given in unused.items() if given]:
+        if useless := [name for name, given in unused.items() if given]:
             raise DataError(
-                f"{named[0]}: a release of people with several rows has no such choice; leave it out"
+                f"{useless[0]}: a release of people with several rows has no such choice; leave it out"
             )
         if domain is None:
             warnings.warn(_ADVICE, DomainWarning, stacklevel=2)
-        tables, domains = _people(data, key, relations, order, per_person, domain, seed)
-        people = release_tables(
-            tables, Asked(Budget(epsilon, delta), chosen, domains, anyway, seed, progress)
-        )
-        given = data if isinstance(data, Mapping) else dict.fromkeys(people.frames, data)
-        people = replace(people, libraries={name: Library.of(given[name]) for name in people.frames})
-        if isinstance(out, (str, Path)):
-            people.save(out)
+        with _kept(out) as kept:
+            rng = kept.stream(seed).child("order of rows").generator()
+            tables, domains = _people(data, key, relations, order, per_person, domain, rng)
+            tables = with_summaries(tables, summaries or {})
+            named = {
+                "version of dpmosaic": __version__,
+                "epsilon and delta": repr(Budget(epsilon, delta)),
+                "mechanism": json.dumps(to_json_values(chosen.describe()), sort_keys=True),
+                "key, relations, order and summaries": repr(
+                    (key, relations, order, summaries, tuple(per_person))
+                ),
+                "domains": repr({name: one.digest() for name, one in domains.items()}),
+                "seed": repr(seed),
+            }
+            several = data if isinstance(data, Mapping) else {"": data}
+            kept.bind(named, *several.values())
+            asked = Asked(Budget(epsilon, delta), chosen, domains, anyway, seed, progress, kept)
+            people = release_tables(tables, asked)
+            libraries = {name: Library.of(several.get(name, data)) for name in people.frames}
+            people = replace(people, libraries=libraries)
+            if isinstance(out, (str, Path)):
+                people.write(Path(out))
         return people
-    if relations or order or per_person:
+    if order is not None or per_person or summaries is not None:
         raise DataError(
-            "relations, order and per_person: expected a key or several tables beside them, got none"
+            "order, per_person and summaries: expected a key or relations beside them, got none; name these"
+        )
+    if isinstance(data, Mapping):
+        raise DataError(
+            "expected a data frame of pandas, Polars or PyArrow, or the path of a file, got several; name "
+            "their relations"
         )
     if domain is None:
         if rules:
             raise DataError("rules: expected a domain beside them, got none; give a domain, or no rules")
         raw = raw_table(data, header=header)
-        warnings.warn(_ADVICE, DomainWarning, stacklevel=2)
+        warnings.warn(_ADVICE + _UNIT, DomainWarning, stacklevel=2)
         described = Domain.coded(dict.fromkeys(raw.source.columns(), 2))
         known: Loaded | RawTable = raw
     else:
@@ -282,11 +310,9 @@ def _people(
     order: Ordered | Mapping[str, Ordered] | None,
     per_person: Sequence[str],
     domain: DomainLike | Mapping[str, DomainLike] | None,
-    seed: int | None,
+    rng: np.random.Generator,
 ) -> tuple[tuple[Raw, ...], dict[str, Domain]]:
     """The tables of a release of people, and the domains of those that have one; see `synthesize`."""
-    stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
-    rng = stream.child("order of rows").generator()
     if isinstance(data, Mapping):
         if key is not None or per_person:
             raise DataError(

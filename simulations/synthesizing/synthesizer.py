@@ -19,7 +19,7 @@ from .synthesize import DEFAULT_DELTA, RuleLike, synthesize
 
 @dataclass(eq=False)
 class Synthesizer:
-    """Releases in the style of scikit-learn; the parameters are those of `synthesize`.
+    """Releases in the style of scikit-learn; the parameters are those of `synthesize` for one row a person.
 
     Each `fit` is a release with a budget of its own: fitting one table twice costs twice.
 

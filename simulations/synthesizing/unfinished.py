@@ -8,6 +8,7 @@ the one that is released, as `resume` does; so its folder is private, and erased
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import secrets
 import shutil
@@ -44,22 +45,29 @@ class Unfinished:
     Args:
         folder: of the release.
         journal: its journal, open.
+        name: of one of several releases that it consists of; empty for the whole.
     """
 
-    def __init__(self, folder: Path, journal: Journal) -> None:
+    def __init__(self, folder: Path, journal: Journal, name: str = "") -> None:
         self._folder = folder
         self._journal = journal
+        self._name = name
         self._drawn = 0
-        self.release_id = journal.release_id
+        self.release_id = _part_id(journal.release_id, name) if name else journal.release_id
         """The id of the release."""
-        keep_answers(folder, float(journal.note(_SPENT) or 0))
+        if not name:
+            keep_answers(folder, float(journal.note(_SPENT) or 0))
 
-    def bind(self, settings: Mapping[str, str], data: Source) -> None:
+    def part(self, name: str) -> Unfinished:
+        """One of several releases that this one consists of, with questions of its own."""
+        return Unfinished(self._folder, self._journal, self._name + name)
+
+    def bind(self, settings: Mapping[str, str], *data: Source) -> None:
         """Notes settings and rows, or refuses others than those that the release began with.
 
         Args:
             settings: all that the answers depend on beside the rows, by name.
-            data: the rows.
+            data: the tables.
 
         Raises:
             DataError: they are others; nothing was charged.
@@ -68,7 +76,7 @@ class Unfinished:
         noted = json_of(self._journal.note_once("settings", asked))
         changed = [name for name in settings if noted.get(name) != settings[name]]
         key = RandomStream(self._journal.key).child_key(_ROWS)
-        rows = digest_of(data, key)
+        rows = b"".join(digest_of(one, key) for one in data)
         if self._journal.note_once(_ROWS, rows) != rows:
             changed.append("the rows")
         if changed:
@@ -97,7 +105,7 @@ class Unfinished:
             stream: the keys from the first one, for a seed.
         """
         # A party that is started again draws one when it accepts the release.
-        self._drawn = max(0, int(self._journal.note(_DRAWN) or 0) - 1)
+        self._drawn = max(0, int(self._journal.note(_DRAWN + self._name) or 0) - 1)
         for _ in range(self._drawn):
             stream.key()
 
@@ -109,12 +117,12 @@ class Unfinished:
 
     def recall(self, query_id: str, query: bytes) -> NDArray[np.float64] | None:
         """See `Answers`."""
-        return self._journal.recall(query_id, query)
+        return self._journal.recall(self._name + query_id, query)
 
     def keep(self, query_id: str, query: bytes, answered: NDArray[np.float64]) -> None:
         """See `Answers`."""
-        notes = {_SPENT: repr(share_spent()).encode(), _DRAWN: str(self._drawn).encode()}
-        self._journal.keep(query_id, query, answered, notes)
+        notes = {_SPENT: repr(share_spent()).encode(), _DRAWN + self._name: str(self._drawn).encode()}
+        self._journal.keep(self._name + query_id, query, answered, notes)
 
 
 class Forgotten(NoJournal):
@@ -124,11 +132,15 @@ class Forgotten(NoJournal):
         self.release_id = secrets.token_hex(16)
         """See `Unfinished`, as for all others."""
 
+    def part(self, name: str) -> Forgotten:
+        """One of several releases."""
+        return Forgotten()
+
     def fresh(self, stream: RandomStream) -> FreshKeys:
         """The keys of a party's noise."""
         return stream.key
 
-    def bind(self, settings: Mapping[str, str], data: Source) -> None:
+    def bind(self, settings: Mapping[str, str], *data: Source) -> None:
         """Nothing."""
 
     def noted(self, name: str, value: str) -> str:
@@ -140,6 +152,11 @@ class Forgotten(NoJournal):
         return RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
 
     noise = stream
+
+
+def _part_id(release_id: str, name: str) -> str:
+    """The id of one of several releases."""
+    return hashlib.sha256(f"{release_id} {name}".encode()).hexdigest()[: len(release_id)]
 
 
 @contextmanager
