@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 from ...common.privacy.budget import Budget
 from ...common.privacy.conversion import gaussian_epsilon
+from ...common.privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit
+from ...common.protocols.chosen import Chosen
 from ..certificates.certificate import Certificate
 from ..certificates.signed_record import SignedRecord
+
+COLUMNS, RECORDS = "columns, from one row of each person", "records"
+"""What parts are of, beside numbers of rows."""
 
 
 @dataclass(frozen=True)
@@ -20,12 +25,15 @@ class Part:
 
     Attributes:
         table: table whose records it is of.
-        certificate: SHA-256 of its certificate, as hexadecimal digits.
-        zcdp_rho: what it cost, with its choice of columns and bins.
+        of: what it found out, in words.
+        certificate: SHA-256 of its certificate, as hexadecimal digits; empty for numbers of rows, which have
+            none of their own.
+        zcdp_rho: what it cost, with its choice of bins.
         labels_delta: what labels took of delta.
     """
 
     table: str
+    of: str
     certificate: str
     zcdp_rho: Fraction
     labels_delta: float
@@ -63,32 +71,56 @@ class PeopleCertificate(SignedRecord):
 
     @classmethod
     def of(
-        cls, certificates: Mapping[str, Certificate], budget: Budget, unit: str, more: tuple[Part, ...] = ()
+        cls, certificates: Mapping[str, Certificate], budget: Budget, before: tuple[Part, ...] = ()
     ) -> PeopleCertificate:
         """The certificate of releases under one budget.
 
         Args:
             certificates: for each table, that of its release.
             budget: the promise.
-            unit: who is protected, in words.
-            more: releases before them that chose columns.
+            before: what was found out before them.
         """
-        parts = (*more, *(part_of(table, one) for table, one in certificates.items()))
-        spent = sum((part.zcdp_rho for part in parts), Fraction(0))
+        parts = (*before, *(part_of(table, RECORDS, one) for table, one in certificates.items()))
         labels = tuple(dict.fromkeys(label for one in certificates.values() for label in one.labels))
-        delta = budget.delta
-        epsilon = None
-        if delta is not None:
-            left = delta - sum(part.labels_delta for part in parts)
-            epsilon = gaussian_epsilon(math.sqrt(2 * spent), left)
+        spent = sum((part.zcdp_rho for part in parts), Fraction(0))
         adjacency = next(iter(certificates.values())).plan.adjacency
+        unit = PrivacyUnit(Adjacency.named(adjacency), ALL_ROWS).in_words
+        epsilon = epsilon_of(parts, budget)
         return cls(not labels, labels, budget, adjacency, unit, parts, spent, epsilon, {})
 
 
-def part_of(table: str, certificate: Certificate) -> Part:
-    """What a release cost together with the choice before it."""
-    promise, bins = certificate.promise, certificate.plan.bins
-    rho = Fraction(promise.zcdp_rho_spent) + (0 if bins is None else Fraction(bins.zcdp_rho))
+def part_of(table: str, of: str, certificate: Certificate, chosen: Chosen | None = None) -> Part:
+    """What a release cost together with the choice of bins before it.
+
+    Args:
+        table: see `Part`.
+        of: see `Part`.
+        certificate: of the release.
+        chosen: what it chose for others, if it does.
+    """
+    bins = certificate.plan.bins
     here = 0.0 if certificate.plan.labels is None else certificate.plan.labels.delta
+    if chosen is not None:
+        here = max(here, chosen.labels_delta)
     before = 0.0 if bins is None else bins.labels_delta
-    return Part(table, certificate.digest().hex(), rho, here + before)
+    return Part(table, of, certificate.digest().hex(), cost_of(certificate), here + before)
+
+
+def cost_of(certificate: Certificate) -> Fraction:
+    """What a release cost together with the choice of bins before it, zCDP; not less."""
+    bins = certificate.plan.bins
+    spent = math.nextafter(certificate.promise.zcdp_rho_spent, math.inf)
+    return Fraction(spent) + (0 if bins is None else Fraction(bins.zcdp_rho))
+
+
+def epsilon_of(parts: Iterable[Part], budget: Budget) -> float | None:
+    """Epsilon of parts together at the delta of a promise; None without one.
+
+    It is that of Gaussian differential privacy: all parts only add Gaussian noise. Labels have a part of
+    delta each.
+    """
+    held = tuple(parts)
+    if budget.delta is None:
+        return None
+    left = budget.delta - sum(part.labels_delta for part in held)
+    return gaussian_epsilon(math.sqrt(2 * sum(part.zcdp_rho for part in held)), left)

@@ -22,19 +22,22 @@ from ..analysis.conditions import Condition, Where
 from ..analysis.drawing import Drawing
 from ..analysis.release import Release
 from ..analysis.release import load as load_release
+from ..certificates.certificate import Certificate
 from ..certificates.verify import CERTIFICATE, WARNING, sha256_of
 from ..results import outputs
-from ..results.frames import typed, typed_column
+from ..results.frames import typed, typed_column, typed_values
+from ..results.raw_frames import values_in
 from ..results.storage import Library, shown
 from ..results.table_format import TableFormat
 from .certificate import PeopleCertificate
 from .drawing import draw
+from .files import CHOICES, RECORDS, check_files, file_name
 from .keeping import summaries_kept
 from .rows import Rows
-from .shape import Family, Kin, number_name
+from .shape import Family, Kin, bounds_of, number_name
 
 _FORMAT = "dpmosaic people 1"
-_TABLES, _RECORDS = "tables", "records"
+_TABLES = "tables"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,6 +50,7 @@ class PeopleRelease:
             child has what is above it, what was before it (`previous_...`), and its own columns.
         certificate: what was promised and spent.
         frames: the synthetic tables by name, as data frames of pandas.
+        choices: for each table whose columns were learned, the certificate of this step.
         libraries: for each table of another library, that library.
     """
 
@@ -54,6 +58,7 @@ class PeopleRelease:
     releases: Mapping[str, Release]
     certificate: PeopleCertificate
     frames: Mapping[str, pd.DataFrame]
+    choices: Mapping[str, Certificate] = field(default_factory=dict)
     libraries: Mapping[str, Library] = field(default_factory=dict)
 
     @cached_property
@@ -136,7 +141,7 @@ class PeopleRelease:
         folder = Path(folder)
         if str(table_format) not in list(TableFormat):
             raise DataError(f"format: expected one of {', '.join(TableFormat)}, got {table_format!r}")
-        outputs.check_folder(folder, [outputs.PEOPLE, _TABLES, _RECORDS])
+        outputs.check_folder(folder, [outputs.PEOPLE, _TABLES, RECORDS, CHOICES])
         self.write(folder, TableFormat(str(table_format)))
 
     def write(self, folder: Path, table_format: TableFormat = TableFormat.CSV) -> None:
@@ -144,18 +149,22 @@ class PeopleRelease:
         written = {}
         (folder / _TABLES).mkdir(exist_ok=True)
         for name, rows in self.frames.items():
-            path = folder / _TABLES / f"{_file_name(name)}.{table_format}"
+            path = folder / _TABLES / f"{file_name(name)}.{table_format}"
             if table_format is TableFormat.PARQUET:
                 rows.to_parquet(path, index=False)
             else:
                 rows.to_csv(path, index=False)
             written[f"{_TABLES}/{path.name}"] = sha256_of(path)
         for name, release in self.releases.items():
-            (folder / _RECORDS / _file_name(name)).mkdir(parents=True, exist_ok=True)
-            release.write(folder / _RECORDS / _file_name(name))
-            written[f"{_RECORDS}/{_file_name(name)}/{CERTIFICATE}"] = sha256_of(
-                folder / _RECORDS / _file_name(name) / CERTIFICATE
-            )
+            beside = folder / RECORDS / file_name(name)
+            beside.mkdir(parents=True, exist_ok=True)
+            release.write(beside)
+            written[f"{RECORDS}/{beside.name}/{CERTIFICATE}"] = sha256_of(beside / CERTIFICATE)
+        for name, chosen in self.choices.items():
+            path = folder / CHOICES / f"{file_name(name)}.json"
+            path.parent.mkdir(exist_ok=True)
+            outputs.write_text(path, outputs.json_text(chosen.to_json()))
+            written[f"{CHOICES}/{path.name}"] = sha256_of(path)
         form = {"format": _FORMAT, "tables": [table.to_json() for table in self.family.tables]}
         outputs.write_text(folder / outputs.PEOPLE, outputs.json_text(form))
         written[outputs.PEOPLE] = sha256_of(folder / outputs.PEOPLE)
@@ -184,14 +193,8 @@ def load_people(folder: str | Path) -> PeopleRelease:
     """
     folder = Path(folder)
     certificate = PeopleCertificate.load(folder / CERTIFICATE)
-    for name, stated in certificate.outputs.items():
-        if ".." in Path(name).parts or Path(name).is_absolute():
-            raise DataError(f"{folder / CERTIFICATE}: names a file outside of its folder; restore it")
-        if not (folder / name).is_file() or sha256_of(folder / name) != stated:
-            raise DataError(
-                f"{folder / name}: expected the file that the certificate names, found another or "
-                "none; restore it"
-            )
+    if failed := [check for check in check_files(certificate, folder) if not check.passed]:
+        raise DataError(f"{folder}: {failed[0].what}: {failed[0].finding}; restore it")
     try:
         form = json_of(read_bytes(folder / outputs.PEOPLE))
         family = Family(tuple(map(Kin.from_json, form["tables"])))
@@ -200,36 +203,34 @@ def load_people(folder: str | Path) -> PeopleRelease:
             f"{folder / outputs.PEOPLE}: expected a description of tables, found another; restore it"
         ) from None
     releases = {
-        table.name: load_release(folder / _RECORDS / _file_name(table.name))
+        table.name: load_release(folder / RECORDS / file_name(table.name))
         for table in family.tables
         if family.own(table.name)
+    }
+    choices = {
+        table.name: Certificate.load(path)
+        for table in family.tables
+        if (path := folder / CHOICES / f"{file_name(table.name)}.json").is_file()
     }
     tables = {}
     for table in family.tables:
         if table.columns:
             tables[table.name] = _read(folder / _TABLES, table)
-    return PeopleRelease(family, releases, certificate, tables)
+    return PeopleRelease(family, releases, certificate, tables, choices)
 
 
 def _read(folder: Path, table: Kin) -> pd.DataFrame:
-    path = folder / f"{_file_name(table.name)}.{TableFormat.PARQUET}"
+    """A table as its file holds it, with the types of its columns."""
+    path = folder / f"{file_name(table.name)}.{TableFormat.PARQUET}"
     if path.is_file():
         return pd.read_parquet(path)
-    texts = pd.read_csv(folder / f"{_file_name(table.name)}.csv", dtype=object, keep_default_na=False)
-    return _typed(table, texts)
-
-
-def _typed(table: Kin, texts: pd.DataFrame) -> pd.DataFrame:
-    """A table of texts with the types of its columns."""
-    from ..results.frames import typed_values
-    from ..results.raw_frames import values_in
-
+    texts = pd.read_csv(folder / f"{file_name(table.name)}.csv", dtype=object, keep_default_na=False)
     domain = _of_columns(table)
     parts: dict[str, Any] = {}
     if domain is not None:
         parts |= dict(typed_values(domain, values_in(domain, texts), domain.columns).items())
     for key in filter(None, (table.key, table.foreign)):
-        parts[key] = texts[key].astype("int64") if table.whole else texts[key]
+        parts[key] = texts[key].astype("int64")
     return shown_table(table, pd.DataFrame(parts))
 
 
@@ -252,12 +253,6 @@ def shown_table(table: Kin, rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(**{name: stored[name] for name in held})
 
 
-def _file_name(name: str) -> str:
-    """A table's name as that of a file."""
-    safe = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in name)
-    return safe[:100]
-
-
 def drawn_rows(
     family: Family, root: Table, models: Mapping[str, Any], stream: RandomStream
 ) -> dict[str, Rows]:
@@ -266,7 +261,7 @@ def drawn_rows(
     Args:
         family: the tables.
         root: the people.
-        models: for each table, the model of its records.
+        models: for each table with columns beside keys, the model of its records.
         stream: draws rows.
     """
     size = root.record_count
@@ -297,14 +292,16 @@ def numbers_of(family: Family, child: str, parents: Rows, rng: np.random.Generat
 
 
 def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> dict[str, pd.DataFrame]:
-    """The tables that rows stand for, with new keys.
+    """The tables that rows stand for, with new keys: whole numbers, of whatever kind the real ones are.
+
+    A single key can decide of which type a column of keys is.
 
     Args:
         family: the tables.
         rows: of each.
         stream: draws values inside bins.
     """
-    found = {}
+    found: dict[str, pd.DataFrame] = {}
     for table in family.tables:
         if not table.columns:
             continue
@@ -318,18 +315,15 @@ def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> di
                 parts |= dict(typed(Table.from_codes(domain, held.codes), domain.columns, rng).items())
         if table.steps is not None:
             when = table.steps.when
-            values = table.steps.values(held.codes[table.steps.attribute.name], held.first, rng)
+            codes = held.codes[table.steps.attribute.name]
+            bounds = bounds_of(table, found.get(table.parent), held.parent)
+            values = table.steps.values(codes, held.first, rng, *bounds)
             none = np.zeros(len(values), dtype=np.bool_)
             decoded = when.of_numbers(values, none)  # type: ignore[attr-defined]
             parts[when.name] = typed_column(Domain((when,)), when.name, decoded)
         if table.key:
-            parts[table.key] = _keys(np.arange(len(held)), table.whole)
+            parts[table.key] = np.arange(len(held)) + 1
         if table.foreign:
-            parts[table.foreign] = _keys(held.parent, family[table.parent].whole)
+            parts[table.foreign] = held.parent + 1
         found[table.name] = shown_table(table, pd.DataFrame(parts))
     return found
-
-
-def _keys(rows: NDArray[np.int64], whole: bool) -> NDArray[Any]:
-    """New keys of rows."""
-    return rows + 1 if whole else np.array([str(row + 1) for row in rows.tolist()], dtype=object)

@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
 from ...common.data.attributes.dates import bins_of
-from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
 from ..results.storage import Storage
 from .steps import Steps
@@ -35,10 +35,10 @@ class Kin:
         foreign: its column that holds the parent's key; empty for the root.
         ordered: whether the order of the rows of a parent means something.
         steps: where in time, or on another scale, they are; None if there is no such column.
+        within: columns of the parent between which the order lies; empty for no bound.
         summaries: what a row of the parent says of its rows of this table.
         evened: up to how many rows of a parent all count the same.
         columns: all columns of the table, in order; empty if it is not released.
-        whole: whether keys are whole numbers.
         storage: how the columns of a data frame are stored.
     """
 
@@ -49,10 +49,10 @@ class Kin:
     foreign: str = ""
     ordered: bool = False
     steps: Steps | None = None
+    within: tuple[str, str] = ("", "")
     summaries: tuple[AnyOf, ...] = ()
     evened: int = 1
     columns: tuple[str, ...] = ()
-    whole: bool = True
     storage: Mapping[str, Storage] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -65,10 +65,10 @@ class Kin:
             "foreign": self.foreign,
             "ordered": self.ordered,
             "when": None if self.steps is None else Domain((self.steps.when,)).to_json(),
+            "within": list(self.within),
             "summaries": [summary.to_json() for summary in self.summaries],
             "evened": self.evened,
             "columns": list(self.columns),
-            "whole": self.whole,
             "storage": {name: storage.value for name, storage in self.storage.items()},
         }
 
@@ -87,11 +87,13 @@ class Kin:
             parent=form["parent"],
             foreign=form["foreign"],
             ordered=form["ordered"],
-            steps=None if form["when"] is None else Steps(Domain.from_json(form["when"]).attributes[0]),
+            steps=None
+            if form["when"] is None
+            else Steps(Domain.from_json(form["when"]).attributes[0], bool(form["within"][0])),
+            within=(form["within"][0], form["within"][1]),
             summaries=tuple(map(AnyOf.from_json, form["summaries"])),
             evened=form["evened"],
             columns=tuple(form["columns"]),
-            whole=form["whole"],
             storage={name: Storage(storage) for name, storage in form["storage"].items()},
         )
 
@@ -198,9 +200,24 @@ def number_name(child: str) -> str:
     return f"number_of_{child}"
 
 
-def open_number(child: str) -> NumericAttribute:
-    """That column before a release has found its bounds."""
-    return NumericAttribute(number_name(child), None, None, None, integer=True)
+def bounds_of(
+    table: Kin, parents: pd.DataFrame | None, parent: NDArray[np.int64]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """Between what the order of rows lies, shape (N,) each; None for no bound.
+
+    Args:
+        table: the table.
+        parents: rows of its parent; None if that is not released.
+        parent: row of the parent of each row, shape (N,).
+    """
+    steps = table.steps
+    if steps is None or parents is None:
+        return None, None
+    low, high = (
+        steps.numbers(parents[name], end)[parent] if name else None
+        for name, end in zip(table.within, steps.units.ends, strict=True)
+    )
+    return low, high
 
 
 def classes_of(number: Attribute) -> NDArray[np.int64]:

@@ -155,6 +155,7 @@ def synthesize(
                     "order": stated.order,
                     "domain": stated.domains or domain,
                     "summaries": stated.summaries,
+                    "within": stated.within,
                 }
             )
             found: Any = run(

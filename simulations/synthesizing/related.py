@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Clique, Domain
-from ...common.data.table import Table, encode_table
+from ...common.data.table import Table
 from ...common.data.workload import Workload
-from ...common.errors import DataError
+from ...common.errors import BudgetError, DataError
 from ...common.labels import DELTA_SHARE
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit
 from ...common.protocols.registry import TRUSTED
 from ...curator.analysis.published import Drawn
 from ...curator.analysis.release import Release
+from ...curator.certificates.certificate import Certificate
 from ...curator.mechanisms.mechanism import Mechanism
 from ...curator.parties.asking import Asking
-from ...curator.people.certificate import Part, PeopleCertificate, part_of
+from ...curator.people.certificate import COLUMNS, Part, PeopleCertificate, part_of
 from ...curator.people.release import PeopleRelease, drawn_rows, frames
 from ...curator.people.rows import Rows, records
-from ...curator.people.shape import Family, Kin, number_name, open_number
-from ...curator.people.steps import Steps
+from ...curator.people.shape import Family, Kin, bounds_of, number_name
+from ...curator.people.steps import Steps, check_order, orders
 from ...curator.pgm.rows.counting import keep_pairs
 from ...curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ...curator.releasing.progress import progress_bar
@@ -36,14 +39,23 @@ from ...curator.releasing.release import ReleaseOrder
 from ...curator.results.raw_frames import cells_of, encoded
 from ..learning.cells import Cells
 from ..learning.first_step import Begun, begun_with, begun_without
+from ..learning.private_counts import PrivateCounts
+from ..learning.remarks import remarks
 from ..parties.participants import Participants
 from ..parties.partition import Grid
 from ..parties.releasing import release_among
 from ..stopping import count_part
-from ..tables.frames import raw_table
+from ..tables.frames import checked_names, raw_table
 from .bar import console_for
+from .numbers_of_rows import number_of_rows
 from .related_tables import Raw
 from .unfinished import Forgotten, Unfinished
+
+_READING_RECORDS = ("dp-gan", "dp-select")
+"""Mechanisms that read rows, and not counts of them."""
+
+_LEAST_RHO = 2.0**-28
+"""Least budget of a table; with less, noise would have a scale that its grid of parts cannot hold."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,21 +81,27 @@ class Asked:
     kept: Unfinished | Forgotten
 
 
-def release_tables(raw: Sequence[Raw], asked: Asked) -> PeopleRelease:
+def release_tables(raw: Sequence[Raw], asked: Asked) -> tuple[PeopleRelease, tuple[str, ...]]:
     """Releases related tables, of which each person counts as one record in each table.
 
-    1. For a table without a domain, a first step learns what its columns hold from one row of each person,
-       which is drawn at random. Numbers of rows get their bounds in it, too.
+    1. Numbers of rows get bins, and a first step learns what the columns of a table without a domain hold,
+       both from one row of each person, which is drawn at random.
     2. The records of each table are released, the root's first: what a row says with what is above it and
        before it. A row has the weight of its parent divided by the number of rows of this parent.
     3. Rows are drawn for the released people, table by table (`people.drawing`).
+
+    Guarantee: the budget, for a person with all rows in all tables, added or removed (`docs/adr/0112`).
 
     Args:
         raw: the tables, each after its parent.
         asked: the release.
 
+    Returns:
+        The release, and what its user should know of it.
+
     Raises:
-        DataError: a table does not fit its domain; nothing has been spent.
+        DataError: a table does not fit its domain, or the mechanism or the budget does not fit; nothing has
+            been spent. Or there are too few people to learn what their table holds.
     """
     return _Making(raw, asked).release()
 
@@ -105,38 +123,60 @@ class _Making:
             for child in raw
             if child.owner
         }
-        # Each domain is tried before anything is spent.
-        self._given = {name: self._encoded(name, domain) for name, domain in asked.domains.items()}
+        # What can be refused is refused before anything is spent.
         for table in raw:
-            clash = {*map(number_name, (child.name for child in self._family.children(table.name)))}
-            clash |= {one.name for child in raw if child.owner == table.name for one in child.summaries}
-            if clash := clash.intersection(map(str, table.rows.columns)):
-                raise DataError(
-                    f"{table.name}: expected no column {min(clash)!r}, which the release makes; rename it"
-                )
+            self._check_names(table)
+        self._given = {name: self._encoded(name, domain) for name, domain in asked.domains.items()}
+        self._budgets = self._split()
         self._parts: list[Part] = []
+        self._choices: dict[str, Certificate] = {}
         self._rows: dict[str, Rows] = {}
         self._releases: dict[str, Release] = {}
+        self._remarks: list[str] = []
+        self._learned: dict[str, Begun] = {}
 
-    def release(self) -> PeopleRelease:
-        """The release."""
-        shares = self._shares()
-        delta = self._asked.budget.delta
-        labels = DELTA_SHARE * delta if delta is not None else 0.0
-        # What labels take of delta, they share.
-        whole = self._asked.mechanism.granted(self._asked.budget.without_delta(labels))
-        self._whole = float(whole)
-        each = None if delta is None else delta / len(self._raw)
-        for name, share in shares.items():
-            self._release_table(name, Budget(zcdp_rho=float(whole) * share * (1 - 1e-12), delta=each))
+    def release(self) -> tuple[PeopleRelease, tuple[str, ...]]:
+        """The release, and what its user should know of it."""
+        for name, budget in self._budgets.items():
+            self._budgets[name] = self._described(name, budget)
+        for name, budget in self._budgets.items():
+            if self._family.own(name):
+                self._release_table(name, budget)
         root = self._releases[self._family.root.name].rows
         models = {name: release.model for name, release in self._releases.items()}
         drawn = drawn_rows(self._family, root, models, self._stream.child("people"))
         certificates = {name: release.certificate for name, release in self._releases.items()}
-        unit = PrivacyUnit(Adjacency.ADD_REMOVE, ALL_ROWS).in_words
-        certificate = PeopleCertificate.of(certificates, self._asked.budget, unit, tuple(self._parts))
+        certificate = PeopleCertificate.of(certificates, self._asked.budget, tuple(self._parts))
         tables = frames(self._family, drawn, self._stream.child("people"))
-        return PeopleRelease(self._family, self._releases, certificate, tables)
+        for name, begun in self._learned.items():
+            self._remark(name, begun, drawn[name])
+        people = PeopleRelease(self._family, self._releases, certificate, tables, self._choices)
+        return people, tuple(self._remarks)
+
+    def _split(self) -> dict[str, Budget]:
+        """The budget of each table.
+
+        Raises:
+            DataError: the mechanism does not take part, or the budget is too small.
+        """
+        budget, mechanism = self._asked.budget, self._asked.mechanism
+        labels = DELTA_SHARE * budget.delta if budget.delta is not None else 0.0
+        # What labels take of delta, they share.
+        left = budget.without_delta(labels)
+        if mechanism.name in _READING_RECORDS or mechanism.granted(left) != left.granted(gaussian_only=True):
+            raise DataError(
+                f"mechanism: expected one that only adds Gaussian noise to counts of rows, got "
+                f"{mechanism.name!r} in a variant that does not; leave it out"
+            )
+        self._whole = whole = float(mechanism.granted(left))
+        delta = None if budget.delta is None else budget.delta / len(self._raw)
+        rho = {name: whole * share * (1 - 1e-12) for name, share in self._shares().items()}
+        if min(one for one in rho.values() if one) < _LEAST_RHO:
+            raise BudgetError(
+                "expected a budget under which single people are not all that noise hides, got less than "
+                "2^-28 zCDP for a table; raise epsilon"
+            )
+        return {name: Budget(zcdp_rho=one or _LEAST_RHO, delta=delta) for name, one in rho.items()}
 
     def _shares(self) -> dict[str, float]:
         """The part of the budget of each table: as the number of pairs that say something of its rows."""
@@ -150,8 +190,18 @@ class _Making:
 
     def _columns(self, name: str) -> tuple[str, ...]:
         """The columns of a table's records that are its own."""
-        children = tuple(number_name(child.name) for child in self._family.children(name))
-        return (*map(str, self._raw[name].rows.columns), *children)
+        return (*map(str, self._raw[name].rows.columns), *self._family.numbers(name))
+
+    def _check_names(self, raw: Raw) -> None:
+        """Refuses columns that the release makes itself."""
+        made = {*self._family.numbers(raw.name), *([f"step_of_{raw.order}"] if raw.order else [])}
+        made |= {one.name for child in self._family.children(raw.name) for one in child.summaries}
+        if taken := sorted(made.intersection(raw.columns)):
+            raise DataError(
+                f"{raw.name}: expected no column {taken[0]!r}, which the release makes; rename it"
+            )
+        if len(raw.rows.columns):
+            checked_names(raw.rows)
 
     def _encoded(self, name: str, domain: Domain) -> Table:
         """The rows of a table in a domain of its columns."""
@@ -161,6 +211,8 @@ class _Making:
                 f"{name}: expected the order {order!r} among the attributes of its domain, "
                 "found it missing; add it"
             )
+        if order:
+            check_order(domain[order])
         if domain.rules and self._raw[name].owner:
             raise DataError(
                 f"{name}: expected no rules in the domain of a table of several rows a person, "
@@ -170,29 +222,18 @@ class _Making:
 
     def _release_table(self, name: str, budget: Budget) -> None:
         """Releases the records of one table."""
-        left = self._described(name, budget)
-        if not self._family.own(name):
-            return
-        is_root = name == self._family.root.name
-        held = self._rows[name]
-        if is_root:
-            domain = self._family.record(name)
-            table = Table.from_codes(domain, held.codes)
-            wanted = Workload.all_kway(domain, min(2, len(domain.varied)))
-        else:
-            table = records(self._family, name, self._rows)
-            wanted = _workload(self._family, name)
+        table = records(self._family, name, self._rows)
         order = ReleaseOrder(
             table.domain,
             TRUSTED,
             Adjacency.ADD_REMOVE,
             self._asked.mechanism,
-            wanted,
-            left,
-            rows_per_person=1 if is_root else ALL_ROWS,
+            _workload(self._family, name),
+            budget,
+            rows_per_person=ALL_ROWS,
         )
         kept = self._kept[name]
-        count_part((left.zcdp_rho or 0.0) / self._whole)
+        count_part((budget.zcdp_rho or 0.0) / self._whole)
         begun = begun_with(table, order, self._noise.child("first", name), kept)
         order = begun.order
         keep_pairs(begun.table, order.workload.cliques)
@@ -217,96 +258,89 @@ class _Making:
 
     def _described(self, name: str, budget: Budget) -> Budget:
         """Finds out what the columns of a table hold, and sets its rows; what is left of its budget."""
-        raw, held = self._raw[name], self._given.get(name)
-        tables: list[Table] = []
-        if held is None and len(raw.rows.columns):
-            held, budget = self._described_by(partial(self._learned, name), name, "columns", budget)
-        elif held is not None and held.domain.open:
-            held, budget = self._described_by(partial(self._chosen, name, held), name, "columns", budget)
-        if held is not None:
-            tables.append(held)
-        if children := self._family.children(name):
-            numbers = Domain(tuple(open_number(child.name) for child in children))
-            counted = {number_name(child.name): self._numbers[child.name] for child in children}
-            table, budget = self._described_by(
-                partial(self._chosen, name, encode_table(numbers, counted)), name, "numbers", budget
-            )
-            tables.append(table)
-        said = {
-            one.name: one.of(self._raw[child.name].rows, self._raw[child.name].parent, len(raw.parent))
-            for child in children
-            for one in self._raw[child.name].summaries
-        }
-        if said:
-            attributes = tuple(one.attribute for child in children for one in self._raw[child.name].summaries)
-            tables.append(encode_table(Domain(attributes), said))
-        if raw.order and not (held is not None and raw.order in held.domain.names):
-            raise DataError(
-                f"{name}: too few rows to learn what {raw.order!r} holds; give a domain of the table"
-            )
-        self._set(name, tables)
-        return budget
+        assert budget.zcdp_rho is not None
+        raw, table, left = self._raw[name], self._given.get(name), budget.zcdp_rho
+        count_part(left / self._whole)
+        sampled = self._one_row_of_each(name)
+        numbers = self._family.numbers(name)
+        found = [self._number(name, child.name, sampled, left) for child in self._family.children(name)]
+        left -= sum(float(spent) for _, spent in found)
+        if len(raw.rows.columns) and (table is None or table.domain.open):
+            begun = self._columns_learned(name, table, sampled, replace(budget, zcdp_rho=left))
+            assert begun.certificate is not None
+            assert begun.coded is not None
+            chosen = begun.order.chosen
+            assert chosen is not None
+            self._parts.append(part_of(name, COLUMNS, begun.certificate, chosen))
+            self._choices[name] = begun.certificate
+            table = begun.coded(lambda domain: encoded(domain, raw.rows))
+            left -= chosen.zcdp_rho
+        own = () if table is None else table.domain.attributes
+        codes = {} if table is None else {one: table.column(one).astype(np.int64) for one in table.domain}
+        for column, (attribute, _), child in zip(numbers, found, self._family.children(name), strict=True):
+            bins = Domain((attribute,))
+            counted = encoded(bins, pd.DataFrame({column: self._numbers[child.name]}))
+            codes[column] = counted.column(column).astype(np.int64)
+        said = [(child, one) for child in self._family.children(name) for one in child.summaries]
+        for child, one in said:
+            below = self._raw[child.name]
+            codes[one.name] = one.of(below.rows, below.parent, len(raw.parent)).astype(np.int64)
+        attributes = (*own, *(one for one, _ in found), *(one.attribute for _, one in said))
+        self._set(name, attributes, table, codes)
+        return replace(budget, zcdp_rho=left)
 
-    def _described_by(
-        self, begin: Callable[[ReleaseOrder, str], Begun], name: str, step: str, budget: Budget
-    ) -> tuple[Table, Budget]:
-        """The rows of a table in a domain that a first step of a release chose, and what is left."""
-        columns = Domain.coded({step: 2})
+    def _number(
+        self, name: str, child: str, sampled: NDArray[np.intp], rho: float
+    ) -> tuple[NumericAttribute, Fraction]:
+        """The bins of a number of rows, and what they cost."""
+        counts = PrivateCounts(
+            Fraction(rho),
+            PrivacyUnit(Adjacency.ADD_REMOVE),
+            self._noise.child("number", name, child),
+            self._kept[name].part(f"{child} "),
+        )
+        found = number_of_rows(number_name(child), self._numbers[child][sampled], counts, rho)
+        spent = counts.accountant.spent
+        self._parts.append(Part(name, f"numbers of rows of {child}", "", spent, 0.0))
+        return found, spent
+
+    def _columns_learned(
+        self, name: str, held: Table | None, sampled: NDArray[np.intp], budget: Budget
+    ) -> Begun:
+        """What the columns of a table hold, from one row of each person."""
         order = ReleaseOrder(
-            columns,
+            Domain.coded(dict.fromkeys(self._raw[name].rows.columns, 2)),
             TRUSTED,
             Adjacency.ADD_REMOVE,
             self._asked.mechanism,
-            Workload.wanted(columns, None, None),
+            Workload.wanted(Domain.coded(dict.fromkeys(self._raw[name].rows.columns, 2)), None, None),
             budget,
         )
-        count_part((budget.zcdp_rho or 0.0) / self._whole)
-        begun = begin(order, step)
-        assert begun.certificate is not None
-        self._parts.append(part_of(name, begun.certificate))
-        spent = begun.order.chosen
-        assert spent is not None
-        assert budget.zcdp_rho is not None
-        assert begun.coded is not None
-        rows = self._raw[name].rows
-        held = begun.coded(lambda domain: self._further(name, domain, rows))
-        return held, replace(budget, zcdp_rho=budget.zcdp_rho - spent.zcdp_rho)
-
-    def _further(self, name: str, domain: Domain, rows: pd.DataFrame) -> Table:
-        """All rows of a table in the domain from which codes were chosen."""
-        numbers = {
-            number_name(child.name): self._numbers[child.name] for child in self._family.children(name)
-        }
-        return encoded(domain, rows) if not {*domain.names} & {*numbers} else encode_table(domain, numbers)
-
-    def _chosen(self, name: str, held: Table, order: ReleaseOrder, step: str) -> Begun:
-        """Codes of a domain that leaves some open, chosen from one row of each person."""
-        wanted = Workload.wanted(held.domain, None, None)
-        order = replace(order, domain=held.domain, workload=wanted)
-        noise, kept = self._noise.child(step, name), self._kept[name].part(f"{step} ")
-        return begun_with(held.take(self._one_row_of_each(name)), order, noise, kept)
-
-    def _learned(self, name: str, order: ReleaseOrder, step: str) -> Begun:
-        """What columns hold, learned from one row of each person."""
-        some = self._raw[name].rows.iloc[self._one_row_of_each(name)].reset_index(drop=True)
-        table = raw_table(some)
+        noise, kept = self._noise.child("columns", name), self._kept[name].part("columns ")
 
         def ordered(known: Domain) -> ReleaseOrder:
             return replace(order, domain=known, workload=Workload.wanted(known, None, None))
 
-        noise, kept = self._noise.child(step, name), self._kept[name].part(f"{step} ")
+        if held is not None:
+            return begun_with(held.take(sampled), ordered(held.domain), noise, kept)
+        table = raw_table(self._raw[name].rows.iloc[sampled].reset_index(drop=True))
+        # Whether there are too few people is asked of the table of people, before anything else. A table to
+        # which few of them have rows is released with what is seen of it.
+        anyway = self._asked.anyway or name != self._family.root.name
         with closing(Cells.of(table.source, table.timezones)) as cells:
-            return begun_without(
+            begun = begun_without(
                 cells,
                 table.read,
                 ordered,
                 self._asked.mechanism.granted,
                 Adjacency.ADD_REMOVE,
-                order.budget,
-                self._asked.anyway,
+                budget,
+                anyway,
                 noise,
                 kept,
             )
+        self._learned[name] = begun
+        return begun
 
     def _one_row_of_each(self, name: str) -> NDArray[np.intp]:
         """Places of one row of each person, drawn at random, in random order."""
@@ -320,26 +354,52 @@ class _Making:
         _, first = np.unique(person[shuffled], return_index=True)
         return shuffled[np.sort(first)]
 
-    def _set(self, name: str, tables: Sequence[Table]) -> None:
-        """Takes over the rows of a table, in domains of its columns and numbers that leave nothing open."""
+    def _set(
+        self,
+        name: str,
+        attributes: tuple[Attribute, ...],
+        table: Table | None,
+        codes: dict[str, NDArray[np.int64]],
+    ) -> None:
+        """Takes over the rows of a table in attributes that leave nothing open.
+
+        Args:
+            name: the table.
+            attributes: of its rows, with those that number and summarise the rows of others.
+            table: its rows in a domain of its columns; None if it has none but keys.
+            codes: of all attributes.
+        """
         raw, kin = self._raw[name], self._family[name]
-        attributes = tuple(one for table in tables for one in table.domain.attributes)
-        unmodelled = tuple(one for table in tables for one in table.domain.unmodelled)
-        rules = tuple(rule for table in tables for rule in table.domain.rules)
-        codes = {one: table.column(one).astype(np.int64) for table in tables for one in table.domain}
-        if raw.order:
-            steps = Steps(next(one for one in attributes if one.name == raw.order))
-            values = steps.when.within(cells_of(tables[0].domain, raw.rows, raw.order))
+        when = next((one for one in attributes if one.name == raw.order and orders(one)), None)
+        if table is not None and when is not None:
+            steps = Steps(when, bool(raw.within[0]))
+            kin = replace(kin, steps=steps)
+            begun, _ = bounds_of(kin, self._raw[raw.owner].rows, raw.parent)
+            values = steps.when.within(cells_of(table.domain, raw.rows, when.name))
             assert values is not None
             values = np.where(np.isnan(values), steps.units.ends[0], values)
-            codes[steps.attribute.name] = steps.codes(values, Rows({}, raw.parent, 0).first)
-            attributes = tuple(one for one in attributes if one.name != raw.order)
-            kin = replace(kin, steps=steps)
-        domain = Domain(attributes, unmodelled, rules) if attributes else None
+            codes[steps.attribute.name] = steps.codes(values, Rows({}, raw.parent, 0).first, begun)
+            attributes = tuple(one for one in attributes if one is not when)
+        more = () if table is None else (table.domain.unmodelled, table.domain.rules)
+        domain = Domain(attributes, *more) if attributes else None
         self._family = self._family.with_table(replace(kin, domain=domain))
         size = len(self._raw[raw.owner].parent) if raw.owner else len(raw.parent)
         own = {attribute.name: codes[attribute.name] for attribute in self._family.own(name)}
         self._rows[name] = Rows(own, raw.parent, size)
+
+    def _remark(self, name: str, begun: Begun, drawn: Rows) -> None:
+        """What a user should know of a table whose columns were learned."""
+        found = self._family[name].domain
+        assert found is not None
+        held = tuple(one for one in found.attributes if one.name in drawn.codes)
+        if self._raw[name].order and self._family[name].steps is None:
+            self._remarks.append(
+                f"{name}: too few rows agreed on what {self._raw[name].order!r} holds, so its rows are in "
+                "order without it; describe it in a domain"
+            )
+        table = Table.from_codes(Domain(held, found.unmodelled), drawn.codes)
+        unseen = [one for one in begun.order.unseen if one.name in table.domain.names]
+        self._remarks += (f"{name}: {one}" for one in remarks(table, begun.lost, begun.others, unseen))
 
 
 def _kin(raw: Raw, tables: Sequence[Raw]) -> Kin:
@@ -352,9 +412,9 @@ def _kin(raw: Raw, tables: Sequence[Raw]) -> Kin:
         foreign=raw.foreign,
         ordered=raw.order is not None,
         columns=(*raw.columns, *said),
-        whole=raw.whole,
         storage=raw.storage,
         summaries=raw.summaries,
+        within=raw.within,
     )
 
 
@@ -364,5 +424,5 @@ def _workload(family: Family, name: str) -> Workload:
     own = {column.attribute.name for column in columns if column.own and column.table == name}
     names = [column.attribute.name for column in columns if column.attribute.size > 1]
     cliques = tuple(pair for pair in itertools.combinations(names, 2) if own.intersection(pair))
-    asked: tuple[Clique, ...] = cliques or tuple((one,) for one in names)
+    asked: tuple[Clique, ...] = cliques or tuple((one,) for one in sorted(own))
     return Workload(asked, (1.0,) * len(asked))

@@ -14,6 +14,7 @@ from ...common.data.domain import Domain
 from ...common.data.values import text_of
 from ...common.errors import DataError
 from ...common.forms.nearest import meant
+from ...curator.people.files import file_name
 from ...curator.people.summaries import AnyOf
 from ...curator.results.storage import Storage, storage_of
 from ...party.sources.source import FileSource
@@ -46,8 +47,8 @@ class Raw:
         foreign: its column that holds the parent's key; empty for the root.
         order: column by which rows of a parent are in order; empty for the order of the table, and None if
             their order means nothing.
-        whole: whether keys are whole numbers.
         summaries: what a row of the parent says of its rows.
+        within: columns of the parent between which the order lies; empty for no bound.
     """
 
     name: str
@@ -59,8 +60,8 @@ class Raw:
     owner: str = ""
     foreign: str = ""
     order: str | None = None
-    whole: bool = True
     summaries: tuple[AnyOf, ...] = ()
+    within: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,16 @@ def read_tables(
     Raises:
         DataError: a name is unknown, the tables are no tree, or a key is missing, stands twice or is unknown.
     """
+    for name in data:
+        if not isinstance(name, str) or not name.strip():
+            raise DataError("expected texts as names of tables, got another; name them")
+    files: dict[str, str] = {}
+    for name in data:
+        if (other := files.setdefault(file_name(name).casefold(), name)) != name:
+            raise DataError(
+                f"expected names of tables that differ as those of files, got {other!r} and {name!r}; rename "
+                "one"
+            )
     links = _links(data, relations)
     if unknown := [name for name in order if name not in links]:
         raise DataError(
@@ -108,6 +119,15 @@ def read_tables(
         rows, storage = frames[name]
         held = tuple(map(str, rows.columns))
         key, link = keys.get(name, ""), links.get(name)
+        if key and link is not None and key == link.foreign:
+            raise DataError(
+                f"{name}: expected {key!r} to name rows of one table, got it as its own key and that of "
+                f"{link.parent!r}; relate the tables below it to {link.parent!r}"
+            )
+        if order.get(name) in (*filter(None, (key, link.foreign if link else "")),):
+            raise DataError(
+                f"{name}: expected an order by a column that is no key, got {order[name]!r}; name another"
+            )
         for column in filter(None, (key, link.foreign if link else "", order.get(name))):
             if column not in held:
                 raise DataError(
@@ -132,7 +152,6 @@ def read_tables(
             "" if link is None else link.parent,
             "" if link is None else link.foreign,
             (order[name] or "") if name in order else None,
-            not key or pd.api.types.is_integer_dtype(rows[key].dtype),
         )
         found[name] = raw, index
     return tuple(raw for raw, _ in found.values())
@@ -167,7 +186,9 @@ def read_keyed(
         raise DataError(
             f"order: expected a column that differs between rows of a person, got {column!r}; name another"
         )
-    people = rows[[key, *per_person]].drop_duplicates(key)
+    if key in per_person:
+        raise DataError(f"per_person: expected columns beside the key, got {key!r}; leave it out")
+    people = rows[[key, *per_person]][~_texts(rows[key]).duplicated()]
     held = rows.drop(columns=list(per_person))
     tables = read_tables(
         {PEOPLE: people, ROWS: held}, {ROWS: {key: PEOPLE}}, {ROWS: column} if ordered else {}, rng
@@ -226,6 +247,32 @@ def with_summaries(tables: tuple[Raw, ...], summaries: Summaries) -> tuple[Raw, 
             found.append(AnyOf(column_of_parent, column, tuple(text_of(one) for one in listed)))
         named[name] = replace(named[name], summaries=tuple(found))
     return tuple(named.get(raw.name, raw) for raw in tables)
+
+
+def with_bounds(
+    tables: tuple[Raw, ...], within: Mapping[str, tuple[str | None, str | None]]
+) -> tuple[Raw, ...]:
+    """The tables with the columns of their parents between which their order lies.
+
+    Raises:
+        DataError: a table has no column of an order, or its parent no such column.
+    """
+    named = {raw.name: raw for raw in tables}
+    for name, (low, high) in within.items():
+        if name not in named or not named[name].order:
+            raise DataError(
+                f"within: expected tables with a column of their order, got {name!r}{meant(name, named)}; "
+                "name the order, or leave it out"
+            )
+        held = list(map(str, named[named[name].owner].rows.columns))
+        for column in filter(None, (low, high)):
+            if column not in held:
+                raise DataError(
+                    f"within of {name!r}: expected a column of {named[name].owner!r}, got "
+                    f"{column!r}{meant(column, held)}; fix it"
+                )
+        named[name] = replace(named[name], within=(low or "", high or ""))
+    return tuple(named.values())
 
 
 def _links(data: Mapping[str, Source], relations: Relations) -> dict[str, Link]:
@@ -297,14 +344,18 @@ def _without_mask(cells: NDArray[Any]) -> NDArray[Any]:
 
 
 def _texts(column: pd.Series) -> pd.Series:
-    """The cells of a key, comparable between tables; missing ones are NA."""
-    kind = column.dtype
-    if pd.api.types.is_float_dtype(kind):
-        known = column.dropna()
-        if (known == np.floor(known)).all():
-            column = column.astype("Float64").astype("Int64")
-    missing = column.isna() | (column.astype(str).str.strip() == "")
-    return column.astype(str).str.strip().where(~missing, None)
+    """The cells of a key, comparable between tables whatever their types; missing ones are None.
+
+    What a cell becomes depends on this cell alone: a whole number is the same with and without a point.
+    """
+    return pd.Series([_text(cell) for cell in column.tolist()], index=column.index, dtype=object)
+
+
+def _text(cell: object) -> str | None:
+    if isinstance(cell, float) and cell.is_integer():
+        cell = int(cell)
+    text = "" if pd.isna(cell) else str(cell).strip()
+    return text or None
 
 
 def _index(name: str, key: str, column: pd.Series) -> pd.Index:
@@ -364,8 +415,14 @@ def _sorted(
         )
     if pd.api.types.is_object_dtype(values.dtype) or pd.api.types.is_string_dtype(values.dtype):
         numbers = pd.to_numeric(values, errors="coerce")
-        values = numbers if numbers.notna().all() else pd.to_datetime(values, errors="coerce", format="mixed")
-        if values.isna().any():
+        # Not what most cells are: a single one may not decide how others are read.
+        mixed = numbers.notna().any() and numbers.isna().any()
+        values = (
+            pd.to_datetime(values, errors="coerce", format="mixed", utc=True)
+            if numbers.isna().all()
+            else numbers
+        )
+        if mixed or values.isna().any():
             raise DataError(
                 f"{name}: expected numbers, dates or timestamps in the order {column!r}, found others; order "
                 "by another column"

@@ -25,6 +25,9 @@ _TABLE = Table(
             MapOf(MapOf(Either((Scalar(), ListOf(Scalar()))))),
             'What rows of the other table say: {had_stroke = {code = ["I63", "I64"]}}.',
         ),
+        "within": Key(
+            ListOf(Text()), 'Columns of the other table between which the order lies: ["born", ""].'
+        ),
         "order": Key(
             Either((Text(), Truth())),
             "Column by which rows of a parent are in order; true: that of the file.",
@@ -45,6 +48,7 @@ class Stated:
         order: see there.
         domains: see there.
         summaries: see there.
+        within: see there.
     """
 
     files: Mapping[str, Path]
@@ -52,6 +56,7 @@ class Stated:
     order: Mapping[str, str | Literal[True]]
     domains: Mapping[str, Path] = field(default_factory=dict)
     summaries: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    within: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
 
 
 def read_relations(path: Path, folder: Path) -> Stated:
@@ -71,12 +76,16 @@ def read_relations(path: Path, folder: Path) -> Stated:
     except ValueError as cause:
         raise DataError(f"{path} is not TOML: {cause}; fix the line") from cause
     check_file(path.name, FORM, content)
+    for name, entry in content.items():
+        if len(entry.get("within", ("", ""))) != 2:
+            raise DataError(f'{path.name}: {name}.within: expected two columns, got others; use "" for none')
     return Stated(
         {name: _file(folder, name, entry.get("file")) for name, entry in content.items()},
         {name: entry["belongs_to"] for name, entry in content.items() if "belongs_to" in entry},
         {name: entry["order"] for name, entry in content.items() if entry.get("order")},
         {name: path.parent / entry["domain"] for name, entry in content.items() if "domain" in entry},
         {name: entry["summaries"] for name, entry in content.items() if "summaries" in entry},
+        {name: tuple(entry["within"]) for name, entry in content.items() if "within" in entry},
     )
 
 

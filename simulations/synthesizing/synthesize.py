@@ -45,7 +45,16 @@ from ..tables.frames import DomainLike, Loaded, RawTable, Source, load, raw_tabl
 from ..time_limit import TimeLimitWarning, lateness, limited
 from .bar import console_for
 from .related import Asked, release_tables
-from .related_tables import Raw, Relations, Summaries, keyed_domains, read_keyed, read_tables, with_summaries
+from .related_tables import (
+    Raw,
+    Relations,
+    Summaries,
+    keyed_domains,
+    read_keyed,
+    read_tables,
+    with_bounds,
+    with_summaries,
+)
 from .unfinished import Forgotten, Unfinished, unfinished
 
 DEFAULT_DELTA = 1e-9
@@ -81,6 +90,7 @@ def synthesize(
     *,
     relations: Relations,
     order: Mapping[str, Ordered] | None = ...,
+    within: Mapping[str, tuple[str | None, str | None]] | None = ...,
     summaries: Summaries | None = ...,
     delta: float = ...,
     domain: Mapping[str, DomainLike] | None = ...,
@@ -140,6 +150,7 @@ def synthesize(
     key: str | None = None,
     relations: Relations | None = None,
     order: Ordered | Mapping[str, Ordered] | None = None,
+    within: Mapping[str, tuple[str | None, str | None]] | None = None,
     summaries: Summaries | None = None,
     per_person: Sequence[str] = (),
     delta: float = DEFAULT_DELTA,
@@ -182,6 +193,8 @@ def synthesize(
             has another name there.
         order: with a key, the column by which rows of a person are in order, such as a date, or True for the
             order of the table; with relations, this for each table whose rows have an order.
+        within: with relations, the columns of the other table between which the order of the rows lies, such
+            as {"stays": ("born", "died")}; None for no bound. Synthetic rows keep to it.
         summaries: with relations, what a row says of the rows that belong to it, as a column of yes and no:
             {"diagnoses": {"had_stroke": {"code": ["I63", "I64"]}}}; synthetic rows agree with it.
         per_person: with a key, columns that are the same in all rows of a person, such as the year of birth.
@@ -244,7 +257,7 @@ def synthesize(
         with _kept(out) as kept:
             rng = kept.stream(seed).child("order of rows").generator()
             tables, domains = _people(data, key, relations, order, per_person, domain, rng)
-            tables = with_summaries(tables, summaries or {})
+            tables = with_bounds(with_summaries(tables, summaries or {}), within or {})
             named = {
                 "version of dpmosaic": __version__,
                 "epsilon and delta": repr(Budget(epsilon, delta)),
@@ -258,15 +271,18 @@ def synthesize(
             several = data if isinstance(data, Mapping) else {"": data}
             kept.bind(named, *several.values())
             asked = Asked(Budget(epsilon, delta), chosen, domains, anyway, seed, progress, kept)
-            people = release_tables(tables, asked)
+            people, told = release_tables(tables, asked)
             libraries = {name: Library.of(several.get(name, data)) for name in people.frames}
             people = replace(people, libraries=libraries)
             if isinstance(out, (str, Path)):
                 people.write(Path(out))
+        for remark in told:
+            warnings.warn(remark, DomainWarning, stacklevel=2)
         return people
-    if order is not None or per_person or summaries is not None:
+    if order is not None or per_person or summaries is not None or within is not None:
         raise DataError(
-            "order, per_person and summaries: expected a key or relations beside them, got none; name these"
+            "order, within, summaries and per_person: expected a key or relations beside them, got none; "
+            "name these"
         )
     if isinstance(data, Mapping):
         raise DataError(

@@ -124,7 +124,7 @@ def written(domain: Domain, held: tuple[str, ...]) -> tuple[str, ...]:
     return (*new, *(name for name in held if name in domain.columns))
 
 
-def _checked_names(rows: pd.DataFrame) -> tuple[str, ...]:
+def checked_names(rows: pd.DataFrame) -> tuple[str, ...]:
     """The names of a data frame's columns.
 
     Raises:
@@ -186,7 +186,7 @@ def raw_table(data: Source, *, header: bool | None = None) -> RawTable:
         source = FileSource(_path(data), header)
         return RawTable(source, {}, {}, source.encoded)
     rows = _without_index(data)
-    zones = {name: zone for name in _checked_names(rows) if (zone := _zone(rows[name].dtype))}
+    zones = {name: zone for name in checked_names(rows) if (zone := _zone(rows[name].dtype))}
     return RawTable(_FrameRows(rows), zones, storage_of(rows), lambda domain: encoded(domain, rows))
 
 
@@ -258,13 +258,13 @@ def draft(data: Source, blanks: Collection[str] = (), *, header: bool | None = N
     if not isinstance(data, ArrowTable):
         return inference.draft_file(_path(data), blanks, header=header)
     rows = data_frame(data)
-    zones = {name: zone for name in _checked_names(rows) if (zone := _zone(rows[name].dtype))}
+    zones = {name: zone for name in checked_names(rows) if (zone := _zone(rows[name].dtype))}
     rows = rows.assign(
         **{name: rows[name].dt.tz_convert(zone).dt.tz_localize(None) for name, zone in zones.items()}
     )
     ordered = {
         name: [one if isinstance(one, (str, int, float)) else text_of(one) for one in kind.categories]
-        for name, kind in zip(_checked_names(rows), rows.dtypes, strict=True)
+        for name, kind in zip(checked_names(rows), rows.dtypes, strict=True)
         if isinstance(kind, pd.CategoricalDtype) and kind.ordered
     }
     return inference.draft_rows(_FrameRows(rows, nested=True), blanks, ordered, zones)

@@ -254,7 +254,7 @@ def test_a_synthesizer_fits_and_samples_like_those_of_scikit_learn():
 
 def test_a_synthesizer_has_the_parameters_of_synthesize_for_one_table_of_one_row_a_person():
     parameters = list(inspect.signature(dpmosaic.synthesize).parameters)
-    others = ("data", "checks", "out", "key", "relations", "order", "summaries", "per_person")
+    others = ("data", "checks", "out", "key", "relations", "order", "within", "summaries", "per_person")
     assert list(dpmosaic.Synthesizer().get_params()) == [one for one in parameters if one not in others]
 
 

@@ -1,0 +1,107 @@
+"""The files of a release of people, and whether they are what its certificate says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from ..certificates.certificate import Certificate
+from ..certificates.check import Check
+from ..certificates.verify import CERTIFICATE, WARNING, sha256_of
+from .certificate import Part, PeopleCertificate, cost_of, epsilon_of
+
+RECORDS, CHOICES = "records", "choices"
+"""Folders of the releases of records, and of the certificates of what columns hold."""
+
+_LONGEST = 100
+
+
+def file_name(name: str) -> str:
+    """A table's name as that of a file."""
+    safe = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in name)
+    return safe[:_LONGEST]
+
+
+def verify_people(folder: Path) -> Iterator[Check]:
+    """Verifies the certificate of a release of people and the files beside it, offline.
+
+    The costs of the parts are those of their certificates, and add up to what is stated; epsilon follows from
+    them, and is at most what was promised; a label of one part is one of the whole. Nobody signs a release
+    from one place, so what the parts say themselves is its maker's word.
+
+    Args:
+        folder: of the release.
+
+    Raises:
+        DataError: there is no such certificate.
+    """
+    certificate = PeopleCertificate.load(folder / CERTIFICATE)
+    yield from check_files(certificate, folder)
+    held = _certificates(folder)
+    yield _check_parts(certificate, held)
+    spent = sum(part.zcdp_rho for part in certificate.parts)
+    epsilon = epsilon_of(certificate.parts, certificate.budget)
+    same = (certificate.zcdp_rho_spent, certificate.epsilon_spent) == (spent, epsilon)
+    yield Check("costs", same, "add up" if same else "do not add up to what is stated")
+    budget = certificate.budget
+    if budget.epsilon is None:
+        kept = budget.zcdp_rho is not None and spent <= budget.zcdp_rho
+    else:
+        kept = epsilon is not None and epsilon <= budget.epsilon
+    yield Check("promise", kept, "kept" if kept else "more was spent than promised")
+    labels = {label for one in held.values() for label in one.labels}
+    private = certificate.differentially_private and not certificate.labels and not labels
+    yield Check(
+        "label", private, "differentially private" if private else "labelled as not a private release"
+    )
+
+
+def check_files(certificate: PeopleCertificate, folder: Path) -> Iterator[Check]:
+    """Compares every published file with the certificate, and names those that it does not."""
+    for name, stated in certificate.outputs.items():
+        path = folder / name
+        if not _is_inside(name):
+            yield Check(f"file {name}", False, "not the name of a file in this folder")
+        elif not path.is_file():
+            yield Check(f"file {name}", False, "missing")
+        else:
+            same = sha256_of(path) == stated
+            yield Check(f"file {name}", same, "as certified" if same else "not the file that was certified")
+    # The files of a release of records are named by its own certificate.
+    inside = [PurePosixPath(name).parent for name in certificate.outputs if name.startswith(f"{RECORDS}/")]
+    found = (
+        PurePosixPath(path.relative_to(folder).as_posix()) for path in folder.rglob("*") if path.is_file()
+    )
+    known = {*certificate.outputs, CERTIFICATE, WARNING}
+    others = sorted(
+        str(one) for one in found if str(one) not in known and not any(map(one.is_relative_to, inside))
+    )
+    if others:
+        yield Check("other files", False, f"in the folder, and not certified: {others[0]}")
+
+
+def _is_inside(name: str) -> bool:
+    path = PurePosixPath(name)
+    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and "\\" not in name
+
+
+def _certificates(folder: Path) -> dict[str, Certificate]:
+    """The certificates of the parts, by their digest."""
+    paths = [*folder.glob(f"{RECORDS}/*/{CERTIFICATE}"), *folder.glob(f"{CHOICES}/*.json")]
+    found = [Certificate.load(path) for path in sorted(paths)]
+    return {one.digest().hex(): one for one in found}
+
+
+def _check_parts(certificate: PeopleCertificate, held: dict[str, Certificate]) -> Check:
+    """Whether each part with a certificate is one of those in the folder, at its cost."""
+
+    def known(part: Part) -> bool:
+        if not part.certificate:
+            return True
+        return part.certificate in held and cost_of(held[part.certificate]) == part.zcdp_rho
+
+    if not all(map(known, certificate.parts)):
+        return Check("parts", False, "one is not as its certificate in the folder says")
+    if not {part.certificate for part in certificate.parts}.issuperset(held):
+        return Check("parts", False, "a certificate in the folder is that of no part")
+    return Check("parts", True, f"{len(certificate.parts)}, as their certificates say")
