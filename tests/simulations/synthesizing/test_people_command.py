@@ -1,0 +1,139 @@
+"""People and related tables by the commands `synthesize` and `resume`."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import dpmosaic
+from dpmosaic.command import app
+from dpmosaic.simulations.synthesizing import related
+
+RELATIONS = """\
+[patients]
+domain = "patients.json"
+[stays]
+domain = "stays.json"
+belongs_to = {id = "patients"}
+order = "day"
+within = ["born", ""]
+summaries = {intensive = {ward = "icu"}}
+"""
+DOMAINS = {
+    "patients": {
+        "sex": ["f", "m"],
+        "born": {"type": "numeric", "min": 0, "max": 99, "bins": 10, "integer": True},
+    },
+    "stays": {
+        "day": {"type": "numeric", "min": 0, "max": 400, "bins": 20, "integer": True},
+        "ward": ["a", "b", "icu"],
+    },
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rng = np.random.default_rng(0)
+    patients = pd.DataFrame(
+        {"id": np.arange(800), "sex": rng.choice(["f", "m"], 800), "born": rng.integers(0, 100, 800)}
+    )
+    of = np.repeat(np.arange(800), rng.poisson(2, 800))
+    day = patients.born.to_numpy()[of] + rng.integers(0, 200, len(of))
+    stays = pd.DataFrame(
+        {"id": of, "day": day, "ward": rng.choice(["a", "b", "icu"], len(of), p=[0.6, 0.3, 0.1])}
+    )
+    patients.to_csv(tmp_path / "patients.csv", index=False)
+    stays.to_csv(tmp_path / "stays.csv", index=False)
+    (tmp_path / "relations.toml").write_text(RELATIONS)
+    for name, domain in DOMAINS.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(domain))
+    return tmp_path
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def released(folder, out, *more):
+    return run(
+        *("synthesize", folder, "--relations", folder / "relations.toml", "--out", folder / out, "--seed", 1),
+        *("--mechanism", "independent", *more),
+    )
+
+
+def test_a_folder_of_tables_is_released(folder):
+    done = released(folder, "out", "--json")
+    assert done.exit_code == 0, done.output
+    summary = json.loads(done.stdout)
+    release = dpmosaic.load_people(folder / "out")
+    assert summary["tables"] == {name: len(rows) for name, rows in release.tables.items()}
+    patients, stays = release.tables["patients"], release.tables["stays"]
+    assert list(patients) == ["id", "sex", "born", "intensive"]
+    assert list(stays) == ["id", "day", "ward"]
+    joined = stays.merge(patients, on="id")
+    assert len(joined) == len(stays)
+    assert (joined.day >= joined.born).all()
+    assert stays.groupby("id").day.is_monotonic_increasing.all()
+    icu = set(stays.id[stays.ward == "icu"])
+    assert icu == set(patients.id[patients.intensive])
+
+
+def test_a_release_that_stopped_goes_on_and_is_the_same(folder, monkeypatch):
+    assert released(folder, "whole").exit_code == 0
+    make, made = related.release_among, []
+
+    def stop_at_the_second(*args, **options):
+        made.append(1)
+        if len(made) == 2:
+            raise KeyboardInterrupt
+        return make(*args, **options)
+
+    monkeypatch.setattr(related, "release_among", stop_at_the_second)
+    stopped = released(folder, "again")
+    assert stopped.exit_code != 0
+    assert "resume" in stopped.output
+    monkeypatch.setattr(related, "release_among", make)
+    done = run("resume", folder / "again")
+    assert done.exit_code == 0, done.output
+    for name in ("patients", "stays"):
+        tables = (folder / out / "tables" / f"{name}.csv" for out in ("whole", "again"))
+        assert len({table.read_bytes() for table in tables}) == 1
+
+
+def test_one_table_with_a_key_is_released(folder):
+    domain = folder / "rows.json"
+    domain.write_text(json.dumps(DOMAINS["stays"]))
+    done = run(
+        *("synthesize", folder / "stays.csv", "--key", "id", "--order", "day", "--domain", domain),
+        *("--out", folder / "out", "--seed", 1, "--mechanism", "independent"),
+    )
+    assert done.exit_code == 0, done.output
+    rows = dpmosaic.load_people(folder / "out").tables["rows"]
+    assert list(rows) == ["id", "day", "ward"]
+    assert rows.id.duplicated().any()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--key", "ids"), "did you mean 'id'"),
+        (("--order", "day"), "expected --key"),
+        (("--key", "id", "--copies", "3"), "copies: a release of people"),
+        (("--key", "id", "--rows", "3"), "rows: a release of people"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anything_is_spent(folder, words, told):
+    done = run("synthesize", folder / "stays.csv", "--out", folder / "out", *words)
+    assert done.exit_code != 0
+    assert told in " ".join(done.output.split())
+    assert not (folder / "out").exists() or not list((folder / "out").iterdir())
+
+
+def test_a_release_of_people_is_no_release_of_one_table(folder):
+    assert released(folder, "out").exit_code == 0
+    with pytest.raises(dpmosaic.DataError, match="load_people"):
+        dpmosaic.load(folder / "out")
