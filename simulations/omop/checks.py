@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .database import Connection, opened
+from .database import Connection, open_cdm
 from .model import CLINICAL, DEATH, EVENTS, NO_CONCEPT, PERIOD, PERSON, VISIT
 
 
@@ -55,11 +55,11 @@ def check(database: str | Path, *, schema: str = "", released: bool = False) -> 
         DataError: there is no such CDM, or a table is missing.
         MissingExtraError: PostgreSQL needs an extra that is not installed.
     """
-    with opened(database, schema) as connection:
-        return checked(connection, released)
+    with open_cdm(database, schema) as connection:
+        return check_rules(connection, released)
 
 
-def checked(connection: Connection, released: bool) -> tuple[Checked, ...]:
+def check_rules(connection: Connection, released: bool) -> tuple[Checked, ...]:
     """Checks the rules over a CDM that is open; see `check`."""
     asked = (rule for rule in rules() if released or not rule.released)
     return tuple(Checked(rule, _count(connection, rule)) for rule in asked)

@@ -37,7 +37,7 @@ _STAY = [0, 1, 3, 8, 15]
 _LASTS = [0, 5, 8, 15, 29, 61, 90]
 _FIRST = [0, 7, 30, 90, 180, 365, 730, 1095, 1825]
 _OBSERVED = [0, 182, 365, 730, 1095, 1825, 2555]
-_LEVELS = 16
+_PARTS_OF_A_RANGE = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,14 +75,14 @@ class Choices:
         oldest = self.until.year - BEFORE_BIRTH_YEARS
         return {
             PERSON.name: {
-                "gender": _listed(names_of(GENDERS)),
+                "gender": _categories(names_of(GENDERS)),
                 "year_of_birth": {
                     "type": "numeric",
                     "edges": [*range(oldest, self.until.year, 10), self.until.year],
                     "integer": True,
                 },
-                "race": _listed(names_of(RACES)),
-                "ethnicity": _listed(names_of(ETHNICITIES)),
+                "race": _categories(names_of(RACES)),
+                "ethnicity": _categories(names_of(ETHNICITIES)),
                 "observed_from": {
                     "type": "date",
                     "min": self.since.isoformat(),
@@ -93,33 +93,33 @@ class Choices:
                 "observed_days": _numbers(_OBSERVED, self.days),
                 "until_the_end": {"type": "boolean"},
                 "days_to_death": _numbers([0, 1, 31], 366, nullable=True),
-                "usual_reason": _listed(reasons),
+                "usual_reason": _categories(reasons),
             },
             VISIT.name: {
-                "kind": _listed([*names_of(VISITS), NONE]),
+                "kind": _categories([*names_of(VISITS), NONE]),
                 "day": _numbers(_FIRST, self.days),
                 "stay": _numbers(_STAY, 366),
-                "reason": _listed(reasons),
+                "reason": _categories(reasons),
             },
             CONDITION.name: {
-                "condition": _listed(names_of(self.conditions)),
+                "condition": _categories(names_of(self.conditions)),
                 "day": _numbers(_STAY, 366),
                 "lasts": _numbers(_LASTS, 366, nullable=True),
             },
             DRUG.name: {
-                "drug": _listed(names_of(self.drugs)),
+                "drug": _categories(names_of(self.drugs)),
                 "day": _numbers(_STAY, 366),
                 "lasts": _numbers(_LASTS, 366),
             },
             MEASUREMENT.name: {
-                "measurement": _listed(names_of(self.measurements)),
+                "measurement": _categories(names_of(self.measurements)),
                 "day": _numbers(_STAY, 366),
-                "level": {"type": "numeric", "min": 0, "max": 1, "bins": _LEVELS, "nullable": True},
+                "level": {"type": "numeric", "min": 0, "max": 1, "bins": _PARTS_OF_A_RANGE, "nullable": True},
             },
         }
 
 
-def _listed(categories: Sequence[str]) -> dict[str, Any]:
+def _categories(categories: Sequence[str]) -> dict[str, Any]:
     return {"type": "categorical", "categories": list(categories)}
 
 

@@ -28,7 +28,7 @@ _REMOTE = ("postgresql://", "postgres://")
 
 
 @contextlib.contextmanager
-def opened(database: str | Path, schema: str = "") -> Iterator[Connection]:
+def open_cdm(database: str | Path, schema: str = "") -> Iterator[Connection]:
     """A database for reading.
 
     The tables of a PostgreSQL server are copied into the memory of this process.

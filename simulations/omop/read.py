@@ -15,7 +15,7 @@ import pandas as pd
 
 from ...common.errors import DataError
 from .choices import NONE, Choices
-from .database import SOURCE, Connection, held_tables, opened
+from .database import SOURCE, Connection, held_tables, open_cdm
 from .model import (
     CONDITION,
     DRUG,
@@ -78,7 +78,7 @@ def read(
         DataError: there is no such CDM, or the time is not known.
         MissingExtraError: PostgreSQL needs an extra that is not installed.
     """
-    with opened(database, schema) as connection:
+    with open_cdm(database, schema) as connection:
         choices = _choices(connection, since, until, most, ranges() if known is None else known)
         return Cdm(_tables(connection, choices), choices)
 
@@ -86,7 +86,7 @@ def read(
 def _choices(
     connection: Connection, since: date | None, until: date | None, most: int, known: Mapping[int, Ranged]
 ) -> Choices:
-    last = until or _released(connection)
+    last = until or _last_day(connection)
     first = since or _years_before(last) + timedelta(days=1)
     if first >= last:
         raise DataError(f"since: expected a day before {last}, got {first}; choose an earlier one")
@@ -113,7 +113,7 @@ def _years_before(last: date) -> date:
     return last.replace(year=last.year - YEARS, day=day)
 
 
-def _released(connection: Connection) -> date:
+def _last_day(connection: Connection) -> date:
     """The date of the source."""
     if SOURCE in held_tables(connection):
         found = connection.execute(f"SELECT max(source_release_date)::DATE FROM {SOURCE}").fetchall()

@@ -16,7 +16,7 @@ from .read import CATEGORIES, read
 from .vocabulary import Ranged
 from .write import write
 
-DELTA = 1e-6
+DELTA_OF_A_CDM = 1e-6
 """Delta of a release, unless it is given."""
 
 CDM, RELEASE = "cdm.duckdb", "release"
@@ -41,7 +41,7 @@ def synthesize_cdm(
     out: str | Path,
     epsilon: float = 1.0,
     *,
-    delta: float = DELTA,
+    delta: float = DELTA_OF_A_CDM,
     schema: str = "",
     since: date | None = None,
     until: date | None = None,

@@ -12,7 +12,7 @@ import pandas as pd
 
 from .model import ETHNICITIES, GENDERS, NO_CONCEPT, RACES, RECORD, VISITS
 
-_FIRST = 2_000_000_000
+_FIRST_LOCAL = 2_000_000_000
 _BLOCKS = {"Condition": 1, "Drug": 2, "Measurement": 3, "Unit": 4}
 
 _CONDITIONS = """
@@ -234,12 +234,12 @@ def _entries() -> tuple[_Entry, ...]:
         for place, line in enumerate(tree.strip("\n").split("\n"), start=1):
             name = line.strip()
             path = path[: (len(line) - len(name)) // 2]
-            concept = _FIRST + _BLOCKS[domain] * 1_000_000 + place
+            concept = _FIRST_LOCAL + _BLOCKS[domain] * 1_000_000 + place
             found.append(_Entry(concept, name, domain, tuple(reversed(path))))
             path = [*path, concept]
     units = dict.fromkeys(unit for *_, unit in _RANGES.values())
     found += (
-        _Entry(_FIRST + _BLOCKS["Unit"] * 1_000_000 + place, unit, "Unit", ())
+        _Entry(_FIRST_LOCAL + _BLOCKS["Unit"] * 1_000_000 + place, unit, "Unit", ())
         for place, unit in enumerate(units, start=1)
     )
     return tuple(found)

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from dpmosaic.common.errors import DataError
-from dpmosaic.simulations.omop.checks import check, checked, rules
+from dpmosaic.simulations.omop.checks import check, check_rules, rules
 from dpmosaic.simulations.omop.model import CLINICAL, VOCABULARY
 
 TABLES = {table.name: table for table in CLINICAL}
@@ -76,7 +76,7 @@ def breaking(name):
 
 
 def test_every_rule_holds_before(copied):
-    assert [one.rule.name for one in checked(copied, True) if not one.holds] == []
+    assert [one.rule.name for one in check_rules(copied, True) if not one.holds] == []
 
 
 @pytest.mark.parametrize("name", [rule.name for rule in rules()])
@@ -84,7 +84,7 @@ def test_a_broken_rule_is_found(copied, name):
     copied.execute("BEGIN")
     try:
         copied.execute(breaking(name))
-        found = {one.rule.name: one.rows for one in checked(copied, True)}
+        found = {one.rule.name: one.rows for one in check_rules(copied, True)}
         assert found[name] >= 1
     finally:
         copied.execute("ROLLBACK")
@@ -103,7 +103,7 @@ def test_an_end_beyond_the_period_or_the_death_is_found_too(copied):
         copied.execute("BEGIN")
         end = TABLES[table].end
         copied.execute(f"UPDATE {table} SET {end} = {end} + 100000")
-        found = {one.rule.name: one.holds for one in checked(copied, False)}
+        found = {one.rule.name: one.holds for one in check_rules(copied, False)}
         assert not found[f"{table}: {name}"]
         copied.execute("ROLLBACK")
 

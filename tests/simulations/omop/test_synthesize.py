@@ -83,7 +83,7 @@ def test_the_commands_of_the_page_run(tmp_path, monkeypatch):
     assert {line.split()[2] for line in lines} == {"generate", "check", "synthesize"}
     for line in lines:
         program, *words = re.sub(r"--people \d+", "--people 150", line).split()
-        assert program == "dpmosaic"
+        assert program == ".venv/bin/dpmosaic"
         done = CliRunner().invoke(app, words)
         assert done.exit_code == 0, done.output
 
