@@ -59,8 +59,17 @@ def open_cdm(database: str | Path, schema: str = "") -> Iterator[Connection]:
                 connection.execute("SET schema = ?", [schema])
             except duckdb.Error:
                 raise DataError(f"{path}: expected a schema {schema!r}, found none; fix the name") from None
-        _check(connection)
-        yield connection
+        try:
+            _check(connection)
+            yield connection
+        except duckdb.Error as error:
+            # Its message may hold a value.
+            kind = type(error).__name__
+        else:
+            return
+    raise DataError(
+        f"{path}: expected the columns of CDM {VERSION} in its types, found others ({kind}); fix the types"
+    )
 
 
 def held_tables(connection: Connection) -> set[str]:
@@ -76,11 +85,15 @@ def _check(connection: Connection) -> None:
             raise DataError(
                 f"expected the table {table.name} of the CDM, found none; add it, or name its schema"
             )
-        columns = {row[0].lower() for row in connection.execute(f"DESCRIBE {table.name}").fetchall()}
+        rows = connection.execute(f"DESCRIBE {table.name}").fetchall()
+        columns = {row[0].lower(): row[1] for row in rows}
         if missing := [name for name in table.columns if name not in columns]:
             raise DataError(
                 f"{table.name}: expected the column {missing[0]} of CDM {VERSION}, found none; add it"
             )
+        dates = (table.start, table.end)
+        if others := [name for name in dates if name and columns[name] != "DATE"]:
+            raise DataError(f"{table.name}: expected dates in {others[0]}, found another type; cast it")
 
 
 def write(database: Path, tables: Mapping[str, pd.DataFrame], source: Mapping[str, Any]) -> None:

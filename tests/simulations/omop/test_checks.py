@@ -125,5 +125,18 @@ def test_refuses_what_is_no_cdm(tmp_path, cdm):
         connection.execute("CREATE TABLE person (person_id BIGINT)")
     with pytest.raises(DataError, match="expected the column gender_concept_id"):
         check(tmp_path / "part.duckdb")
+    with duckdb.connect(str(tmp_path / "types.duckdb")) as connection:
+        connection.execute(f"ATTACH '{cdm}' AS held (READ_ONLY)")
+        for table in (*CLINICAL, *VOCABULARY):
+            connection.execute(f"CREATE TABLE {table.name} AS SELECT * FROM held.{table.name}")
+        connection.execute("ALTER TABLE person ALTER year_of_birth TYPE VARCHAR")
+        connection.execute("UPDATE person SET year_of_birth = 'a secret'")
+    with pytest.raises(DataError, match=r"columns of CDM 5\.4 in its types") as refused:
+        check(tmp_path / "types.duckdb")
+    assert "secret" not in str(refused.value)
+    with duckdb.connect(str(tmp_path / "types.duckdb")) as connection:
+        connection.execute("ALTER TABLE death ALTER death_date TYPE TIMESTAMP")
+    with pytest.raises(DataError, match="expected dates in death_date"):
+        check(tmp_path / "types.duckdb")
     with pytest.raises(DataError, match="expected a schema 'none'"):
         check(cdm, schema="none")

@@ -1,5 +1,6 @@
 import json
 import re
+from inspect import signature
 from pathlib import Path
 
 import duckdb
@@ -8,8 +9,9 @@ from typer.testing import CliRunner
 
 from dpmosaic.command import app
 from dpmosaic.common.errors import DataError
+from dpmosaic.simulations.omop import command
 from dpmosaic.simulations.omop.checks import check
-from dpmosaic.simulations.omop.read import read
+from dpmosaic.simulations.omop.read import CATEGORIES, read
 from dpmosaic.simulations.omop.synthesize import RELEASE, synthesize_cdm
 from dpmosaic.simulations.stopping import UNFINISHED
 from dpmosaic.simulations.synthesizing import related
@@ -93,6 +95,11 @@ def test_the_python_of_the_page_runs(tmp_path, monkeypatch):
     text = PAGE.read_text(encoding="utf-8").replace("people=10_000", "people=150")
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.S)
     exec(compile("\n".join(blocks), PAGE.name, "exec"), {})
+
+
+def test_the_command_has_the_same_usual_number_of_categories():
+    stated = signature(command.synthesize).parameters["categories"].default
+    assert stated == CATEGORIES == signature(synthesize_cdm).parameters["most"].default
 
 
 def test_a_check_says_each_rule_and_fails_if_one_is_broken(cdm):
