@@ -1,10 +1,13 @@
 """A CDM of made-up people beside its release: rules that hold, time, and distances of the tables.
 
-Usage: python benchmarks/omop.py [--people N] [--epsilon E] [--seed S]
-
 Each table is read from both databases with the columns of the tables above it. Distances are total variation,
-averaged over columns or pairs of columns. `another draw` is a CDM of the same generator with other people:
-what sampling alone makes of it.
+averaged over columns or pairs of columns, in which each person counts as one, or each row.
+
+- `release`: of the release to the real CDM;
+- `another draw`: of another CDM of the same generator: what sampling alone makes of it;
+- `independent`: of columns that do not depend on each other, with the real shares of each.
+
+Run: python benchmarks/omop.py [--people 10000] [--epsilon 1] [--seed 0]
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import argparse
 import itertools
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +29,7 @@ from dpmosaic.simulations.omop.synthesize import synthesize_cdm
 from dpmosaic.simulations.tables.frames import encode
 
 VISIT, EVENTS = "visit_occurrence", ("condition_occurrence", "drug_exposure", "measurement")
+WEIGHT = "weight"
 
 
 def main() -> None:
@@ -42,7 +46,7 @@ def main() -> None:
         real = generate(at / "real.duckdb", asked.people, asked.seed)
         other = generate(at / "other.duckdb", asked.people, asked.seed + 1_000_003)
         started = time.perf_counter()
-        made = synthesize_cdm(real, at / "release", asked.epsilon).database
+        made = synthesize_cdm(real, at / "release", asked.epsilon, progress=False).database
         seconds = time.perf_counter() - started
         checked = check(made, released=True)
         holding = sum(one.holds for one in checked)
@@ -51,90 +55,121 @@ def main() -> None:
             f"{holding} of {len(checked)} rules hold"
         )
         cdm = read(real)
-        figures = {
-            "release": dict(compared(cdm, read(made))),
-            "another draw": dict(compared(cdm, read(other))),
+        found = {"release": read(made), "another draw": read(other), "independent": None}
+        for by_person in (True, False):
+            figures = {name: dict(compared(cdm, one, by_person)) for name, one in found.items()}
+            print(f"\neach {'person' if by_person else 'row'} counts as one")
+            print(pd.DataFrame(figures).to_string(float_format="{:.3f}".format, na_rep=""))
+    visits = pd.DataFrame({name: dict(numbers(cdm, one)) for name, one in found.items() if one is not None})
+    print(f"\n{visits.to_string(float_format='{:.3f}'.format)}")
+
+
+def compared(one: Cdm, other: Cdm | None, by_person: bool) -> Iterator[tuple[str, float]]:
+    """Distances by name: of tables, then of what follows what.
+
+    Args:
+        one: the real CDM.
+        other: the one beside it; None for independent columns.
+        by_person: whether each person counts as one.
+    """
+    tables = joined(one, by_person)
+    others = tables if other is None else joined(other, by_person)
+    for name, rows in tables.items():
+        own = [column for column in rows if "." not in column and column != WEIGHT]
+        above = [column for column in rows if "." in column]
+        kinds = {
+            "columns": [(column,) for column in own],
+            "pairs": list(itertools.combinations(own, 2)),
+            "pairs with columns above": list(itertools.product(own, above)),
         }
-    print(pd.DataFrame(figures).to_string(float_format="{:.4f}".format))
+        for kind, columns in kinds.items():
+            if columns:
+                distances = [_distance(rows, None if other is None else others[name], c) for c in columns]
+                yield f"{name}: {kind}", float(np.mean(distances))
+    for what, pair, make in (
+        ("reason after reason", ("before", "reason"), _in_turn),
+        ("drugs with conditions of a visit", ("condition", "drug"), _together),
+    ):
+        made = make(one, tables)
+        yield what, _distance(made, None if other is None else make(other, others), pair)
 
 
-def compared(one: Cdm, other: Cdm) -> Iterator[tuple[str, float]]:
-    """Figures by name: distances by table, then what people's histories are like."""
-    tables, others = joined(one), joined(other)
-    for name in tables:
-        first, second = tables[name], others[name]
-        own = [column for column in first if not column.startswith(("person.", "visit."))]
-        above = [column for column in first if column not in own]
-        yield f"{name}: columns", _mean(first, second, [(column,) for column in own])
-        yield f"{name}: pairs", _mean(first, second, list(itertools.combinations(own, 2)))
-        if above:
-            yield (
-                f"{name}: pairs with what is above",
-                _mean(first, second, list(itertools.product(own, above))),
-            )
-    numbers = [_visits_per_person(cdm) for cdm in (one, other)]
-    yield "visits of a person (Kolmogorov)", _kolmogorov(*numbers)
-    yield "visits of a person, mean (ratio)", float(numbers[1].mean() / numbers[0].mean())
-    yield "reason after reason", _distance(*(_in_turn(cdm) for cdm in (one, other)))
-    yield "drugs with conditions of a visit", _distance(*(_together(cdm) for cdm in (one, other)))
+def numbers(one: Cdm, other: Cdm) -> Iterator[tuple[str, float]]:
+    """How far numbers of rows are."""
+    counts = [_visits_per_person(cdm) for cdm in (one, other)]
+    at = np.arange(max(counts[0].max(), counts[1].max()) + 1)
+    shares = [np.searchsorted(np.sort(count), at, "right") / len(count) for count in counts]
+    yield "visits of a person: Kolmogorov distance", float(np.abs(shares[0] - shares[1]).max())
+    for name in one.tables:
+        yield f"{name}: rows, as a ratio", len(other.tables[name]) / len(one.tables[name])
 
 
-def joined(cdm: Cdm) -> dict[str, pd.DataFrame]:
-    """Codes of each table with those of the visit and the person that a row belongs to."""
+def joined(cdm: Cdm, by_person: bool) -> dict[str, pd.DataFrame]:
+    """Codes of each table with those of the visit and the person that a row belongs to, and weights."""
     domains = cdm.choices.domain()
     codes = {name: encode(rows, domains[name]) for name, rows in cdm.tables.items()}
     frames = {
         name: pd.DataFrame({column: table.column(column) for column in table.domain})
         for name, table in codes.items()
     }
+    visits, keys = cdm.tables[VISIT], cdm.tables[VISIT]["visit_occurrence_id"]
+    owner = visits["person_id"]
     person = frames["person"].add_prefix("person.").set_index(cdm.tables["person"]["person_id"])
-    visit = frames[VISIT]
-    owner = cdm.tables[VISIT]["person_id"]
-    above = (
-        visit.add_prefix("visit.").assign(person_id=owner).set_index(cdm.tables[VISIT]["visit_occurrence_id"])
-    )
-    found = {"person": frames["person"], VISIT: visit.join(person.loc[owner].reset_index(drop=True))}
+    with_person = frames[VISIT].join(person.loc[owner].reset_index(drop=True))
+    with_person[WEIGHT] = 1 / owner.groupby(owner).transform("size") if by_person else 1.0
+    found = {"person": frames["person"].assign(**{WEIGHT: 1.0}), VISIT: with_person}
+    above = with_person.rename(columns={column: f"visit.{column}" for column in frames[VISIT]})
+    above = above.set_index(keys)
     for name in EVENTS:
-        rows = above.loc[cdm.tables[name]["visit_occurrence_id"]].reset_index(drop=True)
-        people = person.loc[rows.pop("person_id")].reset_index(drop=True)
-        found[name] = pd.concat([frames[name], rows, people], axis=1)
+        visit = cdm.tables[name]["visit_occurrence_id"]
+        rows = pd.concat([frames[name], above.loc[visit].reset_index(drop=True)], axis=1)
+        found[name] = rows.assign(
+            **{WEIGHT: rows[WEIGHT] / visit.groupby(visit).transform("size") if by_person else 1.0}
+        )
     return found
 
 
-def _mean(one: pd.DataFrame, other: pd.DataFrame, columns: list[tuple[str, ...]]) -> float:
-    return float(np.mean([_distance(one[list(names)], other[list(names)]) for names in columns]))
+def _distance(one: pd.DataFrame, other: pd.DataFrame | None, columns: Sequence[str]) -> float:
+    """Total variation distance of the shares of combinations, or to the product of those of each column."""
+    columns = list(columns)
+    shares = _shares(one, columns)
+    if other is not None:
+        compared_with = _shares(other, columns)
+    elif len(columns) == 1:
+        return 0.0
+    else:
+        first, second = (_shares(one, [column]) for column in columns)
+        product = np.multiply.outer(first.to_numpy(), second.to_numpy()).ravel()
+        index = pd.MultiIndex.from_product([first.index, second.index], names=columns)
+        compared_with = pd.Series(product, index)
+    return float(shares.sub(compared_with, fill_value=0).abs().sum() / 2)
 
 
-def _distance(one: pd.DataFrame, other: pd.DataFrame) -> float:
-    """Total variation distance between the shares of combinations."""
-    shares = [rows.value_counts(normalize=True) for rows in (one, other)]
-    return float(shares[0].sub(shares[1], fill_value=0).abs().sum() / 2)
+def _shares(rows: pd.DataFrame, columns: list[str]) -> pd.Series:
+    sums = rows.groupby(columns[0] if len(columns) == 1 else columns)[WEIGHT].sum()
+    return sums / sums.sum()
 
 
 def _visits_per_person(cdm: Cdm) -> pd.Series:
-    return (
-        cdm.tables[VISIT]["person_id"].value_counts().reindex(cdm.tables["person"]["person_id"], fill_value=0)
-    )
+    people = cdm.tables["person"]["person_id"]
+    return cdm.tables[VISIT]["person_id"].value_counts().reindex(people, fill_value=0)
 
 
-def _kolmogorov(one: pd.Series, other: pd.Series) -> float:
-    at = np.arange(max(one.max(), other.max()) + 1)
-    shares = [np.searchsorted(np.sort(numbers), at, "right") / len(numbers) for numbers in (one, other)]
-    return float(np.abs(shares[0] - shares[1]).max())
-
-
-def _in_turn(cdm: Cdm) -> pd.DataFrame:
+def _in_turn(cdm: Cdm, tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """Reasons of consecutive visits of a person."""
-    visits = cdm.tables[VISIT].sort_values(["person_id", "day"], kind="stable")
-    before = visits.groupby("person_id")["reason"].shift()
-    return pd.DataFrame({"before": before, "reason": visits["reason"]}).dropna()
+    visits = cdm.tables[VISIT].assign(**{WEIGHT: tables[VISIT][WEIGHT].to_numpy()})
+    visits = visits.sort_values(["person_id", "day"], kind="stable")
+    return visits.assign(before=visits.groupby("person_id")["reason"].shift()).dropna(subset="before")
 
 
-def _together(cdm: Cdm) -> pd.DataFrame:
+def _together(cdm: Cdm, tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """Conditions and drugs of the same visit."""
-    tables: Mapping[str, pd.DataFrame] = cdm.tables
-    both = tables[EVENTS[0]].merge(tables[EVENTS[1]], on="visit_occurrence_id")
-    return both[["condition", "drug"]]
+    conditions, drugs = (cdm.tables[name] for name in EVENTS[:2])
+    conditions = conditions.assign(**{WEIGHT: tables[EVENTS[0]][WEIGHT].to_numpy()})
+    both = conditions.merge(drugs[["visit_occurrence_id", "drug"]], on="visit_occurrence_id")
+    # Each condition counts as much however many drugs are beside it.
+    beside = drugs["visit_occurrence_id"].value_counts()
+    return both.assign(**{WEIGHT: both[WEIGHT] / both["visit_occurrence_id"].map(beside)})
 
 
 if __name__ == "__main__":
