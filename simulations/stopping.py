@@ -54,7 +54,7 @@ class Spending:
         self._measured: list[tuple[float, Charged]] = []
         self._folder: Path | None = None
         self._kept: Path | None = None
-        self._again = False
+        self._again, self._required = False, ""
         self._before = self._aligning = 0.0
         self._part = 1.0
         self.cleared = threading.Event()
@@ -89,6 +89,10 @@ class Spending:
         """A folder holds a release that stopped, and that goes on."""
         self._kept, self._again = folder, True
 
+    def require(self, option: str) -> None:
+        """The release goes on only with an option that it began without."""
+        self._required = f" {option}"
+
     def align(self, rho: float) -> None:
         """Rows are aligned, which has a budget of its own, zCDP; all of it is charged at once."""
         self._aligning = rho
@@ -107,7 +111,7 @@ class Spending:
 
     @property
     def _going_on(self) -> str:
-        return f"{self._goes_on or f'`dpmosaic resume {self._kept}`'} goes on"
+        return f"{self._goes_on or f'`dpmosaic resume {self._kept}{self._required}`'} goes on"
 
     @property
     def told(self) -> str:
@@ -147,6 +151,12 @@ def count_alignment(rho: float) -> None:
     """See `Spending.align`, if a command is running."""
     for spending in _RUNNING:
         spending.align(rho)
+
+
+def require_for_resuming(option: str) -> None:
+    """See `Spending.require`, if a command is running."""
+    for spending in _RUNNING:
+        spending.require(option)
 
 
 def share_spent() -> float:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...curator.releasing.bins.noisy_counts import NoisyCounts
 from .cells import Cells
+from .kinds import Vote
 from .private_counts import PrivateCounts
 from .ranges import Range, Ruler, crowded, found_range
 
@@ -99,7 +100,13 @@ class Asking:
         return self.rows.records
 
     def ranges(
-        self, step: str, values: Mapping[str, Values], rulers: Mapping[str, Ruler], first: float, next_: float
+        self,
+        step: str,
+        values: Mapping[str, Values],
+        rulers: Mapping[str, Ruler],
+        votes: Mapping[str, Vote],
+        first: float,
+        next_: float,
     ) -> dict[str, Range]:
         """Where the numbers of columns are, by grids that are drawn closer around the records.
 
@@ -107,10 +114,11 @@ class Asking:
             step: in the certificate.
             values: reads each column.
             rulers: the first grid of each.
+            votes: what its cells voted for.
             first: share of a column for its first grid.
             next_: for each grid around the records.
         """
-        found = self._found(step, values, rulers, first)
+        found = self._found(step, values, rulers, votes, first)
         for _ in range(ZOOMS):
             closer = {
                 name: Ruler.between(found[name].low, found[name].high, ruler.unit)
@@ -123,19 +131,31 @@ class Asking:
             found |= {
                 # Only the first grid has a cell of zero alone.
                 name: replace(one, zeros=found[name].zeros, zoomed=True)
-                for name, one in self._found(step, values, rulers, next_).items()
+                for name, one in self._found(step, values, rulers, votes, next_).items()
                 if one.certain
             }
         return found
 
     def _found(
-        self, step: str, values: Mapping[str, Values], rulers: Mapping[str, Ruler], part: float
+        self,
+        step: str,
+        values: Mapping[str, Values],
+        rulers: Mapping[str, Ruler],
+        votes: Mapping[str, Vote],
+        part: float,
     ) -> dict[str, Range]:
         asked = {
             name: (ruler.cells, partial(_counted, ruler, values[name])) for name, ruler in rulers.items()
         }
         ladders = self.counts.ladders(step, asked, part * self.share)
-        return {name: found_range(rulers[name], NoisyCounts.of(ladder)) for name, ladder in ladders.items()}
+        return {
+            name: found_range(rulers[name], NoisyCounts.of(ladder, *self._filled(votes[name])))
+            for name, ladder in ladders.items()
+        }
+
+    def _filled(self, vote: Vote) -> tuple[float, float]:
+        """The number of cells that hold what their column does, and the variance of its noise."""
+        return self.records - vote.missing, self.rows.variance + 2 * vote.deviation**2
 
 
 def _counted(ruler: Ruler, values: Values) -> NDArray[np.int64]:

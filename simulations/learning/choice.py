@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -86,8 +85,16 @@ class Choice:
         asked = {name: (domain[name].size, partial(_cells, table, name)) for name in numbers}
         ladders = counts.ladders("bins", asked, each)
         free = {name: NoisyCounts.of(ladder) for name, ladder in ladders.items()}
+        ends = {
+            name: Ends.of(
+                # The first number of rows: that of all columns would count this one twice.
+                NoisyCounts.of(ladders[name], rows.records, rows.variance),
+                numbers_of(domain[name]),
+            )
+            for name in numbers
+            if trim
+        }
         rows = rows.beside(list(free.values()))
-        ends = {name: Ends.of(free[name], numbers_of(domain[name]), rows) for name in numbers if trim}
         measured = [one for name in numbers for one in ladders[name]]
         # What only likely holds records is apart from what does for sure.
         borders = {
@@ -181,13 +188,12 @@ class Ends:
     above: float
 
     @classmethod
-    def of(cls, counts: NoisyCounts, attribute: NumericAttribute, rows: Rows) -> Ends:
+    def of(cls, counts: NoisyCounts, attribute: NumericAttribute) -> Ends:
         """From noisy counts.
 
         Args:
             counts: of the cells, and of missing values after them.
             attribute: the numbers.
-            rows: the number of rows.
         """
         cells, atoms = len(attribute.cells), np.flatnonzero(attribute.alone)
         beside = _without(counts, atoms)
@@ -202,13 +208,9 @@ class Ends:
         zero = int(np.searchsorted(attribute.cells[:, 0], 0.0))
         sure, likely = (_of_one_sign(beside, end, zero) for end in (sure, likely))
         first, stop = likely
-        ends = [(beside.sigma(*end), beside.between(*end)) for end in ((0, first), (stop, cells))]
-        if not len(atoms):
-            # From all rows without those between, where that has less noise.
-            rest = math.hypot(rows.deviation, beside.sigma(first, stop))
-            others = rest, rows.records - beside.between(first, stop)
-            ends = [min(one, others) for one in ends]
-        below, above = (max(0.0, records) + SURE * deviation for deviation, records in ends)
+        below, above = (
+            max(0.0, beside.between(*end)) + SURE * beside.sigma(*end) for end in ((0, first), (stop, cells))
+        )
         return cls(sure, likely, below, above)
 
 

@@ -42,6 +42,7 @@ class Column:
         missing: whether a value can be missing in the released column.
         usual: places of categories among which cells of a left-out code are counted; of numbers None.
         unlisted: so many records at most have values that are not listed, and count as that one.
+        merged: so many records, about, have texts that are not listed, and count as `OTHER`.
         counted: noisy counts of the codes of the released column, if there are some.
     """
 
@@ -50,6 +51,7 @@ class Column:
     released: Attribute | None = None
     usual: int = 0
     unlisted: float = 0.0
+    merged: float = 0.0
     counted: Measurement | None = None
 
     def finished(self, read: Attribute, missing: bool, usual: int) -> tuple[Attribute, NDArray[np.int64]]:

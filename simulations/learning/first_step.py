@@ -52,6 +52,7 @@ class Begun:
         certificate: of the first step; None if nothing was asked.
         lost: columns of which too few records were seen anywhere.
         others: columns in many of whose cells stands something of another kind; see `Learned`.
+        merged: columns of which most rows have a text that is not listed.
         coded: further rows of the same columns in that domain, from what reads them in the domain that it was
             chosen from.
     """
@@ -62,6 +63,7 @@ class Begun:
     certificate: Certificate | None
     lost: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    merged: tuple[str, ...] = ()
     coded: Callable[[Callable[[Domain], Table]], Table] | None = None
 
 
@@ -148,7 +150,7 @@ def begun_without(
     def coded(read: Callable[[Domain], Table]) -> Table:
         return found.finished(learned, found.coding.table(read(learned.reading)))[0]
 
-    return replace(begun, lost=learned.lost, others=learned.others, coded=coded)
+    return replace(begun, lost=learned.lost, others=learned.others, merged=learned.merged, coded=coded)
 
 
 def _counting(adjacency: Adjacency, columns: int) -> float:

@@ -16,6 +16,10 @@ from .private_counts import Noisy
 _SEEN = 4.0
 """A form is seen if its votes exceed so many deviations of their noise: there are several hundred forms."""
 
+_OTHERS = 5.0
+"""Cells of another kind than their column's are seen from so many deviations on, whatever they are: in a
+column without any, noise shows some once in 5,000 times."""
+
 _MISSING = 3.0
 """Missing values are seen from so many deviations on: they are one form, and usual. In a column without any,
 noise shows some once in 700 times."""
@@ -136,17 +140,31 @@ def counted(vote: Noisy, records: float) -> Vote:
     if missing <= _MISSING * vote.sigma:
         missing = 0.0
 
-    def of(kind: Kind, filled: float) -> Vote:
-        others = 0.0 if isinstance(kind, Texts) else max(0.0, votes[_FILLED].sum() - filled)
-        known = max(float(filled), records - missing - others, 0.0)
-        return Vote(kind, float(missing + others), vote.sigma, known, others)
+    sure = np.where(votes > _OTHERS * vote.sigma, votes, 0.0)
+
+    def of(kind: Kind) -> Vote:
+        others = max(0.0, float(sure[_FILLED].sum()) - _filled(kind, sure))
+        known = max(_filled(kind, votes), records - missing - others, 0.0)
+        return Vote(kind, missing + others, vote.sigma, known, others)
 
     most = _measured(votes, _MOST)
     if most is not None:
-        return of(*most)
-    found = of(*_of_texts(votes))
+        return of(most)
+    found = of(_of_texts(votes))
     main = _measured(votes, _MAIN)
-    return found if main is None or isinstance(found.kind, Words) else replace(found, instead=of(*main))
+    return found if main is None or isinstance(found.kind, Words) else replace(found, instead=of(main))
+
+
+def _filled(kind: Kind, votes: NDArray[np.float64]) -> float:
+    """The votes for forms that a kind has."""
+    match kind:
+        case Numbers():
+            return float(_of_notation(kind.notation, votes).sum())
+        case Times():
+            return float(sum(votes[place] for place in _FAMILIES["date"] if FORMS[place].name == kind.format))
+        case Words():
+            return float(votes[_FAMILIES["word"]].sum())
+    return float(votes[_FILLED].sum())
 
 
 def _without_digits(votes: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -160,18 +178,17 @@ def _without_digits(votes: NDArray[np.float64]) -> NDArray[np.float64]:
     return known
 
 
-def _measured(votes: NDArray[np.float64], least: float) -> tuple[Kind, float] | None:
-    """Numbers or dates and their votes; None if they have a smaller share of the votes."""
+def _measured(votes: NDArray[np.float64], least: float) -> Kind | None:
+    """Numbers or dates; None if they have a smaller share of the votes."""
     needed = least * votes[_FILLED].sum()
     numbers, dates = votes[_FAMILIES["number"]].sum(), votes[_FAMILIES["date"]].sum()
     if numbers > needed:
-        notation = _notation(votes)
-        return _numbers(notation, votes), _of_notation(notation, votes).sum()
+        return _numbers(_notation(votes), votes)
     return _times(votes) if dates > needed else None
 
 
-def _times(votes: NDArray[np.float64]) -> tuple[Kind, float]:
-    """Dates of the most frequent format, and their votes."""
+def _times(votes: NDArray[np.float64]) -> Times:
+    """Dates of the most frequent format."""
     places = _FAMILIES["date"]
     by_format: dict[str, float] = {}
     for place in places:
@@ -184,18 +201,18 @@ def _times(votes: NDArray[np.float64]) -> tuple[Kind, float]:
         ]
         return bool(sum(cast) > _SHORT * by_format[best])
 
-    return Times(best, sum(one for one in (SHORT_DAY, SHORT_HOUR) if shows(one))), float(by_format[best])
+    return Times(best, sum(one for one in (SHORT_DAY, SHORT_HOUR) if shows(one)))
 
 
-def _of_texts(votes: NDArray[np.float64]) -> tuple[Kind, float]:
-    """Words or other texts, and their votes."""
+def _of_texts(votes: NDArray[np.float64]) -> Words | Texts:
+    """Words or other texts."""
     all_votes = votes[_FILLED].sum()
     families = {family: votes[places].sum() for family, places in _FAMILIES.items()}
     words = tuple(FORMS[place].name for place in _FAMILIES["word"] if votes[place] > 0)
     if words and families["word"] >= all_votes:
-        return Words(words), families["word"]
+        return Words(words)
     sentences = votes[_ONLY_SENTENCE] > all_votes / 2
-    return Texts(words, bool(sentences), bool(families[CODE] > all_votes / 2)), all_votes
+    return Texts(words, bool(sentences), bool(families[CODE] > all_votes / 2))
 
 
 def _notation(votes: NDArray[np.float64]) -> str:

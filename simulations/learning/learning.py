@@ -26,6 +26,10 @@ _OTHERS = 0.01
 """Cells of another kind than their column are worth a remark if they are this share of the rows."""
 
 
+_MOSTLY = 0.5
+"""Texts that are not listed are worth a remark if they are in more than this share of the rows."""
+
+
 @dataclass(frozen=True)
 class Learned:
     """What was learned of a raw table.
@@ -35,12 +39,14 @@ class Learned:
         unmodelled: identifiers, and columns that are left out.
         lost: columns that are left out since too few records were seen anywhere.
         others: columns in many of whose cells stands something of another kind, which counts as missing.
+        merged: columns of which most rows have a text that is not listed.
     """
 
     columns: Mapping[str, Column]
     unmodelled: tuple[Unmodelled, ...]
     lost: tuple[str, ...]
     others: tuple[str, ...] = ()
+    merged: tuple[str, ...] = ()
 
     @property
     def reading(self) -> Domain:
@@ -60,13 +66,13 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
     """
     names, records = cells.names, rows.records
     asked = {name: partial(cells.forms, name) for name in names}
-    forms = counts.histograms("forms", asked, _VOTES * zcdp_rho / len(names))
+    voting = _VOTES * zcdp_rho / len(names)
+    forms = counts.histograms("forms", asked, voting)
     votes = {name: counted(vote, records) for name, vote in forms.items()}
     kinds = {name: vote.kind for name, vote in votes.items()}
-    sentences = {name for name, kind in kinds.items() if isinstance(kind, Texts) and kind.sentences}
-    costly = [name for name, kind in kinds.items() if not isinstance(kind, Words) and name not in sentences]
+    costly = [name for name, kind in kinds.items() if not isinstance(kind, Words)]
     asking = Asking(cells, counts, rows, (1 - _VOTES) * zcdp_rho / max(1, len(costly)))
-    texts = {name: kind for name, kind in kinds.items() if isinstance(kind, Texts) and name not in sentences}
+    texts = {name: kind for name, kind in kinds.items() if isinstance(kind, Texts)}
     different = different_texts(asking, texts)
     many = {name: vote.instead for name, vote in votes.items() if name in texts and is_many(different[name])}
     votes |= {name: vote for name, vote in many.items() if vote is not None}
@@ -74,10 +80,10 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
     texts = {name: kind for name, kind in texts.items() if many.get(name) is None}
     numbers = {name: kind for name, kind in kinds.items() if isinstance(kind, Numbers)}
     times = {name: kind for name, kind in kinds.items() if isinstance(kind, Times)}
-    found: dict[str, Column | Unmodelled | None] = {name: Dropped(name) for name in sentences}
+    found: dict[str, Column | Unmodelled | None] = {}
     for name, kind in kinds.items():
         if isinstance(kind, Words):
-            found[name] = learned_words(votes[name], forms[name], name, records)
+            found[name] = learned_words(votes[name], forms[name], name, rows, voting)
     each = delta / max(1, len(texts) + len(numbers))
     found |= learned_numbers(asking, numbers, votes, each)
     found |= learned_times(asking, times, votes)
@@ -96,4 +102,7 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
         ),
         lost,
         others,
+        tuple(
+            name for name, one in found.items() if isinstance(one, Column) and one.merged > _MOSTLY * records
+        ),
     )

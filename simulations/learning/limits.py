@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from ...common.errors import DataError
+from ..stopping import require_for_resuming
 
 _LEAST, _MOST = 0.25, 0.4
 """Share of a budget by which columns are learned, of large and of small tables."""
@@ -53,12 +54,14 @@ def check_learnable(records: float, zcdp_rho: float, columns: int, spent: str) -
         return
     needed = _POOR * max(records, 1.0) / found
     needed = round(needed, -max(0, int(math.log10(needed)) - 1))
+    require_for_resuming("--anyway")
     raise DataError(
-        f"about {max(records, 1.0):,.0f} rows are too few to learn what {columns} columns hold from a budget "
-        f"of this size: expected about {needed:,.0f} rows, fewer columns or a larger epsilon, since ranges "
-        f"and categories would be mostly noise. {spent} Describe the columns instead: `dpmosaic domain "
-        "infer DATA --out domain.json` drafts a domain file, `dpmosaic domain review domain.json` goes "
-        "through it with you, and `dpmosaic synthesize DATA --domain domain.json --out FOLDER` uses it, with "
-        "a new folder; in Python, draft = dpmosaic.draft(data), draft.confirm() after you have reviewed it, "
-        "and synthesize(data, domain=draft). Or go on with --anyway (anyway=True)"
+        f"about {max(records, 1.0):,.0f} rows are too few to learn what {columns} columns hold from a "
+        f"budget of this size, which takes about {needed:,.0f}: ranges and categories would be mostly noise. "
+        f"{spent} "
+        "Describe the columns instead, by `dpmosaic domain infer DATA --out domain.json`, "
+        "`dpmosaic domain review domain.json` and `dpmosaic synthesize DATA --domain domain.json --out "
+        "NEW_FOLDER`; in Python by draft = dpmosaic.draft(data), draft.confirm() after you have reviewed it, "
+        "and synthesize(data, domain=draft). Fewer columns, a larger epsilon or --anyway (anyway=True) go on "
+        "without a domain"
     )

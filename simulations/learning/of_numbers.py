@@ -69,7 +69,7 @@ def learned_numbers(
     rounding = asking.counts.histograms("rounding", asked, ROUNDING * asking.share)
     units = {name: _unit(kind, rounding[name]) for name, kind in kinds.items()}
     rulers = {name: Ruler.of_all(unit) for name, unit in units.items()}
-    found = asking.ranges("range", values, rulers, MAGNITUDES, CLOSER)
+    found = asking.ranges("range", values, rulers, votes, MAGNITUDES, CLOSER)
     naming = _identifiers(asking, kinds, units, found, votes)
     single = {
         name: unit

@@ -63,7 +63,7 @@ def learned_times(
     units = {name: partial(_units, moments[name], read[name]) for name in kinds}
     ends = {name: _ends(name, kind, moments[name]) for name, kind in kinds.items()}
     rulers = {name: Ruler.between(low, high, 1.0) for name, (low, high) in ends.items()}
-    ranges = asking.ranges("range", units, rulers, COARSE, CLOSER)
+    ranges = asking.ranges("range", units, rulers, votes, COARSE, CLOSER)
     found = {
         name: replace(one, low=max(one.low, ends[name][0]), high=min(one.high, ends[name][1]))
         for name, one in ranges.items()

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 
-import numpy as np
-
-from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.attributes.unmodelled import Dropped, Identifier
 from ...common.data.table import Table
-from ...curator.certificates.unseen import Unseen
 from ...curator.report.unseen import beyond_bounds
+from .first_step import Begun
 
 _MANY = 0.005
 """Records beyond bounds are worth a remark if they may be this share of the rows; the report names all."""
@@ -19,18 +16,14 @@ _NAMED = 8
 """At most so many columns are named in a remark."""
 
 
-def remarks(
-    synthetic: Table, lost: Collection[str], others: Collection[str], unseen: Sequence[Unseen]
-) -> Iterator[str]:
+def remarks(synthetic: Table, begun: Begun) -> Iterator[str]:
     """The columns that a release has lost, what it may not have seen, and what would keep them.
 
     Args:
         synthetic: the synthetic table.
-        lost: columns of which too few records were seen anywhere.
-        others: columns in many of whose cells stands something of another kind.
-        unseen: what noise may hide of the others.
+        begun: what the first step found.
     """
-    domain = synthetic.domain
+    domain, lost, others = synthetic.domain, begun.lost, begun.others
     if lost:
         yield (
             f"left out, since too few rows agreed on what they hold: {_named(lost)}; describe them in a "
@@ -47,21 +40,13 @@ def remarks(
     new = [one.name for one in domain.unmodelled if isinstance(one, Identifier)]
     if new:
         yield f"new values were drawn for what seems to name the rows: {_named(new)}"
-    many = [one for one in unseen if one.below + one.above >= _MANY * synthetic.record_count]
+    many = [one for one in begun.order.unseen if one.below + one.above >= _MANY * synthetic.record_count]
     yield from beyond_bounds(synthetic.domain, many)
-    other = [one.name for one in domain.attributes if _mostly_other(one, synthetic)]
-    if other:
+    if begun.merged:
         yield (
-            f'more than half of the rows are "other" in {_named(other)}, since too few rows share '
+            f'more than half of the rows are "other" in {_named(begun.merged)}, since too few rows share '
             'their texts; list public texts in a domain, such as {"NAME": ["first", "second", "other"]}'
         )
-
-
-def _mostly_other(attribute: object, synthetic: Table) -> bool:
-    if not isinstance(attribute, CategoricalAttribute) or attribute.other is None:
-        return False
-    code = attribute.categories.index(attribute.other)
-    return bool(np.mean(synthetic.column(attribute.name) == code) > 0.5)
 
 
 def _named(names: Collection[str]) -> str:

@@ -398,8 +398,9 @@ class _Making:
                 "order without it; describe it in a domain"
             )
         table = Table.from_codes(Domain(held, found.unmodelled), drawn.codes)
-        unseen = [one for one in begun.order.unseen if one.name in table.domain.names]
-        self._remarks += (f"{name}: {one}" for one in remarks(table, begun.lost, begun.others, unseen))
+        unseen = tuple(one for one in begun.order.unseen if one.name in table.domain.names)
+        begun = replace(begun, order=replace(begun.order, unseen=unseen))
+        self._remarks += (f"{name}: {one}" for one in remarks(table, begun))
 
 
 def _kin(raw: Raw, tables: Sequence[Raw]) -> Kin:

@@ -311,7 +311,7 @@ def synthesize(
         if isinstance(out, (str, Path)):
             release.write(Path(out))
     if domain is None:
-        for remark in remarks(drawn.released.synthetic, begun.lost, begun.others, begun.order.unseen):
+        for remark in remarks(drawn.released.synthetic, begun):
             warnings.warn(remark, DomainWarning, stacklevel=2)
     late = lateness(time_limit, time.perf_counter() - started)
     if late is not None:

@@ -21,12 +21,13 @@ BITS = 61
 PRIME = (1 << BITS) - 1
 WORD_BYTES = 8
 _LIMB = 21
-_PLACES = [_LIMB * i for i in range(2 * -(-BITS // _LIMB) - 1)]
+_LIMBS = -(-BITS // _LIMB)
+_PLACES = [_LIMB * i for i in range(2 * _LIMBS - 1)]
 _WORDS = 1 << 13
 """Words that are multiplied at once: what is computed on the way stays in the processor's cache."""
 
-_EXACT = 240
-"""Summed over so many rows, three products of two limbs are below 2^53, exact in float64."""
+_EXACT = 480
+"""Rows that are summed at once: three products of limbs for each stay below 2^53, exact in float64."""
 
 _MULTIPLIED = 1 << 18
 """Numbers multiplied by one call of BLAS, which starts no threads for so few."""
@@ -87,10 +88,17 @@ def _products(left: Elements, right: Elements) -> Elements:
     return _below(a)
 
 
+def totals(values: Elements) -> Elements:
+    """The sums over the last axis."""
+    half = np.uint64(32)
+    low = (values & np.uint64((1 << 32) - 1)).sum(axis=-1, dtype=np.uint64)
+    high = _below((values >> half).sum(axis=-1, dtype=np.uint64))
+    return plus(_below(low), times(high, elements([1 << 32])))
+
+
 def total(values: Elements) -> int:
     """The sum of all elements."""
-    low = int((values & np.uint64((1 << 32) - 1)).sum(dtype=np.uint64))
-    return (low + (int((values >> np.uint64(32)).sum(dtype=np.uint64)) << 32)) % PRIME
+    return int(totals(values.reshape(1, -1))[0])
 
 
 def dot(left: Elements, right: Elements) -> int:
@@ -98,17 +106,29 @@ def dot(left: Elements, right: Elements) -> int:
     return total(times(left, right))
 
 
-def limbs(values: Elements, bits: int) -> list[NDArray[np.float64]]:
-    """Pieces of so many bits, the lowest first, exact as float64."""
-    mask = np.uint64((1 << bits) - 1)
-    return [((values >> np.uint64(at)) & mask).astype(np.float64) for at in range(0, BITS, bits)]
+def limbs(values: Elements, bits: int) -> NDArray[np.float64]:
+    """Pieces from -2^(bits - 1) to 2^(bits - 1), the lowest first, shape (limbs, ...); exact as float64."""
+    places, half = range(0, BITS, bits), 1 << bits - 1
+    left = (values + np.uint64(sum(half << place for place in places))).view(np.int64)
+    found = np.empty((len(places), *values.shape))
+    for limb in found:
+        limb[...] = left & (2 * half - 1)
+        left >>= bits
+    found -= half
+    return found
 
 
-def from_limbs(pieces: Sequence[NDArray[np.float64]], places: Sequence[int]) -> Elements:
-    """The sum of pieces times 2^place, at most seven; every piece holds integers below 2^53."""
-    found = np.zeros(pieces[0].shape, dtype=np.uint64)
+def from_limbs(
+    pieces: Sequence[NDArray[np.float64]] | NDArray[np.float64], places: Sequence[int]
+) -> Elements:
+    """The sum of pieces times 2^place, at most seven; every piece holds integers of at most 53 bits."""
+    raised = 1 << 53
+    # What the pieces are raised by, so that none is negative.
+    found = np.full(pieces[0].shape, -raised * sum(1 << place for place in places) % PRIME, dtype=np.uint64)
     for piece, place in zip(pieces, places, strict=True):
-        found += _shifted(piece.astype(np.int64).view(np.uint64), place % BITS)
+        values = piece.astype(np.int64)
+        values += raised
+        found += _shifted(values.view(np.uint64), place % BITS)
     return _below(found)
 
 
@@ -116,14 +136,18 @@ def product(left: Elements, right: Elements) -> Elements:
     """The matrix product, shapes (m, k) and (k, n); exact by float64 products of limbs."""
     (rows, inner), columns = left.shape, right.shape[1]
     found = np.zeros((rows, columns), dtype=np.uint64)
-    at_once = max(1, min(_MULTIPLIED // rows, 2 * _WORDS) // min(inner, _EXACT))
-    for start, first in itertools.product(range(0, inner, _EXACT), range(0, columns, at_once)):
-        summed, at = slice(start, start + _EXACT), slice(first, first + at_once)
-        lows, highs = limbs(left[:, summed], _LIMB), limbs(right[summed, at], _LIMB)
-        pieces = [np.zeros(found[:, at].shape) for _ in _PLACES]
-        for i, low in enumerate(lows):
-            for j, high in enumerate(highs):
-                pieces[i + j] += low @ high
+    wide = min(columns, max(1, 2 * _WORDS // min(inner, _EXACT)))
+    at_once = max(1, _MULTIPLIED // (_LIMBS * rows * wide))
+    for start, first in itertools.product(range(0, inner, _EXACT), range(0, columns, wide)):
+        summed, at = slice(start, start + _EXACT), slice(first, first + wide)
+        lows = limbs(left[:, summed], _LIMB).reshape(_LIMBS * rows, -1)
+        highs = limbs(right[summed, at], _LIMB)
+        pieces = np.zeros((len(_PLACES), *found[:, at].shape))
+        for place, high in enumerate(highs):
+            for start_of in range(0, len(high), at_once):
+                some = slice(start_of, start_of + at_once)
+                made = lows[:, some] @ high[some]
+                pieces[place : place + _LIMBS] += made.reshape(_LIMBS, rows, -1)
         found[:, at] = plus(found[:, at], from_limbs(pieces, _PLACES))
     return found
 

@@ -34,7 +34,6 @@ Source: Boneh, Boyle, Corrigan-Gibbs, Gilboa, Ishai, "Lightweight Techniques for
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -54,6 +53,7 @@ from ..arithmetic.field import (
     product,
     times,
     total,
+    totals,
     uniform,
 )
 from ..arithmetic.ring import Words
@@ -61,6 +61,8 @@ from .dealers import known_components
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from .products import Codes
 
 CHECK = "one-hot"
 """Name of the check in plans."""
@@ -73,12 +75,19 @@ _BITS = 32
 _DIGIT_BITS = 32
 """Bits of a digit of a word."""
 
-_DIGITS = 1 << 8
-"""Digits of a row that are summed at once."""
+_LIMB_BITS = 16
+"""Bits of a limb of an element; four of them hold it."""
 
-_WORDS = 1 << 14
-"""Digits of a matrix that are multiplied at once: they stay in the processor's cache, and BLAS starts no
-threads for them."""
+_LIMB_PLACES = range(0, 4 * _LIMB_BITS, _LIMB_BITS)
+"""Place of each limb."""
+
+_DIGITS = 1 << 7
+"""Digits of a row that are summed at once: with a sign, their products with limbs are at most 2^46, so that
+the sums are exact in float64."""
+
+_MULTIPLIED = 1 << 18
+"""Products of one call of BLAS, which starts no threads for so few; what they need stays in the processor's
+cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,41 +157,38 @@ class Challenge:
             blocks = (np.hstack([block, _empty(block, masks)]) for block in blocks)
         return sums_of_rows(self.columns, blocks, 0 if masks else 1 << _BITS, whole=masks)
 
-    def owned(self, blocks: Iterable[tuple[Words, Words]]) -> tuple[Sums, Sums]:
-        """Run by the owner: the sums of its mask, and of its opening, in one pass; see `sketch`.
+    def owned(self, blocks: Iterable[tuple[Words, Codes]]) -> tuple[Sums, Sums]:
+        """Run by the owner: the sums of its mask, and of its opening; see `sketch`.
 
-        Few words of U are not zero, and the opening has the sums of U less those of the mask.
+        One word of each row of U is not zero, and the opening has the sums of U less those of the mask.
 
         Args:
-            blocks: the mask and the matrix, in blocks of rows.
+            blocks: the mask and the codes of the matrix, in blocks of rows.
         """
-        if self.empty:
-            blocks = (
-                (np.hstack([mask, _empty(mask, True)]), np.hstack([matrix, _empty(matrix, False)]))
-                for mask, matrix in blocks
-            )
-        found: list[Sums] = []
+        held: list[Codes] = []
+        ones: list[NDArray[np.bool_]] = []
 
         def masks() -> Iterator[Words]:
-            for mask, matrix in blocks:
-                rows, cells = np.divmod(np.flatnonzero(matrix != 0), matrix.shape[1])
-                word, hidden = matrix[rows, cells], mask[rows, cells]
-                # The sum wraps around but for these, whose U is smaller by 2^k.
-                less = np.where((hidden != 0) & (hidden <= word), np.uint64(1 << _BITS), np.uint64(0))
-                value = minus(word.astype(np.uint64), less)
-                found.append(sums_of_entries(self.columns, rows, cells, value, len(matrix)))
+            for mask, codes in blocks:
+                if self.empty:
+                    mask = np.hstack([mask, _empty(mask, True)])
+                    codes = np.where(codes < 0, mask.shape[1] - 1, codes)
+                held.append(codes)
+                # The sum wraps around but for a mask of 1, whose U is smaller by 2^k.
+                ones.append(mask[np.arange(len(mask)), codes] == 1)
                 yield mask
 
         hidden = sums_of_rows(self.columns, masks(), 0, whole=True)
-        return hidden, joined_sums(found).less(hidden)
+        unit = elements([1, 1 - (1 << _BITS)])[np.concatenate(ones).astype(np.intp)]
+        return hidden, sums_of_units(self.columns, np.concatenate(held), unit).less(hidden)
 
     def local(self, share: Sums, *, masks: bool) -> int:
         """What one role's shares alone add to the sum that must be zero; the dealer adds the constant."""
-        rows = minus(times(share.weighted, share.weighted), times(share.plain, share.squared))
-        units = times(share.plain, plus(share.plain, elements([(1 << _BITS) - 2])))
+        unit = times(plus(share.plain, elements([(1 << _BITS) - 2])), self.weight)
+        rows = plus(times(share.weighted, share.weighted), times(share.plain, minus(unit, share.squared)))
         if masks:
-            units = plus(units, elements([1 - (1 << _BITS)]))
-        return dot(self.rows, plus(rows, times(units, self.weight)))
+            rows = plus(rows, times(elements([1 - (1 << _BITS)]), self.weight))
+        return dot(self.rows, rows)
 
     def dealt(self, known: Mapping[int, Sums], dealers: int, position: int) -> int:
         """What a dealer's sums alone add.
@@ -226,8 +232,8 @@ def prove(
     left, right = challenge.left(mask, dealers), challenge.right(opening, receiver)
     # Of all pairs of groups: what they contribute to the values of both polynomials at any point.
     products, beyond = product(left, right.T), _beyond()
-    values = map(dot, product(beyond, products), beyond)
-    proof = np.concatenate([products.diagonal(), elements(list(values))])
+    values = totals(times(product(beyond, products), beyond))
+    proof = np.concatenate([products.diagonal(), values])
     for dealer in dealers:
         proof = minus(proof, uniform(dealer, PROOF_ELEMENTS))
     return proof
@@ -323,35 +329,17 @@ def _empty(block: Words, masks: bool) -> Words:
     return found
 
 
-def joined_sums(parts: Sequence[Sums]) -> Sums:
-    """The sums of all rows from those of blocks of them."""
-    pieces = zip(*((part.weighted, part.squared, part.plain) for part in parts), strict=True)
-    return Sums(*map(np.concatenate, pieces))
-
-
-def sums_of_entries(
-    columns: Elements, rows: NDArray[np.intp], cells: NDArray[np.intp], values: Elements, count: int
-) -> Sums:
-    """Sums of every row of a matrix of which few entries are not zero.
+def sums_of_units(columns: Elements, codes: Codes, values: Elements) -> Sums:
+    """Sums of every row of a matrix with one value in each row.
 
     Args:
         columns: r, shape (cells,).
-        rows: row of each entry.
-        cells: its column.
-        values: its value.
-        count: number of rows.
+        codes: column of the value of each row; the row of a code of -1 is zero.
+        values: the values.
     """
-    r = columns[cells]
-    once = times(r, values)
-    return Sums(*(_by_row(rows, of_each, count) for of_each in (once, times(r, once), values)))
-
-
-def _by_row(rows: NDArray[np.intp], values: Elements, count: int) -> Elements:
-    """Sums of values by their rows; sums of halves are exact in float64."""
-    half = np.uint64(31)
-    low, high = values & np.uint64((1 << 31) - 1), values >> half
-    sums = [np.bincount(rows, part.astype(np.float64), count).astype(np.uint64) for part in (low, high)]
-    return plus(times(sums[1], elements([1 << 31])), sums[0])
+    values = np.where(codes < 0, np.uint64(0), values)
+    once = times(columns[codes], values)
+    return Sums(once, times(columns[codes], once), values)
 
 
 def sums_of_rows(columns: Elements, blocks: Iterable[Words], taken: int, *, whole: bool) -> Sums:
@@ -366,12 +354,15 @@ def sums_of_rows(columns: Elements, blocks: Iterable[Words], taken: int, *, whol
     squares = times(columns, columns)
     weights: list[_Weights] = []
     parts: list[Elements] = []
+    lacking = whole - taken
     for block in blocks:
-        weights = weights or list(_weights(columns, squares, 8 * block.itemsize // _DIGIT_BITS))
+        if not weights:
+            digits = 8 * block.itemsize // _DIGIT_BITS
+            weights = list(_weights(columns, squares, digits))
+            lacking += sum(1 << _DIGIT_BITS * (i + 1) - 1 for i in range(digits))
         parts.append(_sums(block, weights, whole))
-    # Where 0 counts as 2^k, what is summed is one less than the word.
-    lacking = [(whole - taken) * known for known in (total(columns), total(squares), squares.size)]
-    return Sums(*plus(np.hstack(parts), elements(lacking)[:, None]))
+    missing = [lacking * known for known in (total(columns), total(squares), squares.size)]
+    return Sums(*plus(np.hstack(parts), elements(missing)[:, None]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -379,16 +370,14 @@ class _Weights:
     """Weights of the digits of some columns.
 
     Attributes:
-        columns: first and last column.
+        columns: first and last digit of a row.
         digits: digits of a word.
-        bits: bits of a limb, so many that sums of products are below 2^53, exact in float64.
-        matrix: limbs of r and of r^2 in turn for each digit of each word, then ones for the digits of each
-            place, shape (columns * digits, weights).
+        matrix: for each digit of each word the limbs of r, those of r^2, then ones for the digits of each
+            place, shape (weights, columns * digits).
     """
 
     columns: slice
     digits: int
-    bits: int
     matrix: NDArray[np.float64]
 
 
@@ -404,14 +393,16 @@ def _weights(columns: Elements, squares: Elements, digits: int) -> Iterator[_Wei
     for start in range(0, columns.size, _DIGITS // digits):
         at = slice(start, start + _DIGITS // digits)
         both = [times(one[at, None], places).ravel() for one in (columns, squares)]
-        bits = 53 - _DIGIT_BITS - (both[0].size - 1).bit_length()
-        pairs = zip(*(limbs(one, bits) for one in both), strict=True)
         ones = np.tile(np.eye(digits), both[0].size // digits)
-        yield _Weights(at, digits, bits, np.stack([*itertools.chain(*pairs), *ones], axis=1))
+        yield _Weights(
+            slice(start * digits, start * digits + both[0].size),
+            digits,
+            np.vstack([*(limbs(one, _LIMB_BITS) for one in both), ones]),
+        )
 
 
 def _sums(block: Words, weights: Sequence[_Weights], whole: bool) -> Elements:
-    """Sums of the rows of a block, shape (3, rows).
+    """Sums of the rows of a block whose digits are smaller by 2^31, shape (3, rows).
 
     Args:
         block: the rows.
@@ -419,20 +410,25 @@ def _sums(block: Words, weights: Sequence[_Weights], whole: bool) -> Elements:
         whole: whether 1 is subtracted from every word, so that 0 becomes the largest one.
     """
     found = np.zeros((3, len(block)), dtype=np.uint64)
+    # What differs from the digit less 2^31 by 2^32 at most, and becomes it as a signed integer.
+    shift = np.uint32((1 << _DIGIT_BITS - 1) - whole)
+    digits = np.ascontiguousarray(block).view(np.uint32)
     for known in weights:
-        words = np.ascontiguousarray(block[:, known.columns])
-        at_once = _WORDS // len(known.matrix)
-        values = np.empty((at_once, len(known.matrix)))
-        parts = np.empty((len(block), known.matrix.shape[1]))
+        words = digits[:, known.columns]
+        at_once = _MULTIPLIED // known.matrix.size
+        shifted = np.empty((at_once, words.shape[1]), dtype=np.uint32)
+        values = np.empty(shifted.shape)
+        parts = np.empty((len(known.matrix), len(block)))
         for top in range(0, len(block), at_once):
             rows = slice(top, top + at_once)
-            piece = words[rows] - words.dtype.type(1) if whole else words[rows]
-            values[: len(piece)] = piece.view(np.uint32)
-            np.matmul(values[: len(piece)], known.matrix, out=parts[rows])
-        sums = np.ascontiguousarray(parts.T)
-        *both, plain = np.split(sums, range(2, len(sums) - known.digits + 1, 2))
-        found[:2] = plus(found[:2], from_limbs(both, [known.bits * i for i in range(len(both))]))
-        found[2] = plus(found[2], from_limbs(list(plain), [_DIGIT_BITS * i for i in range(known.digits)]))
+            size = len(words[rows])
+            np.add(words[rows], shift, out=shifted[:size])
+            values[:size] = shifted[:size].view(np.int32)
+            np.matmul(known.matrix, values[:size].T, out=parts[:, rows])
+        once, twice, plain = np.split(parts, [len(_LIMB_PLACES), 2 * len(_LIMB_PLACES)])
+        found[0] = plus(found[0], from_limbs(once, _LIMB_PLACES))
+        found[1] = plus(found[1], from_limbs(twice, _LIMB_PLACES))
+        found[2] = plus(found[2], from_limbs(plain, [_DIGIT_BITS * i for i in range(known.digits)]))
     return found
 
 

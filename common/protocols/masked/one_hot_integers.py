@@ -20,16 +20,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ...crypto.randomness import RandomStream
 from ...errors import ProtocolError
 from ...later import np
-from ..arithmetic.field import PRIME, Elements, dot, elements, minus, plus, times, total
+from ..arithmetic.field import Elements, dot, elements, minus, plus, times, total
 from ..arithmetic.ring import Words
 from .dealers import REPLICATED, dealt_terms, known_components
-from .one_hot import Challenge, Sums, grouped, joined_sums, sums_of_entries, sums_of_rows
+from .one_hot import Challenge, Sums, grouped, sums_of_rows, sums_of_units
 from .plan import COMPONENT_BITS, Chain, MaskedPlan
+
+if TYPE_CHECKING:
+    from .products import Codes
 
 _MOST = REPLICATED << COMPONENT_BITS
 """No opening of a one-hot matrix is below minus this."""
@@ -51,19 +54,18 @@ class IntegerChallenge(Challenge):
         sums = sums_of_rows(self._own_columns, shifted, 0 if masks else _MOST, whole=False)
         return self._with_last(sums, masks=masks)
 
-    def owned(self, blocks: Iterable[tuple[Words, Words]]) -> tuple[Sums, Sums]:
+    def owned(self, blocks: Iterable[tuple[Words, Codes]]) -> tuple[Sums, Sums]:
         """See `Challenge.owned`; of integers, U is the matrix."""
-        found: list[Sums] = []
+        held: list[Codes] = []
 
         def masks() -> Iterator[Words]:
-            for mask, matrix in blocks:
-                rows, cells = np.divmod(np.flatnonzero(matrix != 0), matrix.shape[1])
-                value = matrix[rows, cells] % np.uint64(PRIME)
-                found.append(sums_of_entries(self._own_columns, rows, cells, value, len(matrix)))
+            for mask, codes in blocks:
+                held.append(codes)
                 yield mask
 
         hidden = sums_of_rows(self._own_columns, masks(), 0, whole=False)
-        opened = joined_sums(found).less(hidden)
+        codes = np.concatenate(held)
+        opened = sums_of_units(self._own_columns, codes, np.ones(codes.size, dtype=np.uint64)).less(hidden)
         return self._with_last(hidden, masks=True), self._with_last(opened, masks=False)
 
     @property

@@ -19,14 +19,18 @@ class NoisyCounts:
         sums: estimated number of records before each code, shape (codes + 1,).
         widths: number of codes in a box of each resolution, the finest first.
         variances: of the estimated count of a box of each resolution.
+        whole: variance of the estimated number of all records; None if that of the boxes is taken for it.
     """
 
     sums: NDArray[np.float64]
     widths: tuple[int, ...]
     variances: tuple[float, ...]
+    whole: float | None = None
 
     @classmethod
-    def of(cls, measurements: Sequence[Measurement], records: float | None = None) -> NoisyCounts:
+    def of(
+        cls, measurements: Sequence[Measurement], records: float | None = None, variance: float | None = None
+    ) -> NoisyCounts:
         """The least-squares estimate, given all measurements and the number of records.
 
         Source: Hay, Rastogi, Miklau and Suciu, Boosting the accuracy of differentially private histograms
@@ -36,6 +40,8 @@ class NoisyCounts:
             measurements: of one attribute: of single codes, and of boxes of neighbouring codes, each of which
                 holds several boxes of the resolution below.
             records: number of records of all codes; None if it is not known.
+            variance: of the noise of that number, which deviations then account for; None for a number that
+                is taken as it is, with deviations as if it were not known.
         """
         levels = sorted(measurements, key=_width)
         widths = [_width(level) for level in levels]
@@ -49,6 +55,12 @@ class NoisyCounts:
             share = spread / (spread + level.sigma**2)
             means.append(share * level.values + (1 - share) * children)
             variances.append(share * level.sigma**2)
+        whole = None
+        if records is not None and variance is not None:
+            spread = variances[-1] * len(means[-1])
+            share = spread / (spread + variance)
+            records = share * records + (1 - share) * float(means[-1].sum())
+            whole = share * variance
         total = means[-1] if records is None else np.array([float(records)])
         for place in reversed(range(len(means) - (records is None))):
             parents = codes if place + 1 == len(means) else widths[place + 1]
@@ -59,7 +71,7 @@ class NoisyCounts:
             missing = (total - np.add.reduceat(means[place], first)) / held
             total = means[place] + np.repeat(missing, held)
         sums = np.concatenate([[0.0], np.cumsum(total)])
-        return cls(sums, tuple(widths), tuple(variances))
+        return cls(sums, tuple(widths), tuple(variances), whole)
 
     @classmethod
     def single(cls, values: NDArray[np.float64], sigma: float) -> NoisyCounts:
@@ -113,7 +125,11 @@ class NoisyCounts:
         for place, variance in enumerate(self.variances):
             both = wholes[0] + parts[0] * np.where(wholes[0] < wholes[1], 1.0, parts[1])
             if place + 1 == len(self.variances):
-                return covariance + variance * both
+                if self.whole is None:
+                    return covariance + variance * both
+                shares = [(whole + part) / boxes for whole, part in zip(wholes, parts, strict=True)]
+                product = shares[0] * shares[1]
+                return covariance + variance * (both - boxes * product) + self.whole * product
             held = self.widths[place + 1] // self.widths[place]
             outer = [whole // held for whole in wholes]
             size = np.minimum(held, boxes - outer[0] * held).clip(1)

@@ -24,6 +24,7 @@ from ....common.protocols.masked.one_hot import (
 from ....common.protocols.masked.one_hot_integers import challenge_of
 from ....common.protocols.masked.opened_rows import opened_check_labels
 from ....common.protocols.masked.plan import Chain, MaskedPlan, labels
+from ....common.protocols.masked.products import Codes
 from ....common.wire.streams import row_blocks
 from .dealt import InSlice, ReceivedSeeds
 from .openings import opened_labels
@@ -87,14 +88,14 @@ class Checks(InSlice):
         self,
         chain: Chain,
         recipient: int,
-        blocks: Iterable[tuple[Words, Words]],
+        blocks: Iterable[tuple[Words, Codes]],
     ) -> Iterator[bytes]:
         """The proof for an opening of this party, sealed for its receiver.
 
         Args:
             chain: chain of the opened matrix.
             recipient: index of the receiver in the roster.
-            blocks: its mask and the matrix, in blocks of rows.
+            blocks: its mask and the codes of the matrix, in blocks of rows.
 
         Raises:
             DeliveriesLost: its coins were not delivered.

@@ -35,6 +35,7 @@ from ....common.protocols.masked.plan import (
     spans,
 )
 from ....common.protocols.masked.presence import columns_in
+from ....common.protocols.masked.products import Codes
 from ....common.protocols.masked.ranges import left_range, right_range
 from ....common.protocols.masked.sampling import SampledRows, sampled_positions
 from ....common.wire.streams import row_blocks
@@ -181,7 +182,7 @@ class MaskedSession:
             return self._opened_rows.prove(chain, recipient, self._other_factor(chain, self.me, rows))
         for place in range(self.plan.opened_ranges(chain, self._slice)):
             self._bind_rows(chain, self.plan.opened_range(chain, self._slice, place))
-        return self._checks.prove(chain, recipient, self._masked(chain, rows))
+        return self._checks.prove(chain, recipient, self._masks_and_codes(chain, rows))
 
     def check(self, chain: Chain, recipient: int) -> Iterator[bytes]:
         """This party's part of the check of a dealt row-wise product, sealed for its receiver.
@@ -439,6 +440,13 @@ class MaskedSession:
         for start, block in zip(within[::rows], matrix, strict=True):
             hidden = mask.uniform(ring, start, len(block), cells)
             yield hidden, block.astype(ring.dtype, copy=False)
+
+    def _masks_and_codes(self, chain: Chain, rows: int) -> Iterator[tuple[Words, Codes]]:
+        """The mask of one part of this party, in the words that are opened, and its codes, block by block."""
+        ring, mask, cells = self.plan.opened_ring(chain), self._mask(chain), self.plan.cells(chain)
+        for start in range(0, self._multiplied.record_count, rows):
+            codes = self._codes(chain[-1], start, rows)
+            yield mask.uniform(ring, start, len(codes), cells), codes
 
     def _mask(self, chain: Chain) -> Mask:
         return self._seeds.masks.of(self.plan, chain)

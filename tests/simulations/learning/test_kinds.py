@@ -112,6 +112,14 @@ def test_cells_of_other_kinds_count_as_missing():
     assert found.filled == pytest.approx(0.9 * ROWS)
 
 
+def test_noise_of_several_hundred_forms_is_no_other_kind():
+    """Five deviations of 700 forms: one of 500 draws has such a form in 1 of 10 runs, two in 1 of 200."""
+    rng = np.random.default_rng(11)
+    votes = 100 * votes_of(mixed(**{"5": 1.0}))
+    others = [counted(Noisy(votes + rng.normal(0, 50, len(FORMS)), 50.0), 20_000).others for _ in range(500)]
+    assert np.count_nonzero(others) < 2
+
+
 def test_missing_values_within_the_noise_are_none():
     assert voted([*mixed(**{"5": 1.0}), ""], sigma=0.5).missing == 0
     assert voted([*mixed(**{"5": 1.0}), "", ""], sigma=0.5).missing == 2

@@ -16,13 +16,12 @@ def test_the_refusal_says_what_came_what_was_expected_and_the_ways_on():
     with pytest.raises(DataError) as refused:
         check_learnable(100.0, 0.02, 20, "Nothing was spent.")
     assert str(refused.value) == (
-        "about 100 rows are too few to learn what 20 columns hold from a budget of this size: expected about "
-        "3,400 rows, fewer columns or a larger epsilon, since ranges and categories would be mostly noise. "
-        "Nothing was spent. Describe the columns instead: `dpmosaic domain infer DATA --out domain.json` "
-        "drafts a domain file, `dpmosaic domain review domain.json` goes through it with you, and "
-        "`dpmosaic synthesize DATA --domain domain.json --out FOLDER` uses it, with a new folder; in "
-        "Python, draft = dpmosaic.draft(data), draft.confirm() after you have reviewed it, and "
-        "synthesize(data, domain=draft). Or go on with --anyway (anyway=True)"
+        "about 100 rows are too few to learn what 20 columns hold from a budget of this size, which takes "
+        "about 3,400: ranges and categories would be mostly noise. Nothing was spent. Describe the columns "
+        "instead, by `dpmosaic domain infer DATA --out domain.json`, `dpmosaic domain review domain.json` "
+        "and `dpmosaic synthesize DATA --domain domain.json --out NEW_FOLDER`; in Python by draft = "
+        "dpmosaic.draft(data), draft.confirm() after you have reviewed it, and synthesize(data, "
+        "domain=draft). Fewer columns, a larger epsilon or --anyway (anyway=True) go on without a domain"
     )
 
 

@@ -5,12 +5,15 @@ import pytest
 
 from dpmosaic.curator.releasing.bins.noisy_counts import NoisyCounts
 from dpmosaic.simulations.learning.asking import Asking, Rows
+from dpmosaic.simulations.learning.kinds import Numbers, Vote
 from dpmosaic.simulations.learning.of_numbers import CLOSER, MAGNITUDES
 from dpmosaic.simulations.learning.ranges import FINE, Ruler, found_range, held
 
 ROWS = 5000
 SEEDS = range(5)
 SHARES = {"a small budget": 0.01, "a large budget": 0.1}
+
+VOTE = Vote(Numbers("{}", None), 0.0, 20.0, ROWS)
 
 COLUMNS = {
     "ages": (1.0, lambda rng: rng.integers(18, 91, ROWS)),
@@ -36,7 +39,7 @@ def test_a_range_holds_nearly_all_records_and_is_at_most_sixteen_times_too_wide(
         numbers = drawn(np.random.default_rng(seed)).astype(float)
         asking = Asking(None, private_counts(1.0, seed), Rows(ROWS), share)
         found = asking.ranges(
-            "range", {"x": lambda x=numbers: x}, {"x": Ruler.of_all(unit)}, MAGNITUDES, CLOSER
+            "range", {"x": lambda x=numbers: x}, {"x": Ruler.of_all(unit)}, {"x": VOTE}, MAGNITUDES, CLOSER
         )["x"]
         assert found.certain
         lattice = 1e-9 * abs(found.low)

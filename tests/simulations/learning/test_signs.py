@@ -5,7 +5,6 @@ import pytest
 
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.curator.releasing.bins.noisy_counts import NoisyCounts
-from dpmosaic.simulations.learning.asking import Rows
 from dpmosaic.simulations.learning.choice import Ends
 
 WHOLE = NumericAttribute("x", -20, 60, 81, integer=True)
@@ -21,7 +20,7 @@ def ends(private_counts, numbers, attribute=WHOLE, seed=1):
     cells = len(attribute.cells)
     count = lambda: np.bincount(places, minlength=cells).astype(np.int64)  # noqa: E731
     ladder = private_counts(1.0, seed).ladders("bins", {"x": (cells, count)}, NOISE)["x"]
-    found = Ends.of(NoisyCounts.of(ladder), attribute, Rows(len(numbers)))
+    found = Ends.of(NoisyCounts.of(ladder, len(numbers), 0.0), attribute)
     first, stop = found.likely
     return attribute.cells[first, 0], attribute.cells[stop - 1, 0], found.below
 

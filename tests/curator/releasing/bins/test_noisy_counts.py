@@ -67,3 +67,40 @@ def test_the_stated_deviation_of_a_run_bounds_its_noise(size, run):
         noisy = NoisyCounts.of(measured(counts, 4.0, rng), counts.sum())
         errors.append(noisy.between(first, stop) - counts[first:stop].sum())
     assert math.sqrt(np.mean(np.square(errors))) < 1.12 * noisy.sigma(first, stop)
+
+
+def with_total(measurements, size, records, variance):
+    """The weighted least-squares estimate of the counts, and the covariance of its noise."""
+    rows, values, weights = [np.ones(size)], [records], [1 / variance]
+    for one in measurements:
+        boxes = [box for (box,) in one.view.boxes] or [(k, k + 1) for k in range(size)]
+        for (a, b), value in zip(boxes, one.values, strict=True):
+            rows.append(np.array([a <= k < b for k in range(size)], dtype=float))
+            values.append(value)
+            weights.append(1 / one.sigma**2)
+    matrix, weight = np.array(rows), np.array(weights)
+    covariance = np.linalg.inv(matrix.T @ (weight[:, None] * matrix))
+    return covariance @ matrix.T @ (weight * np.array(values)), covariance
+
+
+@pytest.mark.parametrize("size", [27, 64])
+@pytest.mark.parametrize("variance", [1.0, 100.0, 1e6])
+def test_a_noisy_number_of_all_records_is_one_more_measurement(size, variance):
+    rng = np.random.default_rng(size)
+    counts = rng.poisson(20.0, size).astype(float)
+    found = measured(counts, 5.0, rng)
+    noisy = NoisyCounts.of(found, counts.sum() + 7.0, variance)
+    estimate, covariance = with_total(found, size, counts.sum() + 7.0, variance)
+    assert np.diff(noisy.sums) == pytest.approx(estimate, abs=1e-6)
+    for first, stop in [(0, size), (0, size // 3), (size // 2, size), (3, 5), (1, size - 1)]:
+        run = np.arange(size)
+        inside = ((run >= first) & (run < stop)).astype(float)
+        assert noisy.sigma(first, stop) == pytest.approx(math.sqrt(inside @ covariance @ inside))
+
+
+def test_all_records_have_no_deviation_where_their_number_is_public():
+    counts = np.full(64, 10.0)
+    noisy = NoisyCounts.of(measured(counts, 4.0, np.random.default_rng(5)), counts.sum(), 0.0)
+    assert noisy.between(0, 64) == pytest.approx(counts.sum())
+    assert noisy.sigma(0, 64) == pytest.approx(0.0, abs=1e-6)
+    assert noisy.sigma(0, 40) == pytest.approx(noisy.sigma(40, 64))

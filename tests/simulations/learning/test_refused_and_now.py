@@ -1,0 +1,72 @@
+"""A table that is too small to be learned: each way on that the refusal names works as it is typed."""
+
+import re
+import shlex
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import dpmosaic
+from dpmosaic.command import app
+from dpmosaic.common.errors import DataError
+
+RNG = np.random.default_rng(6)
+ROWS = 300
+TABLES = {
+    "few rows": {"age": RNG.integers(18, 90, ROWS), "bmi": RNG.normal(27, 4, ROWS).round(1)},
+    "many words": {f"q{n}": RNG.choice(["yes", "no", "unsure"], ROWS) for n in range(25)},
+    "many small numbers": {f"c{n}": RNG.integers(0, 5, ROWS) for n in range(70)},
+}
+
+
+def run(line, **options):
+    _, *words = shlex.split(line)
+    return CliRunner().invoke(app, words, **options)
+
+
+@pytest.fixture(params=TABLES)
+def refused(request, tmp_path, monkeypatch):
+    """The table, and the refusal of the command in a new folder."""
+    monkeypatch.chdir(tmp_path)
+    table = pd.DataFrame(TABLES[request.param])
+    table.to_csv("rows.csv", index=False)
+    done = run("dpmosaic synthesize rows.csv --epsilon 1 --mechanism independent --out out")
+    return table, str(done.exception)
+
+
+def test_its_commands_make_a_release_with_a_domain_and_one_without(refused):
+    _, said = refused
+    typed = [
+        one.replace("NEW_FOLDER", "new").replace("DATA", "rows.csv") for one in re.findall("`([^`]*)`", said)
+    ]
+    assert [one.split()[1] for one in typed] == ["domain", "domain", "synthesize", "resume"]
+    for line in typed:
+        done = run(line, input="a\n" * 100)
+        assert done.exception is None, line
+    assert not dpmosaic.load("new").certificate.labels
+    assert not dpmosaic.load("out").certificate.labels
+
+
+@pytest.mark.filterwarnings("ignore::dpmosaic.DomainWarning")
+def test_its_calls_make_a_release_with_a_domain(refused):
+    table, _ = refused
+    with pytest.raises(DataError, match="draft = dpmosaic") as said:
+        dpmosaic.synthesize(table, seed=1, progress=False)
+    assert "draft.confirm()" in str(said.value)
+    draft = dpmosaic.draft(table)
+    draft.confirm()
+    made = dpmosaic.synthesize(table, domain=draft, mechanism="independent", progress=False)
+    assert set(made.table) == set(table)
+
+
+@pytest.mark.parametrize(("usual", "named"), [("other", False), ("village {}", True)])
+def test_a_text_that_is_other_in_the_table_is_not_reported_as_lost(usual, named):
+    rows = [*(usual.format(number // 2) for number in range(3000)), *["north"] * 1000]
+    table = pd.DataFrame({"place": rows, "y": np.arange(4000) % 2})
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        dpmosaic.synthesize(table, seed=1, mechanism="independent", progress=False)
+    assert any("are \"other\" in 'place'" in str(one.message) for one in said) == named
