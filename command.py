@@ -86,6 +86,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "simulations.datasets.command:datasets_commands",
         "Public tables for trying out releases.",
     ),
+    "omop": (
+        "simulations.omop.command:omop_commands",
+        "Databases of the OMOP common data model: made up, released, checked.",
+    ),
     "experiment": (
         "simulations.experiments.command:experiment_commands",
         "The experiments of the papers.",

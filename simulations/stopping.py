@@ -45,10 +45,12 @@ class Spending:
 
     Args:
         budget: the budget in words, such as "epsilon 1".
+        again: what goes on with a release that stopped; by default `dpmosaic resume`.
     """
 
-    def __init__(self, budget: str) -> None:
+    def __init__(self, budget: str, again: str = "") -> None:
         self._budget = budget
+        self._goes_on = again
         self._measured: list[tuple[float, Charged]] = []
         self._folder: Path | None = None
         self._kept: Path | None = None
@@ -108,10 +110,14 @@ class Spending:
         )
 
     @property
+    def _going_on(self) -> str:
+        return f"{self._goes_on or f'`dpmosaic resume {self._kept}{self._required}`'} goes on"
+
+    @property
     def told(self) -> str:
         """What was spent, and what was written."""
         if not self.anything and self._again:
-            return f"nothing more was spent; `dpmosaic resume {self._kept}{self._required}` goes on"
+            return f"nothing more was spent; {self._going_on}"
         if not self.anything:
             return "nothing was spent, and nothing was written"
         share = f"{self.share:.0%}".replace("%", " %") if self.share >= 0.01 else "less than 1 %"
@@ -119,9 +125,7 @@ class Spending:
         parts += [f"the alignment's budget (rho {self._aligning:g})"] if self._aligning else []
         spent = f"{' and '.join(parts)} {'were' if len(parts) > 1 else 'was'} spent"
         if self._kept is not None:
-            return (
-                f"{spent}; `dpmosaic resume {self._kept}{self._required}` goes on, and charges nothing twice"
-            )
+            return f"{spent}; {self._going_on}, and charges nothing twice"
         if self._folder is None:
             return f"{spent} on noisy answers that nobody saw; nothing was written"
         return f"{spent}, and files may be missing in {self._folder}; delete the folder"
@@ -189,7 +193,7 @@ def spends(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @contextmanager
-def stoppable(budget: str) -> Iterator[Spending]:
+def stoppable(budget: str, again: str = "") -> Iterator[Spending]:
     """Until its end, a signal ends this process with one sentence and exit status 128 + its number.
 
     An error says what was spent too, if anything was.
@@ -198,8 +202,9 @@ def stoppable(budget: str) -> Iterator[Spending]:
 
     Args:
         budget: see `Spending`.
+        again: see there.
     """
-    spending = Spending(budget)
+    spending = Spending(budget, again)
     arrived, sent = os.pipe()
     os.set_blocking(sent, False)
     handlers = {number: signal.signal(number, _interrupt) for number in SIGNALS}

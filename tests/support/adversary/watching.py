@@ -14,8 +14,8 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.dealing.peers import Peers
 from dpmosaic.common.privacy import noise
 from dpmosaic.common.wire import party_pb2 as pb
-from dpmosaic.party.allowance import Processors
 from dpmosaic.party.answerers.masked.openings import Openings
+from dpmosaic.party.policies.allowance import Processors
 from support.adversary.pads import Pad
 from support.adversary.script import DELIVERING, MESSAGES, METHODS, release_of
 
