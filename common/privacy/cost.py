@@ -43,7 +43,7 @@ MAX_INTERACTION_CELLS = 1 << 40
 
 
 ALL_ROWS = 0
-"""In place of a number of rows of one person: any number, with weights that add up to at most one."""
+"""Stands for any number of rows of one person, with weights that add up to at most one."""
 
 PARTS = 1 << 20
 """Parts of one person into which such weights divide."""

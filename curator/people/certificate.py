@@ -20,7 +20,7 @@ COLUMNS, RECORDS = "columns, from one row of each person", "records"
 
 
 @dataclass(frozen=True)
-class Part:
+class Spent:
     """One of the releases.
 
     Attributes:
@@ -64,14 +64,14 @@ class PeopleCertificate(SignedRecord):
     budget: Budget
     adjacency: str
     privacy_unit: str
-    parts: tuple[Part, ...]
+    parts: tuple[Spent, ...]
     zcdp_rho_spent: Fraction
     epsilon_spent: float | None
     outputs: Mapping[str, str]
 
     @classmethod
     def of(
-        cls, certificates: Mapping[str, Certificate], budget: Budget, before: tuple[Part, ...] = ()
+        cls, certificates: Mapping[str, Certificate], budget: Budget, before: tuple[Spent, ...] = ()
     ) -> PeopleCertificate:
         """The certificate of releases under one budget.
 
@@ -89,12 +89,12 @@ class PeopleCertificate(SignedRecord):
         return cls(not labels, labels, budget, adjacency, unit, parts, spent, epsilon, {})
 
 
-def part_of(table: str, of: str, certificate: Certificate, chosen: Chosen | None = None) -> Part:
+def part_of(table: str, of: str, certificate: Certificate, chosen: Chosen | None = None) -> Spent:
     """What a release cost together with the choice of bins before it.
 
     Args:
-        table: see `Part`.
-        of: see `Part`.
+        table: see `Spent`.
+        of: see `Spent`.
         certificate: of the release.
         chosen: what it chose for others, if it does.
     """
@@ -103,7 +103,7 @@ def part_of(table: str, of: str, certificate: Certificate, chosen: Chosen | None
     if chosen is not None:
         here = max(here, chosen.labels_delta)
     before = 0.0 if bins is None else bins.labels_delta
-    return Part(table, of, digest_of(certificate), cost_of(certificate), here + before)
+    return Spent(table, of, digest_of(certificate), cost_of(certificate), here + before)
 
 
 def digest_of(certificate: Certificate) -> str:
@@ -118,7 +118,7 @@ def cost_of(certificate: Certificate) -> Fraction:
     return Fraction(spent) + (0 if bins is None else Fraction(bins.zcdp_rho))
 
 
-def epsilon_of(parts: Iterable[Part], budget: Budget) -> float | None:
+def epsilon_of(parts: Iterable[Spent], budget: Budget) -> float | None:
     """Epsilon of parts together at the delta of a promise; None without one.
 
     It is that of Gaussian differential privacy: all parts only add Gaussian noise. Labels have a part of

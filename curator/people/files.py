@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from ..certificates.certificate import Certificate
 from ..certificates.check import Check
 from ..certificates.verify import CERTIFICATE, WARNING, sha256_of
-from .certificate import Part, PeopleCertificate, cost_of, digest_of, epsilon_of
+from .certificate import PeopleCertificate, Spent, cost_of, digest_of, epsilon_of
 
 RECORDS, CHOICES = "records", "choices"
 """Folders of the releases of records, and of the certificates of what columns hold."""
@@ -95,7 +95,7 @@ def _certificates(folder: Path) -> dict[str, Certificate]:
 def _check_parts(certificate: PeopleCertificate, held: dict[str, Certificate]) -> Check:
     """Whether each part with a certificate is one of those in the folder, at its cost."""
 
-    def known(part: Part) -> bool:
+    def known(part: Spent) -> bool:
         if not part.certificate:
             return True
         return part.certificate in held and cost_of(held[part.certificate]) == part.zcdp_rho

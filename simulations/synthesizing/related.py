@@ -25,7 +25,7 @@ from ...curator.analysis.release import Release
 from ...curator.certificates.certificate import Certificate
 from ...curator.mechanisms.mechanism import Mechanism
 from ...curator.parties.asking import Asking
-from ...curator.people.certificate import COLUMNS, Part, PeopleCertificate, part_of
+from ...curator.people.certificate import COLUMNS, PeopleCertificate, Spent, part_of
 from ...curator.people.release import PeopleRelease, drawn_rows, frames
 from ...curator.people.rows import Rows, records
 from ...curator.people.shape import Family, Kin, bounds_of, number_name
@@ -130,7 +130,7 @@ class _Making:
             self._check_names(table)
         self._given = {name: self._encoded(name, domain) for name, domain in asked.domains.items()}
         self._budgets = self._split()
-        self._parts: list[Part] = []
+        self._parts: list[Spent] = []
         self._choices: dict[str, Certificate] = {}
         self._rows: dict[str, Rows] = {}
         self._releases: dict[str, Release] = {}
@@ -321,7 +321,7 @@ class _Making:
         )
         found = number_of_rows(number_name(child), self._numbers[child][sampled], counts, rho)
         spent = counts.accountant.spent
-        self._parts.append(Part(name, f"numbers of rows of {child}", "", spent, 0.0))
+        self._parts.append(Spent(name, f"numbers of rows of {child}", "", spent, 0.0))
         return found, spent
 
     def _columns_learned(
