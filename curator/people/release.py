@@ -17,6 +17,7 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
+from ...common.privacy.cost import PARTS
 from ...common.showing.printable import printable
 from ..analysis.drawing import Drawing
 from ..analysis.release import Release
@@ -28,7 +29,8 @@ from ..results.storage import Library, shown
 from ..results.table_format import TableFormat
 from .certificate import PeopleCertificate
 from .drawing import draw
-from .rows import Rows
+from .numbers import margins_of, moved, seen
+from .rows import Rows, weights
 from .shape import Family, Kin, number_name
 
 _FORMAT = "dpmosaic people 1"
@@ -90,8 +92,8 @@ class PeopleRelease:
         stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
         root = Drawing.of(self.releases[self.family.root.name].published, people, None, seed)
         drawn = Table.concatenate([block.table for block in root.blocks()])
-        models = {name: release.model for name, release in self.releases.items()}
-        return self._as_given(frames(self.family, drawn_rows(self.family, drawn, models, stream), stream))
+        rows = drawn_rows(self.family, drawn, self.releases, stream)
+        return self._as_given(frames(self.family, rows, stream))
 
     def save(self, folder: str | Path, table_format: TableFormat | str = TableFormat.CSV) -> None:
         """Writes the tables, and the release of the records of each.
@@ -222,14 +224,14 @@ def _file_name(name: str) -> str:
 
 
 def drawn_rows(
-    family: Family, root: Table, models: Mapping[str, Any], stream: RandomStream
+    family: Family, root: Table, releases: Mapping[str, Release], stream: RandomStream
 ) -> dict[str, Rows]:
     """Rows of all tables for people that were drawn.
 
     Args:
         family: the tables.
         root: the people.
-        models: for each table, the model of its records.
+        releases: for each table, that of its records.
         stream: draws rows.
     """
     size = root.record_count
@@ -237,17 +239,23 @@ def drawn_rows(
     rows = {family.root.name: Rows(codes, np.arange(size), size)}
     for table in family.tables[1:]:
         rng = stream.child("rows", table.name).generator()
-        numbers = numbers_of(family, table.name, rows[table.parent], rng)
-        rows[table.name] = draw(family, table.name, rows, models[table.name], numbers, rng)
+        release = releases[table.name]
+        of_numbers = rows[table.parent].codes[number_name(table.name)]
+        of_numbers = seen(of_numbers, number_name(table.name), releases[table.parent])
+        numbers = numbers_of(family, table.name, of_numbers, rng)
+        above = weights(family, table.parent, rows) / PARTS
+        numbers = moved(numbers, above, table.evened, margins_of(family, table.name, rows, release), rng)
+        rows[table.name] = draw(family, table.name, rows, release.model, numbers, rng)
     return rows
 
 
-def numbers_of(family: Family, child: str, parents: Rows, rng: np.random.Generator) -> NDArray[np.int64]:
-    """The number of rows of a table for each row of its parent, drawn from its bin."""
-    name = number_name(child)
+def numbers_of(
+    family: Family, child: str, codes: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """The number of rows of a table for each code of the parent's column of it, drawn from its bin."""
     domain = family[family[child].parent].domain
     assert domain is not None
-    found = domain[name].decode(parents.codes[name], rng)
+    found = domain[number_name(child)].decode(codes, rng)
     numbers = pd.to_numeric(pd.Series(found), errors="coerce").fillna(0).to_numpy()
     whole: NDArray[np.int64] = np.maximum(np.round(numbers), 0).astype(np.int64)
     return whole
@@ -275,21 +283,23 @@ def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> di
                 parts |= dict(typed(Table.from_codes(domain, held.codes), domain.columns, rng).items())
         if table.steps is not None:
             when = table.steps.when
-            values = table.steps.values(held.codes[table.steps.attribute.name], held.first, rng)
+            first, span = (rows[table.parent].codes[one.name][held.parent] for one in table.places)
+            codes = held.codes[table.steps.attribute.name]
+            values = table.steps.values(codes, held.first, (first, span), rng)
             none = np.zeros(len(values), dtype=np.bool_)
             decoded = when.of_numbers(values, none)  # type: ignore[attr-defined]
             parts[when.name] = typed_column(Domain((when,)), when.name, decoded)
         if table.key:
-            parts[table.key] = _keys(np.arange(len(held)), table.whole)
+            parts[table.key] = _keys(np.arange(len(held)), len(held), table.whole)
         if table.foreign:
-            parts[table.foreign] = _keys(held.parent, family[table.parent].whole)
+            parts[table.foreign] = _keys(held.parent, held.parents, family[table.parent].whole)
         found[table.name] = shown_table(table, pd.DataFrame(parts))
     return found
 
 
-def _keys(rows: NDArray[np.int64], whole: bool) -> NDArray[Any]:
-    """New keys of rows."""
+def _keys(rows: NDArray[np.int64], size: int, whole: bool) -> NDArray[Any]:
+    """New keys of rows of a table of this size."""
     if whole:
         return rows + 1
-    width = len(str(len(rows)))
+    width = len(str(size))
     return np.array([f"{row + 1:0{width}d}" for row in rows.tolist()], dtype=object)

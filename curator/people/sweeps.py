@@ -44,12 +44,14 @@ class Free(NamedTuple):
     Attributes:
         column: its place.
         before: place of the column of the value before; -1 if there is none.
+        groups: shape (codes,): the code of the value before of each code.
         low: shape (rows,): the first code that a row may take.
         high: shape (rows,): the code after the last one.
     """
 
     column: int
     before: int
+    groups: Indices
     low: Codes
     high: Codes
 
@@ -81,6 +83,7 @@ def sweep(
                 last,
                 one.column,
                 one.before,
+                one.groups,
                 one.low,
                 one.high,
                 own,
@@ -128,6 +131,7 @@ def _choose(
     last: int,
     column: int,
     before: int,
+    groups: Indices,
     low: Codes,
     high: Codes,
     own: _Layout,
@@ -155,8 +159,11 @@ def _choose(
             for view in range(len(start2)):
                 base = start2[view] + stride2[view] * codes[row + 1, other2[view]]
                 for value in range(lowest, end):
-                    met[value] += lines[base + step2[view] * value]
-            met[now] -= weights[row + 1] * len(start2)
+                    met[value] += lines[base + step2[view] * groups[value]]
+            # All values of its group leave the sums of the next row as they are.
+            for value in range(lowest, end):
+                if groups[value] == groups[now]:
+                    met[value] -= weights[row + 1] * len(start2)
         best, least = now, met[now] - 1e-9
         for value in range(lowest, end):
             if met[value] < least:
@@ -172,7 +179,7 @@ def _choose(
         if goes_on:
             for view in range(len(start2)):
                 base = start2[view] + stride2[view] * codes[row + 1, other2[view]]
-                lines[base + step2[view] * now] -= weights[row + 1]
-                lines[base + step2[view] * best] += weights[row + 1]
-            codes[row + 1, before] = best
+                lines[base + step2[view] * groups[now]] -= weights[row + 1]
+                lines[base + step2[view] * groups[best]] += weights[row + 1]
+            codes[row + 1, before] = groups[best]
     return changed

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ...common.data.attributes.dates import bins_of
 from ...common.data.domain import Clique, Domain
 from ...common.data.table import Table
 from ...common.data.workload import Workload
@@ -24,7 +25,9 @@ from ...curator.analysis.release import Release
 from ...curator.mechanisms.mechanism import Mechanism
 from ...curator.parties.asking import Asking
 from ...curator.people.certificate import Part, PeopleCertificate, part_of
-from ...curator.people.release import PeopleRelease, drawn_rows, frames
+from ...curator.people.groups import groups_by_mass
+from ...curator.people.numbers import evened, seen
+from ...curator.people.release import PeopleRelease, drawn_rows, frames, numbers_of
 from ...curator.people.rows import Rows, records
 from ...curator.people.shape import Family, Kin, number_name, open_number
 from ...curator.people.steps import Steps
@@ -42,6 +45,12 @@ from ..tables.frames import raw_table
 from .bar import console_for
 from .related_tables import Raw
 from .unfinished import Forgotten
+
+_DRAWN = 20_000
+"""Numbers of rows that are drawn from their distribution."""
+
+_OF_NUMBERS = 3.0
+"""Weight of pairs with a number of rows, by which all people count in tables below."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,11 +128,14 @@ class _Making:
         # What labels take of delta, they share.
         whole = self._asked.mechanism.granted(self._asked.budget.without_delta(labels))
         each = None if delta is None else delta / len(self._raw)
-        for name, share in shares.items():
-            self._release_table(name, Budget(zcdp_rho=float(whole) * share * (1 - 1e-12), delta=each))
+        left = {
+            name: self._described(name, Budget(zcdp_rho=float(whole) * share * (1 - 1e-12), delta=each))
+            for name, share in shares.items()
+        }
+        for name, budget in left.items():
+            self._release_table(name, budget)
         root = self._releases[self._family.root.name].rows
-        models = {name: release.model for name, release in self._releases.items()}
-        drawn = drawn_rows(self._family, root, models, self._stream.child("people"))
+        drawn = drawn_rows(self._family, root, self._releases, self._stream.child("people"))
         certificates = {name: release.certificate for name, release in self._releases.items()}
         unit = PrivacyUnit(Adjacency.ADD_REMOVE, ALL_ROWS).in_words
         certificate = PeopleCertificate.of(certificates, self._asked.budget, unit, tuple(self._parts))
@@ -175,14 +187,18 @@ class _Making:
 
     def _release_table(self, name: str, budget: Budget) -> None:
         """Releases the records of one table."""
-        left = self._described(name, budget)
         is_root = name == self._family.root.name
         held = self._rows[name]
         if is_root:
             domain = self._family.record(name)
             table = Table.from_codes(domain, held.codes)
-            wanted = Workload.all_kway(domain, min(2, len(domain.varied)))
+            numbers = {*self._family.numbers(name)}
+            cliques = Workload.all_kway(domain, min(2, len(domain.varied))).cliques
+            wanted = Workload(
+                cliques, tuple(_OF_NUMBERS if numbers.intersection(pair) else 1.0 for pair in cliques)
+            )
         else:
+            self._family = self._family.with_table(replace(self._family[name], evened=self._evened(name)))
             table = records(self._family, name, self._rows)
             wanted = _workload(self._family, name)
         order = ReleaseOrder(
@@ -191,7 +207,7 @@ class _Making:
             Adjacency.ADD_REMOVE,
             self._asked.mechanism,
             wanted,
-            left,
+            budget,
             rows_per_person=1 if is_root else ALL_ROWS,
         )
         begun = begun_with(table, order, self._noise.child("first", name), self._kept)
@@ -207,10 +223,36 @@ class _Making:
             made = release_among(among, order, DEFAULT_SHARE, stream, self._asked.seed is not None, report)
         drawn = Drawn(made.released, table.domain.names, stream.child("values"), begun.certificate)
         self._releases[name] = Release.of(drawn)
+        self._family = self._family.with_table(replace(self._family[name], groups=self._groups(name)))
+
+    def _evened(self, name: str) -> int:
+        """See `evened`: from the released distribution of numbers of rows."""
+        parent, column = self._family[name].parent, number_name(name)
+        mass = np.maximum(self._releases[parent].model.marginal((column,)), 0)
+        rng = self._stream.child("evened", name).generator()
+        codes = rng.choice(len(mass), _DRAWN, p=mass / mass.sum())
+        codes = seen(codes, column, self._releases[parent])
+        return evened(numbers_of(self._family, name, codes, rng))
+
+    def _groups(self, name: str) -> dict[str, tuple[int, ...]]:
+        """The groups of its columns as the tables below know them: public, by the model of its records."""
+        model, found = self._releases[name].model, {}
+        for attribute in self._family.own(name):
+            if self._family.children(name) and attribute.name not in self._family.numbers(name):
+                ordered, bins = self._family.ordered(name, attribute), bins_of(attribute)
+                mass = np.maximum(model.marginal((attribute.name,)), 0)
+                groups = groups_by_mass(mass, ordered, bins.nullable if bins else ordered)
+                if groups is not None:
+                    found[attribute.name] = groups
+        return found
 
     def _described(self, name: str, budget: Budget) -> Budget:
         """Finds out what the columns of a table hold, and sets its rows; what is left of its budget."""
         raw, held = self._raw[name], self._given.get(name)
+        if held is None and not len(raw.rows.columns):
+            # Numbers of rows have public bins.
+            numbers = tuple(open_number(child.name) for child in self._family.children(name))
+            held = encoded(Domain(numbers), self._frame(name))
         if held is not None and not held.domain.open:
             self._set(name, held)
             return budget
@@ -290,6 +332,12 @@ class _Making:
             rest = tuple(one for one in domain.attributes if one.name != raw.order)
             first = Rows({}, raw.parent, 0).first
             codes[steps.attribute.name] = steps.codes(values, first)
+            above = self._rows[raw.owner]
+            places = zip(
+                steps.places(name), steps.codes_of_places(values, raw.parent, len(above)), strict=True
+            )
+            more = {attribute.name: found for attribute, found in places}
+            self._rows[raw.owner] = replace(above, codes={**above.codes, **more})
             kin = replace(
                 kin, steps=steps, domain=Domain(rest, domain.unmodelled, domain.rules) if rest else None
             )
@@ -320,7 +368,7 @@ def _kin(raw: Raw) -> Kin:
 def _workload(family: Family, name: str) -> Workload:
     """The pairs of which one column at least is drawn."""
     columns = family.columns(name)
-    own = {column.attribute.name for column in columns if column.own and column.table == name}
+    own = family.drawn(name)
     names = [column.attribute.name for column in columns if column.attribute.size > 1]
     cliques = tuple(pair for pair in itertools.combinations(names, 2) if own.intersection(pair))
     asked: tuple[Clique, ...] = cliques or tuple((one,) for one in names)

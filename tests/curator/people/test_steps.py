@@ -1,0 +1,77 @@
+"""Where rows are on the scale of their order: codes, and values with these codes."""
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
+from dpmosaic.curator.people.rows import Rows
+from dpmosaic.curator.people.steps import Steps
+
+
+@pytest.fixture
+def steps():
+    return Steps(NumericAttribute("day", 0, 3650, 73, integer=True))
+
+
+def made(rng, parents=400):
+    numbers = rng.geometric(0.15, parents)
+    parent = np.repeat(np.arange(parents), numbers)
+    values = rng.integers(0, 3651, len(parent)).astype(float)
+    values = values[np.lexsort((values, parent))]
+    return values, parent, Rows({}, parent, parents).first
+
+
+def again(steps, values, parent, first, parents, seed=2):
+    codes = steps.codes(values, first)
+    places = steps.codes_of_places(values, parent, parents)
+    rng = np.random.default_rng(seed)
+    return steps.values(codes, first, tuple(one[parent] for one in places), rng)
+
+
+def test_values_of_codes_have_the_first_and_the_span_of_their_parent(steps):
+    values, parent, first = made(np.random.default_rng(1))
+    found = again(steps, values, parent, first, 400)
+    one, other = (steps.codes_of_places(each, parent, 400) for each in (values, found))
+    assert (one[0] == other[0]).all()
+    # The end of a row that would lie beyond the bounds is the bound.
+    assert (one[1] == other[1]).mean() > 0.95
+
+
+def test_rows_of_one_parent_are_in_order_and_within_the_bounds(steps):
+    values, parent, first = made(np.random.default_rng(1))
+    found = again(steps, values, parent, first, 400)
+    assert (np.diff(found)[~first[1:]] >= 0).all()
+    assert found.min() >= 0
+    assert found.max() <= 3650
+    assert (found == np.round(found)).all()
+
+
+def test_rows_of_one_day_stay_on_one_day(steps):
+    values, parent = np.array([5.0, 5.0, 5.0, 900.0, 900.0]), np.zeros(5, dtype=np.int64)
+    first = Rows({}, parent, 1).first
+    found = again(steps, values, parent, first, 1)
+    assert found[0] == found[1] == found[2] < found[3] == found[4]
+
+
+def test_dates_do_not_pile_up_at_the_bounds(steps):
+    rng = np.random.default_rng(3)
+    first = np.arange(3_000) % 30 == 0
+    # Gaps that add up to more than the bounds, with spans that do not.
+    codes = np.where(first, 0, len(steps.attribute.categories) - 6)
+    span = np.full(3_000, len(steps.spans) - 6)
+    found = steps.values(codes, first, (np.zeros(3_000, dtype=np.int64), span), rng)
+    assert (found == 3650).mean() < 0.001
+
+
+def test_a_parent_without_places_has_rows_somewhere(steps):
+    none = tuple(np.full(4, len(one.categories) - 1) for one in steps.places("visits"))
+    first = np.array([True, False, True, False])
+    found = steps.values(np.array([0, 3, 0, 3]), first, none, np.random.default_rng(0))
+    assert ((found >= 0) & (found <= 3650)).all()
+
+
+def test_a_parent_of_one_row_has_no_span(steps):
+    firsts, spans = steps.codes_of_places(np.array([7.0]), np.array([1]), 2)
+    assert firsts[0] == len(steps.firsts) - 1
+    assert firsts[1] == 0
+    assert (spans == len(steps.spans) - 1).all()
