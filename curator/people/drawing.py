@@ -52,7 +52,7 @@ def draw(
         rng: draws rows.
     """
     parent = np.repeat(np.arange(len(numbers)), numbers)
-    own = [column.source for column in family.columns(name) if column.own and column.table == name]
+    own = [attribute.name for attribute in family.own(name)]
     blank = Rows({source: np.zeros(len(parent), dtype=np.int64) for source in own}, parent, len(numbers))
     if not len(parent):
         return blank
@@ -93,7 +93,7 @@ class _Drawing:
         steps = None
         if found is not None:
             place = next(k for k, c in enumerate(columns) if c.attribute.name == found.attribute.name)
-            steps = place, found.first_codes
+            steps = place, 1
         codes = np.column_stack([column.astype(np.int32) for column in table.columns])
         drawing = cls(columns, table.domain.sizes, codes, table.weights / PARTS, held, steps, {})
         drawing._estimate(model, table.domain.names)
@@ -103,7 +103,7 @@ class _Drawing:
     def free(self) -> list[int]:
         """Places of the columns that are drawn, which are the last."""
         table = self.columns[-1].table
-        return [k for k, column in enumerate(self.columns) if column.own and column.table == table]
+        return [k for k, column in enumerate(self.columns) if not column.before and column.table == table]
 
     @property
     def before(self) -> dict[int, int]:
@@ -150,22 +150,28 @@ class _Drawing:
         if not one and not other:
             return self._counts(a, b)
         if not one:
-            return self._shifted(a, owner[b])
+            return self._shifted(a, b, owner[b])
         if not other:
-            return self._shifted(b, owner[a]).T
+            return self._shifted(b, a, owner[a]).T
         # What lies before a row are two columns of one row.
         first = self.weights[self.held.first].sum()
         found = np.zeros((self.sizes[a], self.sizes[b]))
-        inner = self.pair(owner[a], owner[b])
+        inner = self._grouped(b, self._grouped(a, self.pair(owner[a], owner[b]).T).T)
         found[:-1, :-1] = inner * ((self.weights.sum() - first) / max(inner.sum(), 1e-300))
         found[-1, -1] = first
         return found
 
-    def _shifted(self, given: int, own: int) -> Numbers:
+    def _grouped(self, before: int, table: Numbers) -> Numbers:
+        """A table whose second axis is a column, in its groups as the next row knows them."""
+        found = np.zeros((len(table), self.sizes[before] - 1))
+        np.add.at(found.T, self.columns[before].of(np.arange(table.shape[1])), table.T)
+        return found
+
+    def _shifted(self, given: int, before: int, own: int) -> Numbers:
         """The pair of a column above and one before: as that of the row itself, if there is a row before."""
         first = self.held.first
         starts = np.bincount(self.codes[first, given], self.weights[first], self.sizes[given])
-        inner = self.pair(given, own)
+        inner = self._grouped(before, self.pair(given, own))
         later = (self.weights.sum() - starts.sum()) / max(inner.sum(), 1e-300)
         return np.column_stack([inner * later, starts])
 
@@ -196,7 +202,7 @@ class _Drawing:
                 return
             at, left, codes = at[on] + 1, left[on], codes[on]
             for own, place in before.items():
-                self.codes[at, place] = codes[:, own]
+                self.codes[at, place] = self.columns[place].of(codes[:, own])
 
     def adjust(self) -> None:
         """Changes columns until pairs are as estimated."""
@@ -205,7 +211,9 @@ class _Drawing:
         for place in self.free:
             (low, high), (later, end) = self._bounds(place, False), self._bounds(place, True)
             bounds = (np.where(first, *both).astype(np.int32) for both in ((low, later), (high, end)))
-            free.append(Free(place, self.before[place], *bounds))
+            before = self.before[place]
+            groups = self.columns[before].of(np.arange(self.sizes[place]))
+            free.append(Free(place, before, groups, *bounds))
         pairs = [Pair(a, b, self._counts(a, b) - wanted) for (a, b), wanted in self.pairs.items()]
         following = np.append(~first[1:], False)
         for _ in range(_SWEEPS):

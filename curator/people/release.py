@@ -19,6 +19,7 @@ from ...common.data.attributes.unmodelled import Unmodelled
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
+from ...common.privacy.cost import PARTS
 from ...common.showing.printable import printable
 from ..analysis.conditions import Condition, Where
 from ..analysis.drawing import Drawing
@@ -35,7 +36,8 @@ from .certificate import PeopleCertificate
 from .drawing import draw
 from .files import CHOICES, RECORDS, check_files, file_name
 from .keeping import summaries_kept
-from .rows import Rows
+from .numbers import margins_of, moved, seen
+from .rows import Rows, weights
 from .shape import Family, Kin, bounds_of, number_name
 
 _FORMAT = "dpmosaic people 1"
@@ -127,8 +129,8 @@ class PeopleRelease:
         root_release = self.releases[self.family.root.name].published
         root = Drawing.of(root_release, people, Condition.of(root_release.domain, where), seed)
         drawn = Table.concatenate([block.table for block in root.blocks()])
-        models = {name: release.model for name, release in self.releases.items()}
-        return self._as_given(frames(self.family, drawn_rows(self.family, drawn, models, stream), stream))
+        rows = drawn_rows(self.family, drawn, self.releases, stream)
+        return self._as_given(frames(self.family, rows, stream))
 
     def save(self, folder: str | Path, table_format: TableFormat | str = TableFormat.CSV) -> None:
         """Writes the tables, and the release of the records of each.
@@ -268,14 +270,14 @@ def _shown(family: Family, table: Kin, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def drawn_rows(
-    family: Family, root: Table, models: Mapping[str, Any], stream: RandomStream
+    family: Family, root: Table, releases: Mapping[str, Release], stream: RandomStream
 ) -> dict[str, Rows]:
     """Rows of all tables for people that were drawn.
 
     Args:
         family: the tables.
         root: the people.
-        models: for each table with columns beside keys, the model of its records.
+        releases: for each table with columns beside keys, that of its records.
         stream: draws rows.
     """
     size = root.record_count
@@ -283,25 +285,31 @@ def drawn_rows(
     rows = {family.root.name: Rows(codes, np.arange(size), size)}
     for table in family.tables[1:]:
         rng = stream.child("rows", table.name).generator()
-        numbers = numbers_of(family, table.name, rows[table.parent], rng)
-        if table.name in models:
-            drawn = draw(family, table.name, rows, models[table.name], numbers, rng)
-            rows[table.name] = summaries_kept(family, table.name, drawn, rows[table.parent], rng)
-        else:
+        parents, release = rows[table.parent], releases.get(table.name)
+        column = number_name(table.name)
+        counted = seen(parents.codes[column], column, releases[table.parent])
+        numbers = numbers_of(family, table.name, counted, rng)
+        if release is None:
             rows[table.name] = Rows({}, np.repeat(np.arange(len(numbers)), numbers), len(numbers))
+            continue
+        above = weights(family, table.parent, rows) / PARTS
+        numbers = moved(numbers, above, table.evened, margins_of(family, table.name, rows, release), rng)
+        # A parent that says something of its rows has one.
+        numbers = np.maximum.reduce([numbers, *(parents.codes[one.name] for one in table.summaries)])
+        drawn = draw(family, table.name, rows, release.model, numbers, rng)
+        rows[table.name] = summaries_kept(family, table.name, drawn, parents, rng)
     return rows
 
 
-def numbers_of(family: Family, child: str, parents: Rows, rng: np.random.Generator) -> NDArray[np.int64]:
-    """The number of rows of a table for each row of its parent, drawn from its bin."""
-    name = number_name(child)
+def numbers_of(
+    family: Family, child: str, codes: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """The number of rows of a table for each code of the parent's column of it, drawn from its bin."""
     domain = family[family[child].parent].domain
     assert domain is not None
-    found = domain[name].decode(parents.codes[name], rng)
+    found = domain[number_name(child)].decode(codes, rng)
     numbers = pd.to_numeric(pd.Series(found), errors="coerce").fillna(0).to_numpy()
-    # A parent that says something of its rows has one.
-    said = [parents.codes[summary.name] for summary in family[child].summaries]
-    whole: NDArray[np.int64] = np.maximum.reduce([np.round(numbers).astype(np.int64), *said], initial=0)
+    whole: NDArray[np.int64] = np.maximum(np.round(numbers), 0).astype(np.int64)
     return whole
 
 
@@ -320,9 +328,9 @@ def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> di
         if not table.columns:
             continue
         held = rows[table.name]
-        parts = _values(family, table, held, found.get(table.parent), stream)
+        parts = _values(family, table, rows, found.get(table.parent), stream)
         for parent in _unreleased_parent(family, table):
-            above = _values(family, parent, rows[parent.name], None, stream)
+            above = _values(family, parent, rows, None, stream)
             parts |= {name: cells.take(held.parent).reset_index(drop=True) for name, cells in above.items()}
         if table.key:
             parts[table.key] = np.arange(len(held)) + 1
@@ -333,10 +341,15 @@ def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> di
 
 
 def _values(
-    family: Family, table: Kin, held: Rows, parents: pd.DataFrame | None, stream: RandomStream
+    family: Family,
+    table: Kin,
+    rows: Mapping[str, Rows],
+    parents: pd.DataFrame | None,
+    stream: RandomStream,
 ) -> dict[str, pd.Series]:
     """The values of a table's own columns but keys."""
     rng, numbers = stream.child("values", table.name).generator(), family.numbers(table.name)
+    held = rows[table.name]
     parts: dict[str, pd.Series] = {}
     if table.domain is not None:
         kept = tuple(one for one in table.domain.attributes if one.name not in numbers)
@@ -349,7 +362,9 @@ def _values(
     if table.steps is not None:
         when = table.steps.when
         bounds = bounds_of(table, parents, held.parent)
-        values = table.steps.values(held.codes[table.steps.attribute.name], held.first, rng, *bounds)
+        codes = held.codes[table.steps.attribute.name]
+        first, span = (rows[table.parent].codes[one.name][held.parent] for one in table.places)
+        values = table.steps.values(codes, held.first, (first, span), rng, *bounds)
         none = np.zeros(len(values), dtype=np.bool_)
         decoded = when.of_numbers(values, none)  # type: ignore[attr-defined]
         parts[when.name] = typed_column(Domain((when,)), when.name, decoded)

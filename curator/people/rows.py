@@ -57,11 +57,10 @@ def records(family: Family, name: str, rows: Mapping[str, Rows]) -> Table:
     for column in family.columns(name):
         if column.before:
             none = column.attribute.size - 1
-            codes = np.where(held.first, none, np.roll(held.codes[column.source], 1))
+            codes = np.where(held.first, none, column.of(np.roll(held.codes[column.source], 1)))
         else:
-            codes = rows[column.table].codes[column.source][lineage(family, name, column.table, rows)]
-        if column.classes is not None:
-            codes = np.array(column.classes)[codes]
+            at = lineage(family, name, column.table, rows)
+            codes = column.of(rows[column.table].codes[column.source])[at]
         columns[column.attribute.name] = codes
     table = Table.from_codes(family.record(name), columns)
     return Table(table.domain, table.columns, weights=weights(family, name, rows))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -12,15 +12,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...common.data.attributes.attribute import Attribute
-from ...common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
-from ...common.data.attributes.dates import bins_of
+from ...common.data.attributes.categorical import CategoricalAttribute, Category
+from ...common.data.attributes.dates import GapAttribute, bins_of
 from ...common.data.domain import Domain
+from ...common.data.rules.condition import Condition
+from ...common.data.rules.impossible import Impossible
 from ..results.storage import Storage
-from .steps import Steps
+from .groups import even_groups, grouped
+from .steps import FIRST, NONE, Steps
 from .summaries import AnyOf
 
-NONE = "none"
-"""The category of what comes before a first row."""
+_OCTAVES = 13
+"""More than 2 to this many rows of a parent count as that many."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class Kin:
         within: columns of the parent between which the order lies; empty for no bound.
         summaries: what a row of the parent says of its rows of this table.
         evened: up to how many rows of a parent all count the same.
+        groups: for columns that rows of its children know in groups: the group of each code.
         columns: all columns of the table, in order; empty if it is not released.
         storage: how the columns of a data frame are stored.
     """
@@ -52,8 +56,14 @@ class Kin:
     within: tuple[str, str] = ("", "")
     summaries: tuple[AnyOf, ...] = ()
     evened: int = 1
+    groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
     storage: Mapping[str, Storage] = field(default_factory=dict)
+
+    @property
+    def places(self) -> tuple[CategoricalAttribute, ...]:
+        """The columns of its parent that say where its rows are in time."""
+        return () if self.steps is None else self.steps.places(self.name)
 
     def to_json(self) -> dict[str, Any]:
         """The table as JSON values."""
@@ -68,6 +78,7 @@ class Kin:
             "within": list(self.within),
             "summaries": [summary.to_json() for summary in self.summaries],
             "evened": self.evened,
+            "groups": {name: list(groups) for name, groups in self.groups.items()},
             "columns": list(self.columns),
             "storage": {name: storage.value for name, storage in self.storage.items()},
         }
@@ -93,6 +104,7 @@ class Kin:
             within=(form["within"][0], form["within"][1]),
             summaries=tuple(map(AnyOf.from_json, form["summaries"])),
             evened=form["evened"],
+            groups={name: tuple(groups) for name, groups in form["groups"].items()},
             columns=tuple(form["columns"]),
             storage={name: Storage(storage) for name, storage in form["storage"].items()},
         )
@@ -107,19 +119,18 @@ class Column:
         table: of which table; that of the records, or one above it.
         source: name of the column there.
         before: whether it is of the row before, among those of one parent.
-        classes: for numbers of rows in a table above: the class of each code; else None.
+        groups: if only groups of its codes are told apart, the group of each code; else None.
     """
 
     attribute: Attribute
     table: str
     source: str
     before: bool = False
-    classes: tuple[int, ...] | None = None
+    groups: tuple[int, ...] | None = None
 
-    @property
-    def own(self) -> bool:
-        """Whether rows get its value when they are drawn."""
-        return not self.before and self.classes is None
+    def of(self, codes: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Its codes, from those of the source."""
+        return codes.astype(np.int64) if self.groups is None else np.array(self.groups)[codes]
 
 
 @dataclass(frozen=True)
@@ -160,10 +171,11 @@ class Family:
         return tuple(found)
 
     def own(self, name: str) -> tuple[Attribute, ...]:
-        """The attributes of a table's rows: its columns, with numbers of rows, and their place in order."""
+        """The attributes of a table's rows: columns, numbers and places of rows below, its place in order."""
         table = self[name]
         held = () if table.domain is None else table.domain.attributes
-        return (*held, *(() if table.steps is None else (table.steps.attribute,)))
+        places = [one for child in self.children(name) for one in child.places]
+        return (*held, *places, *(() if table.steps is None else (table.steps.attribute,)))
 
     def numbers(self, name: str) -> tuple[str, ...]:
         """The columns of a table that number the rows of its children."""
@@ -173,28 +185,63 @@ class Family:
         """The columns of a table's records: of tables above, of the row before, then its own."""
         found: list[Column] = []
         taken = {attribute.name for attribute in self.own(name)}
+        places = {one.name for table in (*self.above(name), self[name]) for one in table.places}
         for above in self.above(name):
             numbers = self.numbers(above.name)
+            others = {one.name for child in self.children(above.name) for one in child.places} - places
             for attribute in self.own(above.name):
+                if attribute.name in others:
+                    continue
                 named = _free(attribute.name, above.name, taken)
+                groups = above.groups.get(attribute.name)
                 if attribute.name in numbers:
                     classes = tuple(classes_of(attribute).tolist())
                     sized = CategoricalAttribute(named, class_names(max(classes)))
-                    found.append(Column(sized, above.name, attribute.name, classes=classes))
+                    found.append(Column(sized, above.name, attribute.name, groups=classes))
                 elif above.steps is None or attribute.name != above.steps.attribute.name:
-                    found.append(Column(_renamed(attribute, named), above.name, attribute.name))
+                    # A gap after another column is known by itself.
+                    plain = groups is None and not isinstance(attribute, GapAttribute)
+                    codes = groups or tuple(range(attribute.size))
+                    known = _renamed(attribute, named) if plain else grouped(attribute, codes, named)
+                    found.append(Column(known, above.name, attribute.name, groups=groups))
         if self[name].parent:
             for attribute in self.own(name):
                 named = _free(f"previous_{attribute.name}", name, taken)
-                found.append(Column(_with_none(attribute, named), name, attribute.name, before=True))
+                groups = self._groups_before(name, attribute)
+                known = grouped(attribute, groups or tuple(range(attribute.size)), named, NONE)
+                found.append(Column(known, name, attribute.name, before=True, groups=groups))
         found += (Column(attribute, name, attribute.name) for attribute in self.own(name))
         return tuple(found)
 
+    def _groups_before(self, name: str, attribute: Attribute) -> tuple[int, ...] | None:
+        steps = self[name].steps
+        if steps is not None and attribute.name == steps.attribute.name:
+            return steps.groups
+        return None if bins_of(attribute) is None else even_groups(attribute)
+
+    def ordered(self, name: str, attribute: Attribute) -> bool:
+        """Whether codes of a column of a table have an order; places end with that of no rows."""
+        named = {*self.numbers(name), *(one.name for child in self.children(name) for one in child.places)}
+        return bins_of(attribute) is not None or attribute.name in named
+
+    def drawn(self, name: str) -> frozenset[str]:
+        """The columns of a table's records that rows get when they are drawn."""
+        return frozenset(attribute.name for attribute in self.own(name))
+
     def record(self, name: str) -> Domain:
-        """The domain of a table's records. People keep to the rules of theirs."""
-        columns = tuple(column.attribute for column in self.columns(name))
-        own = self[name].domain
-        return Domain(columns, (), own.rules if own is not None and name == self.root.name else ())
+        """The domain of a table's records.
+
+        A first row, and no other, has none before it. People keep to the rules of theirs.
+        """
+        columns = self.columns(name)
+        first: list[tuple[Attribute, list[Category]]] = [
+            (column.attribute, [NONE]) for column in columns if column.before
+        ]
+        steps, own = self[name].steps, self[name].domain
+        if steps is not None and first:
+            first.insert(0, (steps.attribute, [FIRST]))
+        kept = own.rules if own is not None and name == self.root.name else ()
+        return Domain(tuple(column.attribute for column in columns), rules=(*kept, *_together(first)))
 
 
 def number_name(child: str) -> str:
@@ -225,10 +272,12 @@ def bounds_of(
 def classes_of(number: Attribute) -> NDArray[np.int64]:
     """The class of each code of a number of rows: none, 1, 2 to 3, 4 to 7 and so on."""
     found = bins_of(number)
-    assert found is not None
-    starts = np.maximum(found.reach[:, 0], 0)
-    classes = np.where(starts < 1, 0, np.floor(np.log2(np.maximum(starts, 1))) + 1).astype(np.int64)
-    return np.append(classes, 0) if found.nullable else classes
+    if found is not None:
+        starts = np.append(found.reach[:, 0], [0.0] * found.nullable)
+    else:  # Few numbers are categories, beside which there may be others.
+        assert isinstance(number, CategoricalAttribute)
+        starts = np.array([float(name) if name.isdigit() else 0.0 for name in number.codes])
+    return np.where(starts < 1, 0, np.floor(np.log2(np.maximum(starts, 1))) + 1).astype(np.int64)
 
 
 def class_names(most: int) -> tuple[str, ...]:
@@ -249,8 +298,17 @@ def _renamed(attribute: Attribute, name: str) -> Attribute:
     return replace(attribute, name=name)  # type: ignore[type-var]
 
 
-def _with_none(attribute: Attribute, name: str) -> Attribute:
-    """An attribute with one more code, the last, for a first row, which has none before."""
-    if isinstance(attribute, CategoricalAttribute) and NONE not in attribute.codes:
-        return replace(attribute, name=name, categories=(*attribute.categories, NONE), open=False)
-    return CodedAttribute(name, attribute.size + 1)
+def _together(sets: Sequence[tuple[Attribute, list[Category]]]) -> Iterator[Impossible]:
+    """Rules that a row has a category of the first set if and only if it has one of each other one."""
+    for attribute, listed in sets[1:]:
+        anchor, wanted = sets[0]
+        for one, other in ((wanted, _rest(attribute, listed)), (_rest(anchor, wanted), listed)):
+            if one and other:
+                yield Impossible(
+                    (Condition(anchor.name, tuple(one)), Condition(attribute.name, tuple(other)))
+                )
+
+
+def _rest(attribute: Attribute, listed: Sequence[Category]) -> list[Category]:
+    assert isinstance(attribute, CategoricalAttribute)
+    return [category for category in attribute.categories if category not in listed]

@@ -1,4 +1,4 @@
-"""Where rows of one parent are on the scale of their order: the first one, then what lies between."""
+"""Where rows of one parent are on the scale of their order: the first one, all, and what lies between."""
 
 from __future__ import annotations
 
@@ -17,11 +17,20 @@ from ...common.data.attributes.numeric import NumericAttribute
 from ...common.errors import DataError
 from ..results.raw_frames import raw
 
-_FIRST_BINS = 32
-"""Most bins of the value of a first row."""
+_FIRST_BINS, _SPAN_BINS = 96, 24
+"""Most bins of the value of a first row, and of what lies between it and the last one."""
+
+NONE = "none"
+"""The category of what comes before a first row, and of the places of no rows."""
+
+FIRST = "first"
+"""The code of a first row."""
 
 _EXACT, _IN_OCTAVE = 8, 4
 """Gaps up to so many units have a code of their own; from there an octave has some bins."""
+
+_GROUPS = 12
+"""Groups of gaps."""
 
 _FINEST = 1 << 20
 """Units in the range of numbers that are multiples of nothing."""
@@ -33,8 +42,9 @@ Numbers = NDArray[np.float64]
 class Steps:
     """The codes of the order of rows.
 
-    A first row has a bin of its value, or of what lies between the parent's beginning and it; each later one
-    a bin of what lies between it and the row before.
+    A parent has a bin of the value of its first row, or of what lies between its own beginning and that row,
+    and one of what lies between the first row and the last, if it has several. A row has a bin of what lies
+    between it and the row before, or is the first.
 
     Attributes:
         when: the column of the order: numbers with bounds, dates or timestamps.
@@ -91,17 +101,33 @@ class Steps:
         return np.array([edge for edge in edges if edge < most] + [most])
 
     @cached_property
-    def attribute(self) -> CategoricalAttribute:
-        """The codes, as categories that readers understand."""
-        how = "after" if self.since else "from"
-        starts = [f"first {how} {edge:.10g}" for edge in self.firsts[:-1]]
-        later = [f"after {edge * self.unit:.10g}" for edge in self.gaps[:-1]]
-        return CategoricalAttribute(f"step_of_{self.when.name}", (*starts, *later))
+    def spans(self) -> Numbers:
+        """Edges of the bins of what lies between the first row and the last one, in units."""
+        most = max(1.0, (self._high - self._low) / self.unit + 1)
+        edges = np.ceil(most * (np.arange(_SPAN_BINS) / (_SPAN_BINS - 1)) ** 2)
+        return np.unique([0.0, 1.0, *edges, most])
 
-    @property
-    def first_codes(self) -> int:
-        """The number of codes of first rows, which come first."""
-        return len(self.firsts) - 1
+    @cached_property
+    def attribute(self) -> CategoricalAttribute:
+        """The codes of rows, as categories that readers understand."""
+        later = [f"after {edge * self.unit:.10g}" for edge in self.gaps[:-1]]
+        return CategoricalAttribute(f"step_of_{self.when.name}", (FIRST, *later))
+
+    def places(self, child: str) -> tuple[CategoricalAttribute, CategoricalAttribute]:
+        """The codes that a parent has for its rows of a table: of the first one, and of all together."""
+        how = "after" if self.since else "from"
+        firsts = [f"{how} {edge:.10g}" for edge in self.firsts[:-1]]
+        spans = [f"from {edge * self.unit:.10g}" for edge in self.spans[:-1]]
+        return (
+            CategoricalAttribute(f"first_{self.when.name}_of_{child}", (*firsts, NONE)),
+            CategoricalAttribute(f"span_of_{self.when.name}_of_{child}", (*spans, NONE)),
+        )
+
+    @cached_property
+    def groups(self) -> tuple[int, ...]:
+        """The group of each code, as the row after it knows it: gaps of about equal length."""
+        size = len(self.gaps) - 1
+        return (0, *(np.arange(size) * min(_GROUPS, size) // size + 1).tolist())
 
     def numbers(self, column: pd.Series, missing: float) -> Numbers:
         """The cells of a column on the scale of the order, shape (N,).
@@ -117,65 +143,103 @@ class Steps:
             found = self.units.numbers(cells)
         return np.where(np.isfinite(found), found, missing)
 
-    def codes(
-        self, values: Numbers, first: NDArray[np.bool_], begun: Numbers | None = None
-    ) -> NDArray[np.int64]:
+    def codes(self, values: Numbers, first: NDArray[np.bool_]) -> NDArray[np.int64]:
         """The codes of rows in order.
 
         Args:
             values: of the column, which do not fall among the rows of one parent, shape (N,).
             first: which rows are the first of their parent, shape (N,).
-            begun: the beginning of the parent, shape (N,), if it is known.
         """
-        origin = begun if self.since and begun is not None else 0.0
-        starts = np.searchsorted(self.firsts[1:-1], values - origin + 1e-9 * self.unit, "right")
         between = np.diff(values, prepend=values[:1]) / self.unit
         later = np.searchsorted(self.gaps[1:-1], between + 1e-9, "right")
-        return np.where(first, starts, self.first_codes + later).astype(np.int64)
+        return np.where(first, 0, 1 + later).astype(np.int64)
+
+    def codes_of_places(
+        self,
+        values: Numbers,
+        parent: NDArray[np.int64],
+        parents: int,
+        begun: Numbers | None = None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The codes of parents, each of shape (parents,).
+
+        Args:
+            values: see `codes`.
+            parent: the parent of each row, never decreasing, shape (N,).
+            parents: number of parents.
+            begun: the beginning of the parent of each row, shape (N,), if it is known.
+        """
+        held, starts = np.unique(parent, return_index=True)
+        ends = np.append(starts[1:], len(parent))[: len(starts)] - 1
+        since = values - begun if self.since and begun is not None else values
+        firsts = np.full(parents, len(self.firsts) - 1, dtype=np.int64)
+        spans = np.full(parents, len(self.spans) - 1, dtype=np.int64)
+        firsts[held] = np.searchsorted(self.firsts[1:-1], since[starts] + 1e-9 * self.unit, "right")
+        between = (values[ends] - values[starts]) / self.unit
+        several = ends > starts
+        spans[held[several]] = np.searchsorted(self.spans[1:-1], between[several] + 1e-9, "right")
+        return firsts, spans
 
     def values(
         self,
         codes: NDArray[np.integer],
         first: NDArray[np.bool_],
+        places: tuple[NDArray[np.integer], NDArray[np.integer]],
         rng: np.random.Generator,
         low: Numbers | None = None,
         high: Numbers | None = None,
     ) -> Numbers:
         """Values whose codes these are, drawn from their bins; multiples of the unit, within the bounds.
 
-        Rows of a parent that would lie outside are moved together, and their gaps become smaller.
+        What lies between rows is stretched to what lies between the first and the last.
 
         Args:
             codes: of the rows, shape (N,).
-            first: which rows are the first of their parent, shape (N,).
+            first: see `codes`.
+            places: codes of the parent of each row, each of shape (N,).
             rng: draws values.
             low: no row lies before, shape (N,), the same for rows of one parent; by default the column's
                 bounds.
             high: no row lies after, as `low`.
         """
-        edges = np.concatenate([self.firsts[:-1], self.gaps[:-1] * self.unit])
-        ends = np.concatenate([self.firsts[1:], self.gaps[1:] * self.unit])
-        places = np.round((ends - edges) / self.unit)[codes]
-        inside = np.floor(rng.random(len(codes)) * np.maximum(places, 1)) * self.unit
-        steps = edges[codes] + inside
-        if self.since and low is not None:
-            steps = steps + np.where(first, low, 0.0)
-        summed = np.cumsum(steps)
         starts = np.flatnonzero(first)
-        before = np.where(starts > 0, summed[starts - 1], 0.0)
+        if not len(starts):
+            return np.zeros(0)
         lengths = np.diff(np.append(starts, len(codes)))
-        found: Numbers = summed - np.repeat(before, lengths)
-        if not len(found):
-            return found
-        least = np.full(len(found), self._low) if low is None else np.maximum(low, self._low)
-        most = np.full(len(found), self._high) if high is None else np.minimum(high, self._high)
-        most = np.maximum(most, least)
-        begin, end = (np.repeat(found[places], lengths) for places in (starts, starts + lengths - 1))
-        start = np.clip(begin, least, most)
-        room, taken = most - start, end - begin
-        factor = np.minimum(1.0, np.divide(room, taken, out=np.ones_like(room), where=taken > 0))
-        within: Numbers = start + np.floor((found - begin) * factor / self.unit + 1e-9) * self.unit
+        begins, spans = (one[starts].astype(np.int64) for one in places)
+        unknown, known = begins == len(self.firsts) - 1, begins < len(self.firsts) - 1
+        begins[unknown] = rng.choice(begins[known], unknown.sum()) if known.any() else 0
+        least = np.full(len(starts), self._low) if low is None else np.maximum(low[starts], self._low)
+        most = np.full(len(starts), self._high) if high is None else np.minimum(high[starts], self._high)
+        begin = _inside(self.firsts / self.unit, begins, rng) * self.unit
+        if self.since and low is not None:
+            begin = begin + low[starts]
+        begin = np.clip(begin, least, np.maximum(most, least))
+        steps = np.where(first, 0.0, _inside(self.gaps, np.maximum(codes - 1, 0), rng))
+        summed = np.cumsum(steps)
+        summed -= np.repeat(summed[starts], lengths)
+        ends = starts + lengths - 1
+        # What is in its bin stays, and what has none.
+        none = spans == len(self.spans) - 1
+        spans[none] = 0
+        drawn = _inside(self.spans, spans, rng)
+        alone = (summed[ends] <= 0) & (drawn > 0) & (lengths > 1)
+        summed[ends[alone]] = 1.0
+        in_bin = (self.spans[spans] <= summed[ends]) & (summed[ends] < self.spans[spans + 1])
+        span = np.where(in_bin | none, summed[ends], drawn)
+        span = np.minimum(span, np.maximum(np.floor((most - begin) / self.unit), 0.0))
+        factor = span / np.maximum(summed[ends], 1.0)
+        found = np.repeat(begin, lengths) + np.round(summed * np.repeat(factor, lengths)) * self.unit
+        bounds = (np.repeat(one, lengths) for one in (least, np.maximum(most, least)))
+        within: Numbers = np.clip(found, *bounds)
         return within
+
+
+def _inside(edges: Numbers, codes: NDArray[np.integer], rng: np.random.Generator) -> Numbers:
+    """Whole numbers from bins with these edges, beside the place of the lower one."""
+    width = np.maximum(np.round(np.diff(edges))[codes], 1)
+    inside: Numbers = edges[:-1][codes] + np.floor(rng.random(len(codes)) * width)
+    return inside
 
 
 def orders(when: Attribute) -> bool:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..pgm.compiled import compiled
+from ..pgm.compiled import compiled, compiled_part
 
 Codes = NDArray[np.int32]
 Indices = NDArray[np.int64]
@@ -44,12 +44,14 @@ class Free(NamedTuple):
     Attributes:
         column: its place.
         before: place of the column of the value before; -1 if there is none.
+        groups: shape (codes,): the code of the value before of each code.
         low: shape (rows,): the first code that a row may take.
         high: shape (rows,): the code after the last one.
     """
 
     column: int
     before: int
+    groups: Indices
     low: Codes
     high: Codes
 
@@ -81,6 +83,7 @@ def sweep(
                 last,
                 one.column,
                 one.before,
+                one.groups,
                 one.low,
                 one.high,
                 own,
@@ -119,6 +122,42 @@ def _layout(free: Free, pairs: Sequence[Pair], starts: Indices) -> tuple[_Layout
     return found(free.column), found(free.before)
 
 
+@compiled_part
+def _met_twice(
+    met: Numbers,
+    weight: float,
+    now: int,
+    earlier: int,
+    later: int,
+    groups: Indices,
+    low: int,
+    high: int,
+) -> None:
+    """Makes good that a row and the next one may meet in one cell of the pair of a column with that before.
+
+    Args:
+        met: of each value, changed.
+        weight: of both rows.
+        now: value of the row.
+        earlier: group of the value before it.
+        later: value of the next row.
+        groups: group of each value.
+        low: the first value that the row may take.
+        high: the value after the last one.
+    """
+    for value in range(low, high):
+        if groups[value] == groups[now]:
+            continue
+        if earlier == groups[value] and value == later:
+            met[value] += weight
+        if earlier == groups[now] and value == later:
+            met[value] -= weight
+        if earlier == groups[value] and now == later:
+            met[value] -= weight
+        if earlier == groups[now] and now == later:
+            met[value] += weight
+
+
 @compiled
 def _choose(
     codes: Codes,
@@ -128,6 +167,7 @@ def _choose(
     last: int,
     column: int,
     before: int,
+    groups: Indices,
     low: Codes,
     high: Codes,
     own: _Layout,
@@ -141,6 +181,9 @@ def _choose(
     for row in range(first, last):
         most = max(most, high[row])
     met = np.empty(most, dtype=np.float64)
+    shared = False
+    for view in range(len(other)):
+        shared = shared or other[view] == before
     changed = 0
     for row in range(first, last):
         now, lowest, end, weight = codes[row, column], low[row], high[row], weights[row]
@@ -155,8 +198,13 @@ def _choose(
             for view in range(len(start2)):
                 base = start2[view] + stride2[view] * codes[row + 1, other2[view]]
                 for value in range(lowest, end):
-                    met[value] += lines[base + step2[view] * value]
-            met[now] -= weights[row + 1] * len(start2)
+                    met[value] += lines[base + step2[view] * groups[value]]
+            # All values of its group leave the sums of the next row as they are.
+            for value in range(lowest, end):
+                if groups[value] == groups[now]:
+                    met[value] -= weights[row + 1] * len(start2)
+            if shared:
+                _met_twice(met, weight, now, codes[row, before], codes[row + 1, column], groups, lowest, end)
         best, least = now, met[now] - 1e-9
         for value in range(lowest, end):
             if met[value] < least:
@@ -172,7 +220,7 @@ def _choose(
         if goes_on:
             for view in range(len(start2)):
                 base = start2[view] + stride2[view] * codes[row + 1, other2[view]]
-                lines[base + step2[view] * now] -= weights[row + 1]
-                lines[base + step2[view] * best] += weights[row + 1]
-            codes[row + 1, before] = best
+                lines[base + step2[view] * groups[now]] -= weights[row + 1]
+                lines[base + step2[view] * groups[best]] += weights[row + 1]
+            codes[row + 1, before] = groups[best]
     return changed

@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.data.attributes.dates import bins_of
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Clique, Domain
 from ...common.data.table import Table, encode_table
@@ -26,7 +27,9 @@ from ...curator.certificates.certificate import Certificate
 from ...curator.mechanisms.mechanism import Mechanism
 from ...curator.parties.asking import Asking
 from ...curator.people.certificate import COLUMNS, PeopleCertificate, Spent, part_of
-from ...curator.people.release import PeopleRelease, drawn_rows, frames
+from ...curator.people.groups import groups_by_mass
+from ...curator.people.numbers import evened, seen
+from ...curator.people.release import PeopleRelease, drawn_rows, frames, numbers_of
 from ...curator.people.rows import Rows, records
 from ...curator.people.shape import Family, Kin, bounds_of, number_name
 from ...curator.people.steps import Steps, check_order, orders
@@ -58,6 +61,12 @@ _NUMBERS, _NUMBERS_OF_TABLE = 0.02, 0.2
 
 _LEAST_RHO = 2.0**-28
 """Least budget of a table; with less, noise would have a scale that its grid of parts cannot hold."""
+
+_DRAWN = 20_000
+"""Numbers of rows that are drawn from their distribution."""
+
+_OF_BELOW = 3.0
+"""Weight of pairs with what a row says of those below it: their number, and summaries."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +154,7 @@ class _Making:
             if self._family.own(name):
                 self._release_table(name, budget)
         root = self._releases[self._family.root.name].rows
-        models = {name: release.model for name, release in self._releases.items()}
-        drawn = drawn_rows(self._family, root, models, self._stream.child("people"))
+        drawn = drawn_rows(self._family, root, self._releases, self._stream.child("people"))
         certificates = {name: release.certificate for name, release in self._releases.items()}
         certificate = PeopleCertificate.of(certificates, self._asked.budget, tuple(self._parts))
         tables = frames(self._family, drawn, self._stream.child("people"))
@@ -237,6 +245,8 @@ class _Making:
 
     def _release_table(self, name: str, budget: Budget) -> None:
         """Releases the records of one table."""
+        if self._family[name].parent:
+            self._family = self._family.with_table(replace(self._family[name], evened=self._evened(name)))
         table = records(self._family, name, self._rows)
         order = ReleaseOrder(
             table.domain,
@@ -270,6 +280,28 @@ class _Making:
             )
         drawn = Drawn(made.released, table.domain.names, stream.child("values"), begun.certificate)
         self._releases[name] = Release.of(drawn)
+        self._family = self._family.with_table(replace(self._family[name], groups=self._groups(name)))
+
+    def _evened(self, name: str) -> int:
+        """See `evened`: from the released distribution of numbers of rows."""
+        parent, column = self._family[name].parent, number_name(name)
+        mass = np.maximum(self._releases[parent].model.marginal((column,)), 0)
+        rng = self._stream.child("evened", name).generator()
+        codes = rng.choice(len(mass), _DRAWN, p=mass / mass.sum())
+        codes = seen(codes, column, self._releases[parent])
+        return evened(numbers_of(self._family, name, codes, rng))
+
+    def _groups(self, name: str) -> dict[str, tuple[int, ...]]:
+        """The groups of its columns as the tables below know them: public, by the model of its records."""
+        model, found = self._releases[name].model, {}
+        for attribute in self._family.own(name):
+            if self._family.children(name) and attribute.name not in self._family.numbers(name):
+                ordered, bins = self._family.ordered(name, attribute), bins_of(attribute)
+                mass = np.maximum(model.marginal((attribute.name,)), 0)
+                groups = groups_by_mass(mass, ordered, bins.nullable if bins else ordered)
+                if groups is not None:
+                    found[attribute.name] = groups
+        return found
 
     def _described(self, name: str, budget: Budget) -> Budget:
         """Finds out what the columns of a table hold, and sets its rows; what is left of its budget."""
@@ -379,8 +411,8 @@ class _Making:
         raw, kin = self._raw[name], self._family[name]
         if raw.order and raw.order in domain.names and orders(domain[raw.order]):
             # A column of the parent that no release holds bounds nothing.
-            above = {one.name for one in self._family.own(raw.owner)}
-            low, high = (one if one in above else "" for one in raw.within)
+            known = {one.name for one in self._family.own(raw.owner)}
+            low, high = (one if one in known else "" for one in raw.within)
             steps = Steps(domain[raw.order], bool(low))
             kin = replace(kin, steps=steps, within=(low, high))
             begun, _ = bounds_of(kin, self._raw[raw.owner].rows, raw.parent)
@@ -389,7 +421,15 @@ class _Making:
             values = np.where(np.isnan(values), steps.units.ends[0], values)
             rest = tuple(one for one in domain.attributes if one.name != raw.order)
             first = Rows({}, raw.parent, 0).first
-            codes[steps.attribute.name] = steps.codes(values, first, begun)
+            codes[steps.attribute.name] = steps.codes(values, first)
+            above = self._rows[raw.owner]
+            places = zip(
+                steps.places(name),
+                steps.codes_of_places(values, raw.parent, len(above), begun),
+                strict=True,
+            )
+            more = {attribute.name: found for attribute, found in places}
+            self._rows[raw.owner] = replace(above, codes={**above.codes, **more})
             kin = replace(kin, domain=Domain(rest, domain.unmodelled, domain.rules) if rest else None)
         else:
             kin = replace(kin, domain=domain)
@@ -434,8 +474,10 @@ def _kin(raw: Raw, tables: Sequence[Raw]) -> Kin:
 def _workload(family: Family, name: str) -> Workload:
     """The pairs of which one column at least is drawn."""
     columns = family.columns(name)
-    own = {column.attribute.name for column in columns if column.own and column.table == name}
+    own = family.drawn(name)
     names = [column.attribute.name for column in columns if column.attribute.size > 1]
     cliques = tuple(pair for pair in itertools.combinations(names, 2) if own.intersection(pair))
     asked: tuple[Clique, ...] = cliques or tuple((one,) for one in sorted(own))
-    return Workload(asked, (1.0,) * len(asked))
+    said = {one.name for child in family.children(name) for one in child.summaries}
+    below = said.union(family.numbers(name))
+    return Workload(asked, tuple(_OF_BELOW if below.intersection(one) else 1.0 for one in asked))

@@ -1,108 +1,99 @@
-"""Codes of the order of rows: first values, then what lies between."""
+"""Where rows are on the scale of their order: codes, and values with these codes."""
 
-import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given
 
-from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.errors import DataError
-from dpmosaic.curator.people.steps import Steps, check_order, orders
-
-NUMBERS = {"type": "numeric", "min": 0, "max": 500, "bins": 25, "integer": True}
-HALVES = {"type": "numeric", "min": -10, "max": 90, "bins": 20, "multiple_of": 0.5}
-DATES = {"type": "date", "min": "2019-01-01", "max": "2023-12-31", "bins": 24}
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
+from dpmosaic.curator.people.rows import Rows
+from dpmosaic.curator.people.steps import Steps
 
 
-def steps(form, since=False):
-    return Steps(Domain.from_json({"when": form}).attributes[0], since)
+@pytest.fixture
+def steps():
+    return Steps(NumericAttribute("day", 0, 3650, 73, integer=True))
 
 
-@st.composite
-def orders_of_parents(draw, form):
-    """Values of the order in order, which are the first of their parent, and the steps."""
-    found = steps(form)
-    low, high = found.units.ends
-    span = round((high - low) / found.unit)
-    lives = draw(st.lists(st.lists(st.integers(0, span), min_size=1, max_size=6), min_size=1, max_size=5))
-    values = np.concatenate([np.sort(np.array(life)) for life in lives]) * found.unit + low
-    first = np.concatenate([np.arange(len(life)) == 0 for life in lives])
-    return found, values, first
+def made(rng, parents=400):
+    numbers = rng.geometric(0.15, parents)
+    parent = np.repeat(np.arange(parents), numbers)
+    values = rng.integers(0, 3651, len(parent)).astype(float)
+    values = values[np.lexsort((values, parent))]
+    return values, parent, Rows({}, parent, parents).first
 
 
-@pytest.mark.parametrize("form", [NUMBERS, HALVES, DATES], ids=["whole", "halves", "dates"])
-def test_values_of_codes_have_these_codes_unless_they_were_moved_into_the_bounds(form):
-    @given(orders_of_parents(form), st.integers(0, 2**32 - 1))
-    def check(drawn, seed):
-        found, values, first = drawn
-        codes = found.codes(values, first)
-        again = found.values(codes, first, np.random.default_rng(seed))
-        back = found.codes(again, first)
-        parent = np.cumsum(first)
-        high = found.units.ends[1]
-        for one in np.unique(parent):
-            mine = parent == one
-            # What ends at the last value may have been moved together.
-            if again[mine].max() < high - 2 * len(codes) * found.unit:
-                np.testing.assert_array_equal(back[mine], codes[mine])
-
-    check()
+def again(steps, values, parent, first, parents, seed=2):
+    codes = steps.codes(values, first)
+    places = steps.codes_of_places(values, parent, parents)
+    rng = np.random.default_rng(seed)
+    return steps.values(codes, first, tuple(one[parent] for one in places), rng)
 
 
-@pytest.mark.parametrize("form", [NUMBERS, HALVES, DATES], ids=["whole", "halves", "dates"])
-def test_values_are_in_order_within_a_parent_inside_the_bounds_and_on_the_lattice(form):
-    @given(orders_of_parents(form), st.integers(0, 2**32 - 1))
-    def check(drawn, seed):
-        found, _, first = drawn
-        rng = np.random.default_rng(seed)
-        starts, all_codes = found.first_codes, found.attribute.size
-        codes = np.where(
-            first, rng.integers(0, starts, len(first)), rng.integers(starts, all_codes, len(first))
-        )
-        values = found.values(codes, first, rng)
-        low, high = found.units.ends
-        assert values.min() >= low
-        assert values.max() <= high
-        assert np.all(np.diff(values)[~first[1:]] >= 0)
-        np.testing.assert_allclose(values / found.unit, np.round(values / found.unit), atol=1e-6)
-
-    check()
+def test_values_of_codes_have_the_first_and_the_span_of_their_parent(steps):
+    values, parent, first = made(np.random.default_rng(1))
+    found = again(steps, values, parent, first, 400)
+    one, other = (steps.codes_of_places(each, parent, 400) for each in (values, found))
+    assert (one[0] == other[0]).all()
+    # The end of a row that would lie beyond the bounds is the bound.
+    assert (one[1] == other[1]).mean() > 0.95
 
 
-def test_values_keep_between_what_the_parent_says():
-    found = steps(NUMBERS, since=True)
-    first = np.array([True, False, False, True, False])
-    low, high = np.array([100.0] * 3 + [0.0] * 2), np.array([110.0] * 3 + [3.0] * 2)
-    for seed in range(50):
-        rng = np.random.default_rng(seed)
-        codes = np.where(
-            first,
-            rng.integers(0, found.first_codes, 5),
-            rng.integers(found.first_codes, found.attribute.size, 5),
-        )
-        values = found.values(codes, first, rng, low, high)
-        assert np.all((low <= values) & (values <= high))
-        assert np.all(np.diff(values)[~first[1:]] >= 0)
+def test_rows_of_one_parent_are_in_order_and_within_the_bounds(steps):
+    values, parent, first = made(np.random.default_rng(1))
+    found = again(steps, values, parent, first, 400)
+    assert (np.diff(found)[~first[1:]] >= 0).all()
+    assert found.min() >= 0
+    assert found.max() <= 3650
+    assert (found == np.round(found)).all()
 
 
-def test_each_row_has_a_code_of_its_kind():
-    found = steps(NUMBERS)
-    first = np.array([True, False, False, True])
-    codes = found.codes(np.array([3.0, 3.0, 500.0, 0.0]), first)
-    assert np.all((codes < found.first_codes) == first)
-    assert codes.max() < found.attribute.size
+def test_rows_of_one_day_stay_on_one_day(steps):
+    values, parent = np.array([5.0, 5.0, 5.0, 900.0, 900.0]), np.zeros(5, dtype=np.int64)
+    first = Rows({}, parent, 1).first
+    found = again(steps, values, parent, first, 1)
+    assert found[0] == found[1] == found[2] < found[3] == found[4]
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        ["a", "b"],
-        {"type": "boolean"},
-        {"type": "clock", "min": "00:00", "max": "23:59", "bins": 24, "format": "HH:MM"},
-    ],
-)
-def test_refuses_an_order_by_what_has_none(form):
-    attribute = Domain.from_json({"when": form}).attributes[0]
-    assert not orders(attribute)
-    with pytest.raises(DataError, match="expected a column of numbers, dates or timestamps"):
-        check_order(attribute)
+def test_dates_do_not_pile_up_at_the_bounds(steps):
+    rng = np.random.default_rng(3)
+    first = np.arange(3_000) % 30 == 0
+    # Gaps that add up to more than the bounds, with spans that do not.
+    codes = np.where(first, 0, len(steps.attribute.categories) - 6)
+    span = np.full(3_000, len(steps.spans) - 6)
+    found = steps.values(codes, first, (np.zeros(3_000, dtype=np.int64), span), rng)
+    assert (found == 3650).mean() < 0.001
+
+
+def test_a_parent_without_places_has_rows_somewhere(steps):
+    none = tuple(np.full(4, len(one.categories) - 1) for one in steps.places("visits"))
+    first = np.array([True, False, True, False])
+    found = steps.values(np.array([0, 3, 0, 3]), first, none, np.random.default_rng(0))
+    assert ((found >= 0) & (found <= 3650)).all()
+
+
+def test_a_parent_of_one_row_has_no_span(steps):
+    firsts, spans = steps.codes_of_places(np.array([7.0]), np.array([1]), 2)
+    assert firsts[0] == len(steps.firsts) - 1
+    assert firsts[1] == 0
+    assert (spans == len(steps.spans) - 1).all()
+
+
+def test_rows_lie_between_the_beginning_and_the_end_of_their_parent():
+    rng = np.random.default_rng(3)
+    steps = Steps(NumericAttribute("day", 0, 999, 100, integer=True), since=True)
+    parent = np.repeat(np.arange(300), rng.integers(1, 6, 300))
+    begun = np.sort(rng.integers(0, 500, 300)).astype(float)
+    ended = begun + rng.integers(0, 300, 300)
+    gaps = rng.integers(0, 90, len(parent)).astype(float)
+    first = np.append(True, parent[1:] != parent[:-1])
+    summed = np.cumsum(gaps)
+    values = np.minimum(begun[parent] + summed - np.repeat(summed[first], np.bincount(parent)), 999)
+    places = steps.codes_of_places(values, parent, 300, begun[parent])
+    at = tuple(one[parent] for one in places)
+    found = steps.values(steps.codes(values, first), first, at, rng, begun[parent], ended[parent])
+    assert (found >= begun[parent]).all()
+    assert (found <= ended[parent]).all()
+    assert (np.diff(found)[~first[1:]] >= 0).all()
+    # Without an end, what lies between the beginning and the first row stays in its bin.
+    free = steps.values(steps.codes(values, first), first, at, rng, begun[parent])
+    again = steps.codes_of_places(free, parent, 300, begun[parent])
+    assert (again[0] == places[0]).all()

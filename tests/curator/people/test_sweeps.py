@@ -49,7 +49,10 @@ def test_a_sweep_never_increases_the_distance_and_keeps_its_books(problem, bound
     if bounded:
         codes[first, 3] = 0
         codes[:, 1] = np.where(first, 2, np.roll(codes[:, 3], 1))
-    free = [Free(3, 1, low, high), Free(4, 2, low, np.full(rows, 3, dtype=np.int32))]
+    free = [
+        Free(3, 1, np.arange(2), low, high),
+        Free(4, 2, np.arange(3), low, np.full(rows, 3, dtype=np.int32)),
+    ]
     pairs = [Pair(a, b, counts(codes, weights, sizes, a, b) - goal) for (a, b), goal in wanted.items()]
     following = np.append(~first[1:], False)
     before = distance(codes, weights, sizes, wanted)

@@ -1,0 +1,79 @@
+"""Groups of codes: what rows know of columns above them and before them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.dates import bins_of
+
+MOST = 16
+"""Most groups of codes of a column, beside that of missing values."""
+
+OTHERS = "others"
+"""The category of all categories that are not frequent."""
+
+
+def even_groups(attribute: Attribute) -> tuple[int, ...] | None:
+    """Groups of about equally many neighbouring bins; None if there are few."""
+    bins = bins_of(attribute)
+    assert bins is not None
+    size = attribute.size - bins.nullable
+    if size <= MOST:
+        return None
+    groups = (np.arange(size) * MOST // size).tolist()
+    return (*groups, *([MOST] * bins.nullable))
+
+
+def groups_by_mass(mass: NDArray[np.float64], ordered: bool, apart: bool) -> tuple[int, ...] | None:
+    """Groups of about equal mass of neighbouring codes, or frequent categories and all others.
+
+    Args:
+        mass: how frequent each code is, not negative, shape (codes,).
+        ordered: whether the codes have an order.
+        apart: whether the last code stands apart from it.
+
+    Returns:
+        The group of each code; None if there are few codes.
+    """
+    size = len(mass) - apart
+    if size <= MOST:
+        return None
+    if not ordered:
+        kept = np.sort(np.argsort(-mass, kind="stable")[: MOST - 1])
+        groups = np.full(size, MOST - 1)
+        groups[kept] = np.arange(MOST - 1)
+        return tuple(groups.tolist())
+    share = np.cumsum(mass[:size]) / max(mass[:size].sum(), 1e-300)
+    cut = np.minimum((share * MOST * (1 - 1e-9)).astype(np.int64), MOST - 1)
+    _, groups = np.unique(cut, return_inverse=True)
+    return (*groups.tolist(), *([int(groups.max()) + 1] * apart))
+
+
+def grouped(
+    attribute: Attribute, groups: tuple[int, ...], name: str, more: str | None = None
+) -> CategoricalAttribute:
+    """The groups as a column of categories, with one more at the end if it is named."""
+    bins = bins_of(attribute)
+    codes = np.array(groups)
+    names: list[str] = []
+    for group in range(max(groups) + 1):
+        members = np.flatnonzero(codes == group)
+        if bins is not None:
+            missing = bins.nullable and members[0] == attribute.size - 1
+            label = "missing" if missing else f"from {bins.reach[members[0], 0]:.10g}"
+        elif isinstance(attribute, CategoricalAttribute):
+            last = group == max(groups) and len(members) > 1
+            label = OTHERS if last else list(attribute.codes)[members[0]]
+        else:
+            label = str(members[0])
+        names.append(_distinct(label, {*names, more}))
+    return CategoricalAttribute(name, (*names, *(() if more is None else (more,))))
+
+
+def _distinct(name: str, taken: set[str | None]) -> str:
+    while name in taken:
+        name += "_"
+    return name

@@ -1,0 +1,188 @@
+"""How many rows each parent has: adjusted to what the release of these rows says of their parents.
+
+The release of the parents knows the pairs of numbers of rows with other columns, in which each parent counts
+once. That of the rows knows the columns of their parents, in which parents count by their numbers of rows, up
+to `Kin.evened`. So numbers are moved between parents, and their distribution stays.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import dct, idct
+from scipy.special import ndtri
+
+from ...common.data.attributes.dates import bins_of
+from ..analysis.release import Release
+from .rows import Rows, lineage
+from .shape import Family, number_name
+
+Codes = NDArray[np.int64]
+Numbers = NDArray[np.float64]
+
+_ROUNDS = 30
+"""Rounds in which scores of codes are adjusted."""
+
+_STEP = 0.5
+"""Part of the way to its target that a code goes in a round."""
+
+
+_HELD = 0.75
+"""Least share of the weight of all parents with rows that evened numbers may leave."""
+
+_MOST_EVENED = 1 << 12
+
+_NOISE = 3.0
+"""Standard deviations of a sum of counts that noise explains."""
+
+
+def evened(numbers: Codes) -> int:
+    """Up to how many rows all count the same (`Kin.evened`).
+
+    Rows of a parent with fewer rows then weigh as much as those of others. But the weights of all rows add up
+    to less, beside the same noise.
+
+    Args:
+        numbers: of rows of parents, drawn from their released distribution.
+    """
+    held = int((numbers > 0).sum())
+    most = 1
+    while most < _MOST_EVENED and (np.minimum(numbers, most + 1) / (most + 1)).sum() >= _HELD * held:
+        most += 1
+    return most
+
+
+def seen(codes: Codes, column: str, release: Release) -> Codes:
+    """Codes of numbers of rows, none so large that noise explains all that are as large or larger.
+
+    A few parents of very many rows, whom noise alone has made, would have most of all rows.
+
+    Args:
+        codes: of the column, in the order of the numbers.
+        column: its name.
+        release: of the parents.
+    """
+    evidence = release.published.evidence
+    known = None if evidence is None else evidence.known.get((column,))
+    if known is None or evidence is None or bins_of(evidence.domain[column]) is None:
+        return codes
+    counts = known.values.ravel() + evidence.records / known.values.size
+    above = np.cumsum(counts[::-1])[::-1]
+    noise = known.sigma * np.sqrt(np.arange(len(above), 0, -1))
+    explained = np.flatnonzero(above <= _NOISE * noise)
+    return np.minimum(codes, max(int(explained[0]) - 1, 0)) if len(explained) else codes
+
+
+@dataclass(frozen=True, eq=False)
+class Margin:
+    """What the release of the rows says of a column above them.
+
+    Attributes:
+        codes: of the column, for each parent, shape (parents,).
+        cells: sums of weights of its codes less their mean, with noise.
+        noise: variance of the noise of a cell.
+        total: the sum of all weights.
+        ordered: whether its codes have an order.
+    """
+
+    codes: Codes
+    cells: Numbers
+    noise: float
+    total: float
+    ordered: bool
+
+
+def moved(
+    numbers: Codes, weight: Numbers, most: int, margins: Sequence[Margin], rng: np.random.Generator
+) -> Codes:
+    """The numbers of rows, moved between parents.
+
+    Each parent has a place in the order of numbers. Every code of a column shifts the places of all parents
+    that have it, so that large numbers move as well as small ones.
+
+    Args:
+        numbers: of rows of each parent, shape (parents,).
+        weight: of each parent, shape (parents,).
+        most: up to how many rows all count the same.
+        margins: of the columns above the rows.
+        rng: breaks ties.
+    """
+    size = len(numbers)
+    in_order = np.sort(numbers)
+    places = np.empty(size)
+    places[np.lexsort((rng.random(size), numbers))] = ndtri((np.arange(size) + 0.5) / size)
+    share = np.minimum(numbers / most, 1.0)
+    counted = weight * share
+    slope = float(np.cov(places, share)[0, 1]) if size > 1 else 0.0
+    if slope <= 0 or counted.sum() <= 0:
+        return numbers
+    targets = [_target(margin, counted) for margin in margins]
+    scores = [np.zeros(len(target)) for target in targets]
+    steep = [
+        np.maximum(slope * np.bincount(margin.codes, weight, len(margin.cells)), 1e-9) for margin in margins
+    ]
+    found = numbers
+    for _ in range(_ROUNDS):
+        shifted = places + sum(score[margin.codes] for score, margin in zip(scores, margins, strict=True))
+        found = np.empty_like(numbers)
+        found[np.argsort(shifted, kind="stable")] = in_order
+        now = weight * np.minimum(found / most, 1.0)
+        for score, margin, target, steepness in zip(scores, margins, targets, steep, strict=True):
+            lacking = target - np.bincount(margin.codes, now, len(target))
+            score += np.clip(_STEP * lacking / steepness, -0.5, 0.5)
+    return found
+
+
+def _target(margin: Margin, counted: Numbers) -> Numbers:
+    """Where the margin is to go: away from what it is as far as the difference is more than noise.
+
+    Differences of ordered codes are taken as waves, each octave of which is shrunk alone.
+
+    Source: James and Stein (1961), the positive part.
+    """
+    now = np.bincount(margin.codes, counted, len(margin.cells)).astype(np.float64)
+    scale = margin.total / now.sum()
+    away = margin.cells - scale * (now - now.mean())
+    size = len(away)
+    waves = dct(away, norm="ortho") if margin.ordered else away
+    starts = [1, *(2**k + 1 for k in range(size.bit_length()) if 2**k + 1 < size)] if margin.ordered else [0]
+    kept = np.zeros(size)
+    for start, end in itertools.pairwise([*starts, size]):
+        energy = float((waves[start:end] ** 2).sum())
+        freedom = end - start - (not margin.ordered)
+        if energy > 0:
+            kept[start:end] = waves[start:end] * max(0.0, 1 - freedom * margin.noise / energy)
+    further = idct(kept, norm="ortho") if margin.ordered else kept
+    target: Numbers = np.maximum(now + further / scale, 0)
+    return target
+
+
+def margins_of(family: Family, name: str, rows: Mapping[str, Rows], release: Release) -> list[Margin]:
+    """What the release of a table's rows says of the columns above them.
+
+    Args:
+        family: the tables.
+        name: the table.
+        rows: of the tables above it.
+        release: of the table's records.
+    """
+    evidence = release.published.evidence
+    parent = family[name].parent
+    found = []
+    for column in family.columns(name):
+        own_number = column.table == parent and column.source == number_name(name)
+        if column.before or column.table == name or own_number or evidence is None:
+            continue
+        clique = (column.attribute.name,)
+        known = evidence.known.get(clique)
+        if known is not None:
+            at = lineage(family, parent, column.table, rows)
+            codes = column.of(rows[column.table].codes[column.source])[at]
+            source = next(one for one in family.own(column.table) if one.name == column.source)
+            ordered = family.ordered(column.table, source)
+            found.append(Margin(codes, known.values.ravel(), known.sigma**2, evidence.records, ordered))
+    return found
