@@ -73,16 +73,17 @@ class Answers:
     given: list = field(default_factory=list)
     _occurring: bool = False
 
-    def noisy_counts(self, counts, sigma, stream):
-        """In place of `noise.noisy_counts`."""
+    def noisy_counts(self, counts, sigma, stream, parts=1):
+        """In place of `noise.noisy_counts`, of tables of one row a person."""
+        assert parts == 1
         counts = np.array(counts, dtype=np.int64)
         noisy = _drawn(counts, sigma, stream) if self.noted is None else self._repeated(counts, sigma)
         self.given.append(Answer(counts, sigma, noisy, self._occurring))
         return noisy
 
-    def noisy_scores(self, distances, sigma, stream):
+    def noisy_scores(self, distances, sigma, stream, parts=1):
         """The same for scores."""
-        noisy = self.noisy_counts(distances, sigma, stream)
+        noisy = self.noisy_counts(distances, sigma, stream, parts)
         self.given[-1] = replace(self.given[-1], distances=True)
         return noisy
 
