@@ -307,10 +307,8 @@ def numbers_of(
     """The number of rows of a table for each code of the parent's column of it, drawn from its bin."""
     domain = family[family[child].parent].domain
     assert domain is not None
-    found = domain[number_name(child)].decode(codes, rng)
-    numbers = pd.to_numeric(pd.Series(found), errors="coerce").fillna(0).to_numpy()
-    whole: NDArray[np.int64] = np.maximum(np.round(numbers), 0).astype(np.int64)
-    return whole
+    found: NDArray[np.int64] = domain[number_name(child)].decode(codes, rng)
+    return found
 
 
 def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> dict[str, pd.DataFrame]:

@@ -22,9 +22,6 @@ from .groups import even_groups, grouped
 from .steps import FIRST, NONE, Steps
 from .summaries import AnyOf
 
-_OCTAVES = 13
-"""More than 2 to this many rows of a parent count as that many."""
-
 
 @dataclass(frozen=True)
 class Kin:
@@ -272,11 +269,8 @@ def bounds_of(
 def classes_of(number: Attribute) -> NDArray[np.int64]:
     """The class of each code of a number of rows: none, 1, 2 to 3, 4 to 7 and so on."""
     found = bins_of(number)
-    if found is not None:
-        starts = np.append(found.reach[:, 0], [0.0] * found.nullable)
-    else:  # Few numbers are categories, beside which there may be others.
-        assert isinstance(number, CategoricalAttribute)
-        starts = np.array([float(name) if name.isdigit() else 0.0 for name in number.codes])
+    assert found is not None
+    starts = found.reach[:, 0]
     return np.where(starts < 1, 0, np.floor(np.log2(np.maximum(starts, 1))) + 1).astype(np.int64)
 
 

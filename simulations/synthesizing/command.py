@@ -176,7 +176,9 @@ def synthesize(
             )
             people: PeopleRelease = found
             people.write(out, table_format)
-        _tell(people, out, [str(one.message) for one in advice], json_output)
+        sizes = {"tables": {name: len(table) for name, table in people.frames.items()}}
+        promised, where = people.certificate.budget, f"the tables are in {out / 'tables'}"
+        _tell(people, sizes, promised, out, where, [str(one.message) for one in advice], json_output)
         return
     if order is not None or per_person:
         raise DataError("order and per_person: expected --key beside them, got none; name the key")
@@ -209,14 +211,8 @@ def synthesize(
             write_copies(release.published, copies, out / COPIES, table_file, seed)
     formulas = files.formula_warning(release.domain, table_file)
     notes = [*(str(one.message) for one in advice), *([] if formulas is None else [formulas])]
-    if json_output:
-        tell(json.dumps(_summary(release, out, notes)))
-        return
-    for label in release.certificate.labels:
-        _STDERR.print(f"[bold red]{escape(label)}[/]")
-    for note in notes:
-        _STDERR.print(f"[yellow]warning:[/] {escape(note)}")
-    tell(f"{release!r} written to {out}: open {out / 'report.html'}")
+    size, promise = {"rows": release.rows.record_count}, release.certificate.promise
+    _tell(release, size, promise, out, f"open {out / 'report.html'}", notes, json_output)
 
 
 def resume(
@@ -245,18 +241,36 @@ def _command(options: Mapping[str, Any]) -> dict[str, Any]:
     return {**options, **paths, **files}
 
 
-def _tell(people: PeopleRelease, out: Path, notes: list[str], json_output: bool) -> None:
-    """Says what was released of people and their rows."""
+def _tell(
+    release: Release | PeopleRelease,
+    size: Mapping[str, object],
+    promise: object,
+    out: Path,
+    where: str,
+    notes: list[str],
+    json_output: bool,
+) -> None:
+    """Says what was released.
+
+    Args:
+        release: the release.
+        size: its numbers of rows, as the summary in JSON has them.
+        promise: what was promised, for that summary.
+        out: its folder.
+        where: what to look at there, in words.
+        notes: warnings.
+        json_output: whether the summary is printed, and nothing else.
+    """
     from ...curator.certificates.json_values import to_json_values
 
-    certificate = people.certificate
+    certificate = release.certificate
     if json_output:
         summary = {
             "out": str(out),
-            "tables": {name: len(rows) for name, rows in people.frames.items()},
+            **size,
             "differentially_private": certificate.differentially_private,
             "labels": list(certificate.labels),
-            "promise": to_json_values(certificate.budget),
+            "promise": to_json_values(promise),
             "warnings": notes,
         }
         tell(json.dumps(summary))
@@ -265,18 +279,4 @@ def _tell(people: PeopleRelease, out: Path, notes: list[str], json_output: bool)
         _STDERR.print(f"[bold red]{escape(label)}[/]")
     for note in notes:
         _STDERR.print(f"[yellow]warning:[/] {escape(note)}")
-    tell(f"{people!r} written to {out}: the tables are in {out / 'tables'}")
-
-
-def _summary(release: Release, out: Path, notes: list[str]) -> dict[str, object]:
-    from ...curator.certificates.json_values import to_json_values
-
-    certificate = release.certificate
-    return {
-        "out": str(out),
-        "rows": release.rows.record_count,
-        "differentially_private": certificate.differentially_private,
-        "labels": list(certificate.labels),
-        "promise": to_json_values(certificate.promise),
-        "warnings": notes,
-    }
+    tell(f"{release!r} written to {out}: {where}")

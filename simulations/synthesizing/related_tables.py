@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -333,8 +334,6 @@ def _frame(name: str, data: Source) -> tuple[pd.DataFrame, Mapping[str, Storage]
         raise DataError(
             f"{name}: expected a data frame or the path of a file, got {type(data).__name__}; make one of it"
         )
-    from pathlib import Path
-
     source = FileSource(Path(data))
     with source.connect() as connection:
         columns = source.query(connection, "SELECT * FROM file")
