@@ -118,10 +118,8 @@ class Steps:
         how = "after" if self.since else "from"
         firsts = [f"{how} {edge:.10g}" for edge in self.firsts[:-1]]
         spans = [f"from {edge * self.unit:.10g}" for edge in self.spans[:-1]]
-        return (
-            CategoricalAttribute(f"first_{self.when.name}_of_{child}", (*firsts, NONE)),
-            CategoricalAttribute(f"span_of_{self.when.name}_of_{child}", (*spans, NONE)),
-        )
+        first, span = place_names(self.when.name, child)
+        return CategoricalAttribute(first, (*firsts, NONE)), CategoricalAttribute(span, (*spans, NONE))
 
     @cached_property
     def groups(self) -> tuple[int, ...]:
@@ -240,6 +238,11 @@ def _inside(edges: Numbers, codes: NDArray[np.integer], rng: np.random.Generator
     width = np.maximum(np.round(np.diff(edges))[codes], 1)
     inside: Numbers = edges[:-1][codes] + np.floor(rng.random(len(codes)) * width)
     return inside
+
+
+def place_names(order: str, child: str) -> tuple[str, str]:
+    """The columns of a parent that say where its rows of a table are: the first one, and all together."""
+    return f"first_{order}_of_{child}", f"span_of_{order}_of_{child}"
 
 
 def orders(when: Attribute) -> bool:

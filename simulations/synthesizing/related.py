@@ -32,7 +32,7 @@ from ...curator.people.numbers import evened, seen
 from ...curator.people.release import PeopleRelease, drawn_rows, frames, numbers_of
 from ...curator.people.rows import Rows, records
 from ...curator.people.shape import Family, Kin, bounds_of, number_name
-from ...curator.people.steps import Steps, check_order, orders
+from ...curator.people.steps import Steps, check_order, orders, place_names
 from ...curator.people.summaries import AnyOf
 from ...curator.pgm.rows.counting import keep_pairs
 from ...curator.releasing.planning.bins_share import DEFAULT_SHARE
@@ -205,6 +205,9 @@ class _Making:
     def _check_names(self, raw: Raw) -> None:
         """Refuses columns that the release makes itself."""
         made = [*self._family.numbers(raw.name), *(one.name for one in self._summaries(raw.name))]
+        for child in (self._raw[one.name] for one in self._family.children(raw.name)):
+            if child.order:
+                made += place_names(child.order, child.name)
         if raw.order:
             made.append(f"step_of_{raw.order}")
         if twice := [name for place, name in enumerate(made) if name in made[:place]]:

@@ -115,6 +115,13 @@ BAD = {
         },
         "expected no column 'number_of_stays'",
     ),
+    "place that the release makes": (
+        {
+            "data": changed(patients=lambda rows: rows.rename(columns={"born": "first_day_of_stays"})),
+            "domain": None,
+        },
+        "expected no column 'first_day_of_stays'",
+    ),
     "step that the release makes": (
         {"data": changed(stays=lambda rows: rows.rename(columns={"ward": "step_of_day"})), "domain": None},
         "expected no column 'step_of_day'",
