@@ -74,9 +74,8 @@ def release_over_parties(
     """
     order, keys, asking = order or order_of(plan), RandomStream(journal.key), Asking(journal, away_s)
     asked = today or datetime.now(UTC).date()
-    proposal = replace(order, about=replace(order.about, asked=asked.isoformat())).proposal(
-        journal.release_id
-    )
+    about = replace(order.spec.about, asked=asked.isoformat())
+    proposal = order.with_spec(about=about).proposal(journal.release_id)
     agreement = agree(
         plan.domain,
         links,
@@ -94,7 +93,7 @@ def release_over_parties(
         recalled=journal.note("certificate") is not None,
     )
     # The reason as the parties signed it, also when the release is resumed on a later day.
-    order = replace(order, about=agreement.terms.purpose.about)
+    order = order.with_spec(about=agreement.terms.spec.about)
     measurer = agreement.measurer(asking)
     check_memory(order.domain, order.mechanism.steps(measurer, order.workload))
     made = make_release(order, Layout.of(agreement.terms.plan), measurer, keys, report=report)
@@ -156,16 +155,8 @@ def order_of(plan: ReleasePlan, chosen: Chosen | None = None) -> ReleaseOrder:
     domain = coded.with_absent() if anywhere else coded
     return ReleaseOrder(
         domain,
-        plan.protocol,
-        plan.adjacency,
+        plan.spec,
         mechanism_named(plan.mechanism, plan.variant, plan.settings),
         Workload.wanted(domain, plan.workload, plan.target),
-        plan.budget,
-        plan.collusions,
-        plan.rows,
-        plan.rows_per_person,
-        plan.check,
         chosen,
-        about=plan.about,
-        sample=plan.sample,
     )

@@ -78,17 +78,17 @@ def begun_with(
         stream: randomness of the noise.
         answers: see `PrivateCounts`.
     """
-    private = order.adjacency is Adjacency.ADD_REMOVE
+    private = order.spec.adjacency is Adjacency.ADD_REMOVE
     if not private and not table.domain.open:
         check_rows(table.record_count)
         return Begun(table, table.record_count, order, None)
     delta = order.labels_delta
-    granted = order.mechanism.granted(order.budget.without_delta(delta))
-    counting = _counting(order.adjacency, len(table.domain))
+    granted = order.mechanism.granted(order.spec.budget.without_delta(delta))
+    counting = _counting(order.spec.adjacency, len(table.domain))
     choosing = DEFAULT_SHARE if table.domain.open else 0.0
-    unit = PrivacyUnit(order.adjacency, order.rows_per_person)
+    unit = order.spec.unit
     counts = PrivateCounts(granted, unit, stream, answers)
-    rows = _counted(counts, float(granted) * counting, int(table.marginal(())[0]), order.adjacency)
+    rows = _counted(counts, float(granted) * counting, int(table.marginal(())[0]), order.spec.adjacency)
     left = float(granted) * (1 - counting - choosing)
     found = Choice.of(counts, table, rows, Spending(float(granted) * choosing, left, delta))
     begun = _begun(found.coding.table(table), found.rows, order, counts, delta, found.before)
@@ -180,10 +180,9 @@ def _begun(
     asked = replace(
         order,
         domain=table.domain,
+        spec=replace(order.spec, budget=Budget(delta=order.spec.budget.delta, zcdp_rho=rho), rows=1),
         mechanism=Bins(),
         workload=Workload(singles, (1.0,) * len(singles)),
-        budget=Budget(delta=order.budget.delta, zcdp_rho=rho),
-        rows=1,
     )
     plan = stated_plan(asked, Layout((rows.stated,), ((table.domain.names,),)))
     # Columns that are not released were asked about too.
@@ -195,7 +194,7 @@ def _begun(
         FittedModel(model, before, (), ()),
     )
     chosen = Chosen(secrets.token_hex(16), certificate.digest().hex(), rho, Coding(), delta)
-    private = order.adjacency is Adjacency.ADD_REMOVE
+    private = order.spec.adjacency is Adjacency.ADD_REMOVE
     order = replace(
         order,
         domain=table.domain,

@@ -109,12 +109,12 @@ class Participants:
             return cls(table, table.domain, grid)
         proposal = _proposed(order, "0" * 32, grid)
         policy = policy_for(
-            proposal.protocol.name,
-            order.adjacency,
+            proposal.spec.protocol,
+            order.spec.adjacency,
             proposal.charged_rho,
             dealers=dealers,
             labels_delta=order.labels_delta,
-            rows_per_person=order.rows_per_person,
+            rows_per_person=order.spec.rows_per_person,
         )
         keys = stream.child("parties")
         links = start_parties(pieces, policy, keys, dealers=dealers, stated=order.records, fresh=fresh)
@@ -163,11 +163,11 @@ class Participants:
                 "typos"
             )
         granted, rho = float(order.granted), Fraction(aligning.rho)
-        policy = policy_for(MASKED.name, order.adjacency, granted, rho, dealers, order.labels_delta)
+        policy = policy_for(MASKED.name, order.spec.adjacency, granted, rho, dealers, order.labels_delta)
         keys = stream.child("parties")
         links = start_parties(tables, policy, keys, identifiers, dealers)
         dealing = start_dealers(dealers, keys, links)
-        aligned = align(links, table.domain, aligning, order.adjacency, stream.child("alignment"))
+        aligned = align(links, table.domain, aligning, order.spec.adjacency, stream.child("alignment"))
         return cls(real, table.domain, grid, links, dealing, aligned)
 
     def coded(self, chosen: Chosen) -> Domain:
@@ -225,7 +225,9 @@ class Participants:
         if proposal.copies > 1:
             measurer = IndicatorMleMeasurer(federation, terms, order.granted, proposal.copies)
         elif order.protocol is TRUSTED:
-            measurer = CentralMeasurer(federation, terms, order.granted, table, order.budget, self.asking)
+            measurer = CentralMeasurer(
+                federation, terms, order.granted, table, order.spec.budget, self.asking
+            )
         else:
             measurer = agreement.measurer(record_wise=self.record_wise)
         return Started(measurer, replace(layout, masked=terms.masked), proposal.copies, agreement)
@@ -241,4 +243,4 @@ def _proposed(order: ReleaseOrder, release_id: str, grid: Grid) -> Proposal:
             f"protocol {INDICATOR_MLE.name!r} follows a paper without choices of bins; declare them in the "
             "domain"
         )
-    return replace(proposal, protocol=INDICATOR, copies=copies)
+    return replace(proposal, spec=replace(order.spec, protocol=INDICATOR.name), copies=copies)

@@ -13,12 +13,11 @@ from rich.markup import escape
 
 from ...common.errors import DataError
 from ...common.extras import require_extra
+from ...common.release_spec import BUDGET, OUTPUT
 from ...common.showing.telling import tell
 from ...common.showing.terminal import Terminal
 from ...curator.options import (
-    BUDGET,
     MECHANISM,
-    OUTPUT,
     JsonOutput,
     MechanismName,
     Rows,

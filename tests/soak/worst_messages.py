@@ -38,7 +38,7 @@ def terms(slices, attributes):
     names = tuple(map(str, range(attributes)))
     roster = tuple(RosterEntry(str(i), i, names, 1, bytes(32)) for i in range(slices))
     plan = Partition(Domain.coded(dict.fromkeys(names, 2)), roster)
-    encoded = encode_terms(replace(terms_of(), plan=plan, protocol="indicator", release_id="f" * 32))
+    encoded = encode_terms(terms_of("f" * 32, "indicator", plan=plan))
     assert len(encoded) <= FRAME_BYTES
     return codec.encode_signed_terms(encoded, bytes(64), START)
 

@@ -20,7 +20,7 @@ from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.promises.binding import BindingsInMemory
 from dpmosaic.common.promises.statement import Claim
 from dpmosaic.common.protocols.aligned import Population
-from dpmosaic.common.protocols.registry import MASKED
+from dpmosaic.common.release_spec import ReleaseSpec
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.verify import sign_terms, verify_certificate
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
@@ -49,11 +49,9 @@ def made_over(population, adjacency=Adjacency.ADD_REMOVE):
     domain = DOMAIN.with_absent() if population is Population.ANYWHERE else DOMAIN
     order = ReleaseOrder(
         domain,
-        MASKED,
-        adjacency,
+        ReleaseSpec(Budget(epsilon=1.0, delta=1e-9), adjacency),
         mechanism_named("mosaic"),
         Workload.parse(domain, "2way"),
-        Budget(epsilon=1.0, delta=1e-9),
     )
     release = AlignedRelease(PEOPLE, population, granted=order.granted, adjacency=adjacency)
     agreement = agree(

@@ -14,7 +14,7 @@ from dpmosaic.common.measurement import Measurement
 from dpmosaic.common.privacy.budget import Accountant, Budget, Charge
 from dpmosaic.common.privacy.conversion import gaussian_epsilon
 from dpmosaic.common.privacy.cost import Adjacency, exponential_cost, gaussian_cost, grid_of, score_cost
-from dpmosaic.common.protocols.registry import TRUSTED
+from dpmosaic.common.release_spec import ReleaseSpec
 from dpmosaic.curator.certificates import issuing as module
 from dpmosaic.curator.certificates import privacy_loss
 from dpmosaic.curator.certificates.certificate import Certificate
@@ -46,11 +46,9 @@ def issued(*charges, budget=None, more=(), domain=DOMAIN, **options):
     accountant = Accountant(Fraction(1)).charge(*charges)
     order = ReleaseOrder(
         domain,
-        TRUSTED,
-        Adjacency.ZERO_OUT,
+        ReleaseSpec(budget or Budget(1.0, 1e-6), protocol="trusted"),
         Independent(),
         Workload.parse(DOMAIN, "1way"),
-        budget or Budget(1.0, 1e-6),
     )
     measurement = Measurement(View(("a",)), np.array([4.0, 6.0]), SIGMA, 0.02, True)
     fitted = FittedModel(estimate(DOMAIN, [measurement], total=10), (measurement, *more), (), ())
@@ -67,9 +65,9 @@ def factors(monkeypatch):
     computed = []
     original = privacy_loss.checked_epsilon
 
-    def watched(accountant, delta, adjacency, noise_factor, rows_per_person):
+    def watched(accountant, delta, unit, noise_factor):
         computed.append(noise_factor)
-        return original(accountant, delta, adjacency, noise_factor, rows_per_person)
+        return original(accountant, delta, unit, noise_factor)
 
     monkeypatch.setattr(privacy_loss, "checked_epsilon", watched)
     return computed

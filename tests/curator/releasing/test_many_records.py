@@ -10,8 +10,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.privacy.budget import Budget
-from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.protocols.registry import TRUSTED
+from dpmosaic.common.release_spec import ReleaseSpec
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.curator.releasing import row_count
@@ -81,11 +80,9 @@ def test_a_release_of_a_billion_records_has_bounded_rows_and_states_small_errors
     table = random_table(DOMAIN, 100)
     order = ReleaseOrder(
         DOMAIN,
-        TRUSTED,
-        Adjacency.ZERO_OUT,
+        ReleaseSpec(Budget(1.0, 1e-9), protocol="trusted"),
         mechanism_named("independent"),
         Workload.wanted(DOMAIN, "1way", None),
-        Budget(1.0, 1e-9),
     )
     measurer = measurer_of(table, "1x1", order.granted, "trusted")
     layout = Layout((RECORDS,), (((DOMAIN.names),),))

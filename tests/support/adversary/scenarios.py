@@ -32,7 +32,7 @@ from support.adversary.watching import Watch
 from support.aligned import AlignedRelease, People
 from support.aligning import Aligning, order
 from support.parties import cut
-from support.terms import PURPOSE, id_of
+from support.terms import PURPOSE, SPEC, id_of
 
 OPEN = {"type": "categorical", "categories": ["other", "clerk"], "other": "other", "open": True}
 DOMAIN = Domain.from_json({"a": 3, "b": OPEN, "c": 2})
@@ -124,14 +124,11 @@ class Scenario:
         return noted
 
     def _agreed(self, number, slices, dealers, aligned):
-        purpose = PURPOSE
+        spec, purpose = replace(SPEC, protocol=self.protocol, check=self.check), PURPOSE
         if self.labels:
-            budget = Budget(zcdp_rho=1e300, delta=1e-2)
-            purpose = replace(PURPOSE, budget=budget, labels=LabelSearch(("b",), 1e-6))
-        proposal = Proposal(
-            id_of(number), protocol_named(self.protocol), Adjacency.ZERO_OUT, GRANTED[self.bits], purpose,
-            check=self.check,
-        )  # fmt: skip
+            spec = replace(spec, budget=Budget(zcdp_rho=1e300, delta=1e-2))
+            purpose = replace(PURPOSE, labels=LabelSearch(("b",), 1e-6))
+        proposal = Proposal(id_of(number), spec, GRANTED[self.bits], purpose)
         direct = DirectStreams.ALLOWED if self.direct else DirectStreams.NEVER
         return agree(
             DOMAIN if aligned is None else aligned.federation.domain,
