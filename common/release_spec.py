@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 from .about import About
 from .errors import DataError
@@ -16,10 +16,10 @@ from .forms.options import option
 from .forms.values import Choice, Text, whole
 from .privacy.budget import Budget
 from .privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit
-from .protocols.masked.one_hot import CHECK
-from .protocols.masked.plan import MaskedPlan
-from .protocols.partition import Partition
-from .protocols.registry import BUILT_IN, MASKED, Protocol
+from .protocols.registry import BUILT_IN, CHECK, MASKED, Protocol
+
+if TYPE_CHECKING:
+    from .protocols.partition import Partition
 
 BUDGET, PARTITION, OUTPUT = "Budget", "Partition and protocol", "Output"
 """Headings of options in help."""
@@ -141,15 +141,9 @@ class ReleaseSpec:
                 f"check: the protocol {protocol.name!r} opens nothing; leave it out or choose {MASKED.name!r}"
             )
 
-    def masked(self, plan: MaskedPlan) -> MaskedPlan:
-        """A plan of the protocol `masked` with the options that are for it."""
-        return replace(plan, check=self.check).with_sample(self.sample)
-
     def over(self, plan: Partition) -> Self:
         """The same description with what these parties agree on in place of defaults."""
-        if not isinstance(plan, MaskedPlan):
-            return replace(self, collusions=None, check="", sample=None)
-        return replace(self, collusions=plan.tolerated, check=plan.check, sample=plan.sample or None)
+        return replace(self, **plan.agreed)
 
 
 class ReleaseOptions(TypedDict, total=False):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..data.domain import Clique, Domain
 from ..errors import DataError
@@ -83,6 +84,11 @@ class Partition:
         )
         if aligned not in ([], [len(self.members(number)) for number in range(self.slice_count)]):
             raise DataError("the alignment of the plan is for slices of other numbers of parties")
+
+    @property
+    def agreed(self) -> Mapping[str, Any]:
+        """The options of the release that its parties agree on (`ReleaseSpec`), by name."""
+        return {"collusions": None, "check": "", "sample": None}
 
     @property
     def participants(self) -> tuple[Participant, ...]:

@@ -89,7 +89,7 @@ class Proposal:
         _check_singles(federation.domain, federation.max_cells)
         plan = measuring(name).plan(federation, self.granted, self.spec.unit, self.spec.collusions)
         if isinstance(plan, MaskedPlan):
-            plan = self.spec.masked(plan)
+            plan = replace(plan, check=self.spec.check).with_sample(self.spec.sample)
         spec = self.spec if self.copies == 1 else replace(self.spec, budget=Budget(zcdp_rho=self.charged_rho))
         return ReleaseTerms(
             self.release_id,

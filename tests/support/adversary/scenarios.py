@@ -18,8 +18,7 @@ from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.promises.statement import Claim
 from dpmosaic.common.protocols.alignment.plan import ALIGNMENT, KEYINGS
-from dpmosaic.common.protocols.masked.one_hot import CHECK
-from dpmosaic.common.protocols.registry import MASKED, protocol_named, protocol_names
+from dpmosaic.common.protocols.registry import CHECK, MASKED, protocol_named, protocol_names
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.direct_streams import DirectStreams
 from dpmosaic.curator.releasing.agreement import Proposal, agree
