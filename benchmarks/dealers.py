@@ -37,7 +37,7 @@ from dpmosaic.common.release_spec import ReleaseSpec
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.curator.parties.client import Connection
 from dpmosaic.curator.releasing.agreement import agree
-from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release
+from dpmosaic.curator.releasing.release import ReleaseOrder, make_release
 from dpmosaic.simulations.evaluation.metrics import kway_errors
 from dpmosaic.simulations.parties.network import policy_for, start_dealers, start_parties
 from dpmosaic.simulations.parties.partition import Grid, partition
@@ -127,7 +127,7 @@ def released(table: Table, grid: str, epsilon: float, seed: int, dealers: int, c
         proposal,
         dealers=[TimedConnection(link, clock, "dealers") for link in dealing],
     )
-    layout = Layout.of(agreement.terms.plan)
+    layout = agreement.terms.plan
     since = time.perf_counter()
     with threadpool_limits(1):
         made = make_release(order, layout, agreement.measurer(), stream, seeded=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -63,6 +63,21 @@ class Partition:
     roster: tuple[RosterEntry, ...]
     alignment: Alignment | None = field(kw_only=True, default=None)
     chosen: Chosen | None = field(kw_only=True, default=None)
+
+    @classmethod
+    def simulated(cls, domain: Domain, slices: Iterable[tuple[int, Sequence[Clique]]]) -> Partition:
+        """The partition of a table across parties that nobody enrolled.
+
+        Args:
+            domain: names and sizes of the attributes of the whole table.
+            slices: for each slice, its number of records and the attributes of each party.
+        """
+        roster = (
+            RosterEntry(f"party-{number + 1}-{place}", number, attributes, records, b"")
+            for number, (records, parties) in enumerate(slices)
+            for place, attributes in enumerate(parties, start=1)
+        )
+        return cls(domain, tuple(roster))
 
     def __post_init__(self) -> None:
         slices = [entry.slice for entry in self.roster]

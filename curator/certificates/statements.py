@@ -20,6 +20,7 @@ from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.masked.trust import who_must_collude
+from ...common.protocols.partition import Partition
 from ...common.release_spec import ReleaseSpec
 from .json_values import OPTIONAL
 from .unseen import Unseen
@@ -199,14 +200,16 @@ class StatedPlan:
         return self.dealers == (CURATOR_DEALS,)
 
 
-def stated_roles(masked: MaskedPlan | None) -> dict[str, Any]:
-    """What a plan of the protocol `masked` adds to a `StatedPlan`, by field; the defaults without one."""
-    if masked is None:
-        return {"dealers": (), "evaluators": (), "collusion": ""}
+def stated_parties(signed: Partition) -> dict[str, Any]:
+    """What a `StatedPlan` says of the parties of a release and their roles, by field."""
+    masked = signed if isinstance(signed, MaskedPlan) else None
     return {
-        "dealers": tuple(dealer.name for dealer in masked.dealers),
-        "evaluators": masked.evaluator_names,
-        "collusion": who_must_collude(masked),
+        "record_counts": tuple(entries[0].record_count for entries in signed.slices),
+        "parties": tuple(tuple(entry.attributes for entry in entries) for entries in signed.slices),
+        "names": tuple(tuple(entry.name for entry in entries) for entries in signed.slices),
+        "dealers": () if masked is None else tuple(dealer.name for dealer in masked.dealers),
+        "evaluators": () if masked is None else masked.evaluator_names,
+        "collusion": "" if masked is None else who_must_collude(masked),
     }
 
 

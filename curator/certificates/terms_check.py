@@ -16,7 +16,7 @@ from ...common.privacy.spending import Cost
 from ...common.protocols.partition import Partition
 from .certificate import Certificate
 from .check import Check
-from .statements import stated_alignment, stated_bins, stated_roles
+from .statements import stated_alignment, stated_bins, stated_parties
 
 
 def check_terms(certificate: Certificate, terms: ReleaseTerms, spent: Cost) -> Iterator[Check]:
@@ -70,13 +70,10 @@ def _check_record(certificate: Certificate, terms: ReleaseTerms) -> Check:
 
 
 def _check_table(certificate: Certificate, signed: Partition) -> Check:
-    plan = certificate.plan
-    entries = signed.slices
+    plan, stated = certificate.plan, stated_parties(signed)
     same = (
         list(plan.attributes.items()) == [(name, signed.domain[name].size) for name in signed.domain]
-        and plan.record_counts == tuple(each[0].record_count for each in entries)
-        and plan.parties == tuple(tuple(entry.attributes for entry in each) for each in entries)
-        and plan.names == tuple(tuple(entry.name for entry in each) for each in entries)
+        and all(getattr(plan, name) == stated[name] for name in ("record_counts", "parties", "names"))
         # Numbers that a step before counted with noise, which no party signs.
         and not (plan.records_sigma or plan.unseen)
     )
@@ -142,7 +139,8 @@ def _check_purpose(certificate: Certificate, terms: ReleaseTerms) -> Check:
 
 def _check_trust(certificate: Certificate, terms: ReleaseTerms) -> Check:
     plan, masked = certificate.plan, terms.masked
-    same = all(getattr(plan, name) == value for name, value in stated_roles(masked).items())
+    stated = stated_parties(terms.plan)
+    same = all(getattr(plan, name) == stated[name] for name in ("dealers", "evaluators", "collusion"))
     # Other checks say of which other part of the description differs.
     options = replace(plan.spec, budget=terms.spec.budget, about=terms.spec.about, rows=terms.spec.rows)
     if not same or replace(options, rows_per_person=terms.spec.rows_per_person) != terms.spec:

@@ -30,7 +30,7 @@ from .agreement import agree
 from .journalled import giving_up, sealing, signatures_of
 from .memory import check_memory
 from .planning.plan import ReleasePlan
-from .release import Layout, Released, ReleaseOrder, make_release
+from .release import Released, ReleaseOrder, make_release
 
 
 def release_over_parties(
@@ -96,7 +96,7 @@ def release_over_parties(
     order = order.with_spec(about=agreement.terms.spec.about)
     measurer = agreement.measurer(asking)
     check_memory(order.domain, order.mechanism.steps(measurer, order.workload))
-    made = make_release(order, Layout.of(agreement.terms.plan), measurer, keys, report=report)
+    made = make_release(order, agreement.terms.plan, measurer, keys, report=report)
     # A resumed release writes the same files, also those that state when its certificate was made, and gives
     # the parties the same certificate to sign.
     created = journal.note_once("created", made.certificate.created.encode()).decode()

@@ -11,16 +11,14 @@ from fractions import Fraction
 from typing import Any
 
 from ...common.crypto.randomness import RandomStream
-from ...common.data.domain import Clique, Domain
+from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.data.workload import Workload
 from ...common.extensions import origin
 from ...common.labels import LabelSearch, label_search
 from ...common.measurement import Measurement
 from ...common.messages import Purpose
-from ...common.protocols.aligned import Alignment
 from ...common.protocols.chosen import Chosen
-from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.partition import Partition
 from ...common.protocols.registry import Protocol, protocol_named
 from ...common.release_spec import ReleaseSpec
@@ -35,7 +33,7 @@ from ..certificates.statements import (
     WeightedClique,
     stated_alignment,
     stated_bins,
-    stated_roles,
+    stated_parties,
 )
 from ..certificates.unseen import Unseen
 from ..measurers.measurer import Measurer
@@ -130,36 +128,6 @@ class ReleaseOrder:
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Which party holds what, and which roles it trusts; public.
-
-    Attributes:
-        record_counts: records of each slice, or positions if its parties are aligned.
-        parties: attributes of each party, slice by slice.
-        names: names of the parties, slice by slice; empty in a simulation.
-        masked: plan of the protocol `masked`; None with any other protocol.
-        alignment: alignment of the parties' rows; None if the parties of a slice hold the same records.
-    """
-
-    record_counts: tuple[int, ...]
-    parties: tuple[tuple[Clique, ...], ...]
-    names: tuple[tuple[str, ...], ...] = ()
-    masked: MaskedPlan | None = None
-    alignment: Alignment | None = None
-
-    @classmethod
-    def of(cls, plan: Partition) -> Layout:
-        """The layout that the parties of a release signed."""
-        return cls(
-            tuple(entries[0].record_count for entries in plan.slices),
-            tuple(tuple(entry.attributes for entry in entries) for entries in plan.slices),
-            tuple(tuple(entry.name for entry in entries) for entries in plan.slices),
-            plan if isinstance(plan, MaskedPlan) else None,
-            plan.alignment,
-        )
-
-
-@dataclass(frozen=True)
 class Released:
     """The result of a release.
 
@@ -176,13 +144,14 @@ class Released:
 
 def make_release(
     order: ReleaseOrder,
-    layout: Layout,
+    partition: Partition,
     measurer: Measurer,
     stream: RandomStream,
     cost_factor: int = 1,
     seeded: bool = False,
     report: Report = ignore,
     checks: Executor | None = None,
+    named: bool = True,
 ) -> Released:
     """Makes a release with a measurer.
 
@@ -190,13 +159,14 @@ def make_release(
 
     Args:
         order: specification of the release.
-        layout: which party holds what.
+        partition: which party holds what, as its parties signed it.
         measurer: measurer under the order's grant.
         stream: randomness of the mechanism's choices and of the rows.
         cost_factor: what the parties are charged, as a multiple of the measurer's charges.
         seeded: whether the stream comes from a known seed, which labels the release.
         report: called after every step.
         checks: where the second opinion is computed; by default in a thread.
+        named: whether the certificate names the parties; else they are simulated.
     """
     measurer.before = order.before
     with ThreadPoolExecutor(1) as beside, one_thread():
@@ -204,7 +174,7 @@ def make_release(
             beside.submit(prepare_check)
         fitted = order.mechanism.run(measurer, order.workload, stream.child("mechanism"), report)
         fitted = with_sampling_error(fitted, measurer)
-        plan = stated_plan(order, layout, fitted.steps)
+        plan = stated_plan(order, partition, fitted.steps, named)
         opinions: Callable[[], Opinions] = dict
         if measurer.not_private is None:
             opinions = opinions_beside(checks or beside, plan, measurer.accountant, measurer.observers)
@@ -234,34 +204,34 @@ def _packages(order: ReleaseOrder, measurer: Measurer) -> dict[str, str]:
     return dict(package for package in found if package is not None)
 
 
-def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = ()) -> StatedPlan:
+def stated_plan(
+    order: ReleaseOrder, partition: Partition, steps: tuple[Step, ...] = (), named: bool = True
+) -> StatedPlan:
     """The plan that the certificate states.
 
     Args:
         order: specification of the release.
-        layout: which party holds what.
+        partition: see `make_release`.
         steps: steps of the mechanism, as planned.
+        named: see there.
     """
     workload = zip(order.workload.cliques, order.workload.weights, strict=True)
-    spec = order.spec if layout.masked is None else order.spec.over(layout.masked)
+    spec = order.spec.over(partition)
     return StatedPlan(
         spec=spec,
         attributes={name: order.domain[name].size for name in order.domain},
         domain_digest=order.domain.digest(),
-        record_counts=layout.record_counts,
-        parties=layout.parties,
         privacy_unit=spec.unit.in_words,
         mechanism=to_json_values(order.mechanism.describe()),
         workload=tuple(WeightedClique(clique, weight) for clique, weight in workload),
         steps=tuple(StatedStep(step.name, step.title, float(step.share)) for step in steps),
-        names=layout.names,
-        alignment=stated_alignment(layout.alignment, spec.unit),
+        alignment=stated_alignment(partition.alignment, spec.unit),
         unreviewed=order.domain.unreviewed,
         bins=stated_bins(order.chosen),
         labels=order.labels,
         records_sigma=order.records_sigma,
         unseen=order.unseen,
-        **stated_roles(layout.masked),
+        **stated_parties(partition) | ({} if named else {"names": ()}),
     )
 
 

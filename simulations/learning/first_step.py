@@ -22,6 +22,7 @@ from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency, PrivacyUnit
 from ...common.privacy.partition_selection import LARGEST_DELTA
 from ...common.protocols.chosen import Chosen
+from ...common.protocols.partition import Partition
 from ...curator.certificates.certificate import Certificate
 from ...curator.certificates.issuing import issue
 from ...curator.mechanisms.bins import Bins
@@ -29,7 +30,7 @@ from ...curator.mechanisms.parts.fitted import FittedModel
 from ...curator.parties.journal import Answers
 from ...curator.pgm.fitting.estimation import estimate
 from ...curator.releasing.planning.bins_share import DEFAULT_SHARE
-from ...curator.releasing.release import Layout, ReleaseOrder, stated_plan
+from ...curator.releasing.release import ReleaseOrder, stated_plan
 from .asking import Rows
 from .cells import Cells
 from .choice import Choice, Spending
@@ -184,7 +185,8 @@ def _begun(
         mechanism=Bins(),
         workload=Workload(singles, (1.0,) * len(singles)),
     )
-    plan = stated_plan(asked, Layout((rows.stated,), ((table.domain.names,),)))
+    held = Partition.simulated(table.domain, [(rows.stated, [table.domain.names])])
+    plan = stated_plan(asked, held, named=False)
     # Columns that are not released were asked about too.
     left_out: dict[str, Any] = {name: 1 for charge in counts.accountant.charges for name in charge.clique}
     model = estimate(table.domain, list(before), total=rows.stated)

@@ -25,6 +25,9 @@ from .alignment_order import AlignmentOrder
 from .bins_share import DEFAULT_SHARE, check_coded, check_share
 from .form import DEFAULT_MECHANISM, plan_form
 
+_CALLS = {"call_seconds": "call_s", "tries": "tries"}
+"""Keys of [network] -> fields of `RetryPolicy`."""
+
 
 @dataclass(frozen=True)
 class ReleasePlan:
@@ -43,8 +46,7 @@ class ReleasePlan:
         settings: parameters of the mechanism, as text.
         workload: name of the workload, or path of a JSON file; None if there is a target.
         target: attribute that users of the table will predict (`Workload.for_target`); None without one.
-        call_s: deadline of one call, in seconds.
-        tries: tries of a call to an unreachable party.
+        retry_policy: deadlines and retries of calls.
         listen: host and port for parties that dial the curator; None if no party does.
         direct: when openings go straight from party to party.
         alignment: how the parties' rows are aligned; None if the parties of a slice hold the same records.
@@ -63,8 +65,7 @@ class ReleasePlan:
     settings: Mapping[str, str]
     workload: str | None
     target: str | None
-    call_s: float
-    tries: int
+    retry_policy: RetryPolicy
     listen: str | None
     direct: DirectStreams
     alignment: AlignmentOrder | None
@@ -126,8 +127,7 @@ class ReleasePlan:
             settings,
             str(folder / workload) if workload is not None and workload.endswith(".json") else workload,
             target,
-            float(network.get("call_seconds", 3600.0)),
-            network.get("tries", 6),
+            RetryPolicy(**{_CALLS[key]: value for key, value in network.items() if key in _CALLS}),
             network.get("listen"),
             DirectStreams(network.get("direct", DirectStreams.NEVER)),
             _alignment(form.get("alignment"), spec),
@@ -161,11 +161,6 @@ class ReleasePlan:
     def participants(self) -> tuple[str, ...]:
         """Names of all that the curator connects to: the parties, then the dealers that are none."""
         return (*self.parties, *self.other_dealers)
-
-    @property
-    def retry_policy(self) -> RetryPolicy:
-        """Deadlines and retries of calls."""
-        return RetryPolicy(call_s=self.call_s, tries=self.tries)
 
 
 def _dealers(

@@ -14,6 +14,7 @@ from dpmosaic.common.measurement import Measurement
 from dpmosaic.common.privacy.budget import Accountant, Budget, Charge
 from dpmosaic.common.privacy.conversion import gaussian_epsilon
 from dpmosaic.common.privacy.cost import Adjacency, exponential_cost, gaussian_cost, grid_of, score_cost
+from dpmosaic.common.protocols.partition import Partition
 from dpmosaic.common.release_spec import ReleaseSpec
 from dpmosaic.curator.certificates import issuing as module
 from dpmosaic.curator.certificates import privacy_loss
@@ -23,7 +24,7 @@ from dpmosaic.curator.measurers.measurer import Observer
 from dpmosaic.curator.mechanisms.independent import Independent
 from dpmosaic.curator.mechanisms.parts.fitted import FittedModel
 from dpmosaic.curator.pgm.fitting.estimation import estimate
-from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, stated_plan
+from dpmosaic.curator.releasing.release import ReleaseOrder, stated_plan
 
 DOMAIN = Domain.coded({"a": 2, "b": 3})
 SIGMA = 5.0
@@ -52,7 +53,7 @@ def issued(*charges, budget=None, more=(), domain=DOMAIN, **options):
     )
     measurement = Measurement(View(("a",)), np.array([4.0, 6.0]), SIGMA, 0.02, True)
     fitted = FittedModel(estimate(DOMAIN, [measurement], total=10), (measurement, *more), (), ())
-    plan = stated_plan(order, Layout((10,), ((("a",), ("b",)),)))
+    plan = stated_plan(order, Partition.simulated(domain, [(10, (("a",), ("b",)))]))
     certificate = issue(plan, accountant, fitted, **options)
     form = json.loads(json.dumps(certificate.to_json()))
     assert Certificate.from_json(form) == certificate

@@ -37,7 +37,7 @@ from dpmosaic.curator.parties.dealer import CuratorDealer
 from dpmosaic.curator.pgm.fitting.estimation import estimate
 from dpmosaic.curator.releasing.agreement import agree
 from dpmosaic.curator.releasing.journalled import signatures_of
-from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release
+from dpmosaic.curator.releasing.release import ReleaseOrder, make_release
 from dpmosaic.simulations.contracts.trial import Trial
 from support.certificates import signed_by
 
@@ -90,7 +90,7 @@ def certified(dealers, mechanism):
         dealers=dealing,
         sealing=lambda terms: (terms, sign_terms(SIGNER, terms)),
     )
-    layout = Layout.of(agreement.terms.plan)
+    layout = agreement.terms.plan
     made = make_release(order, layout, agreement.measurer(), RandomStream.from_seed(4)).certificate
     claim = Claim("ab" * 16, made.digest(), made.promise.zcdp_rho_spent)
     return made.with_signatures(signatures_of(claim, agreement, Asking()))

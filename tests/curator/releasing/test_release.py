@@ -23,7 +23,7 @@ from dpmosaic.curator.mechanisms.parts.steps import Asks, Step
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.releasing import row_count
 from dpmosaic.curator.releasing.agreement import Proposal, agree
-from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release
+from dpmosaic.curator.releasing.release import ReleaseOrder, make_release
 from dpmosaic.curator.releasing.row_count import default_rows
 from dpmosaic.simulations.contracts.trial import Trial
 from support.terms import PURPOSE, RELEASE_ID, SPEC, id_of
@@ -50,7 +50,7 @@ def order(protocol=MASKED, mechanism=None, **changes):
 def made(asked, grid="1x2", **options):
     trial = Trial(asked.granted, protocol=asked.protocol.name, grid=grid)
     agreement = trial.agreement(DOMAIN, trial.parties(TABLE))
-    measurer, layout = agreement.measurer(), Layout.of(agreement.terms.plan)
+    measurer, layout = agreement.measurer(), agreement.terms.plan
     return make_release(asked, layout, measurer, RandomStream.from_seed(2), **options)
 
 
@@ -141,17 +141,6 @@ def test_refuses_collusions_of_a_protocol_that_tolerates_none(protocol):
 def test_refuses_the_check_of_openings_of_a_protocol_that_opens_nothing(protocol):
     with pytest.raises(DataError, match=f"'{protocol.name}' opens nothing"):
         order(protocol, check="one-hot")
-
-
-def test_refuses_a_layout_whose_slices_and_parties_differ():
-    asked = order()
-    with pytest.raises(ValueError, match="parties of each slice"):
-        make_release(
-            asked,
-            Layout((60, 1), ((("a", "b"),),)),
-            Trial(asked.granted).measurer(TABLE),
-            RandomStream.from_seed(1),
-        )
 
 
 def test_parties_are_asked_to_accept_the_sealed_terms():

@@ -10,6 +10,7 @@ from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.federation.card import DEALER, Card
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.curator.mechanisms.mst import MST
+from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.curator.releasing.over_parties import order_of
 from dpmosaic.curator.releasing.planning.drafting import draft
 from dpmosaic.curator.releasing.planning.plan import ReleasePlan
@@ -109,7 +110,7 @@ def test_omitted_keys_of_a_plan_have_the_stated_defaults(tmp_path):
         "2way",
     )
     assert plan.settings == {}
-    assert (plan.spec.collusions, plan.spec.rows, plan.call_s, plan.tries) == (None, None, 3600.0, 6)
+    assert (plan.spec.collusions, plan.spec.rows, plan.retry_policy) == (None, None, RetryPolicy())
     assert plan.spec.rows_per_person == 1
 
 
