@@ -143,7 +143,7 @@ class ReleaseSpec:
 
     def over(self, plan: Partition) -> Self:
         """The same description with what these parties agree on in place of defaults."""
-        return replace(self, **plan.agreed)
+        return replace(self, **plan.options)
 
 
 class ReleaseOptions(TypedDict, total=False):

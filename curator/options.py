@@ -87,7 +87,7 @@ def with_options_of(kind: Any, after: str) -> Callable[[_Command], _Command]:
         after: the parameter after which help lists them.
     """
 
-    def extended(command: _Command) -> _Command:
+    def with_options(command: _Command) -> _Command:
         own = inspect.signature(command, eval_str=True)
         listed: list[inspect.Parameter] = []
         for parameter in own.parameters.values():
@@ -98,7 +98,7 @@ def with_options_of(kind: Any, after: str) -> Callable[[_Command], _Command]:
         command.__signature__ = own.replace(parameters=listed)  # type: ignore[attr-defined]
         return command
 
-    return extended
+    return with_options
 
 
 def _parameters(kind: Any) -> Iterator[inspect.Parameter]:

@@ -65,7 +65,7 @@ class Partition:
     chosen: Chosen | None = field(kw_only=True, default=None)
 
     @classmethod
-    def simulated(cls, domain: Domain, slices: Iterable[tuple[int, Sequence[Clique]]]) -> Partition:
+    def of_slices(cls, domain: Domain, slices: Iterable[tuple[int, Sequence[Clique]]]) -> Partition:
         """The partition of a table across parties that nobody enrolled.
 
         Args:
@@ -101,7 +101,7 @@ class Partition:
             raise DataError("the alignment of the plan is for slices of other numbers of parties")
 
     @property
-    def agreed(self) -> Mapping[str, Any]:
+    def options(self) -> Mapping[str, Any]:
         """The options of the release that its parties agree on (`ReleaseSpec`), by name."""
         return {"collusions": None, "check": "", "sample": None}
 

@@ -185,7 +185,7 @@ def _begun(
         mechanism=Bins(),
         workload=Workload(singles, (1.0,) * len(singles)),
     )
-    held = Partition.simulated(table.domain, [(rows.stated, [table.domain.names])])
+    held = Partition.of_slices(table.domain, [(rows.stated, [table.domain.names])])
     plan = stated_plan(asked, held, named=False)
     # Columns that are not released were asked about too.
     left_out: dict[str, Any] = {name: 1 for charge in counts.accountant.charges for name in charge.clique}

@@ -201,7 +201,7 @@ class Participants:
             rng: noise of the protocol `theorem`, which has no parties.
         """
         cuts = self.grid.slices
-        held = Partition.simulated(order.domain, ((cut.rows, cut.groups) for cut in cuts))
+        held = Partition.of_slices(order.domain, ((cut.rows, cut.groups) for cut in cuts))
         # Codes that a step before chose, if the parties' domain leaves any open.
         chosen = order.chosen if self.domain.open else None
         table = self.real if chosen is None else self.real_with(chosen)

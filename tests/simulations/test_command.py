@@ -292,7 +292,7 @@ def test_refuses_to_overwrite_an_earlier_result(folder, simulate):
         (["--protocol", "masked!"], "protocol: expected one of"),
         (["--collusions", 1], "tolerated collusions: expected 0 to 0"),
         (["--collusions", 0, "--protocol", "trusted"], "the protocol 'trusted' tolerates none"),
-        (["--sample", 100, "--protocol", "trusted"], "sample: expected at least 1 row and the protocol"),
+        (["--sample", 100, "--protocol", "trusted"], "sample: the protocol 'trusted' has none"),
         (["--mechanism", "magic"], "mechanism: expected one of"),
         (["--set", "alpha"], "--set: expected KEY=VALUE, got 'alpha'"),
         (["--set", "alpha=0.2", "--set", "alpha=0.3"], "--set: expected each parameter at most once"),

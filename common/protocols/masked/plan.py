@@ -113,8 +113,8 @@ class MaskedPlan(Partition):
         return (*self.roster, *(dealer for dealer in self.dealers if dealer.name not in parties))
 
     @property
-    def agreed(self) -> Mapping[str, Any]:
-        """See `Partition.agreed`."""
+    def options(self) -> Mapping[str, Any]:
+        """See `Partition.options`."""
         return {"collusions": self.tolerated, "check": self.check, "sample": self.sample or None}
 
     @property

@@ -53,7 +53,7 @@ def issued(*charges, budget=None, more=(), domain=DOMAIN, **options):
     )
     measurement = Measurement(View(("a",)), np.array([4.0, 6.0]), SIGMA, 0.02, True)
     fitted = FittedModel(estimate(DOMAIN, [measurement], total=10), (measurement, *more), (), ())
-    plan = stated_plan(order, Partition.simulated(domain, [(10, (("a",), ("b",)))]))
+    plan = stated_plan(order, Partition.of_slices(domain, [(10, (("a",), ("b",)))]))
     certificate = issue(plan, accountant, fitted, **options)
     form = json.loads(json.dumps(certificate.to_json()))
     assert Certificate.from_json(form) == certificate

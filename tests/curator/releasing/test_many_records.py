@@ -86,7 +86,7 @@ def test_a_release_of_a_billion_records_has_bounded_rows_and_states_small_errors
         Workload.wanted(DOMAIN, "1way", None),
     )
     measurer = measurer_of(table, "1x1", order.granted, "trusted")
-    layout = Partition.simulated(DOMAIN, [(RECORDS, [DOMAIN.names])])
+    layout = Partition.of_slices(DOMAIN, [(RECORDS, [DOMAIN.names])])
     released = make_release(order, layout, measurer, RandomStream.from_seed(2))
     assert (released.synthetic.record_count, released.certificate.records) == (5000, RECORDS)
     for bound in released.certificate.error_bounds:
