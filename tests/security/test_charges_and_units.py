@@ -70,13 +70,15 @@ class Choosing:
     Args:
         links: connections to the parties.
         used_under: adjacency of the release that uses the bins.
+        charged_under: adjacency of the choice, by default the same.
         before: changes of the order of the choice.
     """
 
-    def __init__(self, links, used_under=Adjacency.ZERO_OUT, **before):
+    def __init__(self, links, used_under=Adjacency.ZERO_OUT, charged_under=None, **before):
         self.links = links
         order = order_for(AGES, used_under)
-        self.choosing = bins_order(order, 0.5).with_spec(**before)
+        choosing = bins_order(order, 0.5).with_spec(adjacency=charged_under or used_under)
+        self.choosing = replace(choosing, **before)
         made, self.certificate = released(self.choosing, links, FIRST)
         choice = choice_of(made, FIRST, self.choosing, order, AGES)
         coded = choice.chosen.coding.domain(AGES)
@@ -96,16 +98,16 @@ def test_codes_are_used_in_the_unit_in_which_they_were_charged():
 
 
 @pytest.mark.parametrize(
-    ("adjacency", "before"),
+    ("used_under", "charged_under"),
     [
-        (Adjacency.REPLACE_ONE, {"adjacency": Adjacency.ZERO_OUT}),
-        (Adjacency.ZERO_OUT, {"adjacency": Adjacency.REPLACE_ONE}),
+        (Adjacency.REPLACE_ONE, Adjacency.ZERO_OUT),
+        (Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE),
     ],
     ids=["cheaper than the release's unit", "dearer"],
 )
-def test_codes_that_were_charged_for_another_unit_are_refused(adjacency, before):
+def test_codes_that_were_charged_for_another_unit_are_refused(used_under, charged_under):
     """Noise that costs rho under zero-out costs twice as much and more under replace-one."""
-    choice = Choosing(parties(AGES), adjacency, **before)
+    choice = Choosing(parties(AGES), used_under, charged_under)
     with pytest.raises(PolicyError, match=r"was charged under .* and would have cost otherwise"):
         choice.used()
 
