@@ -35,7 +35,7 @@ from ..results.table_format import TableFormat
 from .certificate import PeopleCertificate
 from .drawing import draw
 from .files import CHOICES, RECORDS, check_files, file_name
-from .keeping import summaries_kept
+from .keeping import least_numbers, summaries_kept, times_kept
 from .numbers import margins_of, moved, seen
 from .rows import Rows, weights
 from .shape import Family, Kin, bounds_of, number_name
@@ -249,7 +249,8 @@ def _released(family: Family, table: Kin) -> Domain | None:
     for one in held:
         when = () if one.steps is None else (one.steps.when,)
         known = () if one.domain is None else one.domain.attributes
-        attributes += [each for each in (*known, *when) if each.name in table.columns]
+        said = (each for child in family.children(one.name) for _, each in family.said(child.name))
+        attributes += [each for each in (*known, *when, *said) if each.name in table.columns]
         unmodelled += [] if one.domain is None else one.domain.unmodelled
     return Domain(tuple(attributes), tuple(unmodelled)) if attributes else None
 
@@ -294,8 +295,7 @@ def drawn_rows(
             continue
         above = weights(family, table.parent, rows) / PARTS
         numbers = moved(numbers, above, table.evened, margins_of(family, table.name, rows, release), rng)
-        # A parent that says something of its rows has one.
-        numbers = np.maximum.reduce([numbers, *(parents.codes[one.name] for one in table.summaries)])
+        numbers = np.maximum(numbers, least_numbers(family, table.name, parents))
         drawn = draw(family, table.name, rows, release.model, numbers, rng)
         rows[table.name] = summaries_kept(family, table.name, drawn, parents, rng)
     return rows
@@ -321,34 +321,51 @@ def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> di
         rows: of each.
         stream: draws values inside bins.
     """
-    found: dict[str, pd.DataFrame] = {}
+    found: dict[str, dict[str, Any]] = {}
     for table in family.tables:
         if not table.columns:
             continue
         held = rows[table.name]
-        parts = _values(family, table, rows, found.get(table.parent), stream)
+        above = found.get(table.parent)
+        parts = _values(family, table, rows, above, stream)
         for parent in _unreleased_parent(family, table):
-            above = _values(family, parent, rows, None, stream)
-            parts |= {name: cells.take(held.parent).reset_index(drop=True) for name, cells in above.items()}
+            of_parents = _values(family, parent, rows, None, stream)
+            parts |= {
+                name: cells.take(held.parent).reset_index(drop=True) for name, cells in of_parents.items()
+            }
         if table.key:
             parts[table.key] = np.arange(len(held)) + 1
         if table.foreign:
             parts[table.foreign] = held.parent + 1
-        found[table.name] = _shown(family, table, pd.DataFrame(parts))
-    return found
+        found[table.name] = parts
+    return {name: _shown(family, family[name], pd.DataFrame(parts)) for name, parts in found.items()}
 
 
 def _values(
     family: Family,
     table: Kin,
     rows: Mapping[str, Rows],
-    parents: pd.DataFrame | None,
+    above: dict[str, Any] | None,
     stream: RandomStream,
-) -> dict[str, pd.Series]:
-    """The values of a table's own columns but keys."""
+) -> dict[str, Any]:
+    """The values of a table's own columns but keys; what parents say of them is put into `above`."""
     rng, numbers = stream.child("values", table.name).generator(), family.numbers(table.name)
     held = rows[table.name]
-    parts: dict[str, pd.Series] = {}
+    parts: dict[str, Any] = {}
+    times = None
+    if table.steps is not None:
+        parents = (
+            None if above is None else pd.DataFrame({name: above[name] for name in table.within if name})
+        )
+        bounds = bounds_of(table, parents, held.parent)
+        codes = held.codes[table.steps.attribute.name]
+        first, span = (rows[table.parent].codes[one.name][held.parent] for one in table.places)
+        when = table.steps.when
+        values = table.steps.values(codes, held.first, (first, span), rng, *bounds)
+        held, values = times_kept(family, table.name, held, values, bounds, rows[table.parent], rng)
+        decoded = when.of_numbers(values, np.zeros(len(values), dtype=np.bool_))  # type: ignore[attr-defined]
+        parts[when.name] = typed_column(Domain((when,)), when.name, decoded)
+        times = values if bounds[0] is None else values - bounds[0]
     if table.domain is not None:
         kept = tuple(one for one in table.domain.attributes if one.name not in numbers)
         if kept:
@@ -357,13 +374,34 @@ def _values(
                 str(name): cells
                 for name, cells in typed(Table.from_codes(domain, held.codes), domain.columns, rng).items()
             }
-    if table.steps is not None:
-        when = table.steps.when
-        bounds = bounds_of(table, parents, held.parent)
-        codes = held.codes[table.steps.attribute.name]
-        first, span = (rows[table.parent].codes[one.name][held.parent] for one in table.places)
-        values = table.steps.values(codes, held.first, (first, span), rng, *bounds)
-        none = np.zeros(len(values), dtype=np.bool_)
-        decoded = when.of_numbers(values, none)  # type: ignore[attr-defined]
-        parts[when.name] = typed_column(Domain((when,)), when.name, decoded)
+    if above is not None:
+        above |= _said(family, table, pd.DataFrame(parts), held, rows[table.parent], times, rng)
     return parts
+
+
+def _said(
+    family: Family,
+    table: Kin,
+    frame: pd.DataFrame,
+    held: Rows,
+    parents: Rows,
+    times: NDArray[np.float64] | None,
+    rng: np.random.Generator,
+) -> dict[str, pd.Series]:
+    """What parents say of the rows of a table: of these rows, so that both agree.
+
+    Of values that the release did not find, it is what the release says.
+    """
+    own = {attribute.name: attribute for attribute in family.own(table.name)}
+    found: dict[str, pd.Series] = {}
+    for summary, attribute in family.said(table.name):
+        column = own.get(summary.column)
+        domain = Domain((attribute,))
+        if column is None or (summary.of_values and not len(summary.codes(column))):
+            codes = Table.from_codes(domain, {attribute.name: parents.codes[attribute.name]})
+            found |= dict(typed(codes, domain.columns, rng).items())
+            continue
+        said = summary.of(frame, held.parent, len(parents), times).rename(attribute.name)
+        values = values_in(domain, said.to_frame())
+        found |= dict(typed_values(domain, values, domain.columns).items())
+    return {str(name): cells for name, cells in found.items()}

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.categorical import CategoricalAttribute, Category
 from ...common.data.attributes.dates import GapAttribute, bins_of
+from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
 from ...common.data.rules.condition import Condition
 from ...common.data.rules.impossible import Impossible
 from ..results.storage import Storage
 from .groups import even_groups, grouped
 from .steps import FIRST, NONE, Steps
-from .summaries import AnyOf
+from .summaries import SUMMARIES, Summary
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Kin:
     ordered: bool = False
     steps: Steps | None = None
     within: tuple[str, str] = ("", "")
-    summaries: tuple[AnyOf, ...] = ()
+    summaries: tuple[Summary, ...] = ()
     evened: int = 1
     groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
@@ -99,7 +100,10 @@ class Kin:
             if form["when"] is None
             else Steps(Domain.from_json(form["when"]).attributes[0], bool(form["within"][0])),
             within=(form["within"][0], form["within"][1]),
-            summaries=tuple(map(AnyOf.from_json, form["summaries"])),
+            summaries=tuple(
+                SUMMARIES[one["what"]](one["name"], one["column"], tuple(one["values"]))
+                for one in form["summaries"]
+            ),
             evened=form["evened"],
             groups={name: tuple(groups) for name, groups in form["groups"].items()},
             columns=tuple(form["columns"]),
@@ -168,11 +172,22 @@ class Family:
         return tuple(found)
 
     def own(self, name: str) -> tuple[Attribute, ...]:
-        """The attributes of a table's rows: columns, numbers and places of rows below, its place in order."""
+        """The attributes of a table's rows: columns, what they say of rows below, their place in order."""
         table = self[name]
         held = () if table.domain is None else table.domain.attributes
         places = [one for child in self.children(name) for one in child.places]
-        return (*held, *places, *(() if table.steps is None else (table.steps.attribute,)))
+        said = [one for child in self.children(name) for _, one in self.said(child.name)]
+        return (*held, *places, *said, *(() if table.steps is None else (table.steps.attribute,)))
+
+    def said(self, name: str) -> tuple[tuple[Summary, Attribute], ...]:
+        """The summaries of a table that its release holds, with the columns of the parent that they are."""
+        table = self[name]
+        above = self[table.parent].domain if table.parent else None
+        number = None if above is None else above[number_name(name)]
+        assert number is None or isinstance(number, NumericAttribute)
+        own = {} if table.domain is None else {one.name: one for one in table.domain.attributes}
+        found = [(one, one.attribute(own.get(one.column), number, table.steps)) for one in table.summaries]
+        return tuple((summary, attribute) for summary, attribute in found if attribute is not None)
 
     def numbers(self, name: str) -> tuple[str, ...]:
         """The columns of a table that number the rows of its children."""

@@ -33,7 +33,7 @@ from ...curator.people.release import PeopleRelease, drawn_rows, frames, numbers
 from ...curator.people.rows import Rows, records
 from ...curator.people.shape import Family, Kin, bounds_of, number_name
 from ...curator.people.steps import Steps, check_order, orders, place_names
-from ...curator.people.summaries import AnyOf
+from ...curator.people.summaries import Summary
 from ...curator.pgm.rows.counting import keep_pairs
 from ...curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ...curator.releasing.progress import progress_bar
@@ -224,7 +224,7 @@ class _Making:
         if len(raw.rows.columns):
             Cells.of(table.source, table.timezones).close()
 
-    def _summaries(self, name: str) -> tuple[AnyOf, ...]:
+    def _summaries(self, name: str) -> tuple[Summary, ...]:
         """What rows of a table say of those of its children."""
         children = self._family.children(name)
         return tuple(one for child in children for one in self._raw[child.name].summaries)
@@ -331,16 +331,12 @@ class _Making:
             number = encode_table(Domain((attribute,)), {attribute.name: self._numbers[child.name]})
             codes[attribute.name] = number.column(attribute.name).astype(np.int64)
             attributes = (*attributes, attribute)
-        for child in self._family.children(name):
-            below = self._raw[child.name]
-            for one in below.summaries:
-                said = {one.name: one.of(below.rows, below.parent, len(raw.parent))}
-                table = encode_table(Domain((one.attribute,)), said)
-                codes[one.name] = table.column(one.name).astype(np.int64)
-                attributes = (*attributes, one.attribute)
+        times = None
         if attributes:
             domain = replace(known, attributes=attributes) if known else Domain(attributes)
-            self._set(name, domain, codes)
+            times = self._set(name, domain, codes)
+        if raw.owner:
+            self._say(name, times)
         return replace(budget, zcdp_rho=left)
 
     def _number(
@@ -409,9 +405,34 @@ class _Making:
         _, first = np.unique(person[shuffled], return_index=True)
         return shuffled[np.sort(first)]
 
-    def _set(self, name: str, domain: Domain, codes: dict[str, NDArray[np.int64]]) -> None:
-        """Takes over the rows of a table in a domain that leaves nothing open."""
+    def _say(self, name: str, times: NDArray[np.float64] | None) -> None:
+        """Puts what the rows of a parent say of those of a table into the parent's."""
+        raw = self._raw[name]
+        above = self._rows[raw.owner]
+        said = {}
+        for summary, attribute in self._family.said(name):
+            cells = summary.of(raw.rows, raw.parent, len(above), times).rename(attribute.name)
+            codes = encoded(Domain((attribute,)), cells.to_frame()).column(attribute.name)
+            said[attribute.name] = codes.astype(np.int64)
+        self._rows[raw.owner] = replace(above, codes={**above.codes, **said})
+        held = {one.name for one, _ in self._family.said(name)}
+        self._remarks += (
+            f"{name}: too few rows agreed on what {one.column!r} or the order holds, so that the summary "
+            f"{one.name!r} is left out; describe it in a domain"
+            for one in raw.summaries
+            if one.name not in held
+        )
+
+    def _set(
+        self, name: str, domain: Domain, codes: dict[str, NDArray[np.int64]]
+    ) -> NDArray[np.float64] | None:
+        """Takes over the rows of a table in a domain that leaves nothing open.
+
+        Returns:
+            Where the rows are on the scale of their order, from the beginning of their parent, shape (N,).
+        """
         raw, kin = self._raw[name], self._family[name]
+        times = None
         if raw.order and raw.order in domain.names and orders(domain[raw.order]):
             # A column of the parent that no release holds bounds nothing.
             known = {one.name for one in self._family.own(raw.owner)}
@@ -434,6 +455,7 @@ class _Making:
             more = {attribute.name: found for attribute, found in places}
             self._rows[raw.owner] = replace(above, codes={**above.codes, **more})
             kin = replace(kin, domain=Domain(rest, domain.unmodelled, domain.rules) if rest else None)
+            times = values - begun if begun is not None else values
         else:
             kin = replace(kin, domain=domain)
         self._family = self._family.with_table(kin)
@@ -442,6 +464,7 @@ class _Making:
         self._rows[name] = Rows(
             {column: one for column, one in codes.items() if column in held}, raw.parent, size
         )
+        return times
 
     def _remark(self, name: str, begun: Begun, drawn: Rows) -> None:
         """What a user should know of a table whose columns were learned."""
@@ -481,6 +504,6 @@ def _workload(family: Family, name: str) -> Workload:
     names = [column.attribute.name for column in columns if column.attribute.size > 1]
     cliques = tuple(pair for pair in itertools.combinations(names, 2) if own.intersection(pair))
     asked: tuple[Clique, ...] = cliques or tuple((one,) for one in sorted(own))
-    said = {one.name for child in family.children(name) for one in child.summaries}
-    below = said.union(family.numbers(name))
+    said = (one.name for child in family.children(name) for _, one in family.said(child.name))
+    below = {*family.numbers(name), *said}
     return Workload(asked, tuple(_OF_BELOW if below.intersection(one) else 1.0 for one in asked))

@@ -12,19 +12,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...common.data.domain import Domain
-from ...common.data.values import text_of
 from ...common.errors import DataError
 from ...common.forms.nearest import meant
 from ...curator.people.files import file_name
-from ...curator.people.summaries import AnyOf
+from ...curator.people.summaries import FirstOf, LastOf, Summary, TimeTo, summary_of
 from ...curator.results.storage import Storage, storage_of
 from ...party.sources.source import FileSource
 from ..tables.arrow_tables import ArrowTable, data_frame
 from ..tables.frames import Source, checked_names
 
 Summaries = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""For a table that belongs to another, names of new columns of the other -> a column and its values: a row of
-the other says whether any of its rows has one."""
+"""For a table that belongs to another, names of new columns of the other -> what they say (`summary_of`)."""
 
 Relations = Mapping[str, Mapping[str, str]]
 """For each child, the column that holds the key of its parent -> the parent, or "parent.column"."""
@@ -61,7 +59,7 @@ class Raw:
     owner: str = ""
     foreign: str = ""
     order: str | None = None
-    summaries: tuple[AnyOf, ...] = ()
+    summaries: tuple[Summary, ...] = ()
     within: tuple[str, str] = ("", "")
 
 
@@ -234,22 +232,27 @@ def with_summaries(tables: tuple[Raw, ...], summaries: Summaries) -> tuple[Raw, 
                 f"summaries: expected tables that belong to another, got {name!r}{meant(name, named)}; fix it"
             )
         found = []
-        for column_of_parent, condition in said.items():
-            if len(condition) != 1:
-                raise DataError(
-                    f"summaries of {name!r}: expected one column with its values in "
-                    f"{column_of_parent!r}, got {len(condition)}; name one"
-                )
-            ((column, values),) = condition.items()
-            if column not in named[name].rows.columns or column == named[name].order:
-                held = [str(one) for one in named[name].rows.columns]
+        raw = named[name]
+        for column_of_parent, stated in said.items():
+            summary = summary_of(column_of_parent, stated)
+            if summary.column not in raw.rows.columns or summary.column == raw.order:
+                held = [str(one) for one in raw.rows.columns]
                 raise DataError(
                     f"summaries of {name!r}: expected a column of it beside keys and order, got "
-                    f"{column!r}{meant(column, held)}; fix it"
+                    f"{summary.column!r}{meant(summary.column, held)}; fix it"
                 )
-            listed = [values] if isinstance(values, (str, int, float, bool)) else list(values)
-            found.append(AnyOf(column_of_parent, column, tuple(text_of(one) for one in listed)))
-        named[name] = replace(named[name], summaries=tuple(found))
+            if raw.order is None and isinstance(summary, (FirstOf, LastOf)):
+                raise DataError(
+                    f"summary {column_of_parent!r}: expected an order of the rows of {name!r}, got none; "
+                    "name it in order"
+                )
+            if not raw.order and isinstance(summary, TimeTo):
+                raise DataError(
+                    f"summary {column_of_parent!r}: expected a column of the order of {name!r}, got none; "
+                    "name it in order"
+                )
+            found.append(summary)
+        named[name] = replace(raw, summaries=tuple(found))
     return tuple(named.get(raw.name, raw) for raw in tables)
 
 
@@ -282,7 +285,21 @@ def with_bounds(
                     f"{column!r}{meant(column, held)}; fix it"
                 )
         named[name] = replace(named[name], within=(low or "", high or ""))
+    for raw in named.values():
+        times = [one.name for one in raw.summaries if isinstance(one, TimeTo)]
+        if times and not raw.within[0] and not _holds_numbers(raw.rows[str(raw.order)]):
+            raise DataError(
+                f"summary {times[0]!r}: expected the beginning of each row of {raw.owner!r}, from which "
+                f"times of {raw.name!r} count, got none; name a column of it in within"
+            )
     return tuple(named.values())
+
+
+def _holds_numbers(column: pd.Series) -> bool:
+    """Whether the column of an order holds numbers, and no dates."""
+    if pd.api.types.is_object_dtype(column.dtype) or pd.api.types.is_string_dtype(column.dtype):
+        return bool(pd.to_numeric(column, errors="coerce").notna().all())
+    return bool(pd.api.types.is_numeric_dtype(column.dtype))
 
 
 def _links(data: Mapping[str, Source], relations: Relations) -> dict[str, Link]:

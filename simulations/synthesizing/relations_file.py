@@ -23,7 +23,8 @@ _TABLE = Table(
         ),
         "summaries": Key(
             MapOf(MapOf(Either((Scalar(), ListOf(Scalar()))))),
-            'What rows of the other table say: {had_stroke = {code = ["I63", "I64"]}}.',
+            'What rows of the other table say of these: {had_stroke = {code = ["I63", "I64"]}, first_code = '
+            '{what = "first", column = "code"}}; also last, and count and time with values.',
         ),
         "within": Key(
             ListOf(Text()), 'Columns of the other table between which the order lies: ["born", ""].'

@@ -195,8 +195,11 @@ def synthesize(
             order of the table; with relations, this for each table whose rows have an order.
         within: with relations, the columns of the other table between which the order of the rows lies, such
             as {"stays": ("born", "died")}; None for no bound. Synthetic rows keep to it.
-        summaries: with relations, what a row says of the rows that belong to it, as a column of yes and no:
-            {"diagnoses": {"had_stroke": {"code": ["I63", "I64"]}}}; synthetic rows agree with it.
+        summaries: with relations, what a row says of the rows that belong to it, as a new column, with which
+            synthetic rows agree: whether any has one of some values, {"diagnoses": {"had_stroke": {"code":
+            ["I63", "I64"]}}}, or {"what": "count", "column": "code", "values": ["I63"]} for how many have,
+            "time" for when the first one is, from the column of the beginning in `within` on, or {"what":
+            "first", "column": "code"} and "last" for what that row holds.
         per_person: with a key, columns that are the same in all rows of a person, such as the year of birth.
         delta: privacy budget, with epsilon.
         domain: a `Domain`, the content of a domain file or its path; None to learn what the columns hold. Of
