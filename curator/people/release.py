@@ -23,7 +23,7 @@ from ...common.privacy.cost import PARTS
 from ...common.showing.printable import printable
 from ..analysis.conditions import Condition, Where
 from ..analysis.drawing import Drawing
-from ..analysis.release import Release
+from ..analysis.release import Page, Release
 from ..analysis.release import load as load_release
 from ..certificates.certificate import Certificate
 from ..certificates.verify import CERTIFICATE, WARNING, sha256_of
@@ -37,6 +37,7 @@ from .drawing import draw
 from .files import CHOICES, RECORDS, check_files, file_name
 from .keeping import least_numbers, summaries_kept, times_kept
 from .numbers import margins_of, moved, seen
+from .report import people_report
 from .rows import Rows, weights
 from .shape import Family, Kin, bounds_of, number_name
 
@@ -111,6 +112,10 @@ class PeopleRelease:
             )
         return next(iter(self.tables.values()))
 
+    def report(self) -> Page:
+        """The report for readers: promise, budget, and the distributions of all tables."""
+        return Page(people_report(self.family, self.certificate, self.frames))
+
     def sample(self, people: int, where: Where | None = None, seed: int | None = None) -> dict[str, Any]:
         """Further people with all that belongs to them, by table.
 
@@ -169,6 +174,9 @@ class PeopleRelease:
             path.parent.mkdir(exist_ok=True)
             outputs.write_text(path, outputs.json_text(chosen.to_json()))
             written[f"{CHOICES}/{path.name}"] = sha256_of(path)
+        page = people_report(self.family, self.certificate, self.frames)
+        outputs.write_text(folder / outputs.REPORT, page)
+        written[outputs.REPORT] = sha256_of(folder / outputs.REPORT)
         form = {"format": _FORMAT, "tables": [table.to_json() for table in self.family.tables]}
         outputs.write_text(folder / outputs.PEOPLE, outputs.json_text(form))
         written[outputs.PEOPLE] = sha256_of(folder / outputs.PEOPLE)
@@ -247,10 +255,7 @@ def _released(family: Family, table: Kin) -> Domain | None:
     attributes: list[Attribute] = []
     unmodelled: list[Unmodelled] = []
     for one in held:
-        when = () if one.steps is None else (one.steps.when,)
-        known = () if one.domain is None else one.domain.attributes
-        said = (each for child in family.children(one.name) for _, each in family.said(child.name))
-        attributes += [each for each in (*known, *when, *said) if each.name in table.columns]
+        attributes += family.shown(one.name)
         unmodelled += [] if one.domain is None else one.domain.unmodelled
     return Domain(tuple(attributes), tuple(unmodelled)) if attributes else None
 

@@ -179,6 +179,14 @@ class Family:
         said = [one for child in self.children(name) for _, one in self.said(child.name)]
         return (*held, *places, *said, *(() if table.steps is None else (table.steps.attribute,)))
 
+    def shown(self, name: str) -> tuple[Attribute, ...]:
+        """The attributes of a synthetic table: columns but keys, the order, what it says of rows below."""
+        table, numbers = self[name], self.numbers(name)
+        held = () if table.domain is None else table.domain.attributes
+        when = () if table.steps is None else (table.steps.when,)
+        said = [one for child in self.children(name) for _, one in self.said(child.name) if table.columns]
+        return (*(one for one in held if one.name not in numbers), *when, *said)
+
     def said(self, name: str) -> tuple[tuple[Summary, Attribute], ...]:
         """The summaries of a table that its release holds, with the columns of the parent that they are."""
         table = self[name]

@@ -106,7 +106,7 @@ def read_tables(
             "order these alone"
         )
     named = _in_order(data, links)
-    frames = {name: _frame(name, data[name]) for name in named}
+    frames = {name: frame_of(name, data[name]) for name in named}
     keys: dict[str, str] = {}
     for stated in links.values():
         if keys.setdefault(stated.parent, stated.key) != stated.key:
@@ -174,7 +174,7 @@ def read_keyed(
         ordered: whether their order means something.
         rng: see `read_tables`.
     """
-    rows, storage = _frame(ROWS, data)
+    rows, storage = frame_of(ROWS, data)
     columns = rows.columns
     for named in (key, *per_person):
         if named not in rows.columns:
@@ -188,7 +188,7 @@ def read_keyed(
         )
     if key in per_person:
         raise DataError(f"per_person: expected columns beside the key, got {key!r}; leave it out")
-    people = rows[[key, *per_person]][~_texts(rows[key]).duplicated()]
+    people = rows[[key, *per_person]][~keys_as_texts(rows[key]).duplicated()]
     held = rows.drop(columns=list(per_person))
     tables = read_tables(
         {PEOPLE: people, ROWS: held}, {ROWS: {key: PEOPLE}}, {ROWS: column} if ordered else {}, rng
@@ -341,7 +341,7 @@ def _in_order(data: Mapping[str, Source], links: Mapping[str, Link]) -> list[str
     return found
 
 
-def _frame(name: str, data: Source) -> tuple[pd.DataFrame, Mapping[str, Storage]]:
+def frame_of(name: str, data: Source) -> tuple[pd.DataFrame, Mapping[str, Storage]]:
     """The rows of a data frame or of a file, and how columns are stored."""
     if isinstance(data, ArrowTable):
         rows = data_frame(data)
@@ -368,7 +368,7 @@ def _without_mask(cells: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
-def _texts(column: pd.Series) -> pd.Series:
+def keys_as_texts(column: pd.Series) -> pd.Series:
     """The cells of a key, comparable between tables whatever their types; missing ones are None.
 
     What a cell becomes depends on this cell alone: a whole number is the same with and without a point.
@@ -389,7 +389,7 @@ def _index(name: str, key: str, column: pd.Series) -> pd.Index:
     Raises:
         DataError: one is missing, or stands twice.
     """
-    texts = _texts(column)
+    texts = keys_as_texts(column)
     if texts.isna().any():
         raise DataError(
             f"{name}: expected a key {key!r} in every row, found a row without; give it one, or drop it"
@@ -409,7 +409,7 @@ def _parents(name: str, column: pd.Series, link: Link, index: pd.Index) -> NDArr
     Raises:
         DataError: a row belongs to no row of the parent.
     """
-    texts = _texts(column)
+    texts = keys_as_texts(column)
     found: NDArray[np.int64] = index.get_indexer(pd.Index(texts)).astype(np.int64)
     if texts.isna().any() or (found < 0).any():
         raise DataError(

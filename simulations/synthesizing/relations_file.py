@@ -81,7 +81,7 @@ def read_relations(path: Path, folder: Path) -> Stated:
         if len(entry.get("within", ("", ""))) != 2:
             raise DataError(f'{path.name}: {name}.within: expected two columns, got others; use "" for none')
     return Stated(
-        {name: _file(folder, name, entry.get("file")) for name, entry in content.items()},
+        {name: file_of(folder, name, entry.get("file")) for name, entry in content.items()},
         {name: entry["belongs_to"] for name, entry in content.items() if "belongs_to" in entry},
         {name: entry["order"] for name, entry in content.items() if entry.get("order")},
         {name: path.parent / entry["domain"] for name, entry in content.items() if "domain" in entry},
@@ -90,8 +90,12 @@ def read_relations(path: Path, folder: Path) -> Stated:
     )
 
 
-def _file(folder: Path, name: str, stated: str | None) -> Path:
-    """The file of a table."""
+def file_of(folder: Path, name: str, stated: str | None = None) -> Path:
+    """The file of a table.
+
+    Raises:
+        DataError: no or several files have its name.
+    """
     if stated is not None:
         return folder / stated
     found = [folder / f"{name}{suffix}" for suffix in SUFFIXES if (folder / f"{name}{suffix}").is_file()]
