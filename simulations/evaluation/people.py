@@ -25,7 +25,7 @@ from ...common.forms.nearest import meant
 from ...curator.people.release import PeopleRelease
 from ...curator.people.shape import Family, Kin, bounds_of
 from ...curator.people.summaries import Summary, TimeTo
-from ...curator.results.raw_frames import cells_of, raw
+from ...curator.results.raw_frames import cells_of
 from ..synthesizing.related_tables import keys_as_texts
 from .metrics import PRIVATE
 from .related import ChildEvaluation, PairDistance, evaluate, pairs_within
@@ -204,7 +204,9 @@ class Side:
         """The rows of a table, those of one parent beside each other."""
         rows, parents = self.frames[table.name], self.frames[table.parent]
         parent = pd.Index(parents[self.family[table.parent].key]).get_indexer(pd.Index(rows[table.foreign]))
-        values = np.zeros(len(rows)) if table.steps is None else self._numbers(rows, table.steps.when)
+        values = (
+            np.zeros(len(rows)) if table.steps is None else self._values(table.name, table.steps.when.name)
+        )
         at = np.flatnonzero(parent >= 0)
         at = at[np.lexsort((values[at], parent[at]))]
         parent, values = parent[at].astype(np.int64), values[at]
@@ -218,10 +220,8 @@ class Side:
 
     def compared(self, name: str) -> pd.DataFrame:
         """The columns of a table but keys: numbers on the scale of their column, others as texts."""
-        rows = self.frames[name]
-        return pd.DataFrame(
-            {one.name: _comparable(rows, one) for one in self.family.shown(name)}, index=rows.index
-        )
+        rows, domain = self.frames[name], Domain(self.family.shown(name))
+        return pd.DataFrame({one: _comparable(rows, domain, one) for one in domain}, index=rows.index)
 
     @cached_property
     def with_keys(self) -> dict[str, pd.DataFrame]:
@@ -232,9 +232,10 @@ class Side:
             found[table.name] = self.frames[table.name][keys].join(self.compared(table.name))
         return found
 
-    @staticmethod
-    def _numbers(rows: pd.DataFrame, when: Attribute) -> Numbers:
-        found = when.within(cells_of(Domain((when,)), rows, when.name))
+    def _values(self, name: str, order: str) -> Numbers:
+        """Where the rows of a table are on the scale of their order, shape (N,)."""
+        domain = Domain(self.family.shown(name))
+        found = domain[order].within(cells_of(domain, self.frames[name], order))
         assert found is not None
         return np.where(np.isfinite(found), found, np.nanmin(found, initial=np.inf))
 
@@ -263,8 +264,8 @@ class Line:
         return self.values if self.low is None else self.values - self.low
 
 
-def _comparable(rows: pd.DataFrame, attribute: Attribute) -> NDArray[Any]:
-    cells = raw(attribute, rows[attribute.name])
+def _comparable(rows: pd.DataFrame, domain: Domain, name: str) -> NDArray[Any]:
+    attribute, cells = domain[name], cells_of(domain, rows, name)
     numbers = attribute.within(cells)
     if numbers is not None:
         return numbers
@@ -304,7 +305,8 @@ def _events(family: Family, table: Kin, real: Line) -> Iterator[TimeTo]:
     yield from (one for one, _ in family.said(table.name) if isinstance(one, TimeTo))
     for attribute in family.shown(table.name):
         if isinstance(attribute, CategoricalAttribute):
-            counts = pd.Series(_comparable(real.rows, attribute)).value_counts()
+            cells = _comparable(real.rows, Domain((attribute,)), attribute.name)
+            counts = pd.Series(cells).value_counts()
             for value in counts.index[:_EVENTS]:
                 yield TimeTo(f"{attribute.name} {value}", attribute.name, (str(value),))
 
@@ -370,9 +372,9 @@ def _outside(line: Line, where: str) -> NDArray[np.bool_]:
 
 
 def _differ(side: Side, table: Kin, summary: Summary, attribute: Attribute) -> NDArray[np.bool_]:
-    held = _comparable(side.frames[table.parent], attribute)
-    named = pd.DataFrame({attribute.name: side.says(table, summary)})
-    found = _comparable(named, attribute)
+    domain, named = Domain((attribute,)), pd.DataFrame({attribute.name: side.says(table, summary)})
+    held = _comparable(side.frames[table.parent], domain, attribute.name)
+    found = _comparable(named, domain, attribute.name)
     return ~(pd.Series(held).eq(pd.Series(found)) | (pd.isna(held) & pd.isna(found))).to_numpy()
 
 
