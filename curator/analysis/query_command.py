@@ -40,10 +40,12 @@ def query(
     if json_output and csv_output:
         raise DataError("expected --json or --csv, got both; choose one")
     require_extra("curator")
-    from .published import Published
-    from .queries.answering import answer
+    from ..people.release import load_people
+    from ..results.outputs import PEOPLE
+    from .release import load
 
-    answered = answer(Published.load(release), question, level, "population" if population else "table")
+    held = load_people(release) if (release / PEOPLE).is_file() else load(release)
+    answered = held.query(question, level, "population" if population else "table")
     if json_output:
         tell(json.dumps(answered.to_json()))
     elif csv_output:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -14,9 +14,6 @@ from numpy.typing import NDArray
 
 from ...common.bounded import json_of, read_bytes
 from ...common.crypto.randomness import RandomStream
-from ...common.data.attributes.attribute import Attribute
-from ...common.data.attributes.unmodelled import Unmodelled
-from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.privacy.cost import PARTS
@@ -28,18 +25,22 @@ from ..analysis.release import load as load_release
 from ..certificates.certificate import Certificate
 from ..certificates.verify import CERTIFICATE, WARNING, sha256_of
 from ..results import outputs
-from ..results.frames import typed, typed_column, typed_values
+from ..results.frames import typed_values
 from ..results.raw_frames import values_in
-from ..results.storage import Library, shown
+from ..results.storage import Library
 from ..results.table_format import TableFormat
 from .certificate import PeopleCertificate
 from .drawing import draw
 from .files import CHOICES, RECORDS, check_files, file_name
-from .keeping import least_numbers, summaries_kept, times_kept
+from .keeping import least_numbers, summaries_kept
 from .numbers import margins_of, moved, seen
 from .report import people_report
 from .rows import Rows, weights
-from .shape import Family, Kin, bounds_of, number_name
+from .shape import Family, Kin, number_name
+from .tables import frames, released, shown_as_real
+
+if TYPE_CHECKING:
+    from ..analysis.queries.answer import Answer
 
 _FORMAT = "dpmosaic people 1"
 _TABLES = "tables"
@@ -74,30 +75,25 @@ class PeopleRelease:
     def _as_given(self, frames: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
         return {name: self.libraries.get(name, Library.PANDAS).frame(rows) for name, rows in frames.items()}
 
-    def query(self, text: str) -> pd.DataFrame:
-        """What a query in SQL finds in the synthetic tables, with joins; without intervals.
+    def query(self, text: str, level: float = 0.95, of: Literal["table", "population"] = "table") -> Answer:
+        """Answers a query over the tables, with joins; with an interval for each number of people.
 
-        Intervals for what each person counts once in are in `releases`: see `Release.query`.
+        A number has an interval where each person has a part in it once: in queries of the table of people
+        alone, and in COUNT(DISTINCT key of people) by their columns, of people who have rows of other tables,
+        or rows with values of which a summary speaks. Others are numbers of the synthetic tables, and a note
+        says why they have none.
 
         Args:
             text: one SELECT statement over the tables by name.
+            level: probability that an interval covers the truth.
+            of: whether intervals are for the real tables, or the population that people are a sample of.
 
         Raises:
             DataError: it cannot be read.
         """
-        import duckdb
+        from .queries import answered
 
-        with duckdb.connect(config={"enable_external_access": False}) as connection:
-            for name, rows in self.frames.items():
-                connection.register(name, rows)
-            try:
-                statements = connection.extract_statements(text)
-                if [one.type for one in statements] != [duckdb.StatementType.SELECT]:
-                    raise DataError("query: expected one SELECT statement, got another; ask one question")
-                return connection.execute(statements[0]).df()
-            except duckdb.Error as error:
-                first = str(error).splitlines()[0]
-                raise DataError(f"query: expected SQL over {', '.join(self.frames)}, got: {first}") from None
+        return answered(self.family, self.releases, self.frames, text, level, of)
 
     @property
     def table(self) -> Any:
@@ -237,42 +233,13 @@ def _read(folder: Path, family: Family, table: Kin) -> pd.DataFrame:
     if path.is_file():
         return pd.read_parquet(path)
     texts = pd.read_csv(folder / f"{file_name(table.name)}.csv", dtype=object, keep_default_na=False)
-    domain = _released(family, table)
+    domain = released(family, table)
     parts: dict[str, Any] = {}
     if domain is not None:
         parts |= dict(typed_values(domain, values_in(domain, texts), domain.columns).items())
     for key in filter(None, (table.key, table.foreign)):
         parts[key] = texts[key].astype("int64")
-    return _shown(family, table, pd.DataFrame(parts))
-
-
-def _released(family: Family, table: Kin) -> Domain | None:
-    """The domain of the released columns of a table but keys, with that of the order.
-
-    A parent that is not released itself is so with its rows.
-    """
-    held = [table, *_unreleased_parent(family, table)]
-    attributes: list[Attribute] = []
-    unmodelled: list[Unmodelled] = []
-    for one in held:
-        attributes += family.shown(one.name)
-        unmodelled += [] if one.domain is None else one.domain.unmodelled
-    return Domain(tuple(attributes), tuple(unmodelled)) if attributes else None
-
-
-def _unreleased_parent(family: Family, table: Kin) -> list[Kin]:
-    return [family[table.parent]] if table.parent and not family[table.parent].columns else []
-
-
-def _shown(family: Family, table: Kin, rows: pd.DataFrame) -> pd.DataFrame:
-    """A table with its columns in order, stored as those of the real one."""
-    domain = _released(family, table)
-    rows = rows[[name for name in table.columns if name in rows.columns]]
-    if domain is None:
-        return rows
-    held = [name for name in rows.columns if name in domain.columns]
-    stored = shown(domain, rows[held], {name: one for name, one in table.storage.items() if name in held})
-    return rows.assign(**{name: stored[name] for name in held})
+    return shown_as_real(family, table, pd.DataFrame(parts))
 
 
 def drawn_rows(
@@ -314,99 +281,3 @@ def numbers_of(
     assert domain is not None
     found: NDArray[np.int64] = domain[number_name(child)].decode(codes, rng)
     return found
-
-
-def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> dict[str, pd.DataFrame]:
-    """The tables that rows stand for, with new keys: whole numbers, of whatever kind the real ones are.
-
-    A single key can decide of which type a column of keys is.
-
-    Args:
-        family: the tables.
-        rows: of each.
-        stream: draws values inside bins.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    for table in family.tables:
-        if not table.columns:
-            continue
-        held = rows[table.name]
-        above = found.get(table.parent)
-        parts = _values(family, table, rows, above, stream)
-        for parent in _unreleased_parent(family, table):
-            of_parents = _values(family, parent, rows, None, stream)
-            parts |= {
-                name: cells.take(held.parent).reset_index(drop=True) for name, cells in of_parents.items()
-            }
-        if table.key:
-            parts[table.key] = np.arange(len(held)) + 1
-        if table.foreign:
-            parts[table.foreign] = held.parent + 1
-        found[table.name] = parts
-    return {name: _shown(family, family[name], pd.DataFrame(parts)) for name, parts in found.items()}
-
-
-def _values(
-    family: Family,
-    table: Kin,
-    rows: Mapping[str, Rows],
-    above: dict[str, Any] | None,
-    stream: RandomStream,
-) -> dict[str, Any]:
-    """The values of a table's own columns but keys; what parents say of them is put into `above`."""
-    rng, numbers = stream.child("values", table.name).generator(), family.numbers(table.name)
-    held = rows[table.name]
-    parts: dict[str, Any] = {}
-    times = None
-    if table.steps is not None:
-        parents = (
-            None if above is None else pd.DataFrame({name: above[name] for name in table.within if name})
-        )
-        bounds = bounds_of(table, parents, held.parent)
-        codes = held.codes[table.steps.attribute.name]
-        first, span = (rows[table.parent].codes[one.name][held.parent] for one in table.places)
-        when = table.steps.when
-        values = table.steps.values(codes, held.first, (first, span), rng, *bounds)
-        held, values = times_kept(family, table.name, held, values, bounds, rows[table.parent], rng)
-        decoded = when.of_numbers(values, np.zeros(len(values), dtype=np.bool_))  # type: ignore[attr-defined]
-        parts[when.name] = typed_column(Domain((when,)), when.name, decoded)
-        times = values if bounds[0] is None else values - bounds[0]
-    if table.domain is not None:
-        kept = tuple(one for one in table.domain.attributes if one.name not in numbers)
-        if kept:
-            domain = Domain(kept, table.domain.unmodelled)
-            parts |= {
-                str(name): cells
-                for name, cells in typed(Table.from_codes(domain, held.codes), domain.columns, rng).items()
-            }
-    if above is not None:
-        above |= _said(family, table, pd.DataFrame(parts), held, rows[table.parent], times, rng)
-    return parts
-
-
-def _said(
-    family: Family,
-    table: Kin,
-    frame: pd.DataFrame,
-    held: Rows,
-    parents: Rows,
-    times: NDArray[np.float64] | None,
-    rng: np.random.Generator,
-) -> dict[str, pd.Series]:
-    """What parents say of the rows of a table: of these rows, so that both agree.
-
-    Of values that the release did not find, it is what the release says.
-    """
-    own = {attribute.name: attribute for attribute in family.own(table.name)}
-    found: dict[str, pd.Series] = {}
-    for summary, attribute in family.said(table.name):
-        column = own.get(summary.column)
-        domain = Domain((attribute,))
-        if column is None or (summary.of_values and not len(summary.codes(column))):
-            codes = Table.from_codes(domain, {attribute.name: parents.codes[attribute.name]})
-            found |= dict(typed(codes, domain.columns, rng).items())
-            continue
-        said = summary.of(frame, held.parent, len(parents), times).rename(attribute.name)
-        values = values_in(domain, said.to_frame())
-        found |= dict(typed_values(domain, values, domain.columns).items())
-    return {str(name): cells for name, cells in found.items()}

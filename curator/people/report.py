@@ -87,7 +87,8 @@ def coded(family: Family, frames: Mapping[str, pd.DataFrame]) -> dict[str, Table
             continue
         rows = frames[table.name]
         held = Domain(tuple(one for one in family.shown(table.name) if one.name in rows.columns))
-        codes = {name: encoded(held, rows).column(name) for name in held}
+        coded_rows = encoded(held, rows)
+        codes = {name: coded_rows.column(name).astype(np.int64) for name in held}
         attributes = list(held.attributes)
         for child in family.children(table.name):
             assert table.domain is not None

@@ -375,7 +375,10 @@ def _differ(side: Side, table: Kin, summary: Summary, attribute: Attribute) -> N
     domain, named = Domain((attribute,)), pd.DataFrame({attribute.name: side.says(table, summary)})
     held = _comparable(side.frames[table.parent], domain, attribute.name)
     found = _comparable(named, domain, attribute.name)
-    return ~(pd.Series(held).eq(pd.Series(found)) | (pd.isna(held) & pd.isna(found))).to_numpy()
+    same: NDArray[np.bool_] = pd.Series(held).eq(pd.Series(found)).to_numpy() | (
+        pd.isna(held) & pd.isna(found)
+    )
+    return ~same
 
 
 def _share(rows: NDArray[np.bool_]) -> float:

@@ -50,7 +50,8 @@ def curve(followed: Numbers, seen: NDArray[np.bool_]) -> Curve:
     times, counts = np.unique(followed[seen], return_counts=True)
     everybody = np.sort(followed)
     at_risk = len(everybody) - np.searchsorted(everybody, times, "left")
-    return Curve(times, np.cumprod(1 - counts / np.maximum(at_risk, 1)), int(seen.sum()), everybody)
+    left = np.cumprod(1 - counts / np.maximum(at_risk, 1)).astype(np.float64)
+    return Curve(times, left, int(seen.sum()), everybody)
 
 
 def distance(real: Curve, synthetic: Curve) -> float:

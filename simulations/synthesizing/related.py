@@ -29,11 +29,12 @@ from ...curator.parties.asking import Asking
 from ...curator.people.certificate import COLUMNS, PeopleCertificate, Spent, part_of
 from ...curator.people.groups import groups_by_mass
 from ...curator.people.numbers import evened, seen
-from ...curator.people.release import PeopleRelease, drawn_rows, frames, numbers_of
+from ...curator.people.release import PeopleRelease, drawn_rows, numbers_of
 from ...curator.people.rows import Rows, records
 from ...curator.people.shape import Family, Kin, bounds_of, number_name
 from ...curator.people.steps import Steps, check_order, orders, place_names
 from ...curator.people.summaries import Summary
+from ...curator.people.tables import frames
 from ...curator.pgm.rows.counting import keep_pairs
 from ...curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ...curator.releasing.progress import progress_bar
