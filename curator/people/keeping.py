@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.domain import Domain
+from ...common.data.rules.rule import components
+from ...common.data.rules.satisfying import example
+from ...common.data.table import Table
+from ..mechanisms.parts.fitted import FittedModel
+from ..releasing.obedience import breaking, with_dependents, with_maps
 from .rows import Rows
 from .shape import Family
 from .summaries import AnyOf, CountOf, FirstOf, LastOf, TimeTo, bounds_of_count
@@ -35,7 +43,7 @@ def summaries_kept(family: Family, name: str, rows: Rows, parents: Rows, rng: np
         parents: those of its parent.
         rng: chooses values and rows.
     """
-    own = {attribute.name: attribute for attribute in family.own(name)}
+    own = family.spoken(name)
     set_before = np.zeros(len(rows), dtype=np.bool_)
     ends_first = sorted(family.said(name), key=lambda one: one[0].of_values)
     for summary, attribute in ends_first:
@@ -125,7 +133,7 @@ def times_kept(
         parents: rows of its parent.
         rng: chooses values.
     """
-    own = {attribute.name: attribute for attribute in family.own(name)}
+    own = family.spoken(name)
     low, high = bounds
     for summary, attribute in family.said(name):
         held = own.get(summary.column)
@@ -160,6 +168,36 @@ def times_kept(
         codes[lacking] = _drawn(np.where(spoken, counts, 0.0), len(lacking), rng)
         rows = Rows({**rows.codes, held.name: codes}, rows.parent, rows.parents)
     return rows, times
+
+
+def rules_kept(domain: Domain, rows: Rows, fitted: FittedModel | None, rng: np.random.Generator) -> Rows:
+    """Rows of which none breaks a rule of their domain by its codes.
+
+    Columns that follow from others are set (`obedience`). A row that still breaks a rule gets the columns of
+    the rule, and of those that share columns with it, from another row.
+
+    Args:
+        domain: of the rows' own columns, with rules.
+        rows: the rows.
+        fitted: the release of their records, from which dependencies without a map get one; None if the rows
+            keep to them.
+        rng: chooses rows.
+    """
+    if not domain.rules or not len(rows):
+        return rows
+    table = Table.from_codes(domain, {name: rows.codes[name] for name in domain})
+    rules = with_maps(domain, fitted, table)
+    table = with_dependents(table, rules)
+    codes = {name: table.column(name).astype(np.int64) for name in domain}
+    for together in components(rules):
+        names = {name for rule in together for name in rule.columns}
+        wrong = breaking(Table.from_codes(domain, codes), together)
+        good, bad = np.flatnonzero(~wrong), np.flatnonzero(wrong)
+        fixed = {} if len(good) else example(replace(domain, rules=rules)) or {}
+        taken = rng.choice(good, len(bad)) if len(good) else bad
+        for name in names:
+            codes[name][bad] = fixed.get(name, codes[name][taken])
+    return Rows({**rows.codes, **codes}, rows.parent, rows.parents)
 
 
 def _drawn(weights: NDArray[np.float64], number: int, rng: np.random.Generator) -> Codes:

@@ -24,6 +24,7 @@ from ..analysis.release import Page, Release
 from ..analysis.release import load as load_release
 from ..certificates.certificate import Certificate
 from ..certificates.verify import CERTIFICATE, WARNING, sha256_of
+from ..mechanisms.parts.fitted import FittedModel
 from ..results import outputs
 from ..results.frames import typed_values
 from ..results.raw_frames import values_in
@@ -32,7 +33,7 @@ from ..results.table_format import TableFormat
 from .certificate import PeopleCertificate
 from .drawing import draw
 from .files import CHOICES, RECORDS, check_files, file_name
-from .keeping import least_numbers, summaries_kept
+from .keeping import least_numbers, rules_kept, summaries_kept
 from .numbers import margins_of, moved, seen
 from .report import people_report
 from .rows import Rows, weights
@@ -269,7 +270,10 @@ def drawn_rows(
         numbers = moved(numbers, above, table.evened, margins_of(family, table.name, rows, release), rng)
         numbers = np.maximum(numbers, least_numbers(family, table.name, parents))
         drawn = draw(family, table.name, rows, release.model, numbers, rng)
-        rows[table.name] = summaries_kept(family, table.name, drawn, parents, rng)
+        drawn = summaries_kept(family, table.name, drawn, parents, rng)
+        if table.domain is not None:
+            drawn = rules_kept(table.domain, drawn, FittedModel(release.model, (), (), ()), rng)
+        rows[table.name] = drawn
     return rows
 
 

@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
 from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.dates import GapAttribute
+from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.attributes.unmodelled import Unmodelled
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ..results.frames import typed, typed_column, typed_values
 from ..results.raw_frames import values_in
 from ..results.storage import shown
-from .keeping import times_kept
+from .keeping import rules_kept, times_kept
 from .rows import Rows
 from .shape import Family, Kin, bounds_of
 
@@ -77,10 +79,14 @@ def _values(
         decoded = when.of_numbers(values, np.zeros(len(values), dtype=np.bool_))  # type: ignore[attr-defined]
         parts[when.name] = typed_column(Domain((when,)), when.name, decoded)
         times = values if bounds[0] is None else values - bounds[0]
+        if table.domain is not None:
+            held = rules_kept(table.domain, held, None, rng)
+            parts |= _ends(table, held, values, bounds[1], rng)
     if table.domain is not None:
-        kept = tuple(one for one in table.domain.attributes if one.name not in numbers)
+        hidden = {*numbers, *(one.name for one in table.ends)}
+        kept = tuple(one for one in table.domain.attributes if one.name not in hidden)
         if kept:
-            domain = Domain(kept, table.domain.unmodelled)
+            domain = Domain(kept, table.domain.unmodelled, table.domain.rules)
             parts |= {
                 str(name): cells
                 for name, cells in typed(Table.from_codes(domain, held.codes), domain.columns, rng).items()
@@ -88,6 +94,43 @@ def _values(
     if above is not None:
         above |= _said(family, table, pd.DataFrame(parts), held, rows[table.parent], times, rng)
     return parts
+
+
+def _ends(
+    table: Kin,
+    held: Rows,
+    values: NDArray[np.float64],
+    high: NDArray[np.float64] | None,
+    rng: np.random.Generator,
+) -> dict[str, pd.Series]:
+    """The columns that come after the order of rows, not after the end of their parent.
+
+    Args:
+        table: the table.
+        held: its rows.
+        values: their order, shape (N,).
+        high: the end of the parent of each, if it is known, shape (N,).
+        rng: draws values inside bins.
+    """
+    assert table.steps is not None
+    assert table.domain is not None
+    when, known = table.steps.when, np.zeros(len(values), dtype=np.bool_)
+    found: dict[str, pd.Series] = {}
+    times: dict[str, NDArray[Any]] = {when.name: when.of_numbers(values, known)}  # type: ignore[attr-defined]
+    for end in table.ends:
+        far = table.domain[end.name].decode(held.codes[end.name], rng).astype(np.float64)
+        if isinstance(end, GapAttribute):
+            at = end.after(far, times[end.other])
+            if high is not None:
+                last = when.of_numbers(np.maximum(high, values), known)  # type: ignore[attr-defined]
+                at = np.minimum(at, last.astype(at.dtype))
+            times[end.name] = at
+        else:
+            assert isinstance(end, NumericAttribute)
+            most = np.maximum(end.ends[1] if high is None else np.minimum(high, end.ends[1]), values)
+            at = end.of_numbers(np.minimum(values + np.nan_to_num(far), most), np.isnan(far))
+        found[end.name] = typed_column(Domain((end,)), end.name, at)
+    return found
 
 
 def _said(
@@ -103,7 +146,7 @@ def _said(
 
     Of values that the release did not find, it is what the release says.
     """
-    own = {attribute.name: attribute for attribute in family.own(table.name)}
+    own = family.spoken(table.name)
     found: dict[str, pd.Series] = {}
     for summary, attribute in family.said(table.name):
         column = own.get(summary.column)

@@ -353,6 +353,11 @@ def _rules(family: Family, sides: tuple[Side, Side]) -> Iterator[RuleShares]:
             if name and table.steps is not None:
                 shares = [_share(_outside(line, outside)) for line in lines]
                 yield RuleShares(table.name, f"{table.steps.when.name} {outside} {name}", *shares)
+        for end in table.ends:
+            for bound in filter(None, (table.steps and table.steps.when.name, table.within[1])):
+                where = "after" if bound == table.within[1] else "before"
+                shares = [_share(_ends_outside(side, table, end, where)) for side in sides]
+                yield RuleShares(table.name, f"{end.name} {where} {bound}", *shares)
         for summary, attribute in family.said(table.name):
             if family[table.parent].columns:
                 shares = [_share(_differ(side, table, summary, attribute)) for side in sides]
@@ -369,6 +374,16 @@ def _outside(line: Line, where: str) -> NDArray[np.bool_]:
     if bound is None:
         return np.zeros(len(line.values), dtype=np.bool_)
     return line.values < bound if where == "before" else line.values > bound
+
+
+def _ends_outside(side: Side, table: Kin, end: Attribute, where: str) -> NDArray[np.bool_]:
+    """Which rows end before they begin, or after their parent does."""
+    assert table.steps is not None
+    line = side.line(table)
+    ends = table.steps.numbers(line.rows[end.name], np.nan)
+    if where == "before":
+        return ends < line.values
+    return np.zeros(len(ends), dtype=np.bool_) if line.high is None else ends > line.high
 
 
 def _differ(side: Side, table: Kin, summary: Summary, attribute: Attribute) -> NDArray[np.bool_]:

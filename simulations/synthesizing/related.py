@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.attributes.dates import bins_of
+from ...common.data.attributes.dates import GapAttribute, bins_of
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Clique, Domain
 from ...common.data.table import Table, encode_table
@@ -50,6 +50,7 @@ from ..parties.releasing import release_among
 from ..stopping import count_part
 from ..tables.frames import raw_table
 from .bar import console_for
+from .ends import ends_of, with_ends
 from .numbers_of_rows import number_of_rows
 from .related_tables import Raw
 from .unfinished import Forgotten, Unfinished
@@ -135,6 +136,8 @@ class _Making:
             for child in raw
             if child.owner
         }
+        self._ends: dict[str, tuple[NumericAttribute, ...]] = {}
+        self._coding = {table.name: table.rows for table in raw}
         # What can be refused is refused before anything is spent.
         for table in raw:
             self._check_names(table)
@@ -240,12 +243,8 @@ class _Making:
             )
         if order:
             check_order(domain[order])
-        if domain.rules and self._raw[name].owner:
-            raise DataError(
-                f"{name}: expected no rules in the domain of a table of several rows a person, "
-                "found some; take them out"
-            )
-        return encoded(domain, self._raw[name].rows)
+            domain, self._ends[name], self._coding[name] = with_ends(self._raw[name], domain)
+        return encoded(domain, self._coding[name])
 
     def _release_table(self, name: str, budget: Budget) -> None:
         """Releases the records of one table."""
@@ -323,7 +322,7 @@ class _Making:
             assert chosen is not None
             self._parts.append(part_of(name, COLUMNS, begun.certificate, chosen))
             self._choices[name] = begun.certificate
-            table = begun.coded(lambda domain: encoded(domain, raw.rows))
+            table = begun.coded(lambda domain: encoded(domain, self._coding[name]))
             left -= chosen.zcdp_rho
         known = None if table is None else table.domain
         attributes = () if known is None else known.attributes
@@ -436,7 +435,7 @@ class _Making:
         times = None
         if raw.order and raw.order in domain.names and orders(domain[raw.order]):
             # A column of the parent that no release holds bounds nothing.
-            known = {one.name for one in self._family.own(raw.owner)}
+            known = {one.name for one in self._family.shown(raw.owner)}
             low, high = (one if one in known else "" for one in raw.within)
             steps = Steps(domain[raw.order], bool(low))
             kin = replace(kin, steps=steps, within=(low, high))
@@ -444,7 +443,10 @@ class _Making:
             values = steps.when.within(cells_of(domain, raw.rows, raw.order))
             assert values is not None
             values = np.where(np.isnan(values), steps.units.ends[0], values)
-            rest = tuple(one for one in domain.attributes if one.name != raw.order)
+            ends = ends_of(raw.order, self._ends.get(name, ()), domain)
+            gaps = (one for one in ends if isinstance(one, GapAttribute))
+            far = {one.name: replace(one.units, name=one.name) for one in gaps}
+            rest = tuple(far.get(one.name, one) for one in domain.attributes if one.name != raw.order)
             first = Rows({}, raw.parent, 0).first
             codes[steps.attribute.name] = steps.codes(values, first)
             above = self._rows[raw.owner]
@@ -455,7 +457,8 @@ class _Making:
             )
             more = {attribute.name: found for attribute, found in places}
             self._rows[raw.owner] = replace(above, codes={**above.codes, **more})
-            kin = replace(kin, domain=Domain(rest, domain.unmodelled, domain.rules) if rest else None)
+            known_ones = Domain(rest, domain.unmodelled, domain.rules) if rest else None
+            kin = replace(kin, domain=known_ones, ends=ends)
             times = values - begun if begun is not None else values
         else:
             kin = replace(kin, domain=domain)
