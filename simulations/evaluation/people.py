@@ -22,11 +22,11 @@ from ...common.data.rules.breaking import broken
 from ...common.data.values import text_of
 from ...common.errors import DataError
 from ...common.forms.nearest import meant
+from ...curator.people.keys import keys_as_texts
 from ...curator.people.release import PeopleRelease
 from ...curator.people.shape import Family, Kin, bounds_of
 from ...curator.people.summaries import Summary, TimeTo
 from ...curator.results.raw_frames import cells_of
-from ..synthesizing.related_tables import keys_as_texts
 from .metrics import PRIVATE
 from .related import ChildEvaluation, PairDistance, evaluate, pairs_within
 from .survival import Curve, curve, distance

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,11 @@ from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...common.forms.nearest import meant
 from ...curator.people.files import file_name
+from ...curator.people.keys import keys_as_texts
 from ...curator.people.summaries import FirstOf, LastOf, Summary, TimeTo, summary_of
-from ...curator.results.storage import Storage, storage_of
-from ...party.sources.source import FileSource
-from ..tables.arrow_tables import ArrowTable, data_frame
-from ..tables.frames import Source, checked_names
+from ...curator.results.storage import Storage
+from ..tables.frames import Source
+from ..tables.related_frames import ROWS, frame_of
 
 Summaries = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """For a table that belongs to another, names of new columns of the other -> what they say (`summary_of`)."""
@@ -27,8 +26,8 @@ Summaries = Mapping[str, Mapping[str, Mapping[str, Any]]]
 Relations = Mapping[str, Mapping[str, str]]
 """For each child, the column that holds the key of its parent -> the parent, or "parent.column"."""
 
-ROWS, PEOPLE = "rows", "people"
-"""Names of the only table of a release with a key, and of the people whose rows it has."""
+PEOPLE = "people"
+"""Name of the people whose rows the only table of a release with a key has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -339,48 +338,6 @@ def _in_order(data: Mapping[str, Source], links: Mapping[str, Link]) -> list[str
             raise DataError("relations: expected a tree, got a circle; fix them")
         found += below
     return found
-
-
-def frame_of(name: str, data: Source) -> tuple[pd.DataFrame, Mapping[str, Storage]]:
-    """The rows of a data frame or of a file, and how columns are stored."""
-    if isinstance(data, ArrowTable):
-        rows = data_frame(data)
-        checked_names(rows)
-        return rows, storage_of(rows)
-    if not isinstance(data, str) and not hasattr(data, "__fspath__"):
-        raise DataError(
-            f"{name}: expected a data frame or the path of a file, got {type(data).__name__}; make one of it"
-        )
-    source = FileSource(Path(data))
-    with source.connect() as connection:
-        columns = source.query(connection, "SELECT * FROM file")
-    named = zip(source.columns(), columns.values(), strict=True)
-    frame = pd.DataFrame({column: _without_mask(cells) for column, cells in named})
-    return frame, {}
-
-
-def _without_mask(cells: NDArray[Any]) -> NDArray[Any]:
-    """Cells with None for a missing value."""
-    if not np.ma.isMaskedArray(cells):
-        return cells
-    found: NDArray[Any] = np.ma.getdata(cells).astype(object)
-    found[np.ma.getmaskarray(cells)] = None
-    return found
-
-
-def keys_as_texts(column: pd.Series) -> pd.Series:
-    """The cells of a key, comparable between tables whatever their types; missing ones are None.
-
-    What a cell becomes depends on this cell alone: a whole number is the same with and without a point.
-    """
-    return pd.Series([_text(cell) for cell in column.tolist()], index=column.index, dtype=object)
-
-
-def _text(cell: object) -> str | None:
-    if isinstance(cell, float) and cell.is_integer():
-        cell = int(cell)
-    text = "" if pd.isna(cell) else str(cell).strip()
-    return text or None
 
 
 def _index(name: str, key: str, column: pd.Series) -> pd.Index:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, overload
 
-import pandas as pd
-
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.data.workload import Workload
@@ -20,9 +18,9 @@ from ..evaluation.evaluation import evaluate as evaluate_tables
 from ..evaluation.people import PeopleEvaluation, evaluate_people
 from ..evaluation.people_tables import comparison as people_comparison
 from ..evaluation.tables import comparison
-from ..synthesizing.related_tables import ROWS, frame_of
 from .arrow_tables import ArrowTable
 from .frames import DomainLike, Source, encode, read_domain
+from .related_frames import named_frames
 
 
 @overload
@@ -113,16 +111,6 @@ def compare(real: ArrowTable | Mapping[str, Source], release: Release | PeopleRe
     rows = _coded(real, release.domain)
     found = evaluate(rows, release, **more)
     return Page(evaluation_report(release.rows, comparison(found, rows), release.certificate))
-
-
-def named_frames(real: Source | Mapping[str, Source]) -> dict[str, pd.DataFrame]:
-    """Related tables by name, as data frames; one table is that of a release with a key.
-
-    Raises:
-        DataError: one is neither a data frame nor a file.
-    """
-    several: Mapping[str, Source] = real if isinstance(real, Mapping) else {ROWS: real}
-    return {name: frame_of(name, data)[0] for name, data in several.items()}
 
 
 def _coded(rows: Table | ArrowTable, domain: Domain | None) -> Table:

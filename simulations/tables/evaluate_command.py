@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ...common.data.domain import Domain
     from ...curator.certificates.certificate import Certificate
     from ...curator.report.comparison import ScoreTable
-    from .evaluation import Evaluation
-    from .people import PeopleEvaluation
+    from ..evaluation.evaluation import Evaluation
+    from ..evaluation.people import PeopleEvaluation
 
 PEOPLE = "Several rows a person, related tables"
 
@@ -102,13 +102,13 @@ def evaluate(
     from ...common.data.workload import Workload
     from ...curator.report.page import evaluation_report
     from ...curator.results import outputs as files
-    from .evaluation import evaluate as run
-    from .metrics import PRIVATE
-    from .nist import Pay
-    from .tables import comparison
-    from .usefulness import usefulness
-    from .values.distances import value_distances
-    from .values.values import Values
+    from ..evaluation.evaluation import evaluate as run
+    from ..evaluation.metrics import PRIVATE
+    from ..evaluation.nist import Pay
+    from ..evaluation.tables import comparison
+    from ..evaluation.usefulness import usefulness
+    from ..evaluation.values.distances import value_distances
+    from ..evaluation.values.values import Values
 
     loaded = Domain.load(domain)
     issued = None if certificate is None else _certificate_of(certificate, loaded)
@@ -148,11 +148,11 @@ def _evaluate_people(
     from ...curator.people.release import load_people
     from ...curator.people.report import people_report
     from ...curator.results import outputs as files
-    from ..synthesizing.relations_file import file_of, read_relations
-    from ..tables.frame_evaluation import named_frames
-    from .metrics import PRIVATE
-    from .people import evaluate_people
-    from .people_tables import comparison
+    from ..evaluation.metrics import PRIVATE
+    from ..evaluation.people import evaluate_people
+    from ..evaluation.people_tables import comparison
+    from .related_frames import named_frames
+    from .relations_file import file_of, read_relations
 
     release = load_people(folder)
     if real.is_dir():
@@ -175,19 +175,19 @@ def _evaluate_people(
 
 
 def _show_people(console: Console, found: PeopleEvaluation) -> None:
-    from .people_tables import score_tables
+    from ..evaluation.people_tables import score_tables
 
     _print(console, "tables", score_tables(found))
 
 
 def _show(console: Console, found: Evaluation) -> None:
-    from .tables import furthest_tables, score_tables
+    from ..evaluation.tables import furthest_tables, score_tables
 
     _print(console, "table", [*score_tables(found), *furthest_tables(found)])
 
 
 def _print(console: Console, what: str, tables: list[ScoreTable]) -> None:
-    from .metrics import PRIVATE
+    from ..evaluation.metrics import PRIVATE
 
     console.print(f"Distances to the real {what}, {PRIVATE}.\n")
     for table in tables:

@@ -1,0 +1,20 @@
+"""Keys that bind tables together."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+
+def keys_as_texts(column: pd.Series) -> pd.Series:
+    """The cells of a key, comparable between tables whatever their types; missing ones are None.
+
+    What a cell becomes depends on this cell alone: a whole number is the same with and without a point.
+    """
+    return pd.Series([_text(cell) for cell in column.tolist()], index=column.index, dtype=object)
+
+
+def _text(cell: object) -> str | None:
+    if isinstance(cell, float) and cell.is_integer():
+        cell = int(cell)
+    text = "" if pd.isna(cell) else str(cell).strip()
+    return text or None
