@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 
@@ -10,7 +11,12 @@ def keys_as_texts(column: pd.Series) -> pd.Series:
 
     What a cell becomes depends on this cell alone: a whole number is the same with and without a point.
     """
-    return pd.Series([_text(cell) for cell in column.tolist()], index=column.index, dtype=object)
+    if pd.api.types.is_object_dtype(column.dtype):
+        return pd.Series([_text(cell) for cell in column.tolist()], index=column.index, dtype=object)
+    # Of one kind, so that only equal cells are equal.
+    places, different = pd.factorize(column)
+    texts = np.array([*map(_text, different.tolist()), None], dtype=object)
+    return pd.Series(texts[places], index=column.index, dtype=object)
 
 
 def _text(cell: object) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,6 +26,7 @@ from ..analysis.release import load as load_release
 from ..certificates.certificate import Certificate
 from ..certificates.verify import CERTIFICATE, WARNING, sha256_of
 from ..mechanisms.parts.fitted import FittedModel
+from ..mechanisms.parts.released import ReleasedModel
 from ..results import outputs
 from ..results.frames import typed_values
 from ..results.raw_frames import values_in
@@ -36,12 +38,15 @@ from .files import CHOICES, RECORDS, check_files, file_name
 from .keeping import least_numbers, rules_kept, summaries_kept
 from .numbers import margins_of, moved, seen
 from .report import people_report
-from .rows import Rows, weights
+from .rows import Rows, lineage, of_people, weights
 from .shape import Family, Kin, number_name
 from .tables import frames, released, shown_as_real
 
 if TYPE_CHECKING:
     from ..analysis.queries.answer import Answer
+
+_AT_ONCE = 1 << 20
+"""Rows of a table that are drawn at once."""
 
 _FORMAT = "dpmosaic people 1"
 _TABLES = "tables"
@@ -269,12 +274,39 @@ def drawn_rows(
         above = weights(family, table.parent, rows) / PARTS
         numbers = moved(numbers, above, table.evened, margins_of(family, table.name, rows, release), rng)
         numbers = np.maximum(numbers, least_numbers(family, table.name, parents))
-        drawn = draw(family, table.name, rows, release.model, numbers, rng)
+        drawn = _drawn(family, table.name, rows, release.model, numbers, rng)
         drawn = summaries_kept(family, table.name, drawn, parents, rng)
         if table.domain is not None:
             drawn = rules_kept(table.domain, drawn, FittedModel(release.model, (), (), ()), rng)
         rows[table.name] = drawn
     return rows
+
+
+def _drawn(
+    family: Family,
+    name: str,
+    rows: Mapping[str, Rows],
+    model: ReleasedModel,
+    numbers: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> Rows:
+    """Rows of a table, some people at a time, so that memory holds the records of these alone; see `draw`."""
+    blank = Rows({}, np.repeat(np.arange(len(numbers)), numbers), len(numbers))
+    if len(blank) <= _AT_ONCE:
+        return draw(family, name, rows, model, numbers, rng)
+    above = family[name].parent
+    person = lineage(family, above, family.root.name, rows)
+    total = np.bincount(person, numbers, len(rows[family.root.name])).astype(np.int64)
+    # The first person of each part.
+    parts = np.cumsum(total) // _AT_ONCE
+    edges = [*np.flatnonzero(np.diff(parts, prepend=-1)).tolist(), len(total)]
+    drawn: dict[str, list[NDArray[np.int32]]] = {one.name: [] for one in family.own(name)}
+    for first, last in itertools.pairwise(edges):
+        some = of_people(family, above, rows, slice(first, last))
+        theirs = numbers[slice(*np.searchsorted(person, (first, last)).tolist())]
+        for one, codes in draw(family, name, some, model, theirs, rng).codes.items():
+            drawn[one].append(codes.astype(np.int32))
+    return replace(blank, codes={one: np.concatenate(codes) for one, codes in drawn.items()})
 
 
 def numbers_of(

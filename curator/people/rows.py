@@ -44,6 +44,30 @@ class Rows:
         return np.bincount(self.parent, minlength=self.parents).astype(np.int64)
 
 
+def of_people(family: Family, name: str, rows: Mapping[str, Rows], people: slice) -> dict[str, Rows]:
+    """The rows that belong to some people, of a table and of those above it.
+
+    Args:
+        family: the tables.
+        name: the table.
+        rows: of these tables.
+        people: from which person on, to which.
+    """
+    found = {}
+    first, last = people.start, people.stop
+    for table in (*(above.name for above in family.above(name)), name):
+        held = rows[table]
+        if table == family.root.name:
+            parent, parents = np.arange(last - first), last - first
+            some = slice(first, last)
+        else:
+            some = slice(*np.searchsorted(held.parent, (first, last)).tolist())
+            parent, parents = held.parent[some] - first, last - first
+        found[table] = Rows({one: codes[some] for one, codes in held.codes.items()}, parent, parents)
+        first, last = some.start, some.stop
+    return found
+
+
 def records(family: Family, name: str, rows: Mapping[str, Rows]) -> Table:
     """The records of a table: its rows with what is above them and before them, and their weights.
 

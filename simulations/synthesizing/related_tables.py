@@ -296,6 +296,8 @@ def with_bounds(
 
 def _holds_numbers(column: pd.Series) -> bool:
     """Whether the column of an order holds numbers, and no dates."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(object)
     if pd.api.types.is_object_dtype(column.dtype) or pd.api.types.is_string_dtype(column.dtype):
         return bool(pd.to_numeric(column, errors="coerce").notna().all())
     return bool(pd.api.types.is_numeric_dtype(column.dtype))
@@ -390,6 +392,8 @@ def _sorted(
     if column is None:
         return np.argsort(parent, kind="stable")
     values = rows[column]
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        values = values.astype(object)
     if values.isna().any():
         raise DataError(
             f"{name}: expected a value of the order {column!r} in every row, found a row without; drop such "
