@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ from ...curator.analysis.release import Release
 from ...curator.certificates.certificate import Certificate
 from ...curator.mechanisms.mechanism import Mechanism
 from ...curator.parties.asking import Asking
-from ...curator.people.certificate import COLUMNS, PeopleCertificate, Spent, part_of
+from ...curator.people.certificate import OF_COLUMNS, PeopleCertificate, Spent, of_people, part_of
 from ...curator.people.groups import groups_by_mass
 from ...curator.people.numbers import evened, seen
 from ...curator.people.release import PeopleRelease, drawn_rows, numbers_of
@@ -329,13 +330,15 @@ class _Making:
             assert begun.coded is not None
             chosen = begun.order.chosen
             assert chosen is not None
-            self._parts.append(part_of(name, COLUMNS, begun.certificate, chosen))
-            self._choices[name] = begun.certificate
+            certificate = of_people(begun.certificate)
+            self._parts.append(part_of(name, OF_COLUMNS, certificate, chosen))
+            self._choices[name] = certificate
             table = begun.coded(lambda domain: encoded(domain, self._coding[name]))
             left -= chosen.zcdp_rho
         known = None if table is None else table.domain
         attributes = () if known is None else known.attributes
-        codes = {} if table is None else {one: table.column(one).astype(np.int32) for one in table.domain}
+        codes: dict[str, NDArray[Any]] = {}
+        codes |= {} if table is None else {one: table.column(one).astype(np.int32) for one in table.domain}
         for (attribute, _), child in zip(found, self._family.children(name), strict=True):
             number = encode_table(Domain((attribute,)), {attribute.name: self._numbers[child.name]})
             codes[attribute.name] = number.column(attribute.name).astype(np.int64)
@@ -435,9 +438,7 @@ class _Making:
             if one.name not in held
         )
 
-    def _set(
-        self, name: str, domain: Domain, codes: dict[str, NDArray[np.int64]]
-    ) -> NDArray[np.float64] | None:
+    def _set(self, name: str, domain: Domain, codes: dict[str, NDArray[Any]]) -> NDArray[np.float64] | None:
         """Takes over the rows of a table in a domain that leaves nothing open.
 
         Returns:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from ...common.bounded import read_bytes, toml_of
 from ...common.errors import DataError
 from ...common.forms.several import Either, ListOf
-from ...common.forms.tables import Key, MapOf, Table, check_file
+from ...common.forms.tables import Key, MapOf, Table
+from ...common.forms.toml_file import read_by_form
 from ...common.forms.values import Scalar, Text, Truth
 from ...party.sources.source import SUFFIXES
 
@@ -70,13 +70,7 @@ def read_relations(path: Path, folder: Path) -> Stated:
     Raises:
         DataError: it cannot be read, or a table has no file.
     """
-    try:
-        content: dict[str, Any] = toml_of(read_bytes(path))
-    except OSError as cause:
-        raise DataError(f"cannot read {path}: {cause.strerror}; fix the path") from cause
-    except ValueError as cause:
-        raise DataError(f"{path} is not TOML: {cause}; fix the line") from cause
-    check_file(path.name, FORM, content)
+    content = read_by_form(path, FORM)
     for name, entry in content.items():
         if len(entry.get("within", ("", ""))) != 2:
             raise DataError(f'{path.name}: {name}.within: expected two columns, got others; use "" for none')

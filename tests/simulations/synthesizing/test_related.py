@@ -341,3 +341,12 @@ def test_rows_that_are_drawn_some_people_at_a_time_are_as_near_to_their_pairs(mo
         found.append([mean_distance((*one.within, *one.across)) for one in distances.values()])
         assert {one.orphans for one in distances.values()} == {0.0}
     assert np.abs(np.subtract(*found)).max() < 0.02
+
+
+def test_what_was_learned_from_one_row_of_each_person_is_promised_to_the_person():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = release(domain=None, anyway=True)
+    assert set(made.choices) == {"patients", "stays", "codes"}
+    for certificate in made.choices.values():
+        assert "for the person with all rows" in certificate.plan.privacy_unit
