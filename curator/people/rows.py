@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.table import Table
+from ...common.data.table import Table, code_dtype
 from ...common.privacy.cost import PARTS
 from .shape import Family
 
@@ -78,14 +78,17 @@ def records(family: Family, name: str, rows: Mapping[str, Rows]) -> Table:
     """
     held = rows[name]
     columns = {}
+    places = {name: lineage(family, name, name, rows)}
     for column in family.columns(name):
         if column.before:
             none = column.attribute.size - 1
             codes = np.where(held.first, none, column.of(np.roll(held.codes[column.source], 1)))
         else:
-            at = lineage(family, name, column.table, rows)
-            codes = column.of(rows[column.table].codes[column.source])[at]
-        columns[column.attribute.name] = codes
+            if column.table not in places:
+                places[column.table] = lineage(family, name, column.table, rows)
+            codes = column.of(rows[column.table].codes[column.source])[places[column.table]]
+        # A code takes a byte or two, in place of eight.
+        columns[column.attribute.name] = codes.astype(code_dtype(column.attribute.size))
     table = Table.from_codes(family.record(name), columns)
     return Table(table.domain, table.columns, weights=weights(family, name, rows))
 
