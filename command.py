@@ -40,7 +40,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "evaluate": (
         "simulations.tables.evaluate_command:evaluate",
-        "Compare a synthetic table with the real one. The result depends on real rows: not for publication.",
+        "Compare synthetic tables with the real ones. The result depends on real rows: not for publication.",
     ),
     "local-network": (
         "simulations.local_network.command:local_network",

@@ -160,7 +160,7 @@ class _Making:
         for name, budget in self._budgets.items():
             self._budgets[name] = self._described(name, budget)
         # From here on codes are enough, which take a tenth of the memory.
-        self._raw = {name: replace(raw, rows=raw.rows.iloc[:0]) for name, raw in self._raw.items()}
+        self._raw = {name: replace(raw, rows=raw.rows.iloc[:0].copy()) for name, raw in self._raw.items()}
         self._coding.clear()
         self._given.clear()
         for name, budget in self._budgets.items():
