@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -41,7 +41,7 @@ class Stated:
     order: Ordered | Mapping[str, Ordered] | None
     within: Mapping[str, tuple[str | None, str | None]]
     summaries: Summaries
-    per_person: tuple[str, ...]
+    per_person: Sequence[str]
     domain: DomainLike | Mapping[str, DomainLike] | None
 
 
@@ -72,7 +72,14 @@ def release_people(
         "epsilon and delta": repr(asked.budget),
         "mechanism": json.dumps(to_json_values(asked.mechanism.describe()), sort_keys=True),
         "key, relations, order, bounds and summaries": repr(
-            (stated.key, stated.relations, stated.order, stated.within, stated.summaries, stated.per_person)
+            (
+                stated.key,
+                stated.relations,
+                stated.order,
+                stated.within,
+                stated.summaries,
+                tuple(stated.per_person),
+            )
         ),
         "domains": repr({name: one.digest() for name, one in domains.items()}),
         "seed": repr(asked.seed),
@@ -92,7 +99,7 @@ def _read(
     key: str | None,
     relations: Relations | None,
     order: Ordered | Mapping[str, Ordered] | None,
-    per_person: tuple[str, ...],
+    per_person: Sequence[str],
     domain: DomainLike | Mapping[str, DomainLike] | None,
     rng: np.random.Generator,
 ) -> tuple[tuple[Raw, ...], dict[str, Domain]]:
@@ -119,5 +126,6 @@ def _read(
         raise DataError("relations: expected several tables by name beside them, got one; name its key alone")
     if isinstance(order, Mapping):
         raise DataError("order: expected a column or True beside a key, got names of tables; name the column")
-    tables = read_keyed(data, key, per_person, None if order is True else order, order is not None, rng)
-    return tables, {} if domain is None else keyed_domains(read_domain(domain), key, per_person)
+    names = tuple(per_person)
+    tables = read_keyed(data, key, names, None if order is True else order, order is not None, rng)
+    return tables, {} if domain is None else keyed_domains(read_domain(domain), key, names)

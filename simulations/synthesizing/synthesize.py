@@ -243,7 +243,7 @@ def synthesize(
             )
         if domain is None:
             warnings.warn(_ADVICE, DomainWarning, stacklevel=2)
-        stated = Stated(key, relations, order, within or {}, summaries or {}, tuple(per_person), domain)
+        stated = Stated(key, relations, order, within or {}, summaries or {}, per_person, domain)
         with _kept(out) as kept:
             asked = Asked(Budget(epsilon, delta), chosen, {}, anyway, seed, progress, kept)
             people, told = release_people(data, stated, asked)
