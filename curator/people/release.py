@@ -17,7 +17,7 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.unmodelled import Unmodelled
 from ...common.data.domain import Domain
-from ...common.data.table import Table
+from ...common.data.table import Table, encode_table
 from ...common.errors import DataError
 from ...common.privacy.cost import PARTS
 from ...common.showing.printable import printable
@@ -296,6 +296,7 @@ def drawn_rows(
         numbers = moved(numbers, above, table.evened, margins_of(family, table.name, rows, release), rng)
         # A parent that says something of its rows has one.
         numbers = np.maximum.reduce([numbers, *(parents.codes[one.name] for one in table.summaries)])
+        rows[table.parent] = parents = _with_numbers(family, table, parents, numbers)
         drawn = draw(family, table.name, rows, release.model, numbers, rng)
         rows[table.name] = summaries_kept(family, table.name, drawn, parents, rng)
     return rows
@@ -309,6 +310,14 @@ def numbers_of(
     assert domain is not None
     found: NDArray[np.int64] = domain[number_name(child)].decode(codes, rng)
     return found
+
+
+def _with_numbers(family: Family, child: Kin, parents: Rows, numbers: NDArray[np.int64]) -> Rows:
+    """Parents whose column of the number of rows of a table says how many they have."""
+    domain, column = family[child.parent].domain, number_name(child.name)
+    assert domain is not None
+    coded = encode_table(Domain((domain[column],)), {column: numbers}).column(column)
+    return replace(parents, codes={**parents.codes, column: coded.astype(np.int64)})
 
 
 def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> dict[str, pd.DataFrame]:
