@@ -37,6 +37,7 @@ from .drawing import draw
 from .files import CHOICES, RECORDS, check_files, file_name
 from .keeping import summaries_kept
 from .numbers import margins_of, moved, seen
+from .quantiles import mapped
 from .rows import Rows, weights
 from .shape import Family, Kin, bounds_of, number_name
 
@@ -372,6 +373,7 @@ def _values(
         codes = held.codes[table.steps.attribute.name]
         first, span = (rows[table.parent].codes[one.name][held.parent] for one in table.places)
         values = table.steps.values(codes, held.first, (first, span), rng, *bounds)
+        values = mapped(values, held, table, bounds)
         none = np.zeros(len(values), dtype=np.bool_)
         decoded = when.of_numbers(values, none)  # type: ignore[attr-defined]
         parts[when.name] = typed_column(Domain((when,)), when.name, decoded)

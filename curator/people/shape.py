@@ -38,6 +38,7 @@ class Kin:
         within: columns of the parent between which the order lies; empty for no bound.
         summaries: what a row of the parent says of its rows of this table.
         evened: up to how many rows of a parent all count the same.
+        quantiles: where drawn values of the order move to, in rounds; see `quantiles`.
         groups: for columns that rows of its children know in groups: the group of each code.
         columns: all columns of the table, in order; empty if it is not released.
         storage: how the columns of a data frame are stored.
@@ -53,6 +54,7 @@ class Kin:
     within: tuple[str, str] = ("", "")
     summaries: tuple[AnyOf, ...] = ()
     evened: int = 1
+    quantiles: tuple[tuple[tuple[float, float], ...], ...] = ()
     groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
     storage: Mapping[str, Storage] = field(default_factory=dict)
@@ -75,6 +77,7 @@ class Kin:
             "within": list(self.within),
             "summaries": [summary.to_json() for summary in self.summaries],
             "evened": self.evened,
+            "quantiles": [[list(pair) for pair in pairs] for pairs in self.quantiles],
             "groups": {name: list(groups) for name, groups in self.groups.items()},
             "columns": list(self.columns),
             "storage": {name: storage.value for name, storage in self.storage.items()},
@@ -101,6 +104,7 @@ class Kin:
             within=(form["within"][0], form["within"][1]),
             summaries=tuple(map(AnyOf.from_json, form["summaries"])),
             evened=form["evened"],
+            quantiles=tuple(tuple((one, other) for one, other in pairs) for pairs in form["quantiles"]),
             groups={name: tuple(groups) for name, groups in form["groups"].items()},
             columns=tuple(form["columns"]),
             storage={name: Storage(storage) for name, storage in form["storage"].items()},
@@ -174,14 +178,22 @@ class Family:
         places = [one for child in self.children(name) for one in child.places]
         return (*held, *places, *(() if table.steps is None else (table.steps.attribute,)))
 
+    def counted(self, name: str) -> tuple[Attribute, ...]:
+        """The attributes of a table's records that are counted and not drawn: the value of the order."""
+        steps = self[name].steps
+        return () if steps is None else (steps.when,)
+
     def numbers(self, name: str) -> tuple[str, ...]:
         """The columns of a table that number the rows of its children."""
         return tuple(map(number_name, (child.name for child in self.children(name))))
 
     def columns(self, name: str) -> tuple[Column, ...]:
-        """The columns of a table's records: of tables above, of the row before, then its own."""
+        """The columns of a table's records: of tables above, of the row before, then its own.
+
+        After these, records have the columns that are `counted`.
+        """
         found: list[Column] = []
-        taken = {attribute.name for attribute in self.own(name)}
+        taken = {attribute.name for attribute in (*self.own(name), *self.counted(name))}
         places = {one.name for table in (*self.above(name), self[name]) for one in table.places}
         for above in self.above(name):
             numbers = self.numbers(above.name)
@@ -238,7 +250,8 @@ class Family:
         if steps is not None and first:
             first.insert(0, (steps.attribute, [FIRST]))
         kept = own.rules if own is not None and name == self.root.name else ()
-        return Domain(tuple(column.attribute for column in columns), rules=(*kept, *_together(first)))
+        attributes = (*(column.attribute for column in columns), *self.counted(name))
+        return Domain(attributes, rules=(*kept, *_together(first)))
 
 
 def number_name(child: str) -> str:

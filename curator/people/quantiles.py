@@ -1,0 +1,121 @@
+"""Rows of a parent lie where values of the order are as frequent as released.
+
+Drawn values of the order follow from those of first rows, gaps and spans, so the noise of all of these, and what
+their pairs lack, adds up in them. Records have the value itself as a column that is counted and in no pair. By
+quantiles, each drawn value would become that below which the same share of the released counts lies. All rows
+of a parent move together by the mean of what theirs would: gaps and spans stay. That is repeated, since a mean
+moves single rows by too little. The map is the same for further people, since it is of all rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..analysis.release import Release
+from .numbers import Margin, target_of
+from .rows import Rows
+from .shape import Kin
+
+Numbers = NDArray[np.float64]
+Quantiles = tuple[tuple[float, float], ...]
+Bounds = tuple[Numbers | None, Numbers | None]
+
+_KNOTS = 24
+"""Most values between which the map is linear."""
+
+_ROUNDS = 4
+
+
+def quantiles_of(
+    values: Numbers, weights: Numbers, edges: Numbers, mass: Numbers, low: float, high: float
+) -> Quantiles:
+    """Pairs of a drawn value and of what it becomes, both increasing.
+
+    Args:
+        values: drawn, shape (rows,).
+        weights: of the rows, shape (rows,).
+        edges: where the bins of the order begin, increasing, shape (bins,).
+        mass: counts of the bins, not negative, shape (bins,).
+        low: the least value, which stays.
+        high: no value is as large; it stays.
+    """
+    if weights.sum() <= 0 or mass.sum() <= 0:
+        return ((low, low), (high, high))
+    below = np.cumsum(mass)[:-1] / mass.sum()
+    held, place = np.unique(values, return_inverse=True)
+    # The share of rows below each value, and below the end.
+    shares = np.append(0.0, np.cumsum(np.bincount(place, weights)) / weights.sum())
+    ends = np.append(held, high)
+    found = [(low, low)]
+    for one in range(1, _KNOTS if len(below) else 0):
+        at = int(np.abs(below - one / _KNOTS).argmin())
+        drawn, released = float(np.interp(below[at], shares, ends)), float(edges[at + 1])
+        if found[-1][0] < drawn < high and found[-1][1] < released < high:
+            found.append((drawn, released))
+    return (*found, (high, high))
+
+
+def mapped(values: Numbers, held: Rows, table: Kin, bounds: Bounds) -> Numbers:
+    """Values of the order, where quantiles move them.
+
+    Args:
+        values: drawn, multiples of the unit within the bounds, shape (rows,).
+        held: the rows.
+        table: of the rows.
+        bounds: no row lies before the first, and none after the second; see `Steps.values`.
+    """
+    for quantiles in table.quantiles:
+        values = _moved(values, held, table, bounds, quantiles)
+    return values
+
+
+def with_quantiles(
+    table: Kin, values: Numbers, held: Rows, bounds: Bounds, weights: Numbers, release: Release
+) -> Kin:
+    """A table that knows where drawn values of its order move to: as far as the difference is more than noise.
+
+    Args:
+        table: the table.
+        values: see `mapped`.
+        held: its rows.
+        bounds: see `mapped`.
+        weights: of its rows, shape (rows,).
+        release: of its records.
+    """
+    evidence = release.published.evidence
+    known = None if evidence is None or table.steps is None else evidence.known.get((table.steps.when.name,))
+    if known is None or evidence is None or table.steps is None or not len(values):
+        return table
+    starts = table.steps.units.cells[:, 0].astype(np.float64)
+    low, high = (float(end) for end in table.steps.units.ends)
+    rounds: list[Quantiles] = []
+    for _ in range(_ROUNDS):
+        codes = np.searchsorted(starts[1:], values, "right")
+        margin = Margin(codes, known.values.ravel()[: len(starts)], known.sigma**2, evidence.records, True)
+        mass = target_of(margin, weights)
+        rounds.append(quantiles_of(values, weights, starts, mass, low, high + table.steps.unit))
+        values = _moved(values, held, table, bounds, rounds[-1])
+    return replace(table, quantiles=tuple(rounds))
+
+
+def _moved(values: Numbers, held: Rows, table: Kin, bounds: Bounds, quantiles: Quantiles) -> Numbers:
+    """Values of which those of one parent have moved together."""
+    if table.steps is None or not len(values):
+        return values
+    unit, (low, high) = table.steps.unit, table.steps.units.ends
+    drawn, released = (np.array(side) for side in zip(*quantiles, strict=True))
+    wanted = np.interp(values, drawn, released) - values
+    starts, numbers = np.flatnonzero(held.first), held.numbers[held.numbers > 0]
+    further = np.round(np.add.reduceat(wanted, starts) / numbers / unit) * unit
+    ends = np.append(starts[1:], len(values)) - 1
+    least, most = (
+        np.full(len(starts), end) if bound is None else np.clip(bound[starts], low, high)
+        for bound, end in zip(bounds, (low, high), strict=True)
+    )
+    # Rows that reach a bound do not pass it.
+    room = np.minimum(least - values[starts], 0.0), np.maximum(most - values[ends], 0.0)
+    found: Numbers = values + np.repeat(np.clip(further, *room), numbers)
+    return found
