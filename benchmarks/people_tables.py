@@ -10,9 +10,9 @@
   device.
 - `codes`: sets of codes without an order, by a hidden class of the person.
 - `homes`: homes, persons in them, trips of these: grandchildren.
-- `chains`: a random family: 1,000 to 50,000 people of two to seven columns, whose events are a Markov chain of
-  codes with one to three more columns. A trait of the person, which no column shows, and the columns of the
-  person change numbers of events, what follows what, and values; how much is drawn for each family.
+- `chains`: a random family: 1,000 to 50,000 people of two to seven columns, whose events have codes that
+  persist, dates in most families, and up to two columns of values. A trait of the person, which no column shows,
+  and the columns of the person change numbers of events, codes and values; how much is drawn for each family.
 """
 
 from __future__ import annotations
@@ -232,7 +232,9 @@ def chains(rng: Rng) -> Related:
         numbers //= 2
     person = np.repeat(np.arange(size), numbers)
     kinds = int(rng.integers(4, 16))
-    likely = _softmax(rng.normal(0, 1.2, kinds)[None] + rng.uniform(0, 0.8) * np.outer(trait, rng.normal(0, 1, kinds)))
+    likely = _softmax(
+        rng.normal(0, 1.2, kinds)[None] + rng.uniform(0, 0.8) * np.outer(trait, rng.normal(0, 1, kinds))
+    )
     kind = _persisting(rng, _chosen(rng, likely, person), person, rng.uniform(0, 0.6))
     rows = {"id": person}
     if timed := rng.random() < 0.7:
@@ -244,8 +246,12 @@ def chains(rng: Rng) -> Related:
     for place in range(rng.integers(0, 3)):
         center, scale = rng.normal(0, 1, kinds), rng.uniform(0.3, 1, kinds)
         own = rng.uniform(0, 0.9)
-        level = own * trait[person] + np.sqrt(1 - own**2) * rng.normal(0, 1, len(person)) + 0.5 * effect[person]
-        rows[f"v{place}"] = np.round(100 + 20 * (rng.uniform(0, 2) * center[kind] + scale[kind] * level)).astype(int)
+        level = (
+            own * trait[person] + np.sqrt(1 - own**2) * rng.normal(0, 1, len(person)) + 0.5 * effect[person]
+        )
+        rows[f"v{place}"] = np.round(
+            100 + 20 * (rng.uniform(0, 2) * center[kind] + scale[kind] * level)
+        ).astype(int)
     return Related(
         {"people": pd.DataFrame(people), "events": pd.DataFrame(rows)},
         {"events": {"id": "people"}},

@@ -1,10 +1,10 @@
 """Rows of a parent lie where values of the order are as frequent as released.
 
-Drawn values of the order follow from those of first rows, gaps and spans, so the noise of all of these, and what
-their pairs lack, adds up in them. Records have the value itself as a column that is counted and in no pair. By
-quantiles, each drawn value would become that below which the same share of the released counts lies. All rows
-of a parent move together by the mean of what theirs would: gaps and spans stay. That is repeated, since a mean
-moves single rows by too little. The map is the same for further people, since it is of all rows.
+Drawn values of the order follow from those of first rows, gaps and spans, so the noise of all of these, and
+what their pairs lack, adds up in them. Records have the value itself as a column that is counted and in no
+pair. By quantiles, each drawn value would become that below which the same share of the released counts lies.
+All rows of a parent move together by the mean of what theirs would: gaps and spans stay. The map is of all
+rows, and the same for further people.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ Bounds = tuple[Numbers | None, Numbers | None]
 
 _KNOTS = 24
 """Most values between which the map is linear."""
-
-_ROUNDS = 4
 
 
 def quantiles_of(
@@ -59,7 +57,7 @@ def quantiles_of(
 
 
 def mapped(values: Numbers, held: Rows, table: Kin, bounds: Bounds) -> Numbers:
-    """Values of the order, where quantiles move them.
+    """Values of the order; those of one parent move together by the mean of what quantiles move each.
 
     Args:
         values: drawn, multiples of the unit within the bounds, shape (rows,).
@@ -67,46 +65,10 @@ def mapped(values: Numbers, held: Rows, table: Kin, bounds: Bounds) -> Numbers:
         table: of the rows.
         bounds: no row lies before the first, and none after the second; see `Steps.values`.
     """
-    for quantiles in table.quantiles:
-        values = _moved(values, held, table, bounds, quantiles)
-    return values
-
-
-def with_quantiles(
-    table: Kin, values: Numbers, held: Rows, bounds: Bounds, weights: Numbers, release: Release
-) -> Kin:
-    """A table that knows where drawn values of its order move to: as far as the difference is more than noise.
-
-    Args:
-        table: the table.
-        values: see `mapped`.
-        held: its rows.
-        bounds: see `mapped`.
-        weights: of its rows, shape (rows,).
-        release: of its records.
-    """
-    evidence = release.published.evidence
-    known = None if evidence is None or table.steps is None else evidence.known.get((table.steps.when.name,))
-    if known is None or evidence is None or table.steps is None or not len(values):
-        return table
-    starts = table.steps.units.cells[:, 0].astype(np.float64)
-    low, high = (float(end) for end in table.steps.units.ends)
-    rounds: list[Quantiles] = []
-    for _ in range(_ROUNDS):
-        codes = np.searchsorted(starts[1:], values, "right")
-        margin = Margin(codes, known.values.ravel()[: len(starts)], known.sigma**2, evidence.records, True)
-        mass = target_of(margin, weights)
-        rounds.append(quantiles_of(values, weights, starts, mass, low, high + table.steps.unit))
-        values = _moved(values, held, table, bounds, rounds[-1])
-    return replace(table, quantiles=tuple(rounds))
-
-
-def _moved(values: Numbers, held: Rows, table: Kin, bounds: Bounds, quantiles: Quantiles) -> Numbers:
-    """Values of which those of one parent have moved together."""
-    if table.steps is None or not len(values):
+    if table.steps is None or not table.quantiles or not len(values):
         return values
     unit, (low, high) = table.steps.unit, table.steps.units.ends
-    drawn, released = (np.array(side) for side in zip(*quantiles, strict=True))
+    drawn, released = (np.array(side) for side in zip(*table.quantiles, strict=True))
     wanted = np.interp(values, drawn, released) - values
     starts, numbers = np.flatnonzero(held.first), held.numbers[held.numbers > 0]
     further = np.round(np.add.reduceat(wanted, starts) / numbers / unit) * unit
@@ -119,3 +81,24 @@ def _moved(values: Numbers, held: Rows, table: Kin, bounds: Bounds, quantiles: Q
     room = np.minimum(least - values[starts], 0.0), np.maximum(most - values[ends], 0.0)
     found: Numbers = values + np.repeat(np.clip(further, *room), numbers)
     return found
+
+
+def with_quantiles(table: Kin, values: Numbers, weights: Numbers, release: Release) -> Kin:
+    """A table that knows where drawn values of its order move to, as far as noise does not explain it.
+
+    Args:
+        table: the table.
+        values: drawn ones of its order, shape (rows,).
+        weights: of these rows, shape (rows,).
+        release: of the table's records.
+    """
+    evidence = release.published.evidence
+    known = None if evidence is None or table.steps is None else evidence.known.get((table.steps.when.name,))
+    if known is None or evidence is None or table.steps is None:
+        return table
+    starts = table.steps.units.cells[:, 0].astype(np.float64)
+    low, high = (float(end) for end in table.steps.units.ends)
+    codes = np.searchsorted(starts[1:], values, "right")
+    cells = known.values.ravel()[: len(starts)]
+    mass = target_of(Margin(codes, cells, known.sigma**2, evidence.records, True), weights)
+    return replace(table, quantiles=quantiles_of(values, weights, starts, mass, low, high + table.steps.unit))

@@ -38,7 +38,7 @@ class Kin:
         within: columns of the parent between which the order lies; empty for no bound.
         summaries: what a row of the parent says of its rows of this table.
         evened: up to how many rows of a parent all count the same.
-        quantiles: where drawn values of the order move to, in rounds; see `quantiles`.
+        quantiles: where drawn values of the order move to, as pairs in order; see `quantiles`.
         groups: for columns that rows of its children know in groups: the group of each code.
         columns: all columns of the table, in order; empty if it is not released.
         storage: how the columns of a data frame are stored.
@@ -54,7 +54,7 @@ class Kin:
     within: tuple[str, str] = ("", "")
     summaries: tuple[AnyOf, ...] = ()
     evened: int = 1
-    quantiles: tuple[tuple[tuple[float, float], ...], ...] = ()
+    quantiles: tuple[tuple[float, float], ...] = ()
     groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
     storage: Mapping[str, Storage] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class Kin:
             "within": list(self.within),
             "summaries": [summary.to_json() for summary in self.summaries],
             "evened": self.evened,
-            "quantiles": [[list(pair) for pair in pairs] for pairs in self.quantiles],
+            "quantiles": [list(pair) for pair in self.quantiles],
             "groups": {name: list(groups) for name, groups in self.groups.items()},
             "columns": list(self.columns),
             "storage": {name: storage.value for name, storage in self.storage.items()},
@@ -104,7 +104,7 @@ class Kin:
             within=(form["within"][0], form["within"][1]),
             summaries=tuple(map(AnyOf.from_json, form["summaries"])),
             evened=form["evened"],
-            quantiles=tuple(tuple((one, other) for one, other in pairs) for pairs in form["quantiles"]),
+            quantiles=tuple((drawn, released) for drawn, released in form["quantiles"]),
             groups={name: tuple(groups) for name, groups in form["groups"].items()},
             columns=tuple(form["columns"]),
             storage={name: Storage(storage) for name, storage in form["storage"].items()},

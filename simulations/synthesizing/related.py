@@ -295,13 +295,11 @@ class _Making:
         family, tables = self._family, frames(self._family, drawn, self._stream.child("people"))
         for table in family.tables:
             if table.steps is not None and len(drawn[table.name]):
-                held = drawn[table.name]
                 column = tables[table.name][table.steps.when.name]
                 values = table.steps.numbers(column, table.steps.units.ends[0])
-                bounds = bounds_of(table, tables.get(table.parent), held.parent)
                 counted = weights(family, table.name, drawn) / PARTS
-                release = self._releases[table.name]
-                family = family.with_table(with_quantiles(table, values, held, bounds, counted, release))
+                changed = with_quantiles(table, values, counted, self._releases[table.name])
+                family = family.with_table(changed)
         return family
 
     def _evened(self, name: str) -> int:
