@@ -11,7 +11,7 @@
 - `codes`: sets of codes without an order, by a hidden class of the person.
 - `homes`: homes, persons in them, trips of these: grandchildren.
 - `chains`: a random family: 1,000 to 50,000 people of two to seven columns, whose events have codes that
-  persist, dates in most families, and up to two columns of values. A trait of the person, which no column shows,
+  persist, dates in most families, and up to two columns of values. A trait that no column shows
   and the columns of the person change numbers of events, codes and values; how much is drawn for each family.
 """
 
