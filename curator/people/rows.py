@@ -21,7 +21,8 @@ class Rows:
     """The rows of one table, those of one parent beside each other, in their order.
 
     Attributes:
-        codes: codes of each of the table's own attributes (`Family.own`), shape (N,).
+        codes: codes of each of the table's own attributes (`Family.own`), and of real rows of those that are
+            counted (`Family.counted`), shape (N,).
         parent: row of the parent of each row, never decreasing, shape (N,); of the root the row itself.
         parents: number of rows of the parent table.
     """
@@ -76,6 +77,20 @@ def records(family: Family, name: str, rows: Mapping[str, Rows]) -> Table:
         name: the table.
         rows: of it and of the tables above it.
     """
+    columns = codes_of(family, name, rows)
+    columns |= {one.name: rows[name].codes[one.name] for one in family.counted(name)}
+    table = Table.from_codes(family.record(name), columns)
+    return Table(table.domain, table.columns, weights=weights(family, name, rows))
+
+
+def codes_of(family: Family, name: str, rows: Mapping[str, Rows]) -> dict[str, Codes]:
+    """The codes of the columns of a table's records (`Family.columns`), each of shape (N,).
+
+    Args:
+        family: the tables.
+        name: the table.
+        rows: of it and of the tables above it.
+    """
     held = rows[name]
     columns = {}
     places = {name: lineage(family, name, name, rows)}
@@ -89,8 +104,7 @@ def records(family: Family, name: str, rows: Mapping[str, Rows]) -> Table:
             codes = column.of(rows[column.table].codes[column.source])[places[column.table]]
         # A code takes a byte or two, in place of eight.
         columns[column.attribute.name] = codes.astype(code_dtype(column.attribute.size))
-    table = Table.from_codes(family.record(name), columns)
-    return Table(table.domain, table.columns, weights=weights(family, name, rows))
+    return columns
 
 
 def lineage(family: Family, name: str, above: str, rows: Mapping[str, Rows]) -> Codes:
