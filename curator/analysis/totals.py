@@ -152,8 +152,8 @@ def totals(evidence: Evidence, support: Support, values: Array, inside: Array | 
     rest = centred - explained
     within = 0.0 if inside is None else inside
     noisy = parts * terms.sigmas[:, None]
-    # Interactions say nothing of the number of records, which may have noise of its own.
-    counted = evidence.records_sigma * means
+    # The number of records may have noise of its own. It counts with what interactions do not say of the means.
+    counted = evidence.records_sigma * (means - parts.T @ terms.released / records)
     return Totals(
         records * means + parts.T @ terms.surprise,
         records * means,
@@ -222,6 +222,7 @@ class _Terms:
         cells: for each combination the cell of each interaction, a matrix of shape (n, size).
         shapes: shape of each interaction.
         sigmas: shape (size,): scale of the noise of each cell's interaction.
+        released: shape (size,): interactions of the release.
         surprise: shape (size,): measurements less the release.
         spread: shape (n,): records that may be at each combination; see `_smoothed`.
     """
@@ -229,6 +230,7 @@ class _Terms:
     cells: csr_array
     shapes: tuple[tuple[int, ...], ...]
     sigmas: Array
+    released: Array
     surprise: Array
     spread: Array
 
@@ -255,8 +257,9 @@ class _Terms:
         thin = (released < _THIN * sigmas)[places]
         single = {clique[0]: thin[:, place] for place, clique in enumerate(known) if len(clique) == 1}
         spread = (1 - _EVEN) * _smoothed(support, thin.any(axis=1), single) + _EVEN * total / rows
-        terms = cls(cells, tuple(shapes), sigmas, measured, spread)
-        return replace(terms, surprise=terms.projected((measured - released)[:, None])[:, 0])
+        terms = cls(cells, tuple(shapes), sigmas, released, measured, spread)
+        both = terms.projected(np.column_stack([released, measured - released]))
+        return replace(terms, released=both[:, 0], surprise=both[:, 1])
 
     @property
     def size(self) -> int:
