@@ -18,7 +18,7 @@ from ...common.errors import BudgetError, DataError
 from ...common.measurement import Measurement
 from ...common.messages import Acceptance, AnswerForm, Introduction, MarginalQuery, ReleaseTerms
 from ...common.privacy.budget import Charge
-from ...common.privacy.cost import gaussian_cost, gaussian_sigma, grid_of
+from ...common.privacy.cost import gaussian_cost, gaussian_sigma
 from ...common.protocols.masked.bounds import marginal_bounds
 from ...common.protocols.masked.plan import MAX_OPENING_BYTES
 from ...common.protocols.masked.reveal import opened_sum
@@ -199,7 +199,7 @@ class MaskedMeasurer(ScoringMeasurer):
             self._products.prepare([view])
             opened = opened_sum(self._plan.ring, self._shares(asked))
             bounds.check(opened)
-            counts = view.received(opened / grid_of(asked.sigma), self.domain) * factor
+            counts = view.received(opened / self._plan.noise.grid(asked.sigma), self.domain) * factor
             return counts + self._absent(view) if self._plan.absent else counts
 
         view, factor = asked.view, factor_of(self._plan, asked.clique)

@@ -19,7 +19,7 @@ from ...common.errors import (
     PartyUnavailable,
     PolicyError,
 )
-from ...common.messages import PROTOCOL_VERSION, Acceptance, Purpose, ReleaseTerms
+from ...common.messages import PROTOCOL_VERSION, Acceptance, Purpose, ReleaseTerms, counts_people
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency, PrivacyUnit
 from ...common.protocols import registry
@@ -95,6 +95,11 @@ class Proposal:
             )
         unit, most = PrivacyUnit(adjacency, self.purpose.rows_per_person), federation.max_cells
         _check_singles(federation.domain, most)
+        if unit.parts > 1 and not counts_people(name, federation.partition):
+            raise DataError(
+                f"protocol: over parties of one slice expected {registry.MASKED.name!r} for people with all "
+                f"rows, got {name!r}; change it, or state a number in rows_per_person"
+            )
         plan = measuring(name).plan(federation, self.granted, unit, self.collusions)
         if isinstance(plan, MaskedPlan):
             plan = replace(plan, check=self.check).with_sample(self.sample)

@@ -11,7 +11,7 @@ from ...common.canonical.terms import decode_terms
 from ...common.crypto.identity import Identity, verify
 from ...common.errors import DataError, MosaicError, PolicyError, ProtocolError
 from ...common.messages import ReleaseTerms
-from ...common.privacy.cost import Adjacency
+from ...common.privacy.cost import ALL_ROWS, Adjacency
 from ...common.promises.statement import TERMS
 from ...common.protocols.aligned import Population
 from ...common.protocols.alignment.plan import AlignmentPlan
@@ -21,6 +21,7 @@ from ...common.protocols.partition import Partition
 from ..accounts.rows import KeptAlignment
 from ..approving.approvals import Approvals
 from ..counting.identifiers import Identifiers
+from ..counting.rows import CountedRows
 from ..policies.policy import Policy
 from .held import HeldRows, recoded, watched
 
@@ -316,6 +317,13 @@ class Institution:
         Raises:
             PolicyError: the party's source names no key column.
         """
+        weighted = not isinstance(self.table, CountedRows) and self.table.weights is not None
+        whole = self.rules.policy.max_rows_per_person != ALL_ROWS
+        if whole == weighted:
+            raise PolicyError(
+                "expected rows of weights at a party that uses all rows of people, and whole rows at others, "
+                "got the others; start the party again"
+            )
         if self.order is not None or terms.plan.alignment is not None:
             return
         if terms.purpose.rows_per_person > 1:

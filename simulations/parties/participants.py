@@ -10,6 +10,7 @@ import numpy as np
 
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
+from ...common.data.people import PeopleRows
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.promises.statement import Claim
@@ -30,7 +31,7 @@ from .measurers import CentralMeasurer
 from .network import Fresh, InProcessConnection, policy_for, start_dealers, start_parties, unchanged
 from .paper_protocols import IndicatorMleMeasurer, TheoremMeasurer
 from .partition import Grid, partition
-from .people import Linkage, linked
+from .people import Linkage, everywhere, linked
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class Participants:
     @classmethod
     def in_order(
         cls,
-        table: Table,
+        table: Table | PeopleRows,
         order: ReleaseOrder,
         grid: Grid,
         stream: RandomStream,
@@ -96,7 +97,7 @@ class Participants:
         """Starts parties that hold the same records in the same order.
 
         Args:
-            table: the real table.
+            table: the real table, or of people with all rows.
             order: the release that spends the whole budget.
             grid: partition of the table.
             stream: source of the parties' keys.
@@ -104,9 +105,10 @@ class Participants:
             record_wise: see `simulate`.
             fresh: see `start_parties`.
         """
+        real = table.table if isinstance(table, PeopleRows) else table
         pieces = [[table]] if order.protocol.one_party else partition(table, grid)
         if order.protocol is THEOREM:
-            return cls(table, table.domain, grid)
+            return cls(real, table.domain, grid)
         proposal = _proposed(order, "0" * 32, grid)
         policy = policy_for(
             proposal.protocol.name,
@@ -119,12 +121,12 @@ class Participants:
         keys = stream.child("parties")
         links = start_parties(pieces, policy, keys, dealers=dealers, stated=order.records, fresh=fresh)
         dealing = start_dealers(dealers, keys, links)
-        return cls(table, table.domain, grid, links, dealing, record_wise=record_wise)
+        return cls(real, table.domain, grid, links, dealing, record_wise=record_wise)
 
     @classmethod
     def aligning(
         cls,
-        table: Table,
+        table: Table | PeopleRows,
         order: ReleaseOrder,
         grid: Grid,
         stream: RandomStream,
@@ -135,7 +137,7 @@ class Participants:
         """Starts parties that hold overlapping people, and aligns their rows.
 
         Args:
-            table: the real table.
+            table: the real table, or of people with all rows.
             order: the release that spends the whole budget.
             grid: partition of the table.
             stream: source of all randomness.
@@ -151,21 +153,29 @@ class Participants:
                 f"protocol: expected 'masked' over aligned rows, got {order.protocol.name!r}; choose it, or "
                 "let the parties of a slice hold the same people"
             )
-        tables, identifiers = people.scatter(table, grid, stream.child("people").generator())
-        joined = [
-            linked(order.domain, row, texts, aligning.population)
-            for row, texts in zip(tables, identifiers, strict=True)
-        ]
-        real = Table.concatenate(joined)
+        rng = stream.child("people").generator()
+        pieces: Sequence[Sequence[Table | PeopleRows]]
+        if isinstance(table, PeopleRows):
+            pieces, identifiers = people.scatter(table, grid, rng)
+            real = everywhere(table, people, identifiers)
+        else:
+            tables, identifiers = people.scatter(table, grid, rng)
+            joined = [
+                linked(order.domain, row, texts, aligning.population)
+                for row, texts in zip(tables, identifiers, strict=True)
+            ]
+            pieces, real = tables, Table.concatenate(joined)
         if not real.record_count:
             raise DataError(
                 "expected somebody whom all parties of a slice hold, got nobody; raise the overlap or lower "
                 "typos"
             )
         granted, rho = float(order.granted), Fraction(aligning.rho)
-        policy = policy_for(MASKED.name, order.adjacency, granted, rho, dealers, order.labels_delta)
+        policy = policy_for(
+            MASKED.name, order.adjacency, granted, rho, dealers, order.labels_delta, order.rows_per_person
+        )
         keys = stream.child("parties")
-        links = start_parties(tables, policy, keys, identifiers, dealers)
+        links = start_parties(pieces, policy, keys, identifiers, dealers)
         dealing = start_dealers(dealers, keys, links)
         aligned = align(links, table.domain, aligning, order.adjacency, stream.child("alignment"))
         return cls(real, table.domain, grid, links, dealing, aligned)

@@ -11,7 +11,7 @@ from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DeliveriesLost, MosaicError
-from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
 from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
 from dpmosaic.common.protocols.registry import MASKED
 from dpmosaic.common.wire.refusals import decode_refusal, encode_refusal
@@ -149,7 +149,7 @@ def dealers_for(links, keys, count=0):
 def masked_terms(
     federation, granted, adjacency=Adjacency.ZERO_OUT, tolerated=None, release_id=RELEASE_ID, sample=None
 ):
-    plan = masked_plan(federation, granted, adjacency, tolerated).with_sample(sample)
+    plan = masked_plan(federation, granted, PrivacyUnit(adjacency), tolerated).with_sample(sample)
     return terms_of(release_id, MASKED.name, adjacency, float(granted), plan)
 
 

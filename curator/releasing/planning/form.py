@@ -7,6 +7,7 @@ from ....common.forms.several import TEXTS, Either, ListOf
 from ....common.forms.tables import Cases, Key, MapOf, Table
 from ....common.forms.values import POSITIVE, SHARE, Choice, Day, Number, Text, whole
 from ....common.privacy.cost import Adjacency
+from ....common.privacy.rows_of_person import ROWS
 from ....common.protocols.aligned import Population
 from ....common.protocols.alignment.plan import FIRST, KEYINGS, REFUSE
 from ....common.protocols.masked.one_hot import CHECK
@@ -91,7 +92,7 @@ def _release() -> Table:
             "workload": Key(Text(), "1way, 2way, 3way, or a JSON file."),
             "target": Key(Text(), "Instead of a workload: the attribute that users will predict."),
             "rows": Key(whole(1), "Synthetic rows; by default as many as the table has."),
-            "rows_per_person": Key(whole(1), "Rows of one person in one slice that the promise covers."),
+            "rows_per_person": Key(ROWS, "Rows of one person in one slice that the promise covers, or all."),
         },
         Cases("mechanism", DEFAULT_MECHANISM, {name: _of_mechanism(name) for name in mechanism_names()}),
     )

@@ -15,6 +15,7 @@ from ....common.errors import DataError
 from ....common.forms.tables import check_file
 from ....common.privacy.budget import Budget
 from ....common.privacy.cost import Adjacency
+from ....common.privacy.rows_of_person import ALL, rows_of
 from ....common.protocols.masked.dealers import CURATOR_DEALS, check_dealers
 from ....common.protocols.registry import MASKED, Protocol, protocol_named
 from ...mechanisms.catalogue import mechanism_named
@@ -48,7 +49,7 @@ class ReleasePlan:
         workload: name of the workload, or path of a JSON file; None if there is a target.
         target: attribute that users of the table will predict (`Workload.for_target`); None without one.
         rows: number of synthetic rows; None for as many as the table has, up to a limit (`default_rows`).
-        rows_per_person: rows of one person in one slice that the promise covers.
+        rows_per_person: rows of one person in one slice that the promise covers, or `ALL_ROWS`.
         call_s: deadline of one call, in seconds.
         tries: tries of a call to an unreachable party.
         listen: host and port for parties that dial the curator; None if no party does.
@@ -147,7 +148,7 @@ class ReleasePlan:
             str(folder / workload) if workload is not None and workload.endswith(".json") else workload,
             target,
             release.get("rows"),
-            release.get("rows_per_person", 1),
+            rows_of(release.get("rows_per_person", 1)),
             float(network.get("call_seconds", 3600.0)),
             network.get("tries", 6),
             network.get("listen"),
@@ -222,10 +223,10 @@ def _alignment(
     """The order of an alignment, if the release can use one."""
     if section is None:
         return None
-    if protocol.name != MASKED.name or release.get("rows_per_person", 1) != 1:
+    if protocol.name != MASKED.name or release.get("rows_per_person", 1) not in (1, ALL):
         raise DataError(
-            f"plan: expected the protocol {MASKED.name!r} with rows_per_person = 1 over aligned rows, got "
-            "another; fix it or remove [alignment]"
+            f"plan: expected the protocol {MASKED.name!r} with rows_per_person = 1 or {ALL!r} over aligned "
+            "rows, got another; fix it or remove [alignment]"
         )
     return AlignmentOrder.parse(section)
 
