@@ -145,7 +145,7 @@ class MaskedMeasurer(ScoringMeasurer):
             self._products.prepare(query.views)
             if self._plan.evaluators:
                 return shared_scores(self._participants, self._plan, query, batch.references)
-            return local_scores(self._clients[0], query, batch.references)
+            return local_scores(self._clients[0], query, batch.references, self._plan.parts)
 
         return self._asking.ask(query.query_id, encode_asked(query), scored, self._products.forget)
 

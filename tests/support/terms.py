@@ -36,9 +36,11 @@ def terms_of(
     granted=1.0,
     plan=SOMEBODY,
     version=PROTOCOL_VERSION,
+    rows_per_person=1,
 ):
     """The terms of a release; by default of a single party with one attribute."""
-    return ReleaseTerms(release_id, version, protocol, adjacency, granted, plan, PURPOSE)
+    purpose = replace(PURPOSE, rows_per_person=rows_per_person)
+    return ReleaseTerms(release_id, version, protocol, adjacency, granted, plan, purpose)
 
 
 def terms_for(party, **changes):
