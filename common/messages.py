@@ -221,7 +221,7 @@ def counts_people(protocol: str, plan: Partition) -> bool:
     Noisy vectors of each person are not in parts, so `indicator` does so only if each slice has one party.
     """
     whole = len(plan.roster) == plan.slice_count
-    return protocol in (MASKED.name, TRUSTED.name) or (protocol == INDICATOR.name and whole)
+    return protocol in (MASKED.name, TRUSTED.name, ALIGNMENT) or (protocol == INDICATOR.name and whole)
 
 
 @dataclass(frozen=True)

@@ -234,10 +234,10 @@ class Policy:
                 "the alignment has more match keys than max_match_keys of the policy; plan fewer, or its "
                 "owner raises the limit"
             )
-        if terms.purpose.rows_per_person != 1:
+        if terms.purpose.rows_per_person not in (1, ALL_ROWS):
             yield PolicyError(
                 "an alignment uses one row of each person, and these terms cover several; plan it with "
-                "rows_per_person = 1"
+                f"rows_per_person = 1 or {rows_stated(ALL_ROWS)}"
             )
 
     def _of_people(self, terms: ReleaseTerms) -> Iterator[PolicyError]:
@@ -251,8 +251,7 @@ class Policy:
                 "the release uses all rows of a person, and the policy does not allow that; its owner can "
                 f"set max_rows_per_person = {rows_stated(ALL_ROWS)}"
             )
-        # An alignment uses one row of each person.
-        elif terms.aligning is None and (used == ALL_ROWS != covered or covered < used):
+        elif used == ALL_ROWS != covered or covered < used:
             yield PolicyError(
                 "the release covers fewer rows of a person than max_rows_per_person of the policy; plan it "
                 f"with rows_per_person = {rows_stated(used)}"

@@ -177,7 +177,14 @@ class Participants:
         keys = stream.child("parties")
         links = start_parties(pieces, policy, keys, identifiers, dealers)
         dealing = start_dealers(dealers, keys, links)
-        aligned = align(links, table.domain, aligning, order.adjacency, stream.child("alignment"))
+        aligned = align(
+            links,
+            table.domain,
+            aligning,
+            order.adjacency,
+            stream.child("alignment"),
+            order.rows_per_person,
+        )
         return cls(real, table.domain, grid, links, dealing, aligned)
 
     def coded(self, chosen: Chosen) -> Domain:

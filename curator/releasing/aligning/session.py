@@ -115,7 +115,8 @@ class AlignmentSession:
             release_id: id of the release that makes it.
         """
         about = replace(self.plan.about, asked=datetime.now(UTC).date().isoformat())
-        return AlignmentProposal(release_id, self.order, self.plan.adjacency, about)
+        plan = self.plan
+        return AlignmentProposal(release_id, self.order, plan.adjacency, about, plan.rows_per_person)
 
     @property
     def unfinished(self) -> Path | None:

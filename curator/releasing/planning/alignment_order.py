@@ -92,12 +92,14 @@ class AlignmentProposal:
         order: how rows are aligned.
         adjacency: which tables are neighbours.
         about: the reason, for the people who decide on it.
+        rows_per_person: one row of each person, or `ALL_ROWS`: then one row names the person of all of them.
     """
 
     release_id: str
     order: AlignmentOrder
     adjacency: Adjacency
     about: About = field(default_factory=About)
+    rows_per_person: int = 1
 
     @property
     def granted(self) -> Fraction:
@@ -113,6 +115,7 @@ class AlignmentProposal:
             json.dumps({"name": ALIGNMENT}),
             "no marginal",
             nothing,
+            self.rows_per_person,
             about=self.about,
         )
         return ReleaseTerms(
