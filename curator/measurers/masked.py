@@ -31,6 +31,7 @@ from .measurer import Query, Scores
 from .planning import LARGEST, factor_of, masked_sigma, noisy_size, observers_of, scale_of
 from .products import Products
 from .scores import Batch, ScoringMeasurer, local_scores, score_charge, shared_scores, without_absent
+from .size import NoisySize
 
 
 class MaskedMeasurer(ScoringMeasurer):
@@ -72,6 +73,10 @@ class MaskedMeasurer(ScoringMeasurer):
         self.observers = observers_of(self._plan)
         if acceptances:
             self._introduce(acceptances)
+
+    def suppose(self, size: NoisySize) -> None:
+        """Takes this number of records to be noisy, if it is not what parties state; marginals improve it."""
+        self._size, self.record_count = size, size.record_count
 
     def _introduce(self, acceptances: tuple[Acceptance, ...]) -> None:
         introduction = Introduction(self._release_id, acceptances)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.privacy.cost import PARTS
-from .shape import Family
+from .shape import Column, Family
 
 Codes = NDArray[np.int64]
 
@@ -52,9 +53,22 @@ def records(family: Family, name: str, rows: Mapping[str, Rows]) -> Table:
         name: the table.
         rows: of it and of the tables above it.
     """
+    made = with_columns(family, name, family.columns(name), rows)
+    return Table(family.record(name), made.columns, weights=made.weights)
+
+
+def with_columns(family: Family, name: str, known: Sequence[Column], rows: Mapping[str, Rows]) -> Table:
+    """The rows of a table with some columns of records, and their weights.
+
+    Args:
+        family: the tables.
+        name: the table.
+        known: the columns: of it, and of tables above it.
+        rows: of these tables.
+    """
     held = rows[name]
     columns = {}
-    for column in family.columns(name):
+    for column in known:
         if column.before:
             none = column.attribute.size - 1
             codes = np.where(held.first, none, column.of(np.roll(held.codes[column.source], 1)))
@@ -62,7 +76,8 @@ def records(family: Family, name: str, rows: Mapping[str, Rows]) -> Table:
             at = lineage(family, name, column.table, rows)
             codes = column.of(rows[column.table].codes[column.source])[at]
         columns[column.attribute.name] = codes
-    table = Table.from_codes(family.record(name), columns)
+    domain = Domain(tuple(column.attribute for column in known))
+    table = Table.from_codes(domain, columns)
     return Table(table.domain, table.columns, weights=weights(family, name, rows))
 
 

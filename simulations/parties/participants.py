@@ -18,7 +18,9 @@ from ...common.protocols.aligned import Population
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.registry import INDICATOR, INDICATOR_MLE, MASKED, THEOREM, TRUSTED
 from ...curator.certificates.certificate import Certificate
+from ...curator.measurers.masked import MaskedMeasurer
 from ...curator.measurers.measurer import Measurer
+from ...curator.measurers.size import NoisySize
 from ...curator.parties.alignments import Aligned
 from ...curator.parties.asking import Asking
 from ...curator.parties.client import Connection
@@ -72,6 +74,7 @@ class Participants:
         aligned: alignment of the parties' rows; None if the parties of a slice hold the same records.
         record_wise: see `simulate`.
         asking: recalls answers of the protocol `trusted`.
+        supposed: number of records, if people have no rows of a table; None if it is what parties state.
     """
 
     real: Table
@@ -82,6 +85,7 @@ class Participants:
     aligned: Aligned | None = None
     record_wise: bool = False
     asking: Asking | None = None
+    supposed: NoisySize | None = None
 
     @classmethod
     def in_order(
@@ -170,6 +174,34 @@ class Participants:
                 "expected somebody whom all parties of a slice hold, got nobody; raise the overlap or lower "
                 "typos"
             )
+        return cls.placed(real, table.domain, pieces, identifiers, order, grid, stream, aligning, dealers)
+
+    @classmethod
+    def placed(
+        cls,
+        real: Table,
+        domain: Domain,
+        pieces: Sequence[Sequence[Table | PeopleRows]],
+        identifiers: Sequence[Sequence[Sequence[str]]],
+        order: ReleaseOrder,
+        grid: Grid,
+        stream: RandomStream,
+        aligning: AlignmentOrder,
+        dealers: int,
+    ) -> Participants:
+        """Starts parties with these pieces of a table, and aligns their rows.
+
+        Args:
+            real: what the release should be of.
+            domain: of the parties' tables together.
+            pieces: for each slice, the rows of each party.
+            identifiers: of each row, or person with all rows.
+            order: see `aligning`.
+            grid: see `aligning`.
+            stream: see `aligning`.
+            aligning: see `aligning`.
+            dealers: see `aligning`.
+        """
         granted, rho = float(order.granted), Fraction(aligning.rho)
         policy = policy_for(
             MASKED.name, order.adjacency, granted, rho, dealers, order.labels_delta, order.rows_per_person
@@ -179,13 +211,13 @@ class Participants:
         dealing = start_dealers(dealers, keys, links)
         aligned = align(
             links,
-            table.domain,
+            domain,
             aligning,
             order.adjacency,
             stream.child("alignment"),
             order.rows_per_person,
         )
-        return cls(real, table.domain, grid, links, dealing, aligned)
+        return cls(real, domain, grid, links, dealing, aligned)
 
     def coded(self, chosen: Chosen) -> Domain:
         """The domain of a release with chosen bins."""
@@ -235,17 +267,21 @@ class Participants:
         )
         federation, terms = agreement.federation, agreement.terms
         if self.aligned is not None:
-            return Started(
-                agreement.measurer(), replace(Layout.of(terms.plan), names=()), agreement=agreement
-            )
+            layout = replace(Layout.of(terms.plan), names=())
+            return Started(self._supposing(agreement.measurer()), layout, agreement=agreement)
         measurer: Measurer
         if proposal.copies > 1:
             measurer = IndicatorMleMeasurer(federation, terms, order.granted, proposal.copies)
         elif order.protocol is TRUSTED:
             measurer = CentralMeasurer(federation, terms, order.granted, table, order.budget, self.asking)
         else:
-            measurer = agreement.measurer(record_wise=self.record_wise)
+            measurer = self._supposing(agreement.measurer(record_wise=self.record_wise))
         return Started(measurer, replace(layout, masked=terms.masked), proposal.copies, agreement)
+
+    def _supposing(self, measurer: Measurer) -> Measurer:
+        if self.supposed is not None and isinstance(measurer, MaskedMeasurer):
+            measurer.suppose(self.supposed)
+        return measurer
 
 
 def _proposed(order: ReleaseOrder, release_id: str, grid: Grid) -> Proposal:

@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.crypto.randomness import RandomStream
 from ...common.data.attributes.dates import bins_of
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Clique, Domain
@@ -37,7 +38,7 @@ from ...curator.people.summaries import AnyOf
 from ...curator.pgm.rows.counting import keep_pairs
 from ...curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ...curator.releasing.progress import progress_bar
-from ...curator.releasing.release import ReleaseOrder
+from ...curator.releasing.release import Released, ReleaseOrder
 from ...curator.results.raw_frames import cells_of, encoded
 from ..learning.cells import Cells
 from ..learning.first_step import Begun, begun_with, begun_without
@@ -114,11 +115,11 @@ def release_tables(raw: Sequence[Raw], asked: Asked) -> tuple[PeopleRelease, tup
         DataError: a table does not fit its domain, or the mechanism or the budget does not fit; nothing has
             been spent. Or there are too few people to learn what their table holds.
     """
-    return _Making(raw, asked).release()
+    return Making(raw, asked).release()
 
 
-class _Making:
-    """A release in the making; arguments as of `release_tables`."""
+class Making:
+    """A release in the making, from one place; arguments as of `release_tables`."""
 
     def __init__(self, raw: Sequence[Raw], asked: Asked) -> None:
         self._raw = {table.name: table for table in raw}
@@ -260,8 +261,25 @@ class _Making:
             budget,
             rows_per_person=ALL_ROWS,
         )
-        kept = self._kept[name]
         count_part((budget.zcdp_rho or 0.0) / self._whole)
+        stream = self._stream.child("release", name)
+        released, before = self._made(name, table, order, stream)
+        drawn = Drawn(released, table.domain.names, stream.child("values"), before)
+        self._releases[name] = Release.of(drawn)
+        self._family = self._family.with_table(replace(self._family[name], groups=self._groups(name)))
+
+    def _made(
+        self, name: str, table: Table, order: ReleaseOrder, stream: RandomStream
+    ) -> tuple[Released, Certificate | None]:
+        """The release of the records of a table, and the certificate of what chose bins for it.
+
+        Args:
+            name: the table.
+            table: its records.
+            order: the release.
+            stream: randomness of choices and rows.
+        """
+        kept = self._kept[name]
         begun = begun_with(table, order, self._noise.child("first", name), kept)
         order = begun.order
         keep_pairs(begun.table, order.workload.cliques)
@@ -270,7 +288,6 @@ class _Making:
             begun.table, order, grid, self._noise.child("parties", name), 0, False, kept.fresh
         )
         among = replace(among, asking=Asking(kept))
-        stream = self._stream.child("release", name)
         with progress_bar(console_for(self._asked.progress)) as report:
             made = release_among(
                 among,
@@ -281,18 +298,20 @@ class _Making:
                 report,
                 release_id=kept.release_id,
             )
-        drawn = Drawn(made.released, table.domain.names, stream.child("values"), begun.certificate)
-        self._releases[name] = Release.of(drawn)
-        self._family = self._family.with_table(replace(self._family[name], groups=self._groups(name)))
+        return made.released, begun.certificate
 
     def _evened(self, name: str) -> int:
         """See `evened`: from the released distribution of numbers of rows."""
+        return evened(self._released_numbers(name))
+
+    def _released_numbers(self, name: str) -> NDArray[np.int64]:
+        """Numbers of rows of parents, drawn from their released distribution."""
         parent, column = self._family[name].parent, number_name(name)
         mass = np.maximum(self._releases[parent].model.marginal((column,)), 0)
         rng = self._stream.child("evened", name).generator()
         codes = rng.choice(len(mass), _DRAWN, p=mass / mass.sum())
         codes = seen(codes, column, self._releases[parent])
-        return evened(numbers_of(self._family, name, codes, rng))
+        return numbers_of(self._family, name, codes, rng)
 
     def _groups(self, name: str) -> dict[str, tuple[int, ...]]:
         """The groups of its columns as the tables below know them: public, by the model of its records."""
@@ -348,16 +367,20 @@ class _Making:
     ) -> tuple[NumericAttribute, Fraction]:
         """The bins of a number of rows, and what they cost."""
         rho = min(_NUMBERS * self._whole, _NUMBERS_OF_TABLE * rho)
-        counts = PrivateCounts(
+        counts = self._counts(name, child, rho)
+        found = number_of_rows(number_name(child), self._numbers[child][sampled], counts, rho)
+        spent = counts.accountant.spent
+        self._parts.append(Spent(name, f"numbers of rows of {child}", "", spent, 0.0))
+        return found, spent
+
+    def _counts(self, name: str, child: str, rho: float) -> PrivateCounts:
+        """What counts numbers of rows of a table that belong to those of another."""
+        return PrivateCounts(
             Fraction(rho),
             PrivacyUnit(Adjacency.ADD_REMOVE),
             self._noise.child("number", name, child),
             self._kept[name].part(f"number {child} "),
         )
-        found = number_of_rows(number_name(child), self._numbers[child][sampled], counts, rho)
-        spent = counts.accountant.spent
-        self._parts.append(Spent(name, f"numbers of rows of {child}", "", spent, 0.0))
-        return found, spent
 
     def _columns_learned(
         self, name: str, held: Table | None, sampled: NDArray[np.intp], budget: Budget
