@@ -38,7 +38,7 @@ from ...curator.people.summaries import AnyOf
 from ...curator.pgm.rows.counting import keep_pairs
 from ...curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ...curator.releasing.progress import progress_bar
-from ...curator.releasing.release import Released, ReleaseOrder
+from ...curator.releasing.release import ReleaseOrder
 from ...curator.results.raw_frames import cells_of, encoded
 from ..learning.cells import Cells
 from ..learning.first_step import Begun, begun_with, begun_without
@@ -263,15 +263,11 @@ class Making:
         )
         count_part((budget.zcdp_rho or 0.0) / self._whole)
         stream = self._stream.child("release", name)
-        released, before = self._made(name, table, order, stream)
-        drawn = Drawn(released, table.domain.names, stream.child("values"), before)
-        self._releases[name] = Release.of(drawn)
+        self._releases[name] = Release.of(self._made(name, table, order, stream))
         self._family = self._family.with_table(replace(self._family[name], groups=self._groups(name)))
 
-    def _made(
-        self, name: str, table: Table, order: ReleaseOrder, stream: RandomStream
-    ) -> tuple[Released, Certificate | None]:
-        """The release of the records of a table, and the certificate of what chose bins for it.
+    def _made(self, name: str, table: Table, order: ReleaseOrder, stream: RandomStream) -> Drawn:
+        """The release of the records of a table.
 
         Args:
             name: the table.
@@ -298,7 +294,8 @@ class Making:
                 report,
                 release_id=kept.release_id,
             )
-        return made.released, begun.certificate
+        names = table.domain.names
+        return Drawn(made.released, names, stream.child("values"), begun.certificate)
 
     def _evened(self, name: str) -> int:
         """See `evened`: from the released distribution of numbers of rows."""

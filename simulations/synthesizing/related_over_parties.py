@@ -22,7 +22,7 @@ from ...common.errors import DataError
 from ...common.privacy.budget import Accountant, Budget
 from ...common.privacy.cost import ALL_ROWS, PARTS, Adjacency
 from ...common.protocols.registry import MASKED
-from ...curator.certificates.certificate import Certificate
+from ...curator.analysis.published import Drawn
 from ...curator.measurers.measurer import Query
 from ...curator.measurers.size import NoisySize
 from ...curator.mechanisms.bins import Bins
@@ -35,7 +35,7 @@ from ...curator.people.shape import Column, number_name
 from ...curator.releasing.planning.alignment_order import AlignmentOrder
 from ...curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ...curator.releasing.progress import progress_bar
-from ...curator.releasing.release import Released, ReleaseOrder
+from ...curator.releasing.release import ReleaseOrder
 from ..learning.first_step import Begun
 from ..learning.private_counts import Count, Noisy
 from ..parties.participants import Participants
@@ -192,9 +192,7 @@ class _Over(Making):
             rows_per_person=ALL_ROWS,
         )
 
-    def _made(
-        self, name: str, table: Table, order: ReleaseOrder, stream: RandomStream
-    ) -> tuple[Released, Certificate | None]:
+    def _made(self, name: str, table: Table, order: ReleaseOrder, stream: RandomStream) -> Drawn:
         parties = self._parties(name)
         alone = len(parties) == 1
         order = replace(
@@ -228,7 +226,10 @@ class _Over(Making):
             self._total[name] = people
         with progress_bar(console_for(self._asked.progress)) as report:
             made = release_among(among, order, DEFAULT_SHARE, stream, self._asked.seed is not None, report)
-        return made.released, None
+        released, columns = made.released, table.domain.names
+        # A person without rows is no record, so the number of people is not that of records.
+        records = float(released.fitted.model.marginal(columns[:1]).sum())
+        return Drawn(released, columns, stream.child("values"), records=records)
 
     @property
     def _people(self) -> int:
