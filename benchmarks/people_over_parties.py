@@ -4,10 +4,10 @@
 - apart: the first table and all but the second one at one party, the second at another; aligned by person.
 - 2 x 2: two slices of people, each with these two parties.
 
-Errors are those of `people.py`: mean total variation distances, by rows, of pairs of a table's own columns, of
-an own one and one of the table above, and of an own one and one of the row before. No collusion is tolerated, so
-that the noise is that of one place. The unit is a person, epsilon 1 and delta 1e-6; domains and settings are the
-same.
+Errors are those of `people.py`: mean total variation distances, by rows, of pairs of a table's own columns,
+of an own one and one of the table above, and of an own one and one of the row before. No collusion is
+tolerated, so that the noise is that of one place. The unit is a person, epsilon 1 and delta 1e-6; domains and
+settings are the same.
 
 Run: python benchmarks/people_over_parties.py [FOLDER] [--parties hospitals apart 2x2] [--seeds 3]
 
