@@ -19,11 +19,11 @@ from ..common.privacy.cost import ALL_ROWS, PARTS, Adjacency
 from ..common.protocols.aligned import DEFAULT_RHO, Population
 from ..common.protocols.registry import INDICATOR, MASKED, Protocol, protocol_named
 from ..curator.certificates.certificate import Certificate
-from ..curator.mechanisms.catalogue import mechanism_named
+from ..curator.mechanisms.catalogue import check_counting, mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.mechanisms.parts.fitted import Report, ignore
 from ..curator.pgm.rows.counting import keep_pairs
-from ..curator.releasing.planning.alignment_order import AlignmentOrder
+from ..curator.releasing.planning.alignment_order import AlignmentOrder, check_population
 from ..curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ..curator.releasing.release import Released, ReleaseOrder
 from .evaluation.metrics import PRIVATE, kway_errors
@@ -159,6 +159,11 @@ def simulate(
         sample,
         ALL_ROWS if people is not None else 1,
     )
+    if people is not None:
+        check_counting(order.mechanism, budget)
+        check_population(aligning.population)
+    if record_wise and people is not None:
+        raise DataError("record_wise: people with all rows have no indicator vectors; leave it out")
     if record_wise and order.protocol is not INDICATOR:
         raise DataError(
             "record_wise: expected the protocol 'indicator', got another; leave it out or choose 'indicator'"
@@ -184,8 +189,8 @@ def _of_people(table: Table, people: Sequence[Hashable], identifiers: object) ->
     Raises:
         DataError: there is not one for each row; or each row has an identifier as well.
     """
-    if len(people) != table.record_count:
-        raise DataError("people: expected one for each row of the table, got more or fewer; fix them")
+    if len(people) != table.record_count or any(one is None or one == "" for one in people):
+        raise DataError("people: expected one for each row of the table, got more, fewer or none; fix them")
     if identifiers is not None:
         raise DataError(
             "identifiers: expected none beside people, by which rows are aligned then; leave them out"

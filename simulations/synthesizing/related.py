@@ -25,6 +25,7 @@ from ...common.protocols.registry import TRUSTED
 from ...curator.analysis.published import Drawn
 from ...curator.analysis.release import Release
 from ...curator.certificates.certificate import Certificate
+from ...curator.mechanisms.catalogue import check_counting
 from ...curator.mechanisms.mechanism import Mechanism
 from ...curator.parties.asking import Asking
 from ...curator.people.certificate import COLUMNS, PeopleCertificate, Spent, part_of
@@ -53,9 +54,6 @@ from .bar import console_for
 from .numbers_of_rows import number_of_rows
 from .related_tables import Raw
 from .unfinished import Forgotten, Unfinished
-
-_READING_RECORDS = ("dp-gan", "dp-select")
-"""Mechanisms that read rows, and not counts of them."""
 
 _NUMBERS, _NUMBERS_OF_TABLE = 0.02, 0.2
 """Share of the whole budget for the bins of each number of rows, and at most so much of the table's."""
@@ -174,11 +172,7 @@ class Making:
         labels = DELTA_SHARE * budget.delta if budget.delta is not None else 0.0
         # What labels take of delta, they share.
         left = budget.without_delta(labels)
-        if mechanism.name in _READING_RECORDS or mechanism.granted(left) != left.granted(gaussian_only=True):
-            raise DataError(
-                f"mechanism: expected one that only adds Gaussian noise to counts of rows, got "
-                f"{mechanism.name!r} in a variant that does not; leave it out"
-            )
+        check_counting(mechanism, left)
         self._whole = whole = float(mechanism.granted(left))
         delta = None if budget.delta is None else budget.delta / len(self._raw)
         rho = {name: whole * share * (1 - 1e-12) for name, share in self._shares().items()}

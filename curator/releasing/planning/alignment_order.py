@@ -83,6 +83,18 @@ class AlignmentOrder:
         )
 
 
+def check_population(population: Population) -> None:
+    """Refuses a population of which people with all rows cannot be counted.
+
+    Raises:
+        DataError: it is not that of people everywhere.
+    """
+    if population is not Population.EVERYWHERE:
+        raise DataError(
+            f'population: expected "everywhere" for people with all rows, got {population.value!r}; change it'
+        )
+
+
 @dataclass(frozen=True)
 class AlignmentProposal:
     """An alignment as it is proposed to the parties.

@@ -21,7 +21,7 @@ from ....common.protocols.registry import MASKED, Protocol, protocol_named
 from ...mechanisms.catalogue import mechanism_named
 from ...parties.connection import RetryPolicy
 from ...parties.direct_streams import DirectStreams
-from .alignment_order import AlignmentOrder
+from .alignment_order import AlignmentOrder, check_population
 from .bins_share import DEFAULT_SHARE, check_coded, check_share
 from .form import DEFAULT_MECHANISM, plan_form
 
@@ -228,7 +228,10 @@ def _alignment(
             f"plan: expected the protocol {MASKED.name!r} with rows_per_person = 1 or {ALL!r} over aligned "
             "rows, got another; fix it or remove [alignment]"
         )
-    return AlignmentOrder.parse(section)
+    order = AlignmentOrder.parse(section)
+    if release.get("rows_per_person") == ALL:
+        check_population(order.population)
+    return order
 
 
 def _bins_share(section: Mapping[str, Any] | None, domain: Domain) -> float | None:

@@ -123,6 +123,8 @@ def test_a_plan_may_cover_people_with_all_rows_also_over_aligned_rows(tmp_path):
     for sections in (SLICE, "[alignment]\n" + SLICE):
         plan = loaded(tmp_path, every + sections)
         assert order_of(plan).proposal("r").purpose.rows_per_person == ALL_ROWS
+    with pytest.raises(DataError, match='population: expected "everywhere" for people with all rows'):
+        loaded(tmp_path, every + '[alignment]\npopulation = "anywhere"\n' + SLICE)
 
 
 def test_settings_of_the_mechanism_are_text_as_on_the_command_line(tmp_path):
