@@ -60,14 +60,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("files", nargs="*", choices=[*FILES, []], default=list(FILES))
+    parser.add_argument("files", nargs="*", choices=[*FILES, []])
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--anyway", action="store_true", help="also files that are refused as too small")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
-        for name in asked.files:
+        for name in asked.files or FILES:
             compare(name, FILES[name].written(Path(folder) / f"{name}.csv"), asked)
 
 

@@ -33,6 +33,12 @@ _CLEARING_S = 1.0
 _SHOW_CURSOR = "\r\x1b[?25h"
 """A progress bar hides the cursor of a terminal."""
 
+_TIDY = "ignore::UserWarning:multiprocessing.resource_tracker"
+"""Interpreter option of the process of Python's that removes the semaphores of one that ended.
+
+A process that ends while another thread removes a semaphore leaves one that is registered and gone.
+"""
+
 
 class Charged(Protocol):
     """What charges an accountant: a measurer, or counts of a first step."""
@@ -205,6 +211,7 @@ def stoppable(budget: str, again: str = "") -> Iterator[Spending]:
         again: see there.
     """
     spending = Spending(budget, again)
+    sys.warnoptions.append(_TIDY)
     arrived, sent = os.pipe()
     os.set_blocking(sent, False)
     handlers = {number: signal.signal(number, _interrupt) for number in SIGNALS}
@@ -223,6 +230,7 @@ def stoppable(budget: str, again: str = "") -> Iterator[Spending]:
         waiting.join()  # It ends the process.
     finally:
         _RUNNING.remove(spending)
+        sys.warnoptions.remove(_TIDY)
         signal.set_wakeup_fd(before)
         for number, handler in handlers.items():
             signal.signal(number, handler)
@@ -256,6 +264,5 @@ def _end(spending: Spending, status: int) -> None:
     spending.cleared.wait(_CLEARING_S)
     start = _SHOW_CURSOR if sys.stderr.isatty() else ""
     os.write(sys.stderr.fileno(), f"{start}stopped: {spending.told}\n".encode())
-    # Otherwise another process of Python's would find semaphores that nobody removed, and say so.
     multiprocessing.util._exit_function()  # type: ignore[attr-defined]
     os._exit(status)

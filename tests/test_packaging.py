@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import shutil
 import subprocess
 import sys
 import sysconfig
+import time
 import tomllib
 import venv
 import zipfile
@@ -178,6 +181,25 @@ def test_every_module_of_the_wheel_imports_from_the_wheel(wheel, fresh_python):
     origins = run(fresh_python, "-I", "-c", code, cwd=fresh_python.parent).split("\n")[:-1]
     assert len(origins) == len(modules)
     assert {origin for origin in origins if not origin.startswith(str(fresh_python.parent.parent))} == set()
+
+
+@pytest.mark.slow
+def test_a_commit_builds_to_the_same_bytes_in_every_folder_at_every_time(tmp_path):
+    built = {}
+    for name, umask, zone in (("one", 0o022, "UTC"), ("other", 0o077, "Asia/Tokyo")):
+        run("git", "clone", "--quiet", ROOT, tmp_path / name, cwd=tmp_path)
+        environment = {**os.environ, "PYTHON": sys.executable, "TZ": zone}
+        command = ["scripts/build", tmp_path / name / "dist"]
+        subprocess.run(
+            command, cwd=tmp_path / name, env=environment, umask=umask, check=True, capture_output=True
+        )
+        built[name] = {
+            file.name: hashlib.sha256(file.read_bytes()).hexdigest()
+            for file in (tmp_path / name / "dist").iterdir()
+        }
+        time.sleep(1.1)  # Times in archives have seconds.
+    assert built["one"] == built["other"]
+    assert {Path(name).suffix for name in built["one"]} == {".gz", ".whl"}
 
 
 def test_the_wheel_installs_the_command(fresh_python):

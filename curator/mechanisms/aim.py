@@ -25,20 +25,18 @@ from ...common.data.view import View
 from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.forms.values import whole
-from ...common.measurement import Measurement
 from ..measurers.measurer import Measurer, Query
-from ..pgm.fitting.estimation import estimate
 from ..pgm.model import MarkovRandomField
 from ..pgm.structure.junction_tree import TreeGrowth
 from .mechanism import GaussianMechanism
-from .parts.allocation import check_smallest, measure_split, measure_step
+from .parts.allocation import check_smallest, measure_step
 from .parts.bounds import ScoredDistance
-from .parts.ending import averages_of, ended
-from .parts.fitted import FittedModel, Progress, Report, Round
+from .parts.ending import averages_of
+from .parts.fitted import FittedModel, Report
 from .parts.parameters import Cells, Positive, Share, check_parameters
+from .parts.run import Run
 from .parts.scoring import (
     DRAFT,
-    FINAL,
     SELECTED_BY,
     check_scores,
     expected_noise,
@@ -46,7 +44,7 @@ from .parts.scoring import (
     round_of,
     score_against,
 )
-from .parts.steps import Asks, PublicFacts, Step, by_name, one_way_step
+from .parts.steps import Asks, PublicFacts, Step, one_way_step
 
 LAST_SCORES = 0.005
 """Share of the budget for the scores of the released model."""
@@ -136,22 +134,16 @@ class AIM(GaussianMechanism):
         return _Run(self, measurer, candidates, steps, report).run()
 
 
-class _Run:
+class _Run(Run):
     """One run of Algorithm 4."""
 
     def __init__(
         self, config: AIM, measurer: Measurer, candidates: Workload, steps: tuple[Step, ...], report: Report
     ) -> None:
+        super().__init__(measurer, steps, report)
         self._config = config
-        self._measurer = measurer
-        self._domain = measurer.domain
-        self._steps = steps
-        self._named = by_name(steps)
         weights = dict(zip(candidates.cliques, candidates.weights, strict=True))
         self._weights = {c: weights[c] for c in self._named["first scores"].cliques}
-        self._report = report
-        self._used: list[Measurement] = []
-        self._rounds: list[Round] = []
         self._known: dict[Clique, ScoredDistance] = {}
         self._raised = 1
         """Factor by which the budget of a round has grown."""
@@ -160,27 +152,21 @@ class _Run:
         """Spends the grant."""
         check_smallest(self._domain, list(self._weights), self._config.max_model_mb)
         self._used += measure_step(self._measurer, self._named["one-way"])
-        self._report_progress("one-way marginals")
-        model = self._estimate(None)
+        self._tell("one-way marginals")
+        model = self._estimate(None, DRAFT)
         self._known = self._score(model, list(self._weights), "first scores")
         if "round" in self._named:
             while self._left() > 2 * self._cost():
                 model = self._round(model)
                 if self._rounds[-1].annealed:
                     self._raised *= 4
-        model = self._measure_again(model)
+        self._used += self._measure_again(self._left())
+        self._tell("last round")
+        model = self._estimate(model)
         scored = self._score(model, list(self._weights), "last scores")
-        self._report_progress("scores")
-        return ended(
-            self._measurer,
-            self._steps,
-            model,
-            self._used,
-            averages=averages_of(self._measurer, self._weights, self._used),
-            scored=scored,
-            rounds=self._rounds,
-            selection=SELECTED_BY,
-        )
+        self._tell("scores")
+        averages = averages_of(self._measurer, self._weights, self._used)
+        return self._ended(model, averages=averages, scored=scored, selection=SELECTED_BY)
 
     def _round(self, before: MarkovRandomField) -> MarkovRandomField:
         """Lines 8 to 12: select, measure, estimate."""
@@ -188,9 +174,9 @@ class _Run:
         clique = self._select(before, rho)
         (measurement,) = self._measurer.measure([Query(View(clique), rho, "round")])
         self._used.append(measurement)
-        after = self._estimate(before)
+        after = self._estimate(before, DRAFT)
         self._rounds.append(round_of(measurement, before, after, self._cost()))
-        self._report_progress("round", clique)
+        self._tell("round", clique)
         return after
 
     def _select(self, model: MarkovRandomField, rho: Fraction) -> Clique:
@@ -230,7 +216,7 @@ class _Run:
     def _small(self, model: MarkovRandomField, rho: Fraction) -> list[Clique]:
         """C_t of line 8: candidates inside the model, or that keep it within its limit."""
         limit_mb = self._config.max_model_mb * self._spent_share(rho)
-        growth = TreeGrowth(self._domain, [measurement.clique for measurement in self._used])
+        growth = TreeGrowth(self._domain, self._measured())
         cliques = list(self._weights)
         return [
             clique
@@ -243,35 +229,12 @@ class _Run:
     ) -> dict[Clique, ScoredDistance]:
         return score_against(self._measurer, model, cliques, times * self._budget(step), step)
 
-    def _budget(self, step: str) -> Fraction:
-        return self._named[step].budget(self._measurer.granted)
-
     def _cost(self) -> Fraction:
         """Cost of a round, zCDP."""
         return self._raised * (self._budget("round") + self._budget("scores"))
 
     def _left(self) -> Fraction:
         return self._measurer.accountant.remaining - self._budget("last scores")
-
-    def _measure_again(self, model: MarkovRandomField) -> MarkovRandomField:
-        """The last round: the rest of the budget goes to all marginals of the model."""
-        cliques = list(dict.fromkeys(measurement.clique for measurement in self._used))
-        cells = [self._domain.cells(clique) for clique in cliques]
-        self._used += measure_split(self._measurer, cliques, cells, self._left(), "last round")
-        self._report_progress("last round")
-        return self._estimate(model, FINAL)
-
-    def _estimate(self, warm_start: MarkovRandomField | None, tolerance: float = DRAFT) -> MarkovRandomField:
-        total = self._measurer.record_count
-        return estimate(self._domain, self._used, total=total, warm_start=warm_start, tolerance=tolerance)
-
-    def _spent_share(self, cost: Fraction = Fraction(0)) -> float:
-        """Share of the budget spent, this cost included."""
-        accountant = self._measurer.accountant
-        return float((accountant.spent + cost) / accountant.granted)
-
-    def _report_progress(self, step: str, clique: Clique = ()) -> None:
-        self._report(Progress(step, clique, len(self._rounds), self._spent_share()))
 
 
 def _combined(before: ScoredDistance, new: ScoredDistance) -> ScoredDistance:

@@ -152,6 +152,25 @@ def test_at_any_time_there_is_one_sentence_or_a_release(folder, seconds):
         assert out.startswith("Release(")
 
 
+SEMAPHORE_OF_ANOTHER_THREAD = """
+import os, signal, time
+from multiprocessing.resource_tracker import register
+from dpmosaic.simulations.stopping import stoppable
+with stoppable("epsilon 1"):
+    register("/removed-meanwhile", "semaphore")
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(60)
+"""
+"""A thread was stopped after it removed a semaphore, before Python's tracker of semaphores was told."""
+
+
+def test_a_semaphore_that_is_half_removed_adds_nothing_to_the_sentence():
+    done = subprocess.run(
+        [sys.executable, "-c", SEMAPHORE_OF_ANOTHER_THREAD], capture_output=True, text=True, timeout=50
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", NOTHING)
+
+
 class Measuring(Measurer):
     """Charges, and measures nothing."""
 

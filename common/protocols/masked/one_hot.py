@@ -184,11 +184,12 @@ class Challenge:
 
     def local(self, share: Sums, *, masks: bool) -> int:
         """What one role's shares alone add to the sum that must be zero; the dealer adds the constant."""
-        unit = times(plus(share.plain, elements([(1 << _BITS) - 2])), self.weight)
-        rows = plus(times(share.weighted, share.weighted), times(share.plain, minus(unit, share.squared)))
+        weighted, plain = times(self.rows, share.weighted), times(self.rows, share.plain)
+        found = dot(weighted, share.weighted) - dot(plain, share.squared)
+        unit = dot(plain, share.plain) + ((1 << _BITS) - 2) * total(plain)
         if masks:
-            rows = plus(rows, times(elements([1 - (1 << _BITS)]), self.weight))
-        return dot(self.rows, rows)
+            unit += (1 - (1 << _BITS)) * total(self.rows)
+        return found + unit * int(self.weight[0])
 
     def dealt(self, known: Mapping[int, Sums], dealers: int, position: int) -> int:
         """What a dealer's sums alone add.

@@ -84,23 +84,23 @@ class IntegerChallenge(Challenge):
 
     def local(self, share: Sums, *, masks: bool) -> int:
         """What the receiver's shares alone add to the sum that must be zero."""
-        return dot(self.rows, times(share.weighted, share.weighted)) + self._linear(share)
+        return dot(times(self.rows, share.weighted), share.weighted) + self._linear(share)
 
     def dealt(self, known: Mapping[int, Sums], dealers: int, position: int) -> int:
         """See `Challenge.dealt`."""
         found = self._linear(known[known_components(dealers, position)[0]])
         for x, ys in dealt_terms(dealers, position):
             for y in ys:
-                found += dot(self.rows, times(known[x].weighted, known[y].weighted))
+                found += dot(times(self.rows, known[x].weighted), known[y].weighted)
         if position or self.empty:
             return found
-        return found - total(times(self.rows, self.weight))
+        return found - total(self.rows) * int(self.weight[0])
 
     def _linear(self, share: Sums) -> int:
-        rows = minus(np.zeros_like(share.squared), share.squared)
+        found = -dot(self.rows, share.squared)
         if not self.empty:
-            rows = plus(rows, times(share.plain, self.weight))
-        return dot(self.rows, rows)
+            found += dot(self.rows, share.plain) * int(self.weight[0])
+        return found
 
     def left(self, share: Sums, blinds: Sequence[RandomStream]) -> Elements:
         """See `Challenge.left`."""

@@ -23,15 +23,16 @@ from ..independent import one_way_marginals
 from ..parts.allocation import EXPECTED_L1, check_smallest, measure_split
 from ..parts.bounds import ScoredDistance
 from ..parts.consistency import consistent
-from ..parts.ending import averages_of, ended
-from ..parts.fitted import FittedModel, Progress, Report
+from ..parts.ending import averages_of
+from ..parts.fitted import FittedModel, Report
+from ..parts.run import Run
 from ..parts.scoring import SELECTED_BY, check_scores, measurable_cliques
-from ..parts.steps import Asks, PublicFacts, Step, by_name, one_way_step
+from ..parts.steps import Asks, PublicFacts, Step, one_way_step
 from .batch_selection import Candidates, select_batch
 from .settings import ABSynSettings
 
 
-class BatchRun:
+class BatchRun(Run):
     """One run of Algorithm 2.
 
     Attributes:
@@ -55,13 +56,10 @@ class BatchRun:
         stream: RandomStream,
         report: Report,
     ) -> None:
+        super().__init__(measurer, self.steps(config, measurer), report)
         self._config = config
-        self._measurer = measurer
-        self._domain = measurer.domain
         self._workload = workload
         self._stream = stream
-        self._report = report
-        self._steps = self.steps(config, measurer)
 
     @staticmethod
     def steps(config: ABSynSettings, facts: PublicFacts) -> tuple[Step, ...]:
@@ -92,28 +90,25 @@ class BatchRun:
     def run(self) -> FittedModel:
         """Lines 6 to 14."""
         self._check()
-        one_way = self._one_way()
-        self._report_progress("one-way marginals")
-        scored = self._r_scores(one_way)
-        self._report_progress("scores")
+        self._used += self._one_way()
+        self._tell("one-way marginals")
+        scored = self._r_scores(self._used)
+        self._tell("scores")
         selected = self._select(scored)
-        measurements = one_way + self._measure(selected)
-        self._report_progress("measurements")
-        model = self._fit(consistent(self._domain, measurements, self._measurer.record_count))
+        self._used += self._measure(selected)
+        self._tell("measurements")
+        model = self._fit(consistent(self._domain, self._used, self._measurer.record_count))
         wanted = self._workload.cliques
-        return ended(
-            self._measurer,
-            self._steps,
+        return self._ended(
             model,
-            measurements,
-            averages=averages_of(self._measurer, wanted, measurements),
+            averages=averages_of(self._measurer, wanted, self._used),
             scored={clique: scored[clique] for clique in wanted if clique in scored},
             selected=selected,
             selection=SELECTED_BY,
         )
 
     def _check(self) -> None:
-        scores = by_name(self._steps).get("scores")
+        scores = self._named.get("scores")
         check_smallest(self._domain, scores.cliques if scores else (), self._config.max_model_mb)
 
     def _one_way(self) -> list[Measurement]:
@@ -126,7 +121,7 @@ class BatchRun:
         Guarantee: zCDP at the share `scores` of the budget. One record changes the L1 distance from a public
             table by at most 1.
         """
-        step = by_name(self._steps).get("scores")
+        step = self._named.get("scores")
         if step is None:
             return {}
         independent = estimate(self._domain, one_way, total=self._measurer.record_count)
@@ -173,10 +168,3 @@ class BatchRun:
     @property
     def _fit_in_parallel(self) -> Estimator:
         return estimate_in_parallel
-
-    def _budget(self, step: str) -> Fraction:
-        return by_name(self._steps)[step].budget(self._measurer.granted)
-
-    def _report_progress(self, step: str) -> None:
-        accountant = self._measurer.accountant
-        self._report(Progress(step, (), 0, accountant.spent_share))

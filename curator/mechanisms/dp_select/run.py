@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from ....common.crypto.randomness import RandomStream
 from ....common.data.domain import Clique
 from ....common.data.workload import Workload
-from ....common.measurement import Measurement
 from ....common.privacy.budget import Charge
 from ....common.privacy.renyi import ExponentialSteps
 from ...measurers.capabilities import HoldsRecords
@@ -23,11 +22,12 @@ from ..dp_gan.run import start_of, train
 from ..dp_gan.settings import TRAINING, training_step
 from ..parts.allocation import measurable, measure_split
 from ..parts.bounds import ScoredDistance, weighted_average
-from ..parts.ending import averages_of, ended
-from ..parts.fitted import FittedModel, Progress, Report
+from ..parts.ending import averages_of
+from ..parts.fitted import FittedModel, Report
 from ..parts.records import SelectedRecords
+from ..parts.run import Run
 from ..parts.scoring import SELECTED_BY, score_against
-from ..parts.steps import Asks, PublicFacts, Step, by_name, one_way_step
+from ..parts.steps import Asks, PublicFacts, Step, one_way_step
 from .bounded_range import step_epsilon_for, steps_cost
 from .distances import Reference, sensitivity
 from .sections import Selection, parts, select_in_sections
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..dp_gan.model import GeneratorModel
 
 
-class SelectRun:
+class SelectRun(Run):
     """One run of the default variant.
 
     Attributes:
@@ -52,6 +52,7 @@ class SelectRun:
     """
 
     selected_by: ClassVar[str] = SELECTED_BY
+    _measurer: HoldsRecords
 
     def __init__(
         self,
@@ -61,13 +62,10 @@ class SelectRun:
         stream: RandomStream,
         report: Report,
     ) -> None:
+        super().__init__(measurer, self.steps(config, measurer, workload), report)
         self._config = config
-        self._measurer = measurer
         self._workload = workload
         self._stream = stream
-        self._report = report
-        self._steps = self.steps(config, measurer, workload)
-        self._measured: list[Measurement] = []
         self._scored: dict[Clique, ScoredDistance] = {}
 
     @staticmethod
@@ -98,7 +96,7 @@ class SelectRun:
         generator, cliques, weights = self._generator()
         records = self._measurer.record_count
         pool = generator.generate(self._config.pool * records, self._stream.child("pool").generator())
-        self._report_progress("pool")
+        self._tell("pool")
         pieces = parts(records, min(self._config.sections, records))
         selection, references = self._selection(pieces, cliques, weights)
         chosen = select_in_sections(
@@ -107,20 +105,17 @@ class SelectRun:
             [piece.stop - piece.start for piece in pieces],
             selection,
             self._stream.child("selection"),
-            lambda done: self._report_progress(f"selection: {done:.0%}"),
+            lambda done: self._tell(f"selection: {done:.0%}"),
         )
         model = SelectedRecords(pool.take(chosen), references[0].cliques, records)
-        self._report_progress("selected")
-        return self._ended(model)
+        self._tell("selected")
+        return self._end(model)
 
-    def _ended(self, model: SelectedRecords) -> FittedModel:
+    def _end(self, model: SelectedRecords) -> FittedModel:
         wanted = self._workload.cliques
-        return ended(
-            self._measurer,
-            self._steps,
+        return self._ended(
             model,
-            self._measured,
-            averages=averages_of(self._measurer, wanted, self._measured),
+            averages=averages_of(self._measurer, wanted, self._used),
             scored={c: s for c, s in self._scored.items() if c in wanted},
             selected=model.cliques,
             selection=self.selected_by,
@@ -130,8 +125,8 @@ class SelectRun:
         """A trained generator, and the important marginals with their weights."""
         config = self._config
         start = start_of(config, self._measurer, self._budget("one-way"))
-        self._measured += start.one_way
-        self._report_progress("one-way marginals")
+        self._used += start.one_way
+        self._tell("one-way marginals")
         cliques, weights = most_important(self._importance(), config.marginals)
         sampled = config.planned(self._budget(TRAINING), self._measurer.budget.order.alpha)
         generator = train(config, self._measurer, sampled, start, self._stream.child("gan"), self._report)
@@ -141,12 +136,12 @@ class SelectRun:
         """Noisy distance of each marginal from independence, times its weight in the workload."""
         domain = self._measurer.domain
         matters = dict(zip(self._workload.cliques, self._workload.weights, strict=True))
-        scores = by_name(self._steps).get("scores")
+        scores = self._named.get("scores")
         if scores is not None:
-            independent = estimate(domain, self._measured, total=self._measurer.record_count)
+            independent = estimate(domain, self._used, total=self._measurer.record_count)
             budget = scores.budget(self._measurer.granted)
             self._scored = score_against(self._measurer, independent, scores.cliques, budget)
-        self._report_progress("scores")
+        self._tell("scores")
         if not self._scored:
             # A single attribute has no pairs to score.
             return {(name,): 1.0 for name in domain}
@@ -179,11 +174,11 @@ class SelectRun:
         kept = measurable(self._measurer, cliques, budget)
         cliques = [cliques[i] for i in kept] or singles
         cells = [domain.cells(clique) for clique in cliques]
-        self._measured += measure_split(self._measurer, cliques, cells, budget, "selection")
+        self._used += measure_split(self._measurer, cliques, cells, budget, "selection")
         wanted = dict(zip(cliques, weights[kept] if kept else np.ones(len(cliques)), strict=True))
         # One-way marginals get the mean weight of the important marginals.
         wanted |= dict.fromkeys(singles, max(float(np.mean(list(wanted.values()))), 1e-9))
-        averages = {clique: weighted_average(domain, clique, self._measured) for clique in wanted}
+        averages = {clique: weighted_average(domain, clique, self._used) for clique in wanted}
         shares = [_shares(average.values) for average in averages.values() if average is not None]
         return Reference.of(tuple(wanted), np.array(list(wanted.values())), shares)
 
@@ -210,13 +205,6 @@ class SelectRun:
         order = self._stream.child("sections").generator().permutation(table.record_count)
         sections = [table.take(order[piece]) for piece in pieces]
         return selection, [Reference.exact(section, cliques, weights) for section in sections]
-
-    def _budget(self, step: str) -> Fraction:
-        return by_name(self._steps)[step].budget(self._measurer.granted)
-
-    def _report_progress(self, step: str) -> None:
-        accountant = self._measurer.accountant
-        self._report(Progress(step, (), 0, accountant.spent_share))
 
 
 def _shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:

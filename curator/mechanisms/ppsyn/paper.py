@@ -29,14 +29,13 @@ from ....common.privacy.budget import Charge
 from ....common.privacy.cost import exponential_cost
 from ...measurers.capabilities import showing_marginals
 from ...measurers.measurer import Measurer
-from ...pgm.fitting.estimation import estimate
 from ...pgm.model import MarkovRandomField
 from ...pgm.structure.junction_tree import TreeGrowth
 from ..independent import one_way_marginals
-from ..parts.ending import ended
-from ..parts.fitted import FittedModel, Progress, Report, Round
-from ..parts.scoring import DRAFT, FINAL
-from ..parts.steps import Asks, PublicFacts, Step, by_name, one_way_step
+from ..parts.fitted import FittedModel, Report, Round
+from ..parts.run import Run
+from ..parts.scoring import DRAFT
+from ..parts.steps import Asks, PublicFacts, Step, one_way_step
 from .partition_choice import Requirement, first_rise
 from .partitions import PartitionSequence, UniformSpread, sequence_of
 from .settings import PPSynSettings
@@ -88,7 +87,7 @@ def spread(
     return cells
 
 
-class PaperRun:
+class PaperRun(Run):
     """One run of Algorithm 1.
 
     Args:
@@ -107,22 +106,15 @@ class PaperRun:
         stream: RandomStream,
         report: Report,
     ) -> None:
+        super().__init__(measurer, self.steps(config, measurer, workload), report)
         self._config = config
-        self._measurer = measurer
-        self._domain = measurer.domain
-        self._steps = self.steps(config, measurer, workload)
-        self._one_way, self._selection = (
-            by_name(self._steps)[name].budget(measurer.granted) for name in ("one-way", "select")
-        )
+        self._selection = self._budget("select")
         self._rng = stream.generator()
-        self._report = report
         shown = showing_marginals(measurer)
         self._exact = {
             clique: ExactMarginal.of(self._domain, clique, shown.exact(clique).astype(float))
             for clique in workload.cliques
         }
-        self._used: list[Measurement] = []
-        self._rounds: list[Round] = []
 
     @staticmethod
     def steps(config: PPSynSettings, facts: PublicFacts, candidates: Workload) -> tuple[Step, ...]:
@@ -144,9 +136,9 @@ class PaperRun:
 
     def run(self) -> FittedModel:
         """Lines 1 to 13."""
-        self._used += one_way_marginals(self._measurer, self._one_way)
-        self._report_progress("one-way marginals")
-        model = self._estimate(None)
+        self._used += one_way_marginals(self._measurer, self._budget("one-way"))
+        self._tell("one-way marginals")
+        model = self._estimate(None, DRAFT)
         while self._measurer.accountant.remaining > self._selection:
             selected = self._select(model)
             if selected is None:
@@ -155,19 +147,10 @@ class PaperRun:
         left = self._measurer.accountant.remaining
         if left > 0:
             self._used += one_way_marginals(self._measurer, left)
-            model = self._estimate(model, FINAL)
-            self._report_progress("last round")
+            model = self._estimate(model)
+            self._tell("last round")
         # No bounds: they hold for measured cells, not for sums that were spread over cells.
-        return ended(
-            self._measurer,
-            self._steps,
-            model,
-            self._used,
-            averages={},
-            rounds=self._rounds,
-            selection="exact marginals, read without noise",
-            bounds=(),
-        )
+        return self._ended(model, averages={}, selection="exact marginals, read without noise", bounds=())
 
     def _select(self, model: MarkovRandomField) -> tuple[Clique, Requirement] | None:
         """Algorithm 2, over the candidates that the budget pays for and that keep the model small enough."""
@@ -187,8 +170,7 @@ class PaperRun:
         scores = np.array([score for score, _ in offers.values()]) / sensitivity
         noisy = epsilon / 2 * scores + self._rng.gumbel(size=len(scores))
         order = [list(offers)[int(k)] for k in np.argsort(-noisy)]
-        measured = [measurement.clique for measurement in self._used]
-        place = TreeGrowth(self._domain, measured).first_within(order, self._config.max_model_mb)
+        place = TreeGrowth(self._domain, self._measured()).first_within(order, self._config.max_model_mb)
         if place is None:
             return None
         self._charge("select", (), exponential_cost(epsilon))
@@ -203,20 +185,11 @@ class PaperRun:
         # Intervals of sorted codes are not boxes of codes, so no protocol supports queries for their sums.
         values = spread(exact.counts, exact.labels(needs.boxes), self._rng.normal(0, sigma, needs.boxes))
         self._used.append(Measurement(View(clique), values, sigma, needs.zcdp_rho))
-        model = self._estimate(before)
+        model = self._estimate(before, DRAFT)
         learned = float(np.abs(model.marginal(clique) - before.marginal(clique)).sum())
         self._rounds.append(Round(clique, sigma, needs.zcdp_rho, learned, False, model.size_mb))
-        self._report_progress("round", clique)
+        self._tell("round", clique)
         return model
 
     def _charge(self, step: str, clique: Clique, rho: Fraction) -> None:
         self._measurer.charge(Charge(step, clique, rho))
-
-    def _estimate(self, warm_start: MarkovRandomField | None, tolerance: float = DRAFT) -> MarkovRandomField:
-        total = self._measurer.record_count
-        return estimate(self._domain, self._used, total=total, warm_start=warm_start, tolerance=tolerance)
-
-    def _report_progress(self, step: str, clique: Clique = ()) -> None:
-        accountant = self._measurer.accountant
-        spent = accountant.spent_share
-        self._report(Progress(step, clique, len(self._rounds), spent))

@@ -14,23 +14,17 @@ from ....common.data.view import View
 from ....common.data.workload import Workload
 from ....common.measurement import Measurement
 from ...measurers.measurer import Measurer, Query
-from ...pgm.fitting.estimation import estimate
 from ...pgm.model import MarkovRandomField
 from ...pgm.structure.junction_tree import TreeGrowth
 from ..independent import one_way_marginals
 from ..parts.allocation import EXPECTED_L1, allocate
 from ..parts.bounds import ScoredDistance
-from ..parts.ending import averages_of, ended
-from ..parts.fitted import FittedModel, Progress, Report, Round
-from ..parts.schedule import Schedule
+from ..parts.fitted import Report
+from ..parts.run import ScoredRounds
 from ..parts.scoring import (
-    DRAFT,
-    FINAL,
     SELECTED_BY,
     check_scores,
     measurable_cliques,
-    rounds_of,
-    score_against,
 )
 from ..parts.steps import Asks, PublicFacts, Step, by_name, one_way_step
 from .partition_choice import Partitioned
@@ -38,8 +32,11 @@ from .partitions import WithinBoxDeviation, sequence_of
 from .settings import PPSynSettings
 
 
-class PartitionRun:
-    """One run of the default variant.
+class PartitionRun(ScoredRounds):
+    """One run of the default variant: Algorithm 1 with several marginals in each round.
+
+    Attributes:
+        selected_by: see `ScoredRounds`.
 
     Args:
         config: parameters of the mechanism.
@@ -49,6 +46,8 @@ class PartitionRun:
         report: called with the progress after every step.
     """
 
+    selected_by = f"{SELECTED_BY}, for each unit of budget"
+
     def __init__(
         self,
         config: PPSynSettings,
@@ -57,17 +56,11 @@ class PartitionRun:
         stream: RandomStream,
         report: Report,
     ) -> None:
-        self._config = config
-        self._measurer = measurer
-        self._domain = measurer.domain
-        self._steps = self.steps(config, measurer, workload)
-        self._schedule = Schedule(self._step("round").times, config.max_model_mb)
+        steps = self.steps(config, measurer, workload)
         weights = dict(zip(workload.cliques, workload.weights, strict=True))
-        self._weights = {clique: weights[clique] for clique in self._step("round").cliques}
-        self._report = report
-        self._used: list[Measurement] = []
-        self._rounds: list[Round] = []
-        self._scored: dict[Clique, ScoredDistance] = {}
+        candidates = {clique: weights[clique] for clique in by_name(steps)["round"].cliques}
+        super().__init__(measurer, steps, candidates, config.max_model_mb, report)
+        self._config = config
 
     @staticmethod
     def steps(config: PPSynSettings, facts: PublicFacts, candidates: Workload) -> tuple[Step, ...]:
@@ -108,35 +101,11 @@ class PartitionRun:
             ),
         )
 
-    def run(self) -> FittedModel:
-        """Algorithm 1 with several marginals in each round."""
-        one_way = self._step("one-way")
-        ways = one_way_marginals(self._measurer, one_way.budget(self._measurer.granted))
-        self._used += ways
-        self._report_progress("one-way marginals", 0)
-        model = self._estimate(None)
-        self._candidates = self._partitioned(model, ways)
-        for number in range(1, self._schedule.rounds + 1):
-            self._score(model)
-            self._report_progress("scores", number)
-            chosen = self._select(number)
-            if chosen:
-                model = self._measure(chosen, model)
-                self._report_progress("round", number)
-        model = self._measure_again(model)
-        self._report_progress("last round", self._schedule.rounds)
-        self._score(model)
-        self._report_progress("scores", self._schedule.rounds)
-        return ended(
-            self._measurer,
-            self._steps,
-            model,
-            self._used,
-            averages=averages_of(self._measurer, self._weights, self._used),
-            scored=self._scored,
-            rounds=self._rounds,
-            selection=f"{SELECTED_BY}, for each unit of budget",
-        )
+    def _one_way(self) -> list[Measurement]:
+        return one_way_marginals(self._measurer, self._budget("one-way"))
+
+    def _prepare(self, model: MarkovRandomField) -> None:
+        self._candidates = self._partitioned(model, self._used)
 
     def _partitioned(
         self, model: MarkovRandomField, ways: Sequence[Measurement]
@@ -153,10 +122,18 @@ class PartitionRun:
             found[clique] = Partitioned(sequence, self._domain.cells(clique), weight)
         return found
 
-    def _score(self, model: MarkovRandomField) -> None:
-        """Algorithm 2, line 2: noisy distances between table and model, for computable marginals."""
-        scored = score_against(self._measurer, model, list(self._weights), self._score_budget())
-        self._scored = scored or self._scored
+    def _round(self, number: int) -> list[Measurement]:
+        """Algorithm 1, lines 7 to 10, for all marginals of the round."""
+        chosen = self._select(number)
+        if not chosen:
+            return []
+        queries = [self._query(clique, boxes, rho, "round") for clique, (boxes, rho) in chosen.items()]
+        found = self._measurer.measure(queries)
+        for clique, (boxes, _) in chosen.items():
+            known = self._candidates[clique]
+            first = known.contribution or self._contribution(self._scored[clique])
+            self._candidates[clique] = replace(known, boxes=max(known.boxes, boxes), contribution=first)
+        return found
 
     def _select(self, number: int) -> dict[Clique, tuple[int, Fraction]]:
         """Lines 3 to 6: the best scores for each unit of budget, as many as the round can pay for.
@@ -165,7 +142,9 @@ class PartitionRun:
             For each selected clique, its number of boxes and its budget.
         """
         # The remaining rounds and the last round get equal parts.
-        left = self._left() / (self._schedule.rounds + 2 - number)
+        left = (self._measurer.accountant.remaining - self._budget("scores")) / (
+            self._schedule.rounds + 2 - number
+        )
         limit = self._schedule.limit_mb(number)
         most = self._schedule.most(number, len(self._candidates))
         offers: dict[Clique, tuple[float, int, Fraction]] = {}
@@ -204,31 +183,15 @@ class PartitionRun:
         unit = (EXPECTED_L1 * self._measurer.expected_sigma(View(clique), granted)) ** 2 * granted
         return boxes, Fraction(unit) * Fraction(root / contribution) ** 2
 
-    def _measure(
-        self, chosen: dict[Clique, tuple[int, Fraction]], before: MarkovRandomField
-    ) -> MarkovRandomField:
-        """Algorithm 1, lines 7 to 10."""
-        queries = [self._query(clique, boxes, rho, "round") for clique, (boxes, rho) in chosen.items()]
-        found = self._measurer.measure(queries)
-        self._used += found
-        for clique, (boxes, _) in chosen.items():
-            known = self._candidates[clique]
-            first = known.contribution or self._contribution(self._scored[clique])
-            self._candidates[clique] = replace(known, boxes=max(known.boxes, boxes), contribution=first)
-        model = self._estimate(before)
-        self._rounds += rounds_of(found, before, model)
-        return model
-
     def _query(self, clique: Clique, boxes: int, rho: Fraction, step: str) -> Query:
         known = self._candidates.get(clique)
         if known is None or boxes == known.cells:
             return Query(View(clique), rho, step)
         return Query(View(clique, boxes=known.sequence.boxes(boxes)), rho, step)
 
-    def _measure_again(self, model: MarkovRandomField) -> MarkovRandomField:
-        """The last round: the rest, except for the last scores, goes to all marginals of the model."""
+    def _measure_again(self, left: Fraction) -> list[Measurement]:
+        """The last round, over boxes."""
         measured = self._measured()
-        left = self._left()
         counts: list[int] = [self._domain.cells(clique) for clique in measured]
         # Fewer boxes get a smaller part, which leaves more to others; three iterations nearly converge.
         for _ in range(3):
@@ -238,29 +201,6 @@ class PartitionRun:
                     sigma = self._measurer.expected_sigma(View(measured[place]), rho)
                     counts[place] = known.finest_worthwhile(EXPECTED_L1 * sigma)
         parts = allocate(left, counts)
-        queries = [
-            self._query(c, k, rho, "last round") for c, k, rho in zip(measured, counts, parts, strict=True)
-        ]
-        self._used += self._measurer.measure(queries)
-        return self._estimate(model, FINAL)
-
-    def _score_budget(self) -> Fraction:
-        return self._step("scores").budget(self._measurer.granted)
-
-    def _left(self) -> Fraction:
-        """The remaining budget without that of the last scores."""
-        return self._measurer.accountant.remaining - self._score_budget()
-
-    def _measured(self) -> list[Clique]:
-        return list(dict.fromkeys(measurement.clique for measurement in self._used))
-
-    def _estimate(self, warm_start: MarkovRandomField | None, tolerance: float = DRAFT) -> MarkovRandomField:
-        total = self._measurer.record_count
-        return estimate(self._domain, self._used, total=total, warm_start=warm_start, tolerance=tolerance)
-
-    def _step(self, name: str) -> Step:
-        return by_name(self._steps)[name]
-
-    def _report_progress(self, step: str, number: int) -> None:
-        spent = self._measurer.accountant.spent_share
-        self._report(Progress(step, (), number, spent))
+        return self._measurer.measure(
+            [self._query(c, k, rho, "last round") for c, k, rho in zip(measured, counts, parts, strict=True)]
+        )

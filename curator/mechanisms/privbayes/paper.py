@@ -50,7 +50,7 @@ class PaperRun(NetworkRun):
         (found,) = self._measurer.measure(
             [Query(View(clique, boxes=(box,)), self._budget("records"), "records")]
         )
-        self._taken.append(found)
+        self._used.append(found)
         self._records = max(1.0, float(found.values[0]))
 
     def _corrected(
@@ -69,7 +69,7 @@ class PaperRun(NetworkRun):
 
     def _take(self, measured: Sequence[tuple[Nodes, Measurement]]) -> None:
         """Keeps only the measurements of the network's own tables."""
-        self._taken += [measurement for _, measurement in measured]
+        self._used += [measurement for _, measurement in measured]
 
     def _agreed(self, tables: list[NoisyTable]) -> list[NoisyTable]:
         """First removes negative counts, then makes tables consistent, which makes new negative counts."""

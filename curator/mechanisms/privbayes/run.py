@@ -16,10 +16,11 @@ from ...measurers.measurer import Measurer, Query
 from ..independent import one_way_marginals
 from ..parts.allocation import EXPECTED_L1, allocate, measurable, measure_split
 from ..parts.bounds import ScoredDistance
-from ..parts.ending import averages_of, ended
-from ..parts.fitted import FittedModel, Progress, Report
+from ..parts.ending import averages_of
+from ..parts.fitted import FittedModel, Report
+from ..parts.run import Run
 from ..parts.scoring import SELECTED_BY
-from ..parts.steps import Asks, PublicFacts, Step, by_name, one_way_step
+from ..parts.steps import Asks, PublicFacts, Step, one_way_step
 from .ap_pairs import Network, NetworkSearch, ScoresMinusNoise
 from .levels import Levels, Node, Nodes, names
 from .network import BayesianNetwork, DrawingStep, head_steps
@@ -34,7 +35,7 @@ ESTIMATED_BY = "L1 distances estimated from noisy marginals"
 """The values by which pairs are selected if the protocol gives no scores, in words."""
 
 
-class NetworkRun:
+class NetworkRun(Run):
     """One run of the default variant.
 
     Args:
@@ -47,15 +48,11 @@ class NetworkRun:
     def __init__(
         self, config: PrivBayesSettings, measurer: Measurer, workload: Workload, report: Report
     ) -> None:
+        super().__init__(measurer, self.steps(config, measurer, workload), report)
         self._config = config
-        self._measurer = measurer
-        self._domain = measurer.domain
         self._levels = Levels(measurer.domain, config.group)
         self._workload = workload
-        self._report = report
-        self._steps = by_name(self.steps(config, measurer, workload))
         self._records = float(measurer.record_count)
-        self._taken: list[Measurement] = []
         self._tables: list[tuple[Nodes, Measurement]] = []
         self._scored: dict[Clique, ScoredDistance] = {}
 
@@ -94,17 +91,17 @@ class NetworkRun:
         """Sections 2.1, 2.2 and 3.2; rows are drawn from the model later."""
         one_way = one_way_marginals(self._measurer, self._budget("one-way"))
         self._take([((Node(found.clique[0], 0),), found) for found in one_way])
-        self._report_progress("one-way marginals")
+        self._tell("one-way marginals")
         scores = self._scores(one_way)
-        self._report_progress("scores")
+        self._tell("scores")
         network = self._network(scores)
         self._measure(network)
-        self._report_progress("tables")
-        return self._ended(self._model(network))
+        self._tell("tables")
+        return self._end(self._model(network))
 
     def _scores(self, one_way: Sequence[Measurement]) -> dict[frozenset[str], float]:
         """Algorithm 1: a noisy score for each pair of attributes."""
-        step = self._steps.get("scores") or self._steps.get("candidates")
+        step = self._named.get("scores") or self._named.get("candidates")
         if step is None:
             return {}
         expected = independent_counts(one_way, step.cliques, self._records)
@@ -164,7 +161,7 @@ class NetworkRun:
         ]
         measured = self._measurer.measure(queries)
         self._tables += zip(tables, measured, strict=True)
-        self._taken += measured
+        self._used += measured
 
     def _sizes(self, tables: Sequence[Nodes]) -> list[float]:
         """One number for each table, by which the budget is split."""
@@ -172,7 +169,7 @@ class NetworkRun:
 
     def _take(self, measured: Sequence[tuple[Nodes, Measurement]]) -> None:
         """Adds the measurements that the network was learned from to those of its tables."""
-        self._taken += [measurement for _, measurement in measured]
+        self._used += [measurement for _, measurement in measured]
         self._tables += measured
 
     def _model(self, network: Network) -> BayesianNetwork:
@@ -192,27 +189,17 @@ class NetworkRun:
             return consistent_and_nonnegative(self._levels, tables, self._records)
         return [cut(table, self._records) for table in tables]
 
-    def _ended(self, model: BayesianNetwork) -> FittedModel:
+    def _end(self, model: BayesianNetwork) -> FittedModel:
         """The result, with bounds for the workload's marginals that were scored or lie in unboxed tables."""
         cells = [measurement for _, measurement in self._tables if not measurement.view.boxes]
         wanted = self._workload.cliques
-        return ended(
-            self._measurer,
-            tuple(self._steps.values()),
+        return self._ended(
             model,
-            self._taken,
             averages=averages_of(self._measurer, wanted, cells),
             scored={clique: self._scored[clique] for clique in wanted if clique in self._scored},
             selected=[measurement.clique for measurement in cells],
             selection=SELECTED_BY if self._measurer.scores_exactly else ESTIMATED_BY,
         )
-
-    def _budget(self, step: str) -> Fraction:
-        return self._steps[step].budget(self._measurer.granted)
-
-    def _report_progress(self, step: str) -> None:
-        accountant = self._measurer.accountant
-        self._report(Progress(step, (), 0, accountant.spent_share))
 
 
 def pair_steps(facts: PublicFacts, pairs: Sequence[Clique], share: Fraction) -> tuple[Step, ...]:

@@ -18,9 +18,10 @@ from ...pgm.model import MarkovRandomField
 from ..parts.allocation import check_smallest
 from ..parts.bounds import error_bounds
 from ..parts.ending import ended
-from ..parts.fitted import FittedModel, Progress, Report, Round
+from ..parts.fitted import FittedModel, Report
+from ..parts.run import Run
 from ..parts.scoring import round_of
-from ..parts.steps import Asks, Step, by_name
+from ..parts.steps import Asks, Step
 from .candidates import Candidates
 
 
@@ -38,7 +39,7 @@ def candidates_step(cliques: Sequence[Clique], share: Fraction, by_cells: bool) 
     return Step("candidates", title, Asks.MARGINALS, share, may, may, sizes=sizes)
 
 
-class Algorithm2(ABC):
+class Algorithm2(Run, ABC):
     """One run.
 
     Args:
@@ -57,16 +58,10 @@ class Algorithm2(ABC):
         max_model_mb: float,
         report: Report,
     ) -> None:
-        self._measurer = measurer
-        self._domain = measurer.domain
-        self._steps = steps
-        self._named = by_name(steps)
+        super().__init__(measurer, steps, report)
         self._max_model_mb = max_model_mb
-        self._report = report
         self._candidates = Candidates(measurer.domain, workload, self._named["candidates"].cliques)
-        self._used: list[Measurement] = []
         self._noisy_candidates: list[Measurement] = []
-        self._rounds: list[Round] = []
 
     def run(self) -> FittedModel:
         """Spends the whole grant.
@@ -101,10 +96,6 @@ class Algorithm2(ABC):
     def _spend_the_rest(self, model: MarkovRandomField) -> MarkovRandomField:
         """Lines 6 to 19: rounds until the budget is spent; returns the last model."""
 
-    @abstractmethod
-    def _estimate(self, warm_start: MarkovRandomField | None) -> MarkovRandomField:
-        """Line 11: fits a model to the measurements."""
-
     def _round(
         self, clique: Clique, rho: Fraction, cost: Fraction, before: MarkovRandomField
     ) -> MarkovRandomField:
@@ -120,7 +111,7 @@ class Algorithm2(ABC):
         self._use([measurement])
         model = self._estimate(before)
         self._rounds.append(round_of(measurement, before, model, cost))
-        self._report_progress("round", clique)
+        self._tell("round", clique)
         return model
 
     def _first_that_fits(
@@ -135,10 +126,3 @@ class Algorithm2(ABC):
         """Adds measurements to those of the model."""
         self._used += measurements
         self._candidates.learn(measurements)
-
-    def _spent_share(self, cost: Fraction = Fraction(0)) -> float:
-        """Share of the budget spent, this cost included."""
-        return float((self._measurer.accountant.spent + cost) / self._measurer.granted)
-
-    def _report_progress(self, step: str, clique: Clique = ()) -> None:
-        self._report(Progress(step, clique, len(self._rounds), self._spent_share()))

@@ -16,7 +16,8 @@ from ....common.data.domain import Clique
 from ...pgm.fitting.estimation import estimate
 from ...pgm.model import MarkovRandomField
 from ...pgm.structure.junction_tree import JunctionTree
-from ..parts.allocation import EXPECTED_L1, measurable, measure_split, measure_step
+from ..parts.allocation import EXPECTED_L1, measurable, measure_step
+from ..parts.scoring import FINAL
 from ..parts.steps import Asks, PublicFacts, Step, one_way_step
 from .algorithm2 import Algorithm2, candidates_step
 
@@ -60,11 +61,11 @@ class MarginalRun(Algorithm2):
 
     def _start(self) -> MarkovRandomField:
         self._use(measure_step(self._measurer, self._named["one-way"]))
-        self._report_progress("one-way marginals")
+        self._tell("one-way marginals")
         first = self._estimate(None)
         self._noisy_candidates = measure_step(self._measurer, self._named["candidates"])
         self._candidates.learn(self._noisy_candidates)
-        self._report_progress("candidates")
+        self._tell("candidates")
         return first
 
     def _spend_the_rest(self, model: MarkovRandomField) -> MarkovRandomField:
@@ -78,7 +79,10 @@ class MarginalRun(Algorithm2):
                 continue
             model = self._round(self._candidates.cliques[index], cost, cost, model)
             cost *= 4 if self._rounds[-1].annealed else 1
-        return self._measure_again(model)
+        self._use(self._measure_again(self._measurer.accountant.remaining))
+        model = self._estimate(model)
+        self._tell("last round")
+        return model
 
     def _scores(self, model: MarkovRandomField, rho: Fraction) -> NDArray[np.float64]:
         """Expected gain of measuring each candidate, in records of L1 error (line 9).
@@ -94,19 +98,9 @@ class MarginalRun(Algorithm2):
         scores: NDArray[np.float64] = of.weights * gains
         return scores
 
-    def _measure_again(self, model: MarkovRandomField) -> MarkovRandomField:
-        """The last round: the rest of the budget goes to all marginals of the model."""
-        left = self._measurer.accountant.remaining
-        cliques = list(dict.fromkeys(measurement.clique for measurement in self._used))
-        sizes = [self._domain.cells(clique) for clique in cliques]
-        self._use(measure_split(self._measurer, cliques, sizes, left, self._named["last round"].name))
-        model = self._estimate(model)
-        self._report_progress("last round")
-        return model
-
-    def _estimate(self, warm_start: MarkovRandomField | None) -> MarkovRandomField:
+    def _estimate(self, warm_start: MarkovRandomField | None, tolerance: float = FINAL) -> MarkovRandomField:
         """Fits the measurements, and the noisy candidates inside the model's cliques."""
         tree = JunctionTree.build(self._domain, [measurement.clique for measurement in self._used])
         inside = [found for found in self._noisy_candidates if tree.home(found.clique) is not None]
         measurements, total = [*self._used, *inside], self._measurer.record_count
-        return estimate(self._domain, measurements, total=total, warm_start=warm_start)
+        return estimate(self._domain, measurements, total=total, warm_start=warm_start, tolerance=tolerance)

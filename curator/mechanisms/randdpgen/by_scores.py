@@ -18,15 +18,12 @@ from ....common.data.workload import Workload
 from ....common.errors import DataError
 from ....common.measurement import Measurement
 from ...measurers.measurer import Measurer
-from ...pgm.fitting.estimation import estimate
-from ...pgm.model import MarkovRandomField
 from ...pgm.structure.junction_tree import TreeGrowth
-from ..parts.allocation import EXPECTED_L1, check_smallest, measure_split, measure_step
-from ..parts.bounds import ScoredDistance
-from ..parts.ending import averages_of, ended
-from ..parts.fitted import FittedModel, Progress, Report, Round
+from ..parts.allocation import EXPECTED_L1, check_smallest, measure_split
+from ..parts.fitted import FittedModel, Report
+from ..parts.run import ScoredRounds
 from ..parts.schedule import Schedule
-from ..parts.scoring import DRAFT, FINAL, SELECTED_BY, measurable_cliques, rounds_of, score_against
+from ..parts.scoring import measurable_cliques
 from ..parts.steps import Asks, PublicFacts, Step, by_name, one_way_step
 
 ROUNDS = 4
@@ -67,7 +64,7 @@ def steps_by_scores(facts: PublicFacts, cliques: Sequence[Clique], one_way: Frac
     )
 
 
-class ScoredRun:
+class ScoredRun(ScoredRounds):
     """One run.
 
     Args:
@@ -86,18 +83,10 @@ class ScoredRun:
         max_model_mb: float,
         report: Report,
     ) -> None:
-        self._measurer = measurer
-        self._domain = measurer.domain
-        self._steps = steps
-        self._named = by_name(steps)
         weights = dict(zip(workload.cliques, workload.overlap_weights(), strict=True))
-        self._weights = {c: weights[c] for c in self._named["scores"].cliques}
+        candidates = {clique: weights[clique] for clique in by_name(steps)["scores"].cliques}
+        super().__init__(measurer, steps, candidates, max_model_mb, report)
         self._price = {c: self._price_of(c) for c in self._weights}
-        self._schedule = Schedule(self._named["round"].times, max_model_mb)
-        self._report = report
-        self._used: list[Measurement] = []
-        self._rounds: list[Round] = []
-        self._scored: dict[Clique, ScoredDistance] = {}
 
     def run(self) -> FittedModel:
         """Spends the whole grant.
@@ -106,36 +95,15 @@ class ScoredRun:
             ModelError: the smallest candidate makes too large a model; nothing has been measured.
         """
         check_smallest(self._domain, list(self._weights), self._schedule.max_model_mb)
-        self._used += measure_step(self._measurer, self._named["one-way"])
-        self._report_progress("one-way marginals", 0)
-        model = self._estimate(None)
-        for number in range(1, self._schedule.rounds + 1):
-            self._score(model)
-            self._report_progress("scores", number)
-            most = self._schedule.most(number, len(self._weights))
-            chosen = self._select(most, self._schedule.limit_mb(number))
-            if chosen:
-                model = self._measure(chosen, model)
-                self._report_progress("round", number)
-        model = self._measure_again(model)
-        self._report_progress("last round", self._schedule.rounds)
-        self._score(model)
-        self._report_progress("scores", self._schedule.rounds)
-        return ended(
-            self._measurer,
-            self._steps,
-            model,
-            self._used,
-            averages=averages_of(self._measurer, self._weights, self._used),
-            scored=self._scored,
-            rounds=self._rounds,
-            selection=SELECTED_BY,
-        )
+        return super().run()
 
-    def _score(self, model: MarkovRandomField) -> None:
-        """Noisy distances between table and model, for every candidate that the model can compute."""
-        scored = score_against(self._measurer, model, list(self._weights), self._budget("scores"))
-        self._scored = scored or self._scored
+    def _round(self, number: int) -> list[Measurement]:
+        most = self._schedule.most(number, len(self._weights))
+        chosen = self._select(most, self._schedule.limit_mb(number))
+        if not chosen:
+            return []
+        cells = [self._domain.cells(clique) for clique in chosen]
+        return measure_split(self._measurer, chosen, cells, self._budget("round"), "round")
 
     def _select(self, most: int, limit_mb: float) -> list[Clique]:
         """Greedy selection of the candidates with the largest gains that keep the model small enough.
@@ -169,38 +137,7 @@ class ScoredRun:
             weights[promising[: place + 1]] = 0.0
         return chosen
 
-    def _measure(self, chosen: Sequence[Clique], before: MarkovRandomField) -> MarkovRandomField:
-        cells = [self._domain.cells(clique) for clique in chosen]
-        found = measure_split(self._measurer, chosen, cells, self._budget("round"), "round")
-        self._used += found
-        model = self._estimate(before)
-        self._rounds += rounds_of(found, before, model)
-        return model
-
-    def _measure_again(self, model: MarkovRandomField) -> MarkovRandomField:
-        """The last round: the rest, except for the last scores, goes to all marginals of the model."""
-        measured = self._measured()
-        cells = [self._domain.cells(clique) for clique in measured]
-        left = self._measurer.accountant.remaining - self._budget("scores")
-        self._used += measure_split(self._measurer, measured, cells, left, "last round")
-        return self._estimate(model, FINAL)
-
     def _price_of(self, clique: Clique) -> float:
         """Variance of a cell times the cost, in counts^2 rho."""
         granted = self._measurer.granted
         return self._measurer.expected_sigma(View(clique), granted) ** 2 * float(granted)
-
-    def _budget(self, name: str) -> Fraction:
-        """Budget of a step each time, zCDP."""
-        return self._named[name].budget(self._measurer.granted)
-
-    def _measured(self) -> list[Clique]:
-        return list(dict.fromkeys(measurement.clique for measurement in self._used))
-
-    def _estimate(self, warm_start: MarkovRandomField | None, tolerance: float = DRAFT) -> MarkovRandomField:
-        total = self._measurer.record_count
-        return estimate(self._domain, self._used, total=total, warm_start=warm_start, tolerance=tolerance)
-
-    def _report_progress(self, step: str, number: int) -> None:
-        spent = self._measurer.accountant.spent_share
-        self._report(Progress(step, (), number, spent))

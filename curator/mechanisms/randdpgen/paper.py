@@ -18,7 +18,6 @@ from ....common.data.workload import Workload
 from ....common.privacy.budget import Charge
 from ....common.privacy.cost import exponential_cost
 from ...measurers.measurer import Measurer
-from ...pgm.fitting.estimation import estimate
 from ...pgm.model import MarkovRandomField
 from ..parts.allocation import EXPECTED_L1, measure_step
 from ..parts.fitted import Report
@@ -80,7 +79,7 @@ class PaperRun(Algorithm2):
         first = self._estimate(None)
         self._noisy_candidates = measure_step(self._measurer, self._named["candidates"])
         self._candidates.learn(self._noisy_candidates)
-        self._report_progress("candidates")
+        self._tell("candidates")
         return first
 
     def _spend_the_rest(self, model: MarkovRandomField) -> MarkovRandomField:
@@ -120,7 +119,3 @@ class PaperRun(Algorithm2):
         epsilon = math.sqrt(8 * rho) * (1 - 2.0**-40)
         self._measurer.charge(Charge(self._named["select"].name, (), exponential_cost(epsilon)))
         return epsilon / 2 * scores + self._rng.gumbel(size=len(scores))
-
-    def _estimate(self, warm_start: MarkovRandomField | None) -> MarkovRandomField:
-        total = self._measurer.record_count
-        return estimate(self._domain, self._used, total=total, warm_start=warm_start)

@@ -48,6 +48,11 @@ def test_the_largest_matrix_product_is_exact(inner):
     assert field.product(ones, ones.T).tolist() == [[inner * (PRIME - 1) ** 2 % PRIME] * 2] * 2
 
 
+def test_the_largest_inner_product_of_many_elements_is_exact():
+    ones = np.full(100_000, PRIME - 1, dtype=np.uint64)
+    assert field.dot(ones, ones) == ones.size * (PRIME - 1) ** 2 % PRIME
+
+
 def test_matrices_of_any_sizes_are_multiplied():
     rng = np.random.default_rng(0)
     left, right = (rng.integers(0, PRIME, shape, dtype=np.uint64) for shape in ((3, 500), (500, 200)))

@@ -19,6 +19,7 @@ from dpmosaic.curator.measurers.measurer import Measurer, Scores
 from dpmosaic.curator.mechanisms.absyn import run as absyn_run
 from dpmosaic.curator.mechanisms.absyn.absyn import ABSyn
 from dpmosaic.curator.mechanisms.absyn.paper import PAPERS_SENSITIVITY
+from dpmosaic.curator.mechanisms.parts import run
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
 
 BOTH = pytest.mark.parametrize("config", [ABSyn(), ABSyn.of_the_paper()], ids=["default", "paper"])
@@ -145,11 +146,11 @@ def test_the_paper_adds_the_noise_of_its_sensitivity_to_scores_and_the_default_n
 def test_bounds_use_the_noise_of_scores(config, factor, monkeypatch):
     given = []
 
-    def watched(*args, end=absyn_run.ended, **options):
+    def watched(*args, end=run.ended, **options):
         given.append(options["scored"])
         return end(*args, **options)
 
-    monkeypatch.setattr(absyn_run, "ended", watched)
+    monkeypatch.setattr(run, "ended", watched)
     _, references, _, sigma = scores_of(config, Domain.coded({"a": 2, "b": 3}), np.ones(6, dtype=np.int64), 6)
     ((scored,),) = (given[0].values(),)
     assert scored.sigma == pytest.approx(factor * sigma)
