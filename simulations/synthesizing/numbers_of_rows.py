@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attributes.numeric import NumericAttribute
+from ...common.privacy.budget import Accountant
 from ..learning.private_counts import Count, Noisy
 
 CLASSES = 22
@@ -25,7 +26,13 @@ _EXACT, _IN_CLASS = 3, 4
 
 
 class Counts(Protocol):
-    """What counts the people of each class."""
+    """What counts the people of each class.
+
+    Attributes:
+        accountant: what it charges.
+    """
+
+    accountant: Accountant
 
     def histograms(self, step: str, asked: Mapping[str, Count], rho: float) -> dict[str, Noisy]:
         """See `PrivateCounts.histograms`."""

@@ -51,7 +51,7 @@ from ..parties.releasing import release_among
 from ..stopping import count_part
 from ..tables.frames import raw_table
 from .bar import console_for
-from .numbers_of_rows import number_of_rows
+from .numbers_of_rows import Counts, number_of_rows
 from .related_tables import Raw
 from .unfinished import Forgotten, Unfinished
 
@@ -364,7 +364,7 @@ class Making:
         self._parts.append(Spent(name, f"numbers of rows of {child}", "", spent, 0.0))
         return found, spent
 
-    def _counts(self, name: str, child: str, rho: float) -> PrivateCounts:
+    def _counts(self, name: str, child: str, rho: float) -> Counts:
         """What counts numbers of rows of a table that belong to those of another."""
         return PrivateCounts(
             Fraction(rho),

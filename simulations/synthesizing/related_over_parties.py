@@ -44,7 +44,7 @@ from ..parties.people import row_numbers
 from ..parties.releasing import after_choice, release_among
 from ..tables.frames import DomainLike, Source, read_domain
 from .bar import console_for
-from .numbers_of_rows import CLASSES, classes_of
+from .numbers_of_rows import CLASSES, Counts, classes_of
 from .related import Asked, Making
 from .related_tables import Raw, Relations, read_tables
 from .unfinished import Forgotten
@@ -146,7 +146,7 @@ class _Over(Making):
         self._total: dict[str, float] = {}
         """Expected weight of all records of each table, in people."""
 
-    def _counts(self, name: str, child: str, rho: float) -> _PartyCounts:  # type: ignore[override]
+    def _counts(self, name: str, child: str, rho: float) -> Counts:
         """Counts the classes of one row of each person, at the parties that hold the table below."""
         sampled = self._one_row_of_each(name)
         numbers = self._numbers[child][sampled]
