@@ -13,6 +13,7 @@ from dpmosaic.common.errors import BudgetError, DataError, MosaicError, PolicyEr
 from dpmosaic.common.privacy.cost import ALL_ROWS, PARTS, Adjacency, gaussian_sigma
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.curator.parties.asking import Asking
 from support.parties import cut, layout, measurer_over
 from support.people import CLIQUES, DOMAIN, expected, people_of
 
@@ -94,6 +95,23 @@ def test_noise_has_the_scale_that_one_record_needs():
     # One of two parties may collude, so that both draw the whole noise.
     assert found[0].sigma == pytest.approx(np.sqrt(2) * gaussian_sigma(rho, Adjacency.ZERO_OUT))
     assert 0.5 < noise.var() / found[0].sigma ** 2 < 2
+
+
+@pytest.mark.slow
+def test_a_party_that_is_started_again_goes_on_with_the_same_people():
+    rows, links = people_of(NUMBERS), []
+
+    def kept(link):
+        links.append(link)
+        return link
+
+    measurer = measurer_over(rows, "1x2", 4 * RHO, tapped=kept)
+    measurer._asking = Asking(away_s=10.0, sleep=lambda seconds: None)
+    view = View(("a", "d"))
+    (before,) = measurer.measure([Query(view, RHO, "test")])
+    links[0].restart()
+    (after,) = measurer.measure([Query(view, RHO, "test")])
+    assert np.abs(before.values - after.values).max() < 2 * OFF
 
 
 def test_a_party_that_uses_one_row_takes_part_in_no_release_of_all_rows(monkeypatch):
