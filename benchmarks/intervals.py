@@ -1,16 +1,17 @@
 """Whether intervals hold: shares of 95 % intervals that contain the real value, over many releases.
 
-Each table is released again and again with other noise (epsilon 1, delta 1e-9, trusted, bins chosen by the
-release), and each release answers the same questions: means of all numbers, shares of a value in groups of
-at least 2 % of the records, coefficients of linear and logistic regressions. Truth is what statsmodels and
-pandas find in the real table; the intervals are of the table. For "generated" each seed makes a new table
-from a known generator, and truth is the generator's: the intervals are of the population.
+Each table is released again and again with other noise (delta 1e-9, trusted, bins chosen by the release),
+and each release answers the same questions: means of all numbers and of groups, shares of a value in groups
+of at least 2 % of the records, coefficients of linear and logistic regressions. Truth is what statsmodels and
+pandas find in the real table; the intervals are of the table. For "generated" and "pay" each seed makes a new
+table from a known generator, and truth is the generator's: the intervals are of the population. "pay" has
+columns of 75 and 501 values, of which few are common.
 
 For each kind of question: the share of questions that got an interval; the share of intervals that contain
 the truth; their median width, as a multiple of the interval that the real table gives about the population;
 and how many would contain the truth if they were computed from the synthetic rows as if these were real.
 
-Run: python benchmarks/intervals.py adult --data FOLDER --releases FOLDER [--seeds 200]
+Run: python benchmarks/intervals.py adult --data FOLDER --releases FOLDER [--seeds 200] [--epsilon 1]
 
 FOLDER holds adult, nltcs or titanic, with NAME.csv.gz and domain.json. Releases are kept in the other folder,
 one for each seed, and used again by the next run.
@@ -51,12 +52,14 @@ class Questions:
 
     Attributes:
         means: columns of numbers.
+        groups: columns of numbers, and the columns that make groups.
         shares: a column, one of its values, and the columns that make groups.
         linear: response and regressors.
         logistic: response, the value that counts as one, and regressors.
     """
 
     means: Sequence[str] = ()
+    groups: Sequence[tuple[str, Sequence[str]]] = ()
     shares: Sequence[tuple[str, Any, Sequence[str]]] = ()
     linear: Sequence[tuple[str, Sequence[str]]] = ()
     logistic: Sequence[tuple[str, Any, Sequence[str]]] = ()
@@ -65,6 +68,7 @@ class Questions:
 QUESTIONS = {
     "adult": Questions(
         ["age", "education-num", "hours-per-week", "capital-gain", "capital-loss"],
+        [("hours-per-week", ["sex", "occupation"]), ("capital-gain", ["sex", "income"])],
         [
             ("income", ">50K", ["sex", "education", "race", "marital-status", "workclass", "occupation"]),
             ("sex", "Male", ["occupation", "workclass", "relationship", "education"]),
@@ -82,6 +86,7 @@ QUESTIONS = {
     ),
     "nltcs": Questions(
         [],
+        [],
         [
             ("telephoning", 1, ["eating", "bathing", "cooking", "traveling"]),
             ("eating", 1, ["dressing", "laundry", "using toilet"]),
@@ -98,15 +103,24 @@ QUESTIONS = {
     ),
     "titanic": Questions(
         ["Age", "Fare", "SibSp", "Parch"],
+        [("Fare", ["Sex", "Pclass"]), ("Age", ["Survived"])],
         [("Survived", 1, ["Sex", "Pclass", "Embarked"]), ("Sex", "male", ["Pclass", "Embarked"])],
         [("Fare", ["Sex", "Age"]), ("Age", ["Sex", "Pclass"])],
         [("Survived", 1, ["Sex", "Pclass"]), ("Survived", 1, ["Sex", "Age"])],
     ),
     "generated": Questions(
         ["age", "income", "hours"],
+        [("income", ["sex", "education"]), ("hours", ["region"])],
         [("owner", "yes", ["sex", "education", "region"]), ("sex", "M", ["education", "region"])],
         [("hours", ["age", "education", "sex"])],
         [("owner", "yes", ["age", "education", "sex"])],
+    ),
+    "pay": Questions(
+        ["age", "salary", "hours"],
+        [("salary", ["kind", "sex", "office"]), ("hours", ["kind", "office"])],
+        [("kind", "salaried", ["sex", "office", "grade"])],
+        [("salary", ["age", "sex"]), ("hours", ["kind", "sex"])],
+        [("sex", "F", ["age", "kind"]), ("union", "yes", ["age", "kind", "sex"])],
     ),
 }
 
@@ -120,7 +134,16 @@ GENERATED = {
     "region": ["N", "E", "S", "W"],
     "owner": ["no", "yes"],
 }
-GENERATED_ROWS = 20_000
+PAY = {
+    "age": {"type": "numeric", "min": 16, "max": 90, "integer": True, "bins": 75},
+    "salary": {"type": "numeric", "min": 0, "max": 500, "integer": True, "bins": 501},
+    "hours": {"type": "numeric", "min": 0, "max": 80, "integer": True, "bins": 81},
+    "kind": ["salaried", "hourly", "on call"],
+    "sex": ["F", "M"],
+    "office": list("abcdefgh"),
+    "grade": 6,
+    "union": ["no", "yes"],
+}
 GENERATED_SEED = 10_000
 
 
@@ -133,8 +156,10 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--releases", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=200)
+    parser.add_argument("--epsilon", type=float, default=1.0)
     asked = parser.parse_args()
-    show(asked.table, asked.seeds, measured(asked.table, asked.data, asked.releases, asked.seeds))
+    found = measured(asked.table, asked.data, asked.releases, asked.seeds, asked.epsilon)
+    show(asked.table, asked.seeds, asked.epsilon, found)
 
 
 @dataclass
@@ -147,21 +172,26 @@ class Found:
     naive: list[bool] = field(default_factory=list)
 
 
-def measured(name: str, data: Path | None, releases: Path, seeds: int) -> Mapping[str, Found]:
+def measured(name: str, data: Path | None, releases: Path, seeds: int, epsilon: float) -> Mapping[str, Found]:
     """The answers of all releases."""
     found: dict[str, Found] = defaultdict(Found)
-    questions, of = QUESTIONS[name], "population" if name == "generated" else "table"
+    made = {
+        "generated": (20_000, Domain.from_json(GENERATED), generated),
+        "pay": (8_000, Domain.from_json(PAY), pay),
+    }.get(name)
+    questions, of = QUESTIONS[name], "population" if made else "table"
     truth: Mapping[str, Mapping[str, tuple[float, float]]] = {}
     for seed in range(seeds):
-        if name == "generated":
-            domain, raw = Domain.from_json(GENERATED), generated(GENERATED_ROWS, GENERATED_SEED + seed)
+        if made:
+            rows, domain, generator = made
+            raw = generator(rows, GENERATED_SEED + seed)
             if not seed:
-                truth = truths(questions, frame_of(domain, generated(4_000_000, 1)), GENERATED_ROWS)
+                truth = truths(questions, frame_of(domain, generator(4_000_000, 1)), rows)
         elif not seed:
             assert data is not None, "--data: expected the folder of the public tables"
             domain, raw = read(name, data)
             truth = truths(questions, frame_of(domain, raw), None)
-        published = released(domain, raw, releases / name / str(seed), seed)
+        published = released(domain, raw, releases / f"{name}-{epsilon:g}" / str(seed), seed, epsilon)
         for kind, key, estimates in asked(questions, published, of):
             for place, coefficient in enumerate(estimates.names):
                 if coefficient in truth[key]:
@@ -187,6 +217,9 @@ def asked(questions: Questions, published: Published, of: str) -> Iterator[tuple
     """The kind of each question, its name, and its answer."""
     for column in questions.means:
         yield "means", f"mean {column}", mean(published, column, of=of)
+    for column, groups in questions.groups:
+        for by in groups:
+            yield "groups", f"mean {column} {by}", mean(published, column, by=by, of=of)
     for column, value, groups in questions.shares:
         for by in groups:
             yield "shares", f"share {column} {by}", proportion(published, column, value, by=by, of=of)
@@ -196,17 +229,17 @@ def asked(questions: Questions, published: Published, of: str) -> Iterator[tuple
         yield "logistic", f"logistic {y} {x}", logistic(published, y, x, positive=value, of=of)
 
 
-def released(domain: Domain, raw: Mapping[str, Any], folder: Path, seed: int) -> Published:
+def released(domain: Domain, raw: Mapping[str, Any], folder: Path, seed: int, epsilon: float) -> Published:
     """A release, made if the folder does not hold it."""
     if not (folder / "certificate.json").is_file():
-        made = dpmosaic.synthesize(pd.DataFrame(raw), epsilon=1.0, domain=domain, seed=seed)
+        made = dpmosaic.synthesize(pd.DataFrame(raw), epsilon=epsilon, domain=domain, seed=seed)
         made.save(folder)
     return Published.load(folder)
 
 
-def show(name: str, seeds: int, found: Mapping[str, Found]) -> None:
+def show(name: str, seeds: int, epsilon: float, found: Mapping[str, Found]) -> None:
     """Prints the figures of each kind of question."""
-    print(f"{name}: {seeds} releases at epsilon 1")
+    print(f"{name}: {seeds} releases at epsilon {epsilon:g}")
     for kind, one in found.items():
         print(
             f"  {kind:9} {len(one.given):6} questions, {np.mean(one.given):6.1%} with an interval: "
@@ -230,6 +263,13 @@ def truths(
     for column in questions.means:
         known = frame[column].dropna()
         found[f"mean {column}"] = {column: (known.mean(), shrink * known.sem())}
+    for column, groups in questions.groups:
+        for by in groups:
+            found[f"mean {column} {by}"] = {
+                f"{by}={group}": (rows[column].mean(), shrink * rows[column].sem())
+                for group, rows in frame.groupby(by, observed=True)
+                if len(rows) >= LEAST_GROUP * len(frame)
+            }
     for column, value, groups in questions.shares:
         for by in groups:
             shares = {}
@@ -305,6 +345,28 @@ def generated(rows: int, seed: int) -> dict[str, Any]:
         "sex": np.array(["F", "M"], dtype=object)[sex],
         "region": np.array(list("NESW"), dtype=object)[region],
         "owner": np.array(["no", "yes"], dtype=object)[owner.astype(int)],
+    }
+
+
+def pay(rows: int, seed: int) -> dict[str, Any]:
+    """A table of pay from a known generator: who is paid by the hour has no salary."""
+    rng = np.random.default_rng(seed)
+    kind, sex = rng.choice(3, rows, p=[0.7, 0.25, 0.05]), rng.integers(0, 2, rows)
+    office = rng.choice(8, rows, p=[0.3, 0.2, 0.15, 0.1, 0.1, 0.05, 0.05, 0.05])
+    age = np.clip(np.round(16 + rng.gamma(4, 6, rows)), 16, 90)
+    grade = np.clip((age - 16) // 8 + rng.integers(-1, 2, rows), 0, 5).astype(np.int64)
+    salary = np.round(30 * np.exp(0.012 * (age - 40) + 0.1 * sex + 0.05 * office + rng.normal(0, 0.3, rows)))
+    hours = np.where(kind == 0, 40, np.round(rng.gamma(6, 4, rows) + 4 * sex))
+    odds = np.exp(-1 + 0.02 * (age - 40) + 0.8 * (kind == 1) - 0.3 * sex)
+    return {
+        "age": age,
+        "salary": np.where(kind == 0, np.clip(salary, 0, 500), 0.0),
+        "hours": np.clip(hours, 0, 80).astype(np.float64),
+        "kind": np.array(PAY["kind"], dtype=object)[kind],
+        "sex": np.array(["F", "M"], dtype=object)[sex],
+        "office": np.array(list("abcdefgh"), dtype=object)[office],
+        "grade": grade,
+        "union": np.array(["no", "yes"], dtype=object)[(rng.random(rows) < odds / (1 + odds)).astype(int)],
     }
 
 

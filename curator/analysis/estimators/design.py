@@ -11,8 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ....common.errors import DataError
-from ..conditions import Where
+from ..conditions import Condition, Where
 from ..published import Published
+from .places import Places
 from .selection import is_numeric, levels_of, numbers_of, rows_at, rows_where, rows_with
 
 Array = NDArray[np.float64]
@@ -25,18 +26,20 @@ MOST_COEFFICIENTS = 40
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """A regression's rows of the synthetic table. Rows that are left out have zeros everywhere.
+    """A regression's rows, and places where the release has none. What is left out has zeros everywhere.
 
     Attributes:
         names: of the coefficients, the intercept first.
-        regressors: shape (rows, p).
-        response: shape (rows,).
-        used: whether a row counts, shape (rows,).
+        places: where the columns are known.
+        regressors: shape (places, p).
+        response: shape (places,).
+        used: whether a place counts, shape (places,).
         columns: of the table, on which it depends.
         separated: categories whose rows are left out, since all of them have the same response.
     """
 
     names: tuple[str, ...]
+    places: Places
     regressors: Array
     response: Array
     used: NDArray[np.bool_]
@@ -47,9 +50,10 @@ class Design:
         """This design without categories whose rows all have the same response, and without those rows."""
         used, separated = self.used.copy(), set[str]()
         for name, column in zip(self.names, self.regressors.T, strict=True):
-            rows = used & (column != 0)
-            if np.isin(column, (0, 1)).all() and not rows.all() and np.ptp(self.response[rows]) == 0:
-                used &= ~rows
+            there = used & (column != 0)
+            rows = there & self.places.own
+            if np.isin(column, (0, 1)).all() and not there.all() and np.ptp(self.response[rows]) == 0:
+                used &= ~there
                 separated.add(name)
         kept = [name not in separated for name in self.names]
         return replace(
@@ -79,31 +83,35 @@ class Design:
             DataError: the formula cannot be read, a column does not fit, or there are too many coefficients.
         """
         response, regressors = read_formula(y, x)
-        values = _response(published, response, positive)
-        selected = rows_where(published, where)
+        for name in (response, *regressors):
+            published.domain.position(name)
+        places = Places.of(published, (response, *regressors, *Condition.of(published.domain, where).clique))
+        values = _response(published, places, response, positive)
+        selected = rows_where(places, where)
         used = selected.rows & ~np.isnan(values)
         for name in regressors:
-            used &= ~published.frame[name].isna().to_numpy()
+            used &= ~places.frame[name].isna().to_numpy()
         names, found = [INTERCEPT], [np.ones(len(values))]
         for name in regressors:
-            if is_numeric(published, name):
+            if is_numeric(places, name):
                 names.append(name)
-                found.append(np.nan_to_num(numbers_of(published, name)))
+                found.append(np.nan_to_num(numbers_of(places, name)))
                 continue
-            for level in _contrasts(published, name, used):
+            for level in _contrasts(published, name, used[places.own]):
                 names.append(f"{name}={level}")
-                found.append(rows_at(published, name, level).astype(np.float64))
+                found.append(rows_at(places, name, level).astype(np.float64))
             if len(names) > MOST_COEFFICIENTS:
                 raise DataError(
                     f"expected at most {MOST_COEFFICIENTS} coefficients, got more with column {name!r}; "
                     "leave out columns with many categories"
                 )
-        if used.sum() <= len(names):
+        if (used & places.own).sum() <= len(names):
             raise DataError(
                 "where: expected more rows of the release than coefficients, got fewer; relax the condition"
             )
         return cls(
             tuple(names),
+            places,
             np.column_stack(found) * used[:, None],
             np.nan_to_num(values) * used,
             used,
@@ -138,19 +146,19 @@ def read_formula(y: str, x: Sequence[str] | None) -> tuple[str, tuple[str, ...]]
     return y, names
 
 
-def _response(published: Published, name: str, positive: Any) -> Array:
+def _response(published: Published, places: Places, name: str, positive: Any) -> Array:
     if positive is ...:
         levels = [] if is_numeric(published, name) else levels_of(published, name)
         if not levels or pd.api.types.is_bool_dtype(published.frame[name].dtype):
-            return numbers_of(published, name)
+            return numbers_of(places, name)
         if len(levels) != 2:
             raise DataError(
                 f"column {name!r}: expected numbers or two categories, got {len(levels)} categories; say "
                 "which one is positive"
             )
         positive = levels[1]
-    found = rows_with(published, name, positive).astype(np.float64)
-    found[published.frame[name].isna().to_numpy()] = np.nan
+    found = rows_with(places, name, positive).astype(np.float64)
+    found[places.frame[name].isna().to_numpy()] = np.nan
     return found
 
 

@@ -20,6 +20,7 @@ from ..published import Published
 from .estimates import Errors, Estimates, Target
 from .grouping import Labels, groups_of, spread_over_rows
 from .influence import RealTable
+from .places import Places
 
 Array = NDArray[np.float64]
 
@@ -72,7 +73,8 @@ def infer(
         raise DataError(
             "fn: expected a function of the values, got one that depends on none; name the columns"
         )
-    real = RealTable(published, read)
+    # The function is not known where the release has no rows.
+    real = RealTable(Places.of(published, read, everywhere=False), read)
     frame = _narrowed(fn, published.frame, read, released)
     labels = groups_of(published, read)
     changes = _Changes(fn, frame, released)

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.errors import DataError
-from ..conditions import Where
+from ..conditions import Condition, Where
 from ..intervals import LEAST_REACH, OUT_OF_REACH, fieller
 from ..published import Published
 from ..totals import Totals
 from . import ratios
 from .estimates import Errors, Estimates, Target
 from .influence import RealTable
+from .places import Places
 from .ratios import Ratio
 from .selection import Mask, levels_of, numbers_of, rows_at, rows_where, rows_with
 from .unseen import moved, wider, withheld
@@ -56,8 +57,9 @@ def mean(
     Raises:
         DataError: an argument does not fit the release.
     """
-    values = numbers_of(published, column)
-    return _means(published, column, column, values, where, by, Target.parse(of), level)
+    names = _names_of(by)
+    places = _places(published, (column, *names), where)
+    return _means(published, places, column, column, numbers_of(places, column), where, names, of, level)
 
 
 def proportion(
@@ -85,8 +87,10 @@ def proportion(
     Raises:
         DataError: an argument does not fit the release.
     """
-    values, name = _indicator(published, column, value)
-    found = _means(published, name, column, values, where, by, Target.parse(of), level)
+    names = _names_of(by)
+    places = _places(published, (column, *names), where)
+    values, name = _indicator(places, column, value)
+    found = _means(published, places, name, column, values, where, names, of, level)
     return replace(found, low=np.clip(found.low, 0, 1), high=np.clip(found.high, 0, 1))
 
 
@@ -118,20 +122,21 @@ def difference(
     if len(between) != 3:
         raise DataError(f"between: expected a column and two values, got {len(between)}; give all three")
     group, first, second = between
+    places = _places(published, (column, group), where)
     if value is ...:
-        values, name = numbers_of(published, column), column
+        values, name = numbers_of(places, column), column
     else:
-        values, name = _indicator(published, column, value)
-    selected = rows_where(published, where)
+        values, name = _indicator(places, column, value)
+    selected = rows_where(places, where)
     chosen = selected.rows & ~np.isnan(values)
-    groups = [rows_with(published, group, wanted) & chosen for wanted in (first, second)]
-    if not all(mask.any() for mask in groups):
+    groups = [rows_with(places, group, wanted) & chosen for wanted in (first, second)]
+    if not all((mask & places.own).any() for mask in groups):
         raise DataError(
             f"between: expected two groups of column {group!r} that occur in the release, got one without "
             "rows; choose other groups"
         )
     columns = (column, group, *selected.columns)
-    found = _Groups.of(RealTable(published, columns), values, groups)
+    found = _Groups.of(places, columns, values, groups)
     one, other = found.ratios(target, level)
     # Of each ratio, the influence of a record on it: its error is linear in that of the sums.
     step = found.steps([one.value, other.value])
@@ -146,7 +151,8 @@ def difference(
     if value is ...:
         note = note or withheld(published, (column,))
     for mask, sign in zip(groups, (1, -1), strict=True):
-        by = moved(published, column, values[mask], len(values), (group, *selected.columns), value is not ...)
+        held, rows = values[mask & places.own], published.rows.record_count
+        by = moved(published, column, held, rows, (group, *selected.columns), value is not ...)
         less, more = less + by[::sign][0], more + by[::sign][1]
     low, high = (made.low - less, made.high + more) if not note else (np.nan, np.nan)
     return Estimates(
@@ -176,13 +182,14 @@ class _Groups:
         self.released, self.varies, self.totals = released, varies, totals
 
     @classmethod
-    def of(cls, table: RealTable, values: Array, groups: Sequence[Mask]) -> _Groups:
+    def of(cls, places: Places, columns: Sequence[str], values: Array, groups: Sequence[Mask]) -> _Groups:
         filled = np.nan_to_num(values)
-        released = np.array([filled[mask].mean() for mask in groups])
+        held = [filled[mask & places.own] for mask in groups]
+        released = np.array([each.mean() for each in held])
         tops = [np.where(mask, filled - mean, 0.0) for mask, mean in zip(groups, released, strict=True)]
         functions = np.column_stack([*tops, *(mask.astype(np.float64) for mask in groups)])
-        varies = np.array([bool(np.ptp(filled[mask]) > 0) for mask in groups])
-        return cls(released, varies, table.totals(functions))
+        varies = np.array([bool(np.ptp(each) > 0) for each in held])
+        return cls(released, varies, RealTable(places, columns).totals(functions))
 
     def ratios(self, of: Target, level: float) -> list[Ratio]:
         """The means of the groups less those of the release."""
@@ -214,24 +221,36 @@ class _Groups:
         return "" if np.isfinite(ratio.low) and np.isfinite(ratio.high) else UNBOUNDED
 
 
+def _names_of(by: str | Sequence[str] | None) -> list[str]:
+    return [by] if isinstance(by, str) else list(by or ())
+
+
+def _places(published: Published, columns: Sequence[str], where: Where | None) -> Places:
+    """The places of functions of columns and of a condition."""
+    for name in columns:
+        published.domain.position(name)  # A difference of dates is none of its columns.
+    return Places.of(published, (*columns, *Condition.of(published.domain, where).clique))
+
+
 def _means(
     published: Published,
+    places: Places,
     name: str,
     column: str,
     values: Array,
     where: Where | None,
-    by: str | Sequence[str] | None,
-    of: Target,
+    names: Sequence[str],
+    of: str,
     level: float,
 ) -> Estimates:
-    selected = rows_where(published, where)
+    target = Target.parse(of)
+    selected = rows_where(places, where)
     chosen = selected.rows & ~np.isnan(values)
-    if not chosen.any():
+    if not (chosen & places.own).any():
         raise DataError("where: expected a condition that rows of the release satisfy, got none; relax it")
-    names = [by] if isinstance(by, str) else list(by or ())
-    groups = _groups_by(published, names, chosen)
-    found = _Groups.of(RealTable(published, (column, *names, *selected.columns)), values, [*groups.values()])
-    made = found.ratios(of, level)
+    groups = _groups_by(published, places, names, chosen)
+    found = _Groups.of(places, (column, *names, *selected.columns), values, [*groups.values()])
+    made = found.ratios(target, level)
     steps = found.steps([ratio.value for ratio in made])
     reach = found.totals.reach_of(np.nan_to_num(steps.T))
     notes = [found.note(*each) for each in zip(made, reach, found.varies, strict=True)]
@@ -247,24 +266,25 @@ def _means(
         Errors.of(found.totals, steps.T),
         reach,
         tuple(notes),
-        of,
+        target,
         level,
     )
     shares = name != column
     selecting = (*names, *selected.columns)
-    return wider(published, estimates, column, values, groups.values(), selecting, shares=shares)
+    held = [mask[places.own] for mask in groups.values()]
+    return wider(published, estimates, column, values[places.own], held, selecting, shares=shares)
 
 
-def _groups_by(published: Published, names: Sequence[str], chosen: Mask) -> dict[str, Mask]:
-    """The rows of each combination of values that occurs."""
+def _groups_by(published: Published, places: Places, names: Sequence[str], chosen: Mask) -> dict[str, Mask]:
+    """The places of each combination of values that occurs in the release."""
     groups = {"": chosen}
     for name in names:
-        levels = {level: rows_at(published, name, level) for level in levels_of(published, name)}
+        levels = {level: rows_at(places, name, level) for level in levels_of(published, name)}
         groups = {
             f"{prefix}, {name}={level}" if prefix else f"{name}={level}": found
             for prefix, mask in groups.items()
             for level, rows in levels.items()
-            if (found := mask & rows).any()
+            if ((found := mask & rows) & places.own).any()
         }
         if len(groups) > MOST_GROUPS:
             raise DataError(
@@ -273,10 +293,9 @@ def _groups_by(published: Published, names: Sequence[str], chosen: Mask) -> dict
     return groups
 
 
-def _indicator(published: Published, column: str, value: Any) -> tuple[Array, str]:
+def _indicator(places: Places, column: str, value: Any) -> tuple[Array, str]:
     """Whether each row has a value, NaN where the column is missing; and a name of the share."""
-    published.domain.position(column)  # A difference of dates is none of its columns.
-    found = rows_with(published, column, value).astype(np.float64)
+    found = rows_with(places, column, value).astype(np.float64)
     if value is not None:
-        found[published.frame[column].isna().to_numpy()] = np.nan
+        found[places.frame[column].isna().to_numpy()] = np.nan
     return found, f"{column}={'missing' if value is None else value}"

@@ -124,10 +124,10 @@ def logistic(
 def _fitted(published: Published, design: Design, link: _Link, of: Target, level: float) -> Estimates:
     z = quantile_of(level)
     tail = withheld(published, design.columns)
-    real = RealTable(published, design.columns)
+    real = RealTable(design.places, design.columns)
     scale, scaled = _standardised(design)
     released = _released(scaled, design, link)
-    solved = _solved(real, scaled, design.response, link, released)
+    solved = _solved(real, scaled, design, link, released)
     before, p = scale @ released, len(released)
     if solved.derivative is None:
         errors, reach, notes = Errors.unknown(p), np.full(p, np.nan), (COLLINEAR,) * p
@@ -164,7 +164,7 @@ def _fitted(published: Published, design: Design, link: _Link, of: Target, level
 
 def _standardised(design: Design) -> tuple[Array, Array]:
     """The standardised regressors, and before them the matrix from their coefficients to the given ones'."""
-    rows = design.regressors[design.used]
+    rows = design.regressors[design.used & design.places.own]
     means, spreads = rows.mean(axis=0), rows.std(axis=0)
     means[0], spreads[0] = 0.0, 1.0
     if not (spreads > 0).all():
@@ -180,9 +180,11 @@ def _standardised(design: Design) -> tuple[Array, Array]:
 
 def _released(scaled: Array, design: Design, link: _Link) -> Array:
     """The coefficients of the synthetic table."""
+    own = design.places.own
+    scaled, response, used = scaled[own], design.response[own], design.used[own]
     theta = np.zeros(scaled.shape[1])
     for _ in range(_MOST_STEPS):
-        residuals = design.response - design.used * link.mean(scaled @ theta)
+        residuals = response - used * link.mean(scaled @ theta)
         derivative = _derivative(scaled, link, theta)
         if np.linalg.cond(derivative) > 1e10:
             break
@@ -216,18 +218,18 @@ class _Solved(NamedTuple):
     free: NDArray[np.bool_]
 
 
-def _solved(real: RealTable, regressors: Array, response: Array, link: _Link, start: Array) -> _Solved:
+def _solved(real: RealTable, regressors: Array, design: Design, link: _Link, start: Array) -> _Solved:
     """Newton's method, from the coefficients of the synthetic table."""
-    used, share = regressors.any(axis=1), real.records / real.rows
-    before = share * _derivative(regressors, link, start)
+    own, share = regressors[design.places.own], real.records / real.rows
+    before = share * _derivative(own, link, start)
     # By how much the real table's derivative differs is estimated once.
-    correction, free = _correction(real, regressors, link, start)
+    correction, free = _correction(real, regressors, before, link, start)
     unit, moving, theta = np.sqrt(np.linalg.inv(before).diagonal()), np.ones(len(start), dtype=bool), start
     for _ in range(_MOST_STEPS):
-        derivative = share * _derivative(regressors, link, theta) + correction
+        derivative = share * _derivative(own, link, theta) + correction
         if np.linalg.eigvalsh(derivative).min() <= 0:
             break
-        residuals = response - used * link.mean(regressors @ theta)
+        residuals = design.response - design.used * link.mean(regressors @ theta)
         found = real.totals(regressors * residuals[:, None], covariances=False).values
         step = np.zeros(len(theta))
         step[moving] = np.linalg.solve(derivative[np.ix_(moving, moving)], found[moving])
@@ -242,11 +244,10 @@ def _solved(real: RealTable, regressors: Array, response: Array, link: _Link, st
 
 
 def _correction(
-    real: RealTable, regressors: Array, link: _Link, theta: Array
+    real: RealTable, regressors: Array, before: Array, link: _Link, theta: Array
 ) -> tuple[Array, NDArray[np.bool_]]:
     """The derivative in the real table less that of the release, and for which coefficients it is known."""
-    share = real.records / real.rows
-    inverse = np.linalg.inv(share * _derivative(regressors, link, theta))
+    inverse = np.linalg.inv(before)
     # In these coordinates each coefficient has one unit of variance, so that errors can be compared.
     rotation = inverse / np.sqrt(inverse.diagonal())
     rotated = regressors @ rotation
