@@ -29,22 +29,31 @@ def visits(path):
     return path
 
 
-def network(folder, grid, max_rows='"all"'):
-    data = visits(folder / "visits.csv")
+def network(folder, grid, max_rows='"all"', aligned=True):
+    """A network whose parties name the person of each row."""
+    data, overlap = visits(folder / "visits.csv"), Overlap(1.0, shuffle=aligned)
     made = LocalNetwork.create(
-        folder / "net", data, Domain.from_json(DOMAIN), grid, key="id", overlap=Overlap(1.0, shuffle=True)
+        folder / "net", data, Domain.from_json(DOMAIN), grid, key="id", overlap=overlap
     )
     changes = {'mechanism = "mosaic"': 'mechanism = "independent"', "epsilon = 1.0  ": "rho = 0.5"}
     edit(made.plan, {**changes, "delta = 1e-9": ALL, "collusions = 1": "collusions = 0"})
     for name in made.all_names:
         rule = f"min_tolerated = 0\nmax_rows_per_person = {max_rows}"
         edit(made.party(name) / "policy.toml", {"min_tolerated = 0": rule})
+        if not aligned:
+            edit(made.party(name) / "policy.toml", {"max_alignment_rho = 1e6": ""})
+    if not aligned:
+        edit(made.plan, {"\n[alignment]": "\n# [alignment]"})
     return made
 
 
-@pytest.mark.parametrize("grid", ["1x1", "1x2", "2x1"])
-def test_a_person_with_all_rows_is_released_over_daemons_and_everybody_says_so(tmp_path, command, grid):
-    made = network(tmp_path, grid)
+@pytest.mark.parametrize(
+    ("grid", "aligned"), [("1x1", True), ("1x2", True), ("2x1", True), ("1x2", False), ("3x1", False)]
+)
+def test_people_with_all_rows_are_released_over_daemons_and_everybody_says_so(
+    tmp_path, command, grid, aligned
+):
+    made = network(tmp_path, grid, aligned=aligned)
     with made.running():
         assert "FIX" not in command("curator", "preflight", made.plan)
         out = tmp_path / "out"
