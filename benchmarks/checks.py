@@ -22,7 +22,7 @@ from unittest.mock import patch
 from dealers import Cost, generated, released
 from mechanisms import load
 
-from dpmosaic.common.protocols.masked.one_hot import CHECK
+from dpmosaic.common.protocols.registry import CHECK
 from dpmosaic.common.protocols.scores import evaluator
 from dpmosaic.common.protocols.scores.shape import ScoreShape
 

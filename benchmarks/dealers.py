@@ -32,12 +32,12 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.privacy.budget import Budget
-from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.registry import MASKED
+from dpmosaic.common.release_spec import ReleaseSpec
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.curator.parties.client import Connection
 from dpmosaic.curator.releasing.agreement import agree
-from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release
+from dpmosaic.curator.releasing.release import ReleaseOrder, make_release
 from dpmosaic.simulations.evaluation.metrics import kway_errors
 from dpmosaic.simulations.parties.network import policy_for, start_dealers, start_parties
 from dpmosaic.simulations.parties.partition import Grid, partition
@@ -110,16 +110,13 @@ def released(table: Table, grid: str, epsilon: float, seed: int, dealers: int, c
     """The cost of one release by `mosaic`."""
     order = ReleaseOrder(
         table.domain,
-        MASKED,
-        Adjacency.ZERO_OUT,
+        ReleaseSpec(Budget(epsilon, DELTA), check=check),
         mechanism_named("mosaic"),
         Workload.parse(table.domain, "2way"),
-        Budget(epsilon, DELTA),
-        check=check,
     )
     stream, clock = RandomStream.from_seed(seed), Clock()
     proposal, keys = order.proposal(secrets.token_hex(16)), stream.child("parties")
-    policy = policy_for(MASKED.name, order.adjacency, proposal.charged_rho, dealers=dealers)
+    policy = policy_for(MASKED.name, order.spec.adjacency, proposal.charged_rho, dealers=dealers)
     pieces = partition(table, Grid.parse(grid, table.domain, table.record_count))
     started = start_parties(pieces, policy, keys, dealers=dealers)
     dealing = [CountedConnection(link) for link in start_dealers(dealers, keys, started)]
@@ -130,7 +127,7 @@ def released(table: Table, grid: str, epsilon: float, seed: int, dealers: int, c
         proposal,
         dealers=[TimedConnection(link, clock, "dealers") for link in dealing],
     )
-    layout = Layout.of(agreement.terms.plan)
+    layout = agreement.terms.plan
     since = time.perf_counter()
     with threadpool_limits(1):
         made = make_release(order, layout, agreement.measurer(), stream, seeded=True)

@@ -29,7 +29,7 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.messages import Purpose
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.protocols.registry import MASKED
+from dpmosaic.common.release_spec import ReleaseSpec
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.client import Connection
 from dpmosaic.curator.releasing.agreement import Proposal, agree
@@ -111,8 +111,8 @@ def table_of(records: int) -> Table:
 
 def proposal_of(domain: Domain, granted: Fraction) -> Proposal:
     """A release over a table of this domain."""
-    purpose = Purpose(Budget(zcdp_rho=float(granted)), domain.digest(), "{}", "", "")
-    return Proposal("0" * 32, MASKED, Adjacency.ZERO_OUT, granted, purpose)
+    purpose = Purpose(domain.digest(), "{}", "", "")
+    return Proposal("0" * 32, ReleaseSpec(Budget(zcdp_rho=float(granted))), granted, purpose)
 
 
 def masked(table: Table, pairs: list[Clique], clock: Clock) -> tuple[list[InProcessConnection], float]:

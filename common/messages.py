@@ -6,10 +6,9 @@ import enum
 import hashlib
 import math
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from .about import About
 from .crypto.randomness import KEY_BYTES
 from .data.domain import Clique, Domain
 from .data.grouping import Groups
@@ -18,14 +17,15 @@ from .errors import MosaicError
 from .history import Mark
 from .labels import LabelSearch
 from .privacy.budget import Budget
-from .privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit, counting_sigma
+from .privacy.cost import PrivacyUnit, counting_sigma
 from .privacy.spending import Cost
 from .protocols.alignment.plan import ALIGNMENT, AlignmentPlan
 from .protocols.masked.plan import Chain, MaskedPlan
 from .protocols.partition import Partition
 from .protocols.registry import INDICATOR, MASKED, TRUSTED
+from .release_spec import ReleaseSpec
 
-PROTOCOL_VERSION = 14
+PROTOCOL_VERSION = 15
 """Incremented with every change that an older party or curator would misread."""
 
 MAX_QUERY_ID = 256
@@ -82,38 +82,30 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Purpose:
-    """What a release promises and what its answers are for.
+    """What the answers of a release are for, and what they may be.
 
     Attributes:
-        budget: the promise for each person with up to `rows_per_person` rows of one slice.
         domain_digest: SHA-256 of the whole table's domain, as hexadecimal digits (`Domain.digest`).
         mechanism: name, variant and parameters of the mechanism, as JSON text.
         workload: the marginals to preserve, in words (`Workload.in_words`).
         workload_digest: SHA-256 of these marginals and their weights, as hexadecimal digits.
-        rows_per_person: number of rows of one person in one slice that the promise covers, or `ALL_ROWS`.
         labels: open categories whose labels the release looks for; None for none.
-        about: the reason of the release, in words.
         max_cells: the release measures no marginal with more cells; None if it does not say.
         max_attributes: it measures no marginal of more attributes; None if it does not say.
         unreviewed: attributes whose bounds or categories were read from private rows, and that nobody has
             reviewed; such a release is not private as stated.
     """
 
-    budget: Budget
     domain_digest: str
     mechanism: str
     workload: str
     workload_digest: str
-    rows_per_person: int = 1
     labels: LabelSearch | None = None
-    about: About = field(default_factory=About)
     max_cells: int | None = None
     max_attributes: int | None = None
     unreviewed: Clique = ()
 
     def __post_init__(self) -> None:
-        if self.rows_per_person < ALL_ROWS:
-            raise ValueError("a promise must cover at least one row of each person")
         if self.max_cells is not None and self.max_cells < 0:
             raise ValueError("a marginal cannot have fewer than no cells")
         if self.max_attributes is not None and self.max_attributes < 1:
@@ -133,18 +125,16 @@ class ReleaseTerms:
         release_id: 32 lower-case hexadecimal digits, unique among all releases that the party ever took
             part in.
         protocol_version: version of the messages that the curator understands.
-        protocol: name of the measurement protocol.
-        adjacency: which tables are neighbours.
+        spec: what the release promises, by which protocol, with what its parties agree on.
         granted_rho: upper limit of the total cost of the release, zCDP.
         plan: which party holds what; with the protocol `masked` a `MaskedPlan`, in the parts of the unit, to
             align rows an `AlignmentPlan`.
-        purpose: the promise, and what the answers are for.
+        purpose: what the answers are for.
     """
 
     release_id: str
     protocol_version: int
-    protocol: str
-    adjacency: Adjacency
+    spec: ReleaseSpec
     granted_rho: float
     plan: Partition | MaskedPlan | AlignmentPlan
     purpose: Purpose
@@ -152,14 +142,14 @@ class ReleaseTerms:
     def __post_init__(self) -> None:
         if not _RELEASE_ID.fullmatch(self.release_id):
             raise ValueError("the id of a release must be 32 lower-case hexadecimal digits")
-        if not self.protocol:
-            raise ValueError("a release needs a protocol")
         if not 0 < self.granted_rho < math.inf:
             raise ValueError("the budget of a release must be a positive finite rho")
-        if (self.masked is not None) != (self.protocol == MASKED.name):
+        if (self.masked is not None) != (self.spec.protocol == MASKED.name):
             raise ValueError("a release needs a masked plan with the protocol 'masked', and none with others")
-        if (self.aligning is not None) != (self.protocol == ALIGNMENT):
+        if (self.aligning is not None) != (self.spec.protocol == ALIGNMENT):
             raise ValueError("a release needs match keys to align rows, and none with another protocol")
+        if self.spec != self.spec.over(self.plan):
+            raise ValueError("a release has the collusions, the check and the sample of its plan")
         self.plan.check_identities()
         unreviewed = self.purpose.unreviewed
         if unreviewed != tuple(name for name in self.plan.domain if name in unreviewed):
@@ -168,7 +158,7 @@ class ReleaseTerms:
             raise ValueError("a release that aligns rows looks for no labels")
         if self.unit.parts > 1 and self.purpose.labels is not None:
             raise ValueError("a release of people with all rows looks for no labels")
-        if self.unit.parts > 1 and not counts_people(self.protocol, self.plan):
+        if self.unit.parts > 1 and not counts_people(self.spec.protocol, self.plan):
             raise ValueError("the protocol does not count people with all rows")
         if self.masked is not None and self.masked.parts != self.unit.parts:
             object.__setattr__(self, "plan", replace(self.masked, parts=self.unit.parts))
@@ -195,14 +185,14 @@ class ReleaseTerms:
         Raises:
             BudgetError: labels take the whole delta, or there is none.
         """
-        search, chosen, budget = self.purpose.labels, self.plan.chosen, self.purpose.budget
+        search, chosen, budget = self.purpose.labels, self.plan.chosen, self.spec.budget
         here = budget if search is None else budget.without_delta(search.delta)
         return here if chosen is None else here.without_delta(chosen.labels_delta)
 
     @property
     def unit(self) -> PrivacyUnit:
         """What differs between neighbouring tables; every cost is for it."""
-        return PrivacyUnit(self.adjacency, self.purpose.rows_per_person)
+        return self.spec.unit
 
     @property
     def masked(self) -> MaskedPlan | None:

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
+import enum
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
 from ..common.errors import DataError
+from ..common.forms.options import options_of
+from ..common.release_spec import OUTPUT, ReleaseSpec
 
-BUDGET, MECHANISM, OUTPUT = "Budget", "Mechanism", "Output"
-"""Headings of options in help."""
+_Command = TypeVar("_Command", bound=Callable[..., None])
+
+MECHANISM = "Mechanism"
+"""Heading of options in help."""
 
 MechanismName = Annotated[
     str,
     typer.Option(help="Name of the mechanism; `dpmosaic mechanisms` lists them.", rich_help_panel=MECHANISM),
 ]
 
-Rows = Annotated[
-    int | None,
-    typer.Option(
-        help="Number of synthetic rows; by default as many as the table has, at most 10^7.",
-        rich_help_panel=OUTPUT,
-    ),
-]
+Rows = Annotated[int | None, typer.Option(help=options_of(ReleaseSpec)["rows"].help, rich_help_panel=OUTPUT)]
 
 Seed = Annotated[
     int | None,
@@ -76,3 +77,42 @@ def parsed(settings: Sequence[str] | None) -> dict[str, str]:
     if len({key for key, _, _ in pairs}) < len(pairs):
         raise DataError("--set: expected each parameter at most once, got one twice; remove one")
     return {key: value for key, _, value in pairs}
+
+
+def with_options_of(kind: Any, after: str) -> Callable[[_Command], _Command]:
+    """Gives a command the options of a description; it takes them as `**options`.
+
+    Args:
+        kind: a dataclass with options (`option`).
+        after: the parameter after which help lists them.
+    """
+
+    def with_options(command: _Command) -> _Command:
+        own = inspect.signature(command, eval_str=True)
+        listed: list[inspect.Parameter] = []
+        for parameter in own.parameters.values():
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
+                listed.append(parameter)
+            if parameter.name == after:
+                listed += _parameters(kind)
+        command.__signature__ = own.replace(parameters=listed)  # type: ignore[attr-defined]
+        return command
+
+    return with_options
+
+
+def _parameters(kind: Any) -> Iterator[inspect.Parameter]:
+    """The options of a description that commands have, as parameters."""
+    types, defaults = get_type_hints(kind), {one.name: one.default for one in fields(kind)}
+    for name, one in options_of(kind).items():
+        if one.heading:
+            default: Any = defaults[name]
+            named = isinstance(default, enum.Enum)
+            yield inspect.Parameter(
+                name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=default.value if named else default,
+                annotation=Annotated[
+                    str if named else types[name], typer.Option(help=one.help, rich_help_panel=one.heading)
+                ],
+            )

@@ -56,7 +56,7 @@ def _ask(operator: Operator) -> None:
     plan = MaskedPlan(Domain.coded(OWN | OTHERS), roster, 1, Ring(32), (2, 0, 1), DEALERS)
     rho = float(PROMISE.granted(gaussian_only=True))
     terms = operator.terms(WAITING, rho, PROMISE, words="all 15 pairs of columns")
-    terms = replace(terms, plan=plan, purpose=replace(terms.purpose, about=ABOUT))
+    terms = replace(terms, plan=plan, spec=replace(terms.spec, about=ABOUT))
     signature = CURATOR_IDENTITY.sign(TERMS, encode_terms(terms))
     with contextlib.closing(operator.home.approvals()) as approvals, contextlib.suppress(PolicyError):
         approvals.check(terms, CURATOR_IDENTITY.public, signature)

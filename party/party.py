@@ -174,7 +174,7 @@ class Party(Role[Answerer]):
 
     def _admission(self, terms: ReleaseTerms, curator: bytes) -> Refusals:
         institution = self._institution.recoded(terms.plan)
-        answerer, stated = answerer_of(terms.protocol), terms.plan.alignment
+        answerer, stated = answerer_of(terms.spec.protocol), terms.plan.alignment
         chosen = terms.plan.chosen
         choice = None if chosen is None else self._ledger.certified(chosen.release_id)
         aligned = None if stated is None else self._ledger.alignment(stated.alignment_id, self._digest)
@@ -213,7 +213,7 @@ class Party(Role[Answerer]):
         policy = institution.rules.policy
         allowance = Allowance.of(policy, self._processors_of(terms.release_id))
         account = Account(terms, self._ledger, self._digest, institution.identity, self._keys, allowance)
-        return answerer_of(terms.protocol)(institution, account)
+        return answerer_of(terms.spec.protocol)(institution, account)
 
     def _check_open(self, release_id: str) -> None:
         """Refuses to go on counting for a release that was denied, ended or used up its time."""
@@ -231,7 +231,7 @@ class Party(Role[Answerer]):
         answerer = self._releases.of(query.release_id)
         if query.form not in answerer.forms:
             raise ProtocolError(
-                f"the protocol {answerer.account.terms.protocol!r} has no answers of the form "
+                f"the protocol {answerer.account.terms.spec.protocol!r} has no answers of the form "
                 f"{query.form.name}; compare versions"
             )
         self._check(answerer, query.view)

@@ -15,21 +15,19 @@ from rich.table import Table as Grid
 from ..common.errors import DataError
 from ..common.extras import require_extra
 from ..common.protocols.aligned import DEFAULT_RHO, Population
-from ..common.protocols.registry import BUILT_IN, MASKED
+from ..common.release_spec import BUDGET, OUTPUT, PARTITION, ReleaseSpec
 from ..common.showing.telling import tell
 from ..common.showing.terminal import Terminal
 from ..curator.options import (
-    BUDGET,
     MECHANISM,
-    OUTPUT,
     JsonOutput,
     MechanismName,
-    Rows,
     Seed,
     Settings,
     SpreadsheetSafe,
     TimeLimit,
     parsed,
+    with_options_of,
 )
 from ..curator.releasing.planning.bins_share import DEFAULT_SHARE, check_coded
 from ..curator.results.table_format import Format, TableFile, TableFormat
@@ -43,14 +41,15 @@ if TYPE_CHECKING:
     from .evaluation.values.distribution import Distribution
     from .simulate import Simulation
 
-PARTITION, ALIGNED = "Partition and protocol", "Aligned rows"
-"""Headings of options in help."""
+ALIGNED = "Aligned rows"
+"""Heading of options in help."""
 
 _STDERR = Terminal(stderr=True)
 
 
 # Longer than other functions, since Typer reads every option from the signature.
 @spends
+@with_options_of(ReleaseSpec, after="grid")
 def simulate(
     data: Annotated[Path, typer.Argument(help="The real table: .csv, .csv.gz or .parquet.")],
     domain: Annotated[Path, typer.Option(help="Domain file; `dpmosaic domain infer` drafts one.")],
@@ -68,30 +67,6 @@ def simulate(
         str,
         typer.Option(help="KxS: K slices of rows over S parties; or a JSON file.", rich_help_panel=PARTITION),
     ] = "1x1",
-    protocol: Annotated[
-        str, typer.Option(help=f"One of {', '.join(BUILT_IN)}.", rich_help_panel=PARTITION)
-    ] = MASKED.name,
-    collusions: Annotated[
-        int | None,
-        typer.Option(
-            help="masked: number of parties that may collude; 1 by default.", rich_help_panel=PARTITION
-        ),
-    ] = None,
-    check: Annotated[
-        str,
-        typer.Option(
-            help="masked: one-hot, to have parties prove that they open each record once.",
-            rich_help_panel=PARTITION,
-        ),
-    ] = "",
-    sample: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="masked: rows that marginals across parties use; by default all, at most 10^7.",
-            rich_help_panel=PARTITION,
-        ),
-    ] = None,
     dealers: Annotated[
         int,
         typer.Option(
@@ -129,11 +104,6 @@ def simulate(
         str | None,
         typer.Option(help="Attribute to predict: marginals with it matter most.", rich_help_panel=MECHANISM),
     ] = None,
-    adjacency: Annotated[
-        str,
-        typer.Option(help="zero-out, replace-one, or with aligned rows add-remove.", rich_help_panel=BUDGET),
-    ] = "zero-out",
-    rows: Rows = None,
     person: Annotated[
         str | None,
         typer.Option(
@@ -196,13 +166,13 @@ def simulate(
             rich_help_panel=OUTPUT,
         ),
     ] = False,
+    **options: Any,
 ) -> None:
     """Partition a table over K x S parties, release a synthetic table from them, and compare the two."""
     require_extra("curator")
     from ..common.data.binarise import Binarisation
     from ..common.data.domain import Domain
     from ..common.privacy.budget import Budget
-    from ..common.privacy.cost import Adjacency
     from ..curator.certificates.checking import process_for_checks
     from ..curator.certificates.verify import BINS
     from ..curator.mechanisms.catalogue import mechanism_named
@@ -243,17 +213,12 @@ def simulate(
     asked: dict[str, Any] = {
         "budget": budget,
         "grid": grid,
-        "protocol": protocol,
-        "collusions": collusions,
-        "check": check,
-        "sample": sample,
         "dealers": dealers,
         "mechanism": chosen,
         "workload": workload,
         "target": target,
-        "adjacency": Adjacency.named(adjacency),
-        "rows": rows,
         "bins_share": bins_share,
+        **options,
     }
     if dry_run:
         if aligned or record_wise or people is not None:

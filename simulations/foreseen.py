@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Unpack
 
 from ..common.crypto.randomness import RandomStream
 from ..common.data.table import Table
 from ..common.data.workload import Workload
 from ..common.errors import DataError
 from ..common.privacy.budget import Budget
-from ..common.privacy.cost import Adjacency
-from ..common.protocols.registry import INDICATOR_MLE, MASKED, THEOREM, Protocol
+from ..common.protocols.registry import INDICATOR_MLE, THEOREM
+from ..common.release_spec import ReleaseOptions, ReleaseSpec
 from ..curator.forecasting.forecast import Forecast, forecast_order, planned_bins
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.parties.federation import connect
@@ -25,56 +26,34 @@ def forecast_simulation(
     *,
     budget: Budget,
     grid: Grid | str = "1x1",
-    protocol: Protocol | str = MASKED,
     mechanism: Mechanism | str = "mosaic",
     workload: Workload | str | None = None,
     target: str | None = None,
-    adjacency: Adjacency = Adjacency.ZERO_OUT,
-    collusions: int | None = None,
-    check: str = "",
     dealers: int = 0,
-    sample: int | None = None,
-    rows: int | None = None,
     bins_share: float = DEFAULT_SHARE,
     link_mib_s: float = 12.0,
+    **options: Unpack[ReleaseOptions],
 ) -> Forecast:
     """Forecasts what `simulate` would do with these arguments, over rows in the same order.
 
     Args:
         table: the real table, of which domain and number of records are used.
-        budget: see `simulate`, as for all other arguments but the last.
+        budget: see `simulate`, as for all other arguments but the bandwidth.
         grid: see there.
-        protocol: see there.
         mechanism: see there.
         workload: see there.
         target: see there.
-        adjacency: see there.
-        collusions: see there.
-        check: see there.
         dealers: see there.
-        sample: see there.
-        rows: see there.
         bins_share: see there.
         link_mib_s: bandwidth of the slowest party's link, MiB/s.
+        options: see there.
 
     Raises:
         DataError: an argument does not fit the others, or the protocol has no forecast.
         BudgetError: the budget is out of range.
     """
-    order = ordered(
-        table.domain,
-        budget,
-        protocol,
-        mechanism,
-        workload,
-        target,
-        adjacency,
-        collusions,
-        rows,
-        check,
-        dealers,
-        sample,
-    )
+    spec = ReleaseSpec.of(budget, options)
+    order = ordered(table.domain, spec, mechanism, workload, target, dealers)
     if order.protocol in (THEOREM, INDICATOR_MLE):
         raise DataError(
             f"protocol {order.protocol.name!r} follows a paper and has no forecast; leave --dry-run out"

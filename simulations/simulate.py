@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Unpack
 
 from ..common.crypto.randomness import RandomStream
 from ..common.data.domain import Domain
@@ -15,9 +15,10 @@ from ..common.data.table import Table, check_rows
 from ..common.data.workload import Workload
 from ..common.errors import DataError
 from ..common.privacy.budget import Budget
-from ..common.privacy.cost import ALL_ROWS, PARTS, Adjacency
+from ..common.privacy.cost import ALL_ROWS, PARTS
 from ..common.protocols.aligned import DEFAULT_RHO, Population
-from ..common.protocols.registry import INDICATOR, MASKED, Protocol, protocol_named
+from ..common.protocols.registry import INDICATOR, MASKED
+from ..common.release_spec import ReleaseOptions, ReleaseSpec
 from ..curator.certificates.certificate import Certificate
 from ..curator.mechanisms.catalogue import check_counting, mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
@@ -54,17 +55,11 @@ def simulate(
     budget: Budget,
     domain: DomainLike | None = None,
     grid: Grid | str = "1x1",
-    protocol: Protocol | str = MASKED,
     mechanism: Mechanism | str = "mosaic",
     workload: Workload | str | None = None,
     target: str | None = None,
-    adjacency: Adjacency = Adjacency.ZERO_OUT,
-    collusions: int | None = None,
-    check: str = "",
-    sample: int | None = None,
     dealers: int = 0,
     record_wise: bool = False,
-    rows: int | None = None,
     people: Sequence[Hashable] | None = None,
     identifiers: Sequence[str] | None = None,
     overlap: float | None = None,
@@ -76,6 +71,7 @@ def simulate(
     seed: int | None = None,
     report: Report = ignore,
     checks: Executor | None = None,
+    **options: Unpack[ReleaseOptions],
 ) -> Simulation:
     """Releases a synthetic table from K x S parties in this process, and measures its errors.
 
@@ -89,21 +85,13 @@ def simulate(
         budget: privacy budget of the release.
         domain: of a data frame or file: a `Domain`, the content of a domain file or its path.
         grid: partition of the table: "KxS", a file, or a Grid.
-        protocol: a name, "masked", "trusted", "indicator", "theorem" or "indicator-mle", or a Protocol.
         mechanism: a name, or a configured mechanism such as `RandDPGen(alpha=0.2)`.
         workload: "1way", "2way", "3way", a file, or a Workload; by default "2way".
         target: instead of a workload, the attribute that users of the table will predict; see
             `Workload.for_target`.
-        adjacency: which tables are neighbours.
-        collusions: with "masked", number of parties that may collude without breaking the promise; by
-            default 1, or 0 for a single party. Zero gives the noise of a trusted place.
-        check: with "masked", "one-hot" to have parties prove that they open each record once.
-        sample: with "masked", rows of the largest slice that products between parties use; by default all, at
-            most 10^7.
         dealers: with "masked", number of dealers, 1 or at least 3; by default the curator deals.
         record_wise: with "indicator", follow the paper exactly: noise on every record, even if one party
             holds the whole clique.
-        rows: number of synthetic rows; by default as many as the table has, at most 10^7.
         people: for each row, its person. The promise is then for a person with all rows, of which each counts
             in part, slices are of people, and errors are relative to rows that count so. Parties of a slice
             know which rows are of one person, and not which row of one belongs to which of another.
@@ -121,6 +109,9 @@ def simulate(
         seed: makes the run reproducible and not for release; the result is labelled so.
         report: called after every step.
         checks: where the second opinion on epsilon is computed; by default in a thread.
+        options: `adjacency`; `protocol`, "masked", "trusted", "indicator", "theorem" or "indicator-mle"; for
+            "masked", `collusions`, by default 1, or 0 for a single party, where 0 gives the noise of a
+            trusted place, `check` and `sample`; `rows`. See `ReleaseSpec`.
 
     Raises:
         DataError: an argument does not fit the table or the others; nothing has been measured.
@@ -146,18 +137,11 @@ def simulate(
     whole: Table | PeopleRows = table if people is None else _of_people(table, people, identifiers)
     order = ordered(
         table.domain.with_absent() if anywhere else table.domain,
-        budget,
-        protocol,
+        replace(ReleaseSpec.of(budget, options), rows_per_person=1 if people is None else ALL_ROWS),
         mechanism,
         workload,
         target,
-        adjacency,
-        collusions,
-        rows,
-        check,
         dealers,
-        sample,
-        ALL_ROWS if people is not None else 1,
     )
     if people is not None:
         check_counting(order.mechanism, budget)
@@ -201,18 +185,11 @@ def _of_people(table: Table, people: Sequence[Hashable], identifiers: object) ->
 
 def ordered(
     domain: Domain,
-    budget: Budget,
-    protocol: Protocol | str,
+    spec: ReleaseSpec,
     mechanism: Mechanism | str,
     workload: Workload | str | None,
     target: str | None,
-    adjacency: Adjacency,
-    collusions: int | None,
-    rows: int | None,
-    check: str,
     dealers: int,
-    sample: int | None,
-    rows_per_person: int = 1,
 ) -> ReleaseOrder:
     """The order of a simulated release over a domain; for the arguments see `simulate` and `ReleaseOrder`.
 
@@ -221,16 +198,9 @@ def ordered(
     """
     order = ReleaseOrder(
         domain,
-        protocol_named(protocol) if isinstance(protocol, str) else protocol,
-        adjacency,
+        spec,
         mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism,
         Workload.wanted(domain, workload, target),
-        budget,
-        collusions,
-        rows,
-        rows_per_person,
-        check=check,
-        sample=sample,
     )
     if dealers and order.protocol is not MASKED:
         raise DataError(

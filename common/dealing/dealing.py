@@ -81,7 +81,7 @@ class Dealing:
         ranges: RangeMap = inline,
     ) -> None:
         if terms.masked is None:
-            raise ProtocolError(f"a release by the protocol {terms.protocol!r} has no dealers")
+            raise ProtocolError(f"a release by the protocol {terms.spec.protocol!r} has no dealers")
         self._plan: MaskedPlan = terms.masked
         self._place = place
         self._ranges = ranges

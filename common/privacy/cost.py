@@ -64,7 +64,7 @@ class Neighbours(Protocol):
         """Squared L2 sensitivity of the interaction of a marginal of this shape."""
 
 
-class Adjacency(enum.Enum):
+class Adjacency(enum.StrEnum):
     """Definition of neighbouring tables; the value is its name in plans and certificates."""
 
     ZERO_OUT = "zero-out"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..data.domain import Clique, Domain
 from ..errors import DataError
@@ -63,6 +64,21 @@ class Partition:
     alignment: Alignment | None = field(kw_only=True, default=None)
     chosen: Chosen | None = field(kw_only=True, default=None)
 
+    @classmethod
+    def of_slices(cls, domain: Domain, slices: Iterable[tuple[int, Sequence[Clique]]]) -> Partition:
+        """The partition of a table across parties that nobody enrolled.
+
+        Args:
+            domain: names and sizes of the attributes of the whole table.
+            slices: for each slice, its number of records and the attributes of each party.
+        """
+        roster = (
+            RosterEntry(f"party-{number + 1}-{place}", number, attributes, records, b"")
+            for number, (records, parties) in enumerate(slices)
+            for place, attributes in enumerate(parties, start=1)
+        )
+        return cls(domain, tuple(roster))
+
     def __post_init__(self) -> None:
         slices = [entry.slice for entry in self.roster]
         if not slices or slices != sorted(slices) or len(set(slices)) != slices[-1] + 1:
@@ -83,6 +99,11 @@ class Partition:
         )
         if aligned not in ([], [len(self.members(number)) for number in range(self.slice_count)]):
             raise DataError("the alignment of the plan is for slices of other numbers of parties")
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options of the release that its parties agree on (`ReleaseSpec`), by name."""
+        return {"collusions": None, "check": "", "sample": None}
 
     @property
     def participants(self) -> tuple[Participant, ...]:

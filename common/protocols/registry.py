@@ -130,6 +130,9 @@ BUILT_IN: Mapping[str, Protocol] = {
     protocol.name: protocol for protocol in (MASKED, TRUSTED, INDICATOR, THEOREM, INDICATOR_MLE)
 }
 
+CHECK = "one-hot"
+"""The check that parties of a release by `masked` may make of every opening (`masked/one_hot`)."""
+
 _NOISE = "more than t parties"
 _OPENING = "without `check`, a party: single records of its slice"
 

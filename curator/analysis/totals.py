@@ -20,6 +20,7 @@ Source: generalised least squares with a random effect (kriging). ADR 49 has the
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -40,6 +41,9 @@ LEAST_KAPPA = 0.05
 
 _EVEN = 0.01
 """Share of the records that may be anywhere in the support, also where the release has none."""
+
+_THIN = 3.0
+"""A cell of fewer records than so many deviations of its noise has them by chance."""
 
 _MOST_STEPS = 100
 _TOLERANCE = 1e-3
@@ -161,6 +165,36 @@ def totals(evidence: Evidence, support: Support, values: Array, inside: Array | 
     )
 
 
+def _smoothed(support: Support, thin: NDArray[np.bool_], single: Mapping[str, NDArray[np.bool_]]) -> Array:
+    """The records of a support, spread over its thin combinations as if attributes were independent there.
+
+    Which thin cells of a release have records follows the noise of their measurements. Functions h_r that
+    follow it are correlated with the noise, and what they find of it is a bias.
+
+    Args:
+        support: where the release has records.
+        thin: which of its combinations are thin, shape (n,).
+        single: attribute -> at which combinations its code alone is thin, shape (n,).
+
+    Returns:
+        Shape (n,), with the sum of the support's weights.
+    """
+    if not thin.any():
+        return support.weights
+    expected = np.ones(len(thin))
+    for name, codes in zip(support.clique, support.codes.T, strict=True):
+        margin = np.bincount(codes, support.weights)
+        alone = np.unique(codes[single[name]]) if name in single else codes[:0]
+        if alone.size:
+            margin[alone] = margin[alone].mean()
+        expected *= margin[codes]
+    inside = np.where(thin, expected, 0.0)
+    if not inside.any():
+        return support.weights
+    found: Array = np.where(thin, inside * (support.weights[thin].sum() / inside.sum()), support.weights)
+    return found
+
+
 def kappa_of(evidence: Evidence, clique: Clique) -> float:
     """The relative error of a release in functions of these attributes, where nothing was measured.
 
@@ -189,7 +223,7 @@ class _Terms:
         shapes: shape of each interaction.
         sigmas: shape (size,): scale of the noise of each cell's interaction.
         surprise: shape (size,): measurements less the release.
-        spread: shape (n,): records that may be at each combination.
+        spread: shape (n,): records that may be at each combination; see `_smoothed`.
     """
 
     cells: csr_array
@@ -218,7 +252,9 @@ class _Terms:
         released = cells.T @ support.weights
         measured = np.concatenate([one.values for one in known.values()]) if known else np.empty(0)
         sigmas = np.repeat([one.sigma for one in known.values()], sizes)
-        spread = (1 - _EVEN) * support.weights + _EVEN * total / rows
+        thin = (released < _THIN * sigmas)[places]
+        single = {clique[0]: thin[:, place] for place, clique in enumerate(known) if len(clique) == 1}
+        spread = (1 - _EVEN) * _smoothed(support, thin.any(axis=1), single) + _EVEN * total / rows
         terms = cls(cells, tuple(shapes), sigmas, measured, spread)
         return replace(terms, surprise=terms.projected((measured - released)[:, None])[:, 0])
 

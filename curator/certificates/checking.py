@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from functools import partial
 
 from ...common.privacy.budget import Accountant
-from ...common.privacy.cost import Adjacency
 from ...common.processes.children import end_with_the_command, left_to_the_command
 from ..measurers.measurer import Observer
 from .privacy_loss import checked_epsilons, prepare_check
@@ -83,5 +82,4 @@ def _asked(plan: StatedPlan, accountant: Accountant, observers: Sequence[Observe
         return dict
     # A privacy loss distribution takes seconds: one for each factor.
     factors = frozenset({1.0, *(observer.noise_factor for observer in observers)})
-    adjacency = Adjacency.named(plan.adjacency)
-    return partial(checked_epsilons, accountant, delta, adjacency, factors, plan.rows_per_person)
+    return partial(checked_epsilons, accountant, delta, plan.spec.unit, factors)

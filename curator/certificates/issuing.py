@@ -134,7 +134,7 @@ def promised(
         observers: see `issue`.
         opinions: see `issue`.
     """
-    budget, really_spent = plan.budget, float(accountant.spent * cost_factor)
+    budget, really_spent = plan.spec.budget, float(accountant.spent * cost_factor)
     delta = plan.noise_budget.delta
     epsilon_really_spent = None
     if delta is not None and cost_factor > 1:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ...common.privacy.budget import Accountant
 from ...common.privacy.conversion import gaussian_epsilon
-from ...common.privacy.cost import Adjacency, PrivacyUnit, charged_variance, grid_of
+from ...common.privacy.cost import PrivacyUnit, charged_variance, grid_of
 
 if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
@@ -39,9 +39,8 @@ _Noise = tuple[float, bool | tuple[int, ...] | str]
 def checked_epsilon(
     accountant: Accountant,
     delta: float,
-    adjacency: Adjacency,
+    unit: PrivacyUnit,
     noise_factor: float = 1.0,
-    rows_per_person: int = 1,
 ) -> float | None:
     """Upper bound on epsilon at delta, from the probability masses of the discrete noise itself.
 
@@ -64,9 +63,8 @@ def checked_epsilon(
     Args:
         accountant: accountant of the release.
         delta: delta in (0, 1).
-        adjacency: which tables are neighbours.
+        unit: what differs between neighbouring tables.
         noise_factor: scale of the evaluated noise as a multiple of the charged scale, on the same grid.
-        rows_per_person: number of records in which neighbouring tables differ.
 
     Returns:
         None if a charge is not Gaussian, if nothing was charged, if 64-bit floats are too coarse for so
@@ -85,8 +83,8 @@ def checked_epsilon(
         )
         for piece in slices
     }
-    unit = PrivacyUnit(adjacency, rows_per_person)
-    most = max(sum(count for _, count in variables) for variables in noise) * adjacency.squared_sensitivity
+    changed = unit.adjacency.squared_sensitivity
+    most = max(sum(count for _, count in variables) for variables in noise) * changed
     float_error = _FLOAT_ERROR + _FLOAT_ERROR_EACH * most
     if float_error > delta / 4:
         return None
@@ -111,16 +109,10 @@ def checked_epsilon(
 
 
 def checked_epsilons(
-    accountant: Accountant,
-    delta: float,
-    adjacency: Adjacency,
-    factors: Collection[float],
-    rows_per_person: int,
+    accountant: Accountant, delta: float, unit: PrivacyUnit, factors: Collection[float]
 ) -> dict[float, float | None]:
     """`checked_epsilon` for each of some factors of noise."""
-    return {
-        factor: checked_epsilon(accountant, delta, adjacency, factor, rows_per_person) for factor in factors
-    }
+    return {factor: checked_epsilon(accountant, delta, unit, factor) for factor in factors}
 
 
 def prepare_check() -> None:

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
-from ...common.about import About
 from ...common.data.domain import Clique
 from ...common.history import Mark
 from ...common.labels import LabelSearch
 from ...common.privacy.budget import AnswerKind, Budget
-from ...common.privacy.cost import ALL_ROWS, PrivacyUnit
+from ...common.privacy.cost import PrivacyUnit
 from ...common.privacy.renyi import ExponentialSteps, SampledGaussian
 from ...common.promises.statement import Entry, Statement
 from ...common.protocols.aligned import Alignment, Population
@@ -21,6 +20,8 @@ from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.masked.trust import who_must_collude
+from ...common.protocols.partition import Partition
+from ...common.release_spec import ReleaseSpec
 from .json_values import OPTIONAL
 from .unseen import Unseen
 
@@ -123,11 +124,6 @@ class StatedBins:
     labels_delta: float = field(default=0.0, metadata=OPTIONAL)
 
 
-def stated_about(about: About) -> About | None:
-    """What a certificate states of the reason of a release; None of none."""
-    return None if about == About() else about
-
-
 def stated_bins(chosen: Chosen | None) -> StatedBins | None:
     """What a certificate states of the chosen codes of a plan; None of none."""
     if chosen is None:
@@ -141,61 +137,45 @@ class StatedPlan:
     """What was asked for, before any data was touched.
 
     Attributes:
+        spec: what the release promises, by which protocol, with what its parties agreed on.
         attributes: attribute -> number of its values, in domain order.
         domain_digest: of the table's domain.
         record_counts: of each slice, or positions if its parties are aligned; public.
         parties: attributes of each party, slice by slice.
-        protocol: name of the measurement protocol.
-        adjacency: which tables are neighbours.
-        rows_per_person: rows of one person in one slice that the promise covers; 0 for any number of rows, of
-            weights that add up to at most one.
         privacy_unit: what one record is and who is protected, in words.
         mechanism: name, variant and parameters.
         workload: which marginals matter.
-        budget: the promise, as it was asked for.
         steps: of the mechanism; empty in a certificate that does not state them.
         names: of the parties, slice by slice; empty for a simulation.
-        collusions: number of parties that may collude; None where the protocol tolerates none.
         dealers: names of those who deal randomness; empty where nobody does.
         evaluators: names of the three roles that compute scores from shares; empty where there are none.
         collusion: who would have to collude to read what, in words; empty where the protocol does not say.
-        check: what parties prove of their openings; empty for nothing.
-        sample: rows of the largest slice of several parties that answer for marginals across parties; 0 for
-            all rows.
         alignment: of the parties' rows; None if the parties of a slice hold the same records.
         unreviewed: attributes whose bounds or categories were read from private rows, and that nobody has
             reviewed; such a release is not private as stated.
         bins: the release that chose codes before; None if the domain says all codes.
         labels: open categories whose labels the release looked for; None for none.
-        about: the reason of the release, as the parties read it; None if none was stated.
         records_sigma: standard deviation of the noise of the number of records; 0 if that is public.
         unseen: what noise may hide of the columns that a first step learned; empty if there was none.
     """
 
+    spec: ReleaseSpec
     attributes: Mapping[str, int]
     domain_digest: str
     record_counts: tuple[int, ...]
     parties: tuple[tuple[Clique, ...], ...]
-    protocol: str
-    adjacency: str
-    rows_per_person: int
     privacy_unit: str
     mechanism: Mapping[str, Any]
     workload: tuple[WeightedClique, ...]
-    budget: Budget
     steps: tuple[StatedStep, ...] = field(default=(), metadata=OPTIONAL)
     names: tuple[tuple[str, ...], ...] = field(default=(), metadata=OPTIONAL)
-    collusions: int | None = field(default=None, metadata=OPTIONAL)
     dealers: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
     evaluators: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
     collusion: str = field(default="", metadata=OPTIONAL)
-    check: str = field(default="", metadata=OPTIONAL)
-    sample: int = field(default=0, metadata=OPTIONAL)
     alignment: StatedAlignment | None = field(default=None, metadata=OPTIONAL)
     unreviewed: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
     bins: StatedBins | None = field(default=None, metadata=OPTIONAL)
     labels: LabelSearch | None = field(default=None, metadata=OPTIONAL)
-    about: About | None = field(default=None, metadata=OPTIONAL)
     records_sigma: float = field(default=0.0, metadata=OPTIONAL)
     unseen: tuple[Unseen, ...] = field(default=(), metadata=OPTIONAL)
 
@@ -206,15 +186,13 @@ class StatedPlan:
             raise ValueError("expected the number of records and the parties of each slice")
         if self.alignment is not None and len(self.alignment.people) != len(self.parties):
             raise ValueError("expected the number of people of each slice")
-        if self.rows_per_person < ALL_ROWS:
-            raise ValueError("expected at least one row of each person")
 
     @property
     def noise_budget(self) -> Budget:
         """The promise that noise has to keep: without the delta of labels, here and of chosen ones."""
         here = 0.0 if self.labels is None else self.labels.delta
         before = 0.0 if self.bins is None else self.bins.labels_delta
-        return self.budget.without_delta(here).without_delta(before)
+        return self.spec.budget.without_delta(here).without_delta(before)
 
     @property
     def dealt_by_curator(self) -> bool:
@@ -222,25 +200,16 @@ class StatedPlan:
         return self.dealers == (CURATOR_DEALS,)
 
 
-def stated_roles(masked: MaskedPlan | None) -> dict[str, Any]:
-    """What a plan of the protocol `masked` adds to a `StatedPlan`, by field; the defaults without one."""
-    if masked is None:
-        found = {
-            "collusions": None,
-            "dealers": (),
-            "evaluators": (),
-            "collusion": "",
-            "check": "",
-            "sample": 0,
-        }
-        return found
+def stated_parties(signed: Partition) -> dict[str, Any]:
+    """What a `StatedPlan` says of the parties of a release and their roles, by field."""
+    masked = signed if isinstance(signed, MaskedPlan) else None
     return {
-        "collusions": masked.tolerated,
-        "dealers": tuple(dealer.name for dealer in masked.dealers),
-        "evaluators": masked.evaluator_names,
-        "collusion": who_must_collude(masked),
-        "check": masked.check,
-        "sample": masked.sample,
+        "record_counts": tuple(entries[0].record_count for entries in signed.slices),
+        "parties": tuple(tuple(entry.attributes for entry in entries) for entries in signed.slices),
+        "names": tuple(tuple(entry.name for entry in entries) for entries in signed.slices),
+        "dealers": () if masked is None else tuple(dealer.name for dealer in masked.dealers),
+        "evaluators": () if masked is None else masked.evaluator_names,
+        "collusion": "" if masked is None else who_must_collude(masked),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ...common.canonical.terms import decode_terms
 from ...common.data.workload import Workload
@@ -15,7 +16,7 @@ from ...common.privacy.spending import Cost
 from ...common.protocols.partition import Partition
 from .certificate import Certificate
 from .check import Check
-from .statements import stated_about, stated_alignment, stated_bins, stated_roles
+from .statements import stated_alignment, stated_bins, stated_parties
 
 
 def check_terms(certificate: Certificate, terms: ReleaseTerms, spent: Cost) -> Iterator[Check]:
@@ -38,8 +39,8 @@ def check_terms(certificate: Certificate, terms: ReleaseTerms, spent: Cost) -> I
 
 
 def _check_promise(certificate: Certificate, terms: ReleaseTerms, charged: Cost) -> Check:
-    promise, signed = certificate.promise, terms.purpose.budget
-    stated = (certificate.plan.budget, promise.epsilon, promise.delta, promise.zcdp_rho_granted)
+    promise, signed = certificate.promise, terms.spec.budget
+    stated = (certificate.plan.spec.budget, promise.epsilon, promise.delta, promise.zcdp_rho_granted)
     if stated != (signed, signed.epsilon, signed.delta, terms.granted_rho):
         return Check("promise", False, "another epsilon, delta or rho than in the signed terms")
     granted, spent = (terms.before + terms.granted).zcdp_rho, (terms.before + charged).zcdp_rho
@@ -64,19 +65,16 @@ def _check_promise(certificate: Certificate, terms: ReleaseTerms, charged: Cost)
 def _check_record(certificate: Certificate, terms: ReleaseTerms) -> Check:
     plan, signed = certificate.plan, terms.unit
     in_words = signed.over_slices(len(plan.record_counts))
-    if (plan.rows_per_person, plan.privacy_unit) != (signed.rows_per_person, in_words):
+    if (plan.spec.rows_per_person, plan.privacy_unit) != (terms.spec.rows_per_person, in_words):
         return Check("record", False, "protects another number of rows of a person than the signed terms")
     return Check("record", True, in_words)
 
 
 def _check_table(certificate: Certificate, signed: Partition) -> Check:
-    plan = certificate.plan
-    entries = signed.slices
+    plan, stated = certificate.plan, stated_parties(signed)
     same = (
         list(plan.attributes.items()) == [(name, signed.domain[name].size) for name in signed.domain]
-        and plan.record_counts == tuple(each[0].record_count for each in entries)
-        and plan.parties == tuple(tuple(entry.attributes for entry in each) for each in entries)
-        and plan.names == tuple(tuple(entry.name for entry in each) for each in entries)
+        and all(getattr(plan, name) == stated[name] for name in ("record_counts", "parties", "names"))
         # Numbers that a step before counted with noise, which no party signs.
         and not (plan.records_sigma or plan.unseen)
     )
@@ -127,22 +125,26 @@ def _check_purpose(certificate: Certificate, terms: ReleaseTerms) -> Check:
         and json.dumps(plan.mechanism, sort_keys=True) == signed.mechanism
         and (workload.in_words, workload.digest()) == (signed.workload, signed.workload_digest)
         and plan.labels == signed.labels
-        and plan.about == stated_about(signed.about)
+        and (plan.spec.about, plan.spec.rows) == (terms.spec.about, terms.spec.rows)
         and plan.unreviewed == signed.unreviewed
     )
     if not same:
         return Check(
             "purpose",
             False,
-            "another domain, mechanism, workload, labels, reason or unreviewed attributes than signed",
+            "another domain, mechanism, workload, labels, reason, number of synthetic rows or unreviewed "
+            "attributes than signed",
         )
     return Check("purpose", True, f"{plan.mechanism['name']} for {signed.workload}, as signed")
 
 
 def _check_trust(certificate: Certificate, terms: ReleaseTerms) -> Check:
     plan, masked = certificate.plan, terms.masked
-    signed = {"protocol": terms.protocol, "adjacency": terms.adjacency.value} | stated_roles(masked)
-    if any(getattr(plan, name) != value for name, value in signed.items()):
+    stated = stated_parties(terms.plan)
+    same = all(getattr(plan, name) == stated[name] for name in ("dealers", "evaluators", "collusion"))
+    # Other checks say of which other part of the description differs.
+    options = replace(plan.spec, budget=terms.spec.budget, about=terms.spec.about, rows=terms.spec.rows)
+    if not same or replace(options, rows_per_person=terms.spec.rows_per_person) != terms.spec:
         return Check(
             "trust",
             False,
@@ -150,7 +152,7 @@ def _check_trust(certificate: Certificate, terms: ReleaseTerms) -> Check:
         )
     roles = "" if masked is None else f", at most {masked.tolerated} of the parties may collude"
     who = f". {plan.collusion}" if plan.collusion else ""
-    return Check("trust", True, f"{terms.protocol}, {terms.adjacency.value}{roles}, as signed{who}")
+    return Check("trust", True, f"{terms.spec.protocol}, {terms.spec.adjacency.value}{roles}, as signed{who}")
 
 
 def fault_of_choice(chose: Certificate, terms: ReleaseTerms) -> str:

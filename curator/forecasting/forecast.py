@@ -176,12 +176,14 @@ def forecast_order(
         return plain_traffic(federation, steps)
 
     expected = traffic_of(usual(seen.planned, order.workload))
-    costs = role_costs(terms.plan, expected, larger(seen.planned, order.workload, terms.plan), order.rows)
+    costs = role_costs(
+        terms.plan, expected, larger(seen.planned, order.workload, terms.plan), order.spec.rows
+    )
     seconds = expected.total / (link_mib_s * 2**20) + expected.calls * latency
     seconds += max(cost.cpu_s for cost in costs[:-1]) + costs[-1].cpu_s
-    epsilon, delta = order.budget.epsilon, order.budget.delta
+    epsilon, delta = order.spec.budget.epsilon, order.spec.budget.delta
     if epsilon is None and delta is not None:
-        epsilon = gaussian_epsilon(math.sqrt(2 * order.budget.granted(gaussian_only=True)), delta)
+        epsilon = gaussian_epsilon(math.sqrt(2 * order.spec.budget.granted(gaussian_only=True)), delta)
     sampling = None if terms.masked is None else terms.masked.sampling
     return Forecast(
         granted,
@@ -192,7 +194,7 @@ def forecast_order(
         traffic_of(seen.planned),
         costs,
         seconds,
-        resources(order.mechanism, order.domain, seen.planned, order.budget),
+        resources(order.mechanism, order.domain, seen.planned, order.spec.budget),
         link_mib_s,
         latency,
         None if chosen is None else chosen.zcdp_rho,

@@ -161,9 +161,9 @@ def check_description(description: PartyDescription, card: Card, plan: ReleasePl
         lacking = sorted(set(matched_identifiers(plan.alignment.match)) - set(description.identifiers))
         fix = f"it names no {', '.join(lacking)}; its owner names the columns, or match rows by others"
         yield Check(name, "identifiers", not lacking, fix if lacking else "named as in match")
-    allowed = plan.protocol.name in description.protocols
+    allowed = plan.spec.protocol in description.protocols
     fix = f"its policy allows {', '.join(description.protocols) or 'no protocol'}; its owner can add it"
-    yield Check(name, f"protocol {plan.protocol.name}", allowed, "allowed" if allowed else fix)
+    yield Check(name, f"protocol {plan.spec.protocol}", allowed, "allowed" if allowed else fix)
 
 
 def _check_federation(
@@ -229,7 +229,7 @@ def _check_forecast(
         needed = check_memory(order_of(plan).domain, seen.planned)
         return f"{len(seen.planned)} steps; marginals of at most {needed / 2**20:,.0f} MiB"
 
-    if plan.protocol.name in BUILT_IN:
+    if plan.spec.protocol in BUILT_IN:
         yield _checked("plan", f"mechanism {plan.mechanism}", looked)
 
 

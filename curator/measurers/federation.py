@@ -62,7 +62,7 @@ class FederationMeasurer(ScoringMeasurer):
     ) -> None:
         super().__init__(federation.domain, federation.record_count, granted)
         self._federation = federation
-        self._protocol = registry.protocol_named(terms.protocol)
+        self._protocol = registry.protocol_named(terms.spec.protocol)
         self._terms = terms
         self._release_id = terms.release_id
         self._unit = terms.unit

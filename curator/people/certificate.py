@@ -83,7 +83,7 @@ class PeopleCertificate(SignedRecord):
         parts = (*before, *(part_of(table, RECORDS, one) for table, one in certificates.items()))
         labels = tuple(dict.fromkeys(label for one in certificates.values() for label in one.labels))
         spent = sum((part.zcdp_rho for part in parts), Fraction(0))
-        adjacency = next(iter(certificates.values())).plan.adjacency
+        adjacency = next(iter(certificates.values())).plan.spec.adjacency
         unit = PrivacyUnit(Adjacency.named(adjacency), ALL_ROWS).in_words
         epsilon = epsilon_of(parts, budget)
         return cls(not labels, labels, budget, adjacency, unit, parts, spent, epsilon, {})

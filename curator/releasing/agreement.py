@@ -21,11 +21,12 @@ from ...common.errors import (
 )
 from ...common.messages import PROTOCOL_VERSION, Acceptance, Purpose, ReleaseTerms, counts_people
 from ...common.privacy.budget import Budget
-from ...common.privacy.cost import Adjacency, PrivacyUnit
-from ...common.protocols import registry
+from ...common.privacy.cost import Adjacency
 from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
+from ...common.protocols.registry import MASKED
+from ...common.release_spec import ReleaseSpec
 from ..measurers.catalogue import measuring
 from ..measurers.federation import FederationMeasurer
 from ..measurers.measurer import Measurer
@@ -46,26 +47,18 @@ class Proposal:
 
     Attributes:
         release_id: unique identifier of the release.
-        protocol: measurement protocol.
-        adjacency: which tables are neighbours.
+        spec: what it promises, by which protocol.
         granted: upper limit of all costs, zCDP.
-        purpose: the promise, and what the answers are for.
-        collusions: tolerated collusions; None for the protocol's default.
-        check: check of openings (`MaskedPlan`); empty for none.
+        purpose: what the answers are for.
         copies: factor by which parties are charged more than is granted.
-        sample: rows of the largest slice that products between parties use (`MaskedPlan`); None for a limit.
         counted: whether the number of rows was released with noise before, and the party states that.
     """
 
     release_id: str
-    protocol: registry.Protocol
-    adjacency: Adjacency
+    spec: ReleaseSpec
     granted: Fraction
     purpose: Purpose
-    collusions: int | None = None
-    check: str = ""
     copies: int = 1
-    sample: int | None = None
     counted: bool = False
 
     @property
@@ -82,10 +75,10 @@ class Proposal:
             DataError: the parties are aligned and the protocol is not `masked`; or they are not, and the
                 adjacency hides the number of records.
         """
-        name, adjacency = self.protocol.name, self.adjacency
-        if federation.aligned is not None and name != registry.MASKED.name:
+        name, adjacency = self.spec.protocol, self.spec.adjacency
+        if federation.aligned is not None and name != MASKED.name:
             raise DataError(
-                f"protocol: expected {registry.MASKED.name!r} over aligned parties, got {name!r}; change it, "
+                f"protocol: expected {MASKED.name!r} over aligned parties, got {name!r}; change it, "
                 "or remove [alignment]"
             )
         if federation.aligned is None and adjacency is Adjacency.ADD_REMOVE and not self.counted:
@@ -93,28 +86,24 @@ class Proposal:
                 f"adjacency: {adjacency.value!r} hides the number of records, which is public unless the "
                 "parties are aligned; add [alignment], or choose 'zero-out'"
             )
-        unit, most = PrivacyUnit(adjacency, self.purpose.rows_per_person), federation.max_cells
-        _check_singles(federation.domain, most)
+        unit = self.spec.unit
+        _check_singles(federation.domain, federation.max_cells)
         if unit.parts > 1 and not counts_people(name, federation.partition):
             raise DataError(
-                f"protocol: over parties of one slice expected {registry.MASKED.name!r} for people with all "
+                f"protocol: over parties of one slice expected {MASKED.name!r} for people with all "
                 f"rows, got {name!r}; change it, or state a number in rows_per_person"
             )
-        plan = measuring(name).plan(federation, self.granted, unit, self.collusions)
+        plan = measuring(name).plan(federation, self.granted, unit, self.spec.collusions)
         if isinstance(plan, MaskedPlan):
-            plan = replace(plan, check=self.check).with_sample(self.sample)
+            plan = replace(plan, check=self.spec.check).with_sample(self.spec.sample)
+        spec = self.spec if self.copies == 1 else replace(self.spec, budget=Budget(zcdp_rho=self.charged_rho))
         return ReleaseTerms(
             self.release_id,
             PROTOCOL_VERSION,
-            name,
-            self.adjacency,
+            spec.over(plan),
             self.charged_rho,
             plan,
-            replace(
-                self.purpose,
-                max_cells=most,
-                budget=self.purpose.budget if self.copies == 1 else Budget(zcdp_rho=self.charged_rho),
-            ),
+            replace(self.purpose, max_cells=federation.max_cells),
         )
 
 
@@ -161,7 +150,7 @@ class Agreement:
             return FederationMeasurer(
                 self.federation, self.terms, self.granted, record_wise=True, asking=asking
             )
-        begin = measuring(self.terms.protocol).begin
+        begin = measuring(self.terms.spec.protocol).begin
         return begin(self.federation, self.terms, self.acceptances, self.granted, asking)
 
 

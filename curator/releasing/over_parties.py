@@ -30,7 +30,7 @@ from .agreement import agree
 from .journalled import giving_up, sealing, signatures_of
 from .memory import check_memory
 from .planning.plan import ReleasePlan
-from .release import Layout, Released, ReleaseOrder, make_release
+from .release import Released, ReleaseOrder, make_release
 
 
 def release_over_parties(
@@ -74,9 +74,8 @@ def release_over_parties(
     """
     order, keys, asking = order or order_of(plan), RandomStream(journal.key), Asking(journal, away_s)
     asked = today or datetime.now(UTC).date()
-    proposal = replace(order, about=replace(order.about, asked=asked.isoformat())).proposal(
-        journal.release_id
-    )
+    about = replace(order.spec.about, asked=asked.isoformat())
+    proposal = order.with_spec(about=about).proposal(journal.release_id)
     agreement = agree(
         plan.domain,
         links,
@@ -94,10 +93,10 @@ def release_over_parties(
         recalled=journal.note("certificate") is not None,
     )
     # The reason as the parties signed it, also when the release is resumed on a later day.
-    order = replace(order, about=agreement.terms.purpose.about)
+    order = order.with_spec(about=agreement.terms.spec.about)
     measurer = agreement.measurer(asking)
     check_memory(order.domain, order.mechanism.steps(measurer, order.workload))
-    made = make_release(order, Layout.of(agreement.terms.plan), measurer, keys, report=report)
+    made = make_release(order, agreement.terms.plan, measurer, keys, report=report)
     # A resumed release writes the same files, also those that state when its certificate was made, and gives
     # the parties the same certificate to sign.
     created = journal.note_once("created", made.certificate.created.encode()).decode()
@@ -156,16 +155,8 @@ def order_of(plan: ReleasePlan, chosen: Chosen | None = None) -> ReleaseOrder:
     domain = coded.with_absent() if anywhere else coded
     return ReleaseOrder(
         domain,
-        plan.protocol,
-        plan.adjacency,
+        plan.spec,
         mechanism_named(plan.mechanism, plan.variant, plan.settings),
         Workload.wanted(domain, plan.workload, plan.target),
-        plan.budget,
-        plan.collusions,
-        plan.rows,
-        plan.rows_per_person,
-        plan.check,
         chosen,
-        about=plan.about,
-        sample=plan.sample,
     )

@@ -131,14 +131,14 @@ def promise_of(certificate: Certificate) -> PlainPromise:
         chosen = 0.0 if plan.bins is None else plan.bins.zcdp_rho
         epsilon = zcdp_epsilon(promise.zcdp_rho_granted + chosen, noise)
     odds = math.exp(min(epsilon, 700.0))
-    protocol = find_protocol(plan.protocol)
+    protocol = find_protocol(plan.spec.protocol)
     return PlainPromise(
         epsilon,
         delta,
         promise.epsilon is None,
         odds,
         best_guess(epsilon, delta),
-        _ADJACENCY.get(plan.adjacency, plan.adjacency),
+        _ADJACENCY.get(plan.spec.adjacency, plan.spec.adjacency),
         _UNKNOWN if protocol is None else protocol.explanation,
         plan.collusion,
         f"{DEALT_BY_CURATOR[0].upper()}{DEALT_BY_CURATOR[1:]}." if plan.dealt_by_curator else "",

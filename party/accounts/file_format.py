@@ -83,7 +83,7 @@ CREATE TABLE charged (
 """
 FORMAT = Format(
     kind="ledger",
-    number=10,
+    number=11,
     else_do="keep the file, and start a new party with the remaining lifetime_rho",
 )
 

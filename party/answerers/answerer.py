@@ -72,7 +72,7 @@ class Answerer(ABC):
             BudgetError: the query exceeds the grant of the release.
         """
         raise ProtocolError(
-            f"the protocol {self.account.terms.protocol!r} charges when it answers; query the answer"
+            f"the protocol {self.account.terms.spec.protocol!r} charges when it answers; query the answer"
         )
 
     @abstractmethod
@@ -94,7 +94,9 @@ class Answerer(ABC):
         Raises:
             ProtocolError: the protocol has no scores, or a product for them is missing.
         """
-        raise ProtocolError(f"the protocol {self.account.terms.protocol!r} has no scores; measure marginals")
+        raise ProtocolError(
+            f"the protocol {self.account.terms.spec.protocol!r} has no scores; measure marginals"
+        )
 
     def introduce(self, introduction: Introduction) -> None:
         """Receives the other participants."""
@@ -142,10 +144,11 @@ class Answerer(ABC):
 
     def _nothing_aligned(self) -> ProtocolError:
         return ProtocolError(
-            f"the protocol {self.account.terms.protocol!r} aligns no rows; start an alignment for that"
+            f"the protocol {self.account.terms.spec.protocol!r} aligns no rows; start an alignment for that"
         )
 
     def _nothing_shared(self) -> ProtocolError:
         return ProtocolError(
-            f"a release by the protocol {self.account.terms.protocol!r} has no products; send only queries"
+            f"a release by the protocol {self.account.terms.spec.protocol!r} has no products; send only "
+            "queries"
         )

@@ -97,7 +97,7 @@ class LabelAnswers:
             identities = [entry.identity for entry in self._slice]
             stream = self._account.charged_jointly(query, identities, charges)
         texts, counts = unlisted(self._table, name, self._used())
-        rows = self._account.terms.purpose.rows_per_person
+        rows = self._account.terms.spec.rows_per_person
         stated = frequent(counts, query.sigma, search.delta_each, rows, MOST_LABELS, stream)
         words = encode_labels(texts[place] for place in stated)
         return encode_answer([self._account.answered(query, words)], _WORD_BYTES)

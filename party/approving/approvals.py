@@ -20,7 +20,7 @@ from .decisions import APPROVED, DENIED, PENDING, Decision
 _MAX_PENDING = 100
 _FORMAT = Format(
     kind="file of requests",
-    number=3,
+    number=4,
     else_do="remove it; curators send their requests again",
 )
 _SCHEMA = """

@@ -120,7 +120,7 @@ class PartyPages:
     def certificates(self, request: Request) -> Response:
         """The certificates that the party signed."""
         with Desk.opened(self.folder) as desk:
-            about = {r.terms.release_id: r.terms.purpose.about for r in desk.approvals.requests()}
+            about = {r.terms.release_id: r.terms.spec.about for r in desk.approvals.requests()}
             spent = {one.release_id: one for one in desk.ledger.summaries()}
             signed = [one for one in desk.ledger.events() if one.certificate is not None]
             standing = _standing(desk)

@@ -119,7 +119,7 @@ def _of_requests(
     requests: Sequence[Request], names: Mapping[bytes, str], identities: Collection[bytes]
 ) -> Iterator[Entry]:
     for request in requests:
-        release_id, purpose = request.terms.release_id, request.terms.purpose.about.purpose
+        release_id, purpose = request.terms.release_id, request.terms.spec.about.purpose
         by = names.get(request.curator, "a curator that is not pinned any more")
         yield Entry(
             request.at,

@@ -97,8 +97,8 @@ class DealerPolicy:
         plan = terms.masked
         if plan is None:
             yield PolicyError(
-                f"a dealer takes part only in masked releases, got the protocol {terms.protocol!r}; plan the "
-                "release without dealers"
+                f"a dealer takes part only in masked releases, got {terms.spec.protocol!r}; plan "
+                "the release without dealers"
             )
         elif max(map(plan.records, range(plan.slice_count))) > self.max_records:
             yield PolicyError(

@@ -39,10 +39,10 @@ def releases(folder: _Folder, json_output: _Json = False) -> None:
             r.terms.release_id,
             r.state,
             names.get(r.curator, "not pinned"),
-            r.terms.purpose.about.purpose,
+            r.terms.spec.about.purpose,
             r.at,
-            r.terms.protocol,
-            r.terms.purpose.budget.epsilon or "",
+            r.terms.spec.protocol,
+            r.terms.spec.budget.epsilon or "",
             r.terms.granted_rho,
         )
         for r in requests

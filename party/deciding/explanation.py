@@ -46,16 +46,16 @@ def explain(request: Request, home: PartyHome, policy: Policy, ledger: Ledger) -
         "requested_at": request.at,
         "state": request.state,
         "curator": _curator(request, home),
-        "about": asdict(terms.purpose.about),
+        "about": asdict(terms.spec.about),
         "max_cells": terms.purpose.max_cells,
-        "protocol": {"name": terms.protocol, "trusted": _trusted(terms.protocol)},
-        "adjacency": terms.adjacency.value,
+        "protocol": {"name": terms.spec.protocol, "trusted": _trusted(terms.spec.protocol)},
+        "adjacency": terms.spec.adjacency.value,
         "promise": {
-            "epsilon": terms.purpose.budget.epsilon,
-            "delta": terms.purpose.budget.delta,
-            "zcdp_rho": terms.purpose.budget.zcdp_rho,
+            "epsilon": terms.spec.budget.epsilon,
+            "delta": terms.spec.budget.delta,
+            "zcdp_rho": terms.spec.budget.zcdp_rho,
         },
-        "rows_per_person": terms.purpose.rows_per_person,
+        "rows_per_person": terms.spec.rows_per_person,
         "charge": _charge(terms),
         "attributes": {name: terms.plan.domain[name].size for name in terms.plan.domain},
         "domain_digest": terms.purpose.domain_digest,
@@ -110,7 +110,7 @@ def _charge(terms: ReleaseTerms) -> dict[str, float]:
     try:
         promised = terms.noise_budget
     except BudgetError:
-        promised = terms.purpose.budget
+        promised = terms.spec.budget
     delta, rho = promised.delta or _USUAL_DELTA, terms.granted_rho
     # An alignment is charged in zCDP alone (`counting_cost`).
     epsilon = zcdp_epsilon(rho, delta) if terms.aligning else gaussian_epsilon(math.sqrt(2 * rho), delta)

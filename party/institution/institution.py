@@ -87,9 +87,9 @@ class Rules(Generic[Limits]):
         Raises:
             PolicyError: that day has passed.
         """
-        if terms.purpose.about.has_ended(self.today()):
+        if terms.spec.about.has_ended(self.today()):
             raise PolicyError(
-                f"the release could be accepted until {terms.purpose.about.until}; begin a new one with a "
+                f"the release could be accepted until {terms.spec.about.until}; begin a new one with a "
                 "later day"
             )
 
@@ -261,13 +261,13 @@ class Institution:
                     "the policy hides the number of rows, and the release would make it public; align the "
                     "rows of all parties first, and plan the release with this alignment"
                 )
-            if terms.adjacency is Adjacency.ADD_REMOVE and self.stated is None:
+            if terms.spec.adjacency is Adjacency.ADD_REMOVE and self.stated is None:
                 raise PolicyError(
                     "the number of records is public without an alignment, and add-remove would not hold; "
                     "align the rows first, or plan the release with zero-out"
                 )
             return
-        if terms.masked is None or terms.purpose.rows_per_person > 1:
+        if terms.masked is None or terms.spec.rows_per_person > 1:
             raise PolicyError(
                 "aligned parties answer by the protocol 'masked' only, with one row of each person; plan the "
                 "release with rows_per_person = 1"
@@ -290,8 +290,8 @@ class Institution:
             )
         if made.unit.squared_sensitivity != terms.unit.squared_sensitivity:
             raise PolicyError(
-                f"the alignment was charged under {made.adjacency.value}, and would cost otherwise under "
-                f"{terms.adjacency.value}; plan both with one adjacency"
+                f"the alignment was charged under {made.spec.adjacency.value}, and would cost otherwise "
+                f"under {terms.spec.adjacency.value}; plan both with one adjacency"
             )
 
     def check_reviewed(self, terms: ReleaseTerms) -> None:
@@ -326,7 +326,7 @@ class Institution:
             )
         if self.order is not None or terms.plan.alignment is not None:
             return
-        if terms.purpose.rows_per_person > 1:
+        if terms.spec.rows_per_person > 1:
             raise PolicyError(
                 "the release covers several rows of a person, but this party has no key column to bound "
                 "them; its owner names one, or plan rows_per_person = 1"

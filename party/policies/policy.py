@@ -158,13 +158,14 @@ class Policy:
             )
         if terms.aligning is not None:
             yield from self._of_alignment(terms)
-        elif terms.protocol not in self.protocols:
+        elif terms.spec.protocol not in self.protocols:
             yield PolicyError(
-                f"the policy does not allow the protocol {terms.protocol!r}; its owner can add it"
+                f"the policy does not allow the protocol {terms.spec.protocol!r}; its owner can add it"
             )
-        if terms.adjacency not in self.adjacencies:
+        if terms.spec.adjacency not in self.adjacencies:
             yield PolicyError(
-                f"the policy does not allow the adjacency {terms.adjacency.value!r}; its owner can add it"
+                f"the policy does not allow the adjacency {terms.spec.adjacency.value!r}; its owner can "
+                "add it"
             )
         if record_count < self.min_records:
             yield PolicyError(
@@ -234,7 +235,7 @@ class Policy:
                 "the alignment has more match keys than max_match_keys of the policy; plan fewer, or its "
                 "owner raises the limit"
             )
-        if terms.purpose.rows_per_person not in (1, ALL_ROWS):
+        if terms.spec.rows_per_person not in (1, ALL_ROWS):
             yield PolicyError(
                 "an alignment uses one row of each person, and these terms cover several; plan it with "
                 f"rows_per_person = 1 or {rows_stated(ALL_ROWS)}"
@@ -245,7 +246,7 @@ class Policy:
             yield PolicyError(
                 "the release has fewer parties than min_parties of the policy; plan it with more parties"
             )
-        covered, used = terms.purpose.rows_per_person, self.max_rows_per_person
+        covered, used = terms.spec.rows_per_person, self.max_rows_per_person
         if covered == ALL_ROWS != used:
             yield PolicyError(
                 "the release uses all rows of a person, and the policy does not allow that; its owner can "

@@ -135,7 +135,7 @@ class ProtocolContract:
             protocol=protocol.name,
             mechanism=Independent(),
         )
-        assert found.certificate.plan.protocol == protocol.name
+        assert found.certificate.plan.spec.protocol == protocol.name
         assert found.certificate.differentially_private == protocol.private
         promise = found.certificate.promise
         assert promise.zcdp_rho_spent <= promise.zcdp_rho_granted

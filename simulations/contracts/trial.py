@@ -17,6 +17,7 @@ from ...common.messages import Purpose
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency
 from ...common.protocols.registry import protocol_named
+from ...common.release_spec import ReleaseSpec
 from ...curator.measurers.measurer import Measurer
 from ...curator.mechanisms.mechanism import Mechanism
 from ...curator.mechanisms.parts.fitted import FittedModel, Report, ignore
@@ -83,9 +84,11 @@ class Trial:
 
     def agreement(self, domain: Domain, links: Sequence[Sequence[Connection]]) -> Agreement:
         """The parties behind these connections accept the release."""
-        protocol = protocol_named(self.protocol)
-        purpose = Purpose(Budget(zcdp_rho=float(self.granted)), domain.digest(), "{}", "", "")
-        proposal = Proposal(self.release_id, protocol, self.adjacency, self.granted, purpose, self.tolerated)
+        spec = ReleaseSpec(
+            Budget(zcdp_rho=float(self.granted)), self.adjacency, self.protocol, self.tolerated
+        )
+        purpose = Purpose(domain.digest(), "{}", "", "")
+        proposal = Proposal(self.release_id, spec, self.granted, purpose)
         return agree(domain, links, proposal, dealers=self.dealing(links))
 
     def measurer(

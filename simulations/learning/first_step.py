@@ -22,6 +22,7 @@ from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency, PrivacyUnit
 from ...common.privacy.partition_selection import LARGEST_DELTA
 from ...common.protocols.chosen import Chosen
+from ...common.protocols.partition import Partition
 from ...curator.certificates.certificate import Certificate
 from ...curator.certificates.issuing import issue
 from ...curator.mechanisms.bins import Bins
@@ -29,7 +30,7 @@ from ...curator.mechanisms.parts.fitted import FittedModel
 from ...curator.parties.journal import Answers
 from ...curator.pgm.fitting.estimation import estimate
 from ...curator.releasing.planning.bins_share import DEFAULT_SHARE
-from ...curator.releasing.release import Layout, ReleaseOrder, stated_plan
+from ...curator.releasing.release import ReleaseOrder, stated_plan
 from .asking import Rows
 from .cells import Cells
 from .choice import Choice, Spending
@@ -78,17 +79,17 @@ def begun_with(
         stream: randomness of the noise.
         answers: see `PrivateCounts`.
     """
-    private = order.adjacency is Adjacency.ADD_REMOVE
+    private = order.spec.adjacency is Adjacency.ADD_REMOVE
     if not private and not table.domain.open:
         check_rows(table.record_count)
         return Begun(table, table.record_count, order, None)
     delta = order.labels_delta
-    granted = order.mechanism.granted(order.budget.without_delta(delta))
-    counting = _counting(order.adjacency, len(table.domain))
+    granted = order.mechanism.granted(order.spec.budget.without_delta(delta))
+    counting = _counting(order.spec.adjacency, len(table.domain))
     choosing = DEFAULT_SHARE if table.domain.open else 0.0
-    unit = PrivacyUnit(order.adjacency, order.rows_per_person)
+    unit = order.spec.unit
     counts = PrivateCounts(granted, unit, stream, answers)
-    rows = _counted(counts, float(granted) * counting, int(table.marginal(())[0]), order.adjacency)
+    rows = _counted(counts, float(granted) * counting, int(table.marginal(())[0]), order.spec.adjacency)
     left = float(granted) * (1 - counting - choosing)
     found = Choice.of(counts, table, rows, Spending(float(granted) * choosing, left, delta))
     begun = _begun(found.coding.table(table), found.rows, order, counts, delta, found.before)
@@ -180,12 +181,12 @@ def _begun(
     asked = replace(
         order,
         domain=table.domain,
+        spec=replace(order.spec, budget=Budget(delta=order.spec.budget.delta, zcdp_rho=rho), rows=1),
         mechanism=Bins(),
         workload=Workload(singles, (1.0,) * len(singles)),
-        budget=Budget(delta=order.budget.delta, zcdp_rho=rho),
-        rows=1,
     )
-    plan = stated_plan(asked, Layout((rows.stated,), ((table.domain.names,),)))
+    held = Partition.of_slices(table.domain, [(rows.stated, [table.domain.names])])
+    plan = stated_plan(asked, held, named=False)
     # Columns that are not released were asked about too.
     left_out: dict[str, Any] = {name: 1 for charge in counts.accountant.charges for name in charge.clique}
     model = estimate(table.domain, list(before), total=rows.stated)
@@ -195,7 +196,7 @@ def _begun(
         FittedModel(model, before, (), ()),
     )
     chosen = Chosen(secrets.token_hex(16), certificate.digest().hex(), rho, Coding(), delta)
-    private = order.adjacency is Adjacency.ADD_REMOVE
+    private = order.spec.adjacency is Adjacency.ADD_REMOVE
     order = replace(
         order,
         domain=table.domain,

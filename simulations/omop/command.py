@@ -12,9 +12,10 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from ...common.extras import require_extra
+from ...common.release_spec import BUDGET
 from ...common.showing.telling import tell
 from ...common.showing.terminal import Terminal
-from ...curator.options import BUDGET, JsonOutput, Seed
+from ...curator.options import JsonOutput, Seed
 from ..stopping import stoppable
 
 omop_commands = typer.Typer(help="Databases of the OMOP common data model: made up, released, checked.")

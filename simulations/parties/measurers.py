@@ -38,7 +38,7 @@ class CentralMeasurer(FederationMeasurer, ShowsRecords):
         asking: Asking | None = None,
     ) -> None:
         super().__init__(federation, terms, granted, asking=asking)
-        self.adjacency = terms.adjacency
+        self.adjacency = terms.spec.adjacency
         self.budget = budget
         self._records = table
 

@@ -16,6 +16,7 @@ from ...common.errors import DataError
 from ...common.promises.statement import Claim
 from ...common.protocols.aligned import Population
 from ...common.protocols.chosen import Chosen
+from ...common.protocols.partition import Partition
 from ...common.protocols.registry import INDICATOR, INDICATOR_MLE, MASKED, THEOREM, TRUSTED
 from ...curator.certificates.certificate import Certificate
 from ...curator.measurers.masked import MaskedMeasurer
@@ -27,7 +28,7 @@ from ...curator.parties.client import Connection
 from ...curator.releasing.agreement import Agreement, Proposal, agree
 from ...curator.releasing.journalled import signatures_of
 from ...curator.releasing.planning.alignment_order import AlignmentOrder
-from ...curator.releasing.release import Layout, ReleaseOrder
+from ...curator.releasing.release import ReleaseOrder
 from .alignment import align
 from .measurers import CentralMeasurer
 from .network import Fresh, InProcessConnection, policy_for, start_dealers, start_parties, unchanged
@@ -42,13 +43,13 @@ class Started:
 
     Attributes:
         measurer: measurer of the release.
-        layout: which party holds what.
+        plan: which party holds what.
         cost_factor: what the parties are charged, as a multiple of the measurer's charges.
         agreement: the parties; None with the protocol `theorem`, which has none.
     """
 
     measurer: Measurer
-    layout: Layout
+    plan: Partition
     cost_factor: int = 1
     agreement: Agreement | None = None
 
@@ -115,12 +116,12 @@ class Participants:
             return cls(real, table.domain, grid)
         proposal = _proposed(order, "0" * 32, grid)
         policy = policy_for(
-            proposal.protocol.name,
-            order.adjacency,
+            proposal.spec.protocol,
+            order.spec.adjacency,
             proposal.charged_rho,
             dealers=dealers,
             labels_delta=order.labels_delta,
-            rows_per_person=order.rows_per_person,
+            rows_per_person=order.spec.rows_per_person,
         )
         keys = stream.child("parties")
         links = start_parties(pieces, policy, keys, dealers=dealers, stated=order.records, fresh=fresh)
@@ -203,19 +204,15 @@ class Participants:
             dealers: see `aligning`.
         """
         granted, rho = float(order.granted), Fraction(aligning.rho)
+        spec = order.spec
         policy = policy_for(
-            MASKED.name, order.adjacency, granted, rho, dealers, order.labels_delta, order.rows_per_person
+            MASKED.name, spec.adjacency, granted, rho, dealers, order.labels_delta, spec.rows_per_person
         )
         keys = stream.child("parties")
         links = start_parties(pieces, policy, keys, identifiers, dealers)
         dealing = start_dealers(dealers, keys, links)
         aligned = align(
-            links,
-            domain,
-            aligning,
-            order.adjacency,
-            stream.child("alignment"),
-            order.rows_per_person,
+            links, domain, aligning, spec.adjacency, stream.child("alignment"), spec.rows_per_person
         )
         return cls(real, domain, grid, links, dealing, aligned)
 
@@ -249,13 +246,13 @@ class Participants:
             rng: noise of the protocol `theorem`, which has no parties.
         """
         cuts = self.grid.slices
-        layout = Layout(tuple(cut.rows for cut in cuts), tuple(cut.groups for cut in cuts))
+        held = Partition.of_slices(order.domain, ((cut.rows, cut.groups) for cut in cuts))
         # Codes that a step before chose, if the parties' domain leaves any open.
         chosen = order.chosen if self.domain.open else None
         table = self.real if chosen is None else self.real_with(chosen)
         if order.protocol is THEOREM:
             vertical = max(len(cut.groups) for cut in cuts)
-            return Started(TheoremMeasurer(table, len(cuts), vertical, order.granted, rng), layout)
+            return Started(TheoremMeasurer(table, len(cuts), vertical, order.granted, rng), held)
         proposal = _proposed(order, release_id, self.grid)
         agreement = agree(
             self.domain,
@@ -267,16 +264,17 @@ class Participants:
         )
         federation, terms = agreement.federation, agreement.terms
         if self.aligned is not None:
-            layout = replace(Layout.of(terms.plan), names=())
-            return Started(self._supposing(agreement.measurer()), layout, agreement=agreement)
+            return Started(self._supposing(agreement.measurer()), terms.plan, agreement=agreement)
         measurer: Measurer
         if proposal.copies > 1:
             measurer = IndicatorMleMeasurer(federation, terms, order.granted, proposal.copies)
         elif order.protocol is TRUSTED:
-            measurer = CentralMeasurer(federation, terms, order.granted, table, order.budget, self.asking)
+            measurer = CentralMeasurer(
+                federation, terms, order.granted, table, order.spec.budget, self.asking
+            )
         else:
             measurer = self._supposing(agreement.measurer(record_wise=self.record_wise))
-        return Started(measurer, replace(layout, masked=terms.masked), proposal.copies, agreement)
+        return Started(measurer, terms.masked or held, proposal.copies, agreement)
 
     def _supposing(self, measurer: Measurer) -> Measurer:
         if self.supposed is not None and isinstance(measurer, MaskedMeasurer):
@@ -294,4 +292,4 @@ def _proposed(order: ReleaseOrder, release_id: str, grid: Grid) -> Proposal:
             f"protocol {INDICATOR_MLE.name!r} follows a paper without choices of bins; declare them in the "
             "domain"
         )
-    return replace(proposal, protocol=INDICATOR, copies=copies)
+    return replace(proposal, spec=replace(order.spec, protocol=INDICATOR.name), copies=copies)

@@ -68,7 +68,7 @@ def release_among(
     before = Fraction(0) if order.chosen is None else Fraction(order.chosen.zcdp_rho)
     count_spending(begun.measurer, float(order.granted / (order.granted + before)))
     released = make_release(
-        order, begun.layout, begun.measurer, stream, begun.cost_factor, seeded, report, checks
+        order, begun.plan, begun.measurer, stream, begun.cost_factor, seeded, report, checks, named=False
     )
     return Made(order, released, bins)
 
@@ -92,12 +92,13 @@ def after_choice(
     count_spending(started.measurer, share)
     made = make_release(
         choosing,
-        started.layout,
+        started.plan,
         started.measurer,
         stream,
         seeded=seeded,
         report=report,
         checks=checks,
+        named=False,
     )
     started.certify(made.certificate)
     choice = choice_of(made, release_id, choosing, order, among.domain)

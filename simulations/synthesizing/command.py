@@ -13,12 +13,11 @@ from rich.markup import escape
 
 from ...common.errors import DataError
 from ...common.extras import require_extra
+from ...common.release_spec import BUDGET, OUTPUT
 from ...common.showing.telling import tell
 from ...common.showing.terminal import Terminal
 from ...curator.options import (
-    BUDGET,
     MECHANISM,
-    OUTPUT,
     JsonOutput,
     MechanismName,
     Rows,
@@ -141,6 +140,13 @@ def synthesize(
         check_count(copies)
         if not (out / UNFINISHED).exists():
             check_new(out / COPIES)
+    asked: dict[str, Any] = {
+        name: options[name]
+        for name in (
+            *("epsilon", "delta", "adjacency", "anyway", "mechanism", "time_limit", "target", "workload"),
+            *("rows", "seed", "header"),
+        )
+    }
     if key is not None or relations is not None:
         if copies is not None:
             raise DataError("copies: a release of people with several rows has none; leave them out")
@@ -158,22 +164,7 @@ def synthesize(
                     "within": stated.within,
                 }
             )
-            found: Any = run(
-                data if stated is None else stated.files,
-                epsilon,
-                delta=delta,
-                adjacency=adjacency,
-                anyway=anyway,
-                mechanism=mechanism,
-                time_limit=time_limit,
-                target=target,
-                workload=workload,
-                rows=rows,
-                seed=seed,
-                header=header,
-                out=kept,
-                **chosen,
-            )
+            found: Any = run(data if stated is None else stated.files, **asked, out=kept, **chosen)
             people: PeopleRelease = found
             people.write(out, table_format)
         sizes = {"tables": {name: len(table) for name, table in people.frames.items()}}
@@ -189,23 +180,7 @@ def synthesize(
             warnings.catch_warnings(record=True) as advice,
         ):
             warnings.simplefilter("always", UserWarning)
-            release = run(
-                data,
-                epsilon,
-                delta=delta,
-                domain=domain,
-                adjacency=adjacency,
-                anyway=anyway,
-                mechanism=mechanism,
-                time_limit=time_limit,
-                target=target,
-                workload=workload,
-                rows=rows,
-                seed=seed,
-                header=header,
-                checks=checks,
-                out=kept,
-            )
+            release = run(data, **asked, domain=domain, checks=checks, out=kept)
         release.write(out, table_file)
         if copies is not None and not (out / COPIES).exists():
             write_copies(release.published, copies, out / COPIES, table_file, seed)

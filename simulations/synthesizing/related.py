@@ -22,6 +22,7 @@ from ...common.labels import DELTA_SHARE
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit
 from ...common.protocols.registry import TRUSTED
+from ...common.release_spec import ReleaseSpec
 from ...curator.analysis.published import Drawn
 from ...curator.analysis.release import Release
 from ...curator.certificates.certificate import Certificate
@@ -248,12 +249,9 @@ class Making:
         table = records(self._family, name, self._rows)
         order = ReleaseOrder(
             table.domain,
-            TRUSTED,
-            Adjacency.ADD_REMOVE,
+            ReleaseSpec(budget, Adjacency.ADD_REMOVE, TRUSTED.name, rows_per_person=ALL_ROWS),
             self._asked.mechanism,
             _workload(self._family, name),
-            budget,
-            rows_per_person=ALL_ROWS,
         )
         count_part((budget.zcdp_rho or 0.0) / self._whole)
         stream = self._stream.child("release", name)
@@ -379,11 +377,9 @@ class Making:
         """What the columns of a table hold, from one row of each person."""
         order = ReleaseOrder(
             Domain.coded(dict.fromkeys(self._raw[name].rows.columns, 2)),
-            TRUSTED,
-            Adjacency.ADD_REMOVE,
+            ReleaseSpec(budget, Adjacency.ADD_REMOVE, TRUSTED.name),
             self._asked.mechanism,
             Workload.wanted(Domain.coded(dict.fromkeys(self._raw[name].rows.columns, 2)), None, None),
-            budget,
         )
         noise, kept = self._noise.child("columns", name), self._kept[name].part("columns ")
 

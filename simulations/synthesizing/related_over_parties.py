@@ -22,6 +22,7 @@ from ...common.errors import DataError
 from ...common.privacy.budget import Accountant, Budget
 from ...common.privacy.cost import ALL_ROWS, PARTS, Adjacency
 from ...common.protocols.registry import MASKED
+from ...common.release_spec import ReleaseSpec
 from ...curator.analysis.published import Drawn
 from ...curator.measurers.measurer import Query
 from ...curator.measurers.size import NoisySize
@@ -181,23 +182,15 @@ class _Over(Making):
 
     def _order(self, domain: Domain, mechanism: Mechanism, budget: Budget) -> ReleaseOrder:
         """A release of one-way marginals by parties of which each is alone in its slice."""
-        return ReleaseOrder(
-            domain,
-            MASKED,
-            Adjacency.ZERO_OUT,
-            mechanism,
-            Workload(tuple((one,) for one in domain.names), (1.0,) * len(domain)),
-            budget,
-            self._holders.collusions,
-            rows_per_person=ALL_ROWS,
-        )
+        spec = ReleaseSpec(budget, collusions=self._holders.collusions, rows_per_person=ALL_ROWS)
+        singles = tuple((one,) for one in domain.names)
+        return ReleaseOrder(domain, spec, mechanism, Workload(singles, (1.0,) * len(singles)))
 
     def _made(self, name: str, table: Table, order: ReleaseOrder, stream: RandomStream) -> Drawn:
         parties = self._parties(name)
         alone = len(parties) == 1
-        order = replace(
-            order,
-            protocol=MASKED,
+        order = order.with_spec(
+            protocol=MASKED.name,
             # Without an alignment the number of people is public.
             adjacency=Adjacency.ZERO_OUT if alone else Adjacency.ADD_REMOVE,
             collusions=self._holders.collusions,

@@ -22,6 +22,7 @@ from ...common.errors import DataError, MosaicWarning
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency
 from ...common.protocols.registry import TRUSTED
+from ...common.release_spec import ReleaseSpec
 from ...common.version import __version__
 from ...curator.analysis.published import Drawn
 from ...curator.analysis.release import Release
@@ -236,7 +237,7 @@ def synthesize(
         UserWarning: the index has a name, or a first column of row numbers has none; both are left out.
     """
     started = time.perf_counter()
-    neighbours = Adjacency.named(adjacency) if isinstance(adjacency, str) else adjacency
+    neighbours = Adjacency.named(adjacency)
     chosen = mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism
     if key is not None or relations is not None:
         unused = {
@@ -302,7 +303,8 @@ def synthesize(
         known = loaded
     # What was asked for is checked before anything is spent; without a domain by the names of the columns.
     wanted = Workload.wanted(described, workload, target)
-    ordered = ReleaseOrder(described, TRUSTED, neighbours, chosen, wanted, Budget(epsilon, delta), rows=rows)
+    spec = ReleaseSpec(Budget(epsilon, delta), neighbours, TRUSTED.name, rows=rows)
+    ordered = ReleaseOrder(described, spec, chosen, wanted)
     with _kept(out) as kept:
         kept.bind(_settings(ordered, time_limit, header, seed), data)
         ordered = replace(ordered, mechanism=limited(chosen, time_limit, kept.noted))
@@ -370,13 +372,13 @@ def _settings(
     """All that the answers of a release depend on beside the rows, by name; see `synthesize`."""
     return {
         "version of dpmosaic": __version__,
-        "epsilon and delta": repr(order.budget),
+        "epsilon and delta": repr(order.spec.budget),
         "domain": order.domain.digest(),
-        "adjacency": order.adjacency.value,
+        "adjacency": order.spec.adjacency.value,
         "mechanism": json.dumps(to_json_values(order.mechanism.describe()), sort_keys=True),
         "time limit": repr(time_limit),
         "workload": order.workload.digest(),
-        "rows": repr(order.rows),
+        "rows": repr(order.spec.rows),
         "header": repr(header),
         "seed": repr(seed),
     }
@@ -411,14 +413,14 @@ def _drawn(
         columns = known.columns
     else:
         with closing(Cells.of(known.source, known.timezones)) as cells:
-            names, budget = cells.names, order.budget
+            names, budget = cells.names, order.spec.budget
             ordered = partial(_reordered, order, target)
             begun = begun_without(
                 cells,
                 known.read,
                 ordered,
                 order.mechanism.granted,
-                order.adjacency,
+                order.spec.adjacency,
                 budget,
                 anyway,
                 first,

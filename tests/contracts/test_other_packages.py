@@ -56,7 +56,7 @@ def test_a_release_by_a_protocol_of_another_package_names_it(acme):
     found = simulate(
         chain_table(200), budget=Budget(2.0, 1e-9), grid="2x2", protocol="acme", mechanism="independent"
     )
-    assert found.certificate.plan.protocol == "acme"
+    assert found.certificate.plan.spec.protocol == "acme"
     assert found.certificate.differentially_private
     assert find_protocol("acme").explanation == "The vendor was trusted."
 
@@ -68,7 +68,7 @@ def test_a_party_takes_part_in_it_only_if_its_policy_says_so(acme):
     assert any("'acme'" in str(refusal) for refusal in refusals)
     table = chain_table(50)
     trial = Trial(1, "acme", "1x2")
-    assert trial.agreement(table.domain, trial.parties(table)).terms.protocol == "acme"
+    assert trial.agreement(table.domain, trial.parties(table)).terms.spec.protocol == "acme"
 
 
 def test_refuses_a_protocol_that_its_package_calls_otherwise(install):

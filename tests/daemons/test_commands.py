@@ -257,7 +257,7 @@ def test_the_reason_of_a_release_is_read_by_the_operator_and_stated_by_the_certi
     )
     institution.dpmosaic("curator", "resume", institution.folder / "out")
     certificate = institution.folder / "out/certificate.json"
-    about = json.loads(certificate.read_text())["plan"]["about"]
+    about = json.loads(certificate.read_text())["plan"]["spec"]["about"]
     assert (about["purpose"], about["until"]) == ("waiting times", "2999-12-31")
     assert "data-office@example.org" in (institution.folder / "out/report.html").read_text()
     listed = institution.folder / "federation.json"

@@ -59,7 +59,7 @@ def test_people_with_all_rows_are_released_over_daemons_and_everybody_says_so(
         out = tmp_path / "out"
         command("curator", "release", made.plan, "--out", out)
     certificate = json.loads((out / "certificate.json").read_text())
-    assert certificate["plan"]["rows_per_person"] == 0
+    assert certificate["plan"]["spec"]["rows_per_person"] == 0
     words = "person with all rows in all tables"
     assert words in certificate["plan"]["privacy_unit"]
     federation = tmp_path / "federation.json"

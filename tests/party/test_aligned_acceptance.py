@@ -16,7 +16,7 @@ from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.partition import Partition
 from dpmosaic.party.party import Party
 from support.aligned import ALIGNMENT_ID, AlignedRelease, People
-from support.terms import id_of
+from support.terms import id_of, terms_with
 
 PEOPLE = People(Domain.coded({"a": 3, "b": 2, "c": 4}), ["ab c", "abc"])
 
@@ -28,7 +28,7 @@ def release():
 
 def accept(release, **changes):
     """The first party is asked to accept another release, whose terms have these changes."""
-    terms = replace(release.terms, release_id=id_of("x"), **changes)
+    terms = terms_with(release.terms, release_id=id_of("x"), **changes)
     return release.links[0][0].party.accept(encode_terms(terms))
 
 
@@ -120,9 +120,8 @@ def test_another_protocol_over_aligned_rows_is_refused():
 
 
 def test_several_rows_of_a_person_over_aligned_rows_are_refused(release):
-    purpose = replace(release.terms.purpose, rows_per_person=2)
     with pytest.raises(PolicyError, match="with one row of each person"):
-        accept(release, purpose=purpose)
+        accept(release, rows_per_person=2)
 
 
 def test_an_alignment_that_was_charged_under_a_weaker_adjacency_is_refused():

@@ -24,7 +24,7 @@ from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.serving.servicer import PartyServicer
 from support.changed import changed
 from support.lone_party import DOMAIN, IDENTITY, POLICY, QUERY, TERMS, started
-from support.terms import RELEASE_ID, id_of, terms_for
+from support.terms import RELEASE_ID, id_of, terms_for, terms_with
 
 
 def test_a_party_describes_itself_without_values(party):
@@ -176,7 +176,7 @@ def test_no_error_of_a_party_contains_its_data():
     )
     refused(started(table, Ledger(), replace(policy, lifetime_rho=Fraction(0))).accept, encode_terms(TERMS))
     for change in ({"protocol": "theorem"}, {"protocol_version": 9}):
-        refused(party.accept, encode_terms(replace(TERMS, **change)))
+        refused(party.accept, encode_terms(terms_with(TERMS, **change)))
     party.accept(encode_terms(terms_for(party)))
     refused(party.accept, encode_terms(replace(TERMS, granted_rho=0.5)))
     party.answer(query)

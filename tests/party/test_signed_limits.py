@@ -13,8 +13,9 @@ from dpmosaic.common.messages import AnswerForm, MarginalQuery, Purpose, ScoreQu
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.promises.pricing import cost_of
+from dpmosaic.common.release_spec import ReleaseSpec
 from support.parties import party_of, policy_for, random_table
-from support.terms import RELEASE_ID, terms_for
+from support.terms import RELEASE_ID, terms_for, terms_with
 
 DOMAIN = Domain.coded({"sex": 2, "hiv": 2, "postcode": 60})
 FORMS = {"trusted": AnswerForm.HISTOGRAM, "indicator": AnswerForm.HISTOGRAM}
@@ -25,7 +26,7 @@ def accepted(protocol="trusted", granted=1.0, **purpose):
     policy = replace(policy_for(protocol, granted_rho=granted), max_labels_delta=1e-3)
     party = party_of("north", random_table(DOMAIN, 50), policy)
     terms = terms_for(party, protocol=protocol, granted_rho=granted)
-    party.accept(encode_terms(replace(terms, purpose=replace(terms.purpose, **purpose))))
+    party.accept(encode_terms(terms_with(terms, **purpose)))
     return party
 
 
@@ -80,6 +81,12 @@ def test_a_limit_above_that_of_the_policy_does_not_raise_it():
 
 KEPT = {
     "budget": "the grant has to keep it (`test_policy.py`), and charges the grant, below",
+    "adjacency": "a factor of every cost, below",
+    "protocol": "what answers, and what the policy allows (`test_policy.py`)",
+    "collusions": "those of the plan, which parties check (`test_terms.py`)",
+    "check": "the same",
+    "sample": "the same",
+    "rows": "synthetic rows, which say nothing more",
     "domain_digest": "the curator's; sizes of attributes are compared (`test_party.py`)",
     "mechanism": "words on what the answers are for",
     "workload": "the marginals that the release is to keep, not a limit of what it measures",
@@ -93,9 +100,9 @@ KEPT = {
 }
 
 
-def test_every_field_of_the_purpose_is_kept_or_said_to_be_words():
+def test_every_field_of_the_description_and_the_purpose_is_kept_or_said_to_be_words():
     """Fails for a new field, so that somebody thinks of what refuses to exceed it."""
-    assert set(KEPT) == {one.name for one in fields(Purpose)}
+    assert set(KEPT) == {one.name for kind in (ReleaseSpec, Purpose) for one in fields(kind)}
 
 
 @pytest.mark.parametrize(
@@ -115,8 +122,8 @@ def test_what_the_terms_do_not_grant_is_refused(purpose, asked, refusal):
 def test_costs_are_for_as_many_rows_of_a_person_and_the_adjacency_that_the_terms_state():
     party = accepted()
     terms = terms_for(party, protocol="trusted")
-    more = replace(terms, purpose=replace(terms.purpose, rows_per_person=3))
-    other = replace(terms, adjacency=Adjacency.REPLACE_ONE)
+    more = terms_with(terms, rows_per_person=3)
+    other = terms_with(terms, adjacency=Adjacency.REPLACE_ONE)
     cost = cost_of(query("sex"), terms)
     assert cost_of(query("sex"), more).zcdp_rho == pytest.approx(9 * cost.zcdp_rho)
     assert cost_of(query("sex"), other).zcdp_rho == pytest.approx(2 * cost.zcdp_rho)
@@ -129,9 +136,8 @@ def test_labels_take_the_share_of_delta_of_their_attribute():
     party = accepted()
     terms = terms_for(party, protocol="trusted")
     search = LabelSearch(("sex", "hiv"), 1e-6)
-    purpose = replace(terms.purpose, labels=search, budget=Budget(epsilon=1.0, delta=1e-5))
     asked = query("sex", query_id="labels 1", form=AnswerForm.LABELS)
-    labelled = replace(terms, purpose=purpose)
+    labelled = terms_with(terms, labels=search, budget=Budget(epsilon=1.0, delta=1e-5))
     assert cost_of(asked, labelled).delta * 2 == labelled.granted.delta
     with pytest.raises(MosaicError, match="looks for no labels"):
         cost_of(asked, terms)

@@ -11,6 +11,7 @@ from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.protocols.aligned import Population
 from dpmosaic.curator.measurers.measurer import Query
 from support.aligned import AlignedRelease, People
+from support.terms import terms_with
 
 DOMAIN = Domain.coded({"a": 3, "b": 4, "c": 2})
 GRID = ["ac b"]
@@ -26,7 +27,7 @@ def release(population, cheat=None):
     """A measurer of a release with the check, whose first party changes its first row that is not zero."""
     aligned = AlignedRelease(People(DOMAIN, GRID), population)
     terms = aligned.terms
-    aligned.terms = replace(terms, plan=replace(terms.plan, check="one-hot"))
+    aligned.terms = terms_with(terms, plan=replace(terms.plan, check="one-hot"))
     measurer = aligned.measurer()
     if cheat is not None:
         session = aligned.links[0][0].party._releases.of(terms.release_id)._introduced_session()

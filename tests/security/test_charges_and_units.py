@@ -19,7 +19,7 @@ from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.privacy.budget import Accountant, AnswerKind, Budget, Charge
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit, gaussian_cost
 from dpmosaic.common.protocols.chosen import Chosen
-from dpmosaic.common.protocols.registry import MASKED
+from dpmosaic.common.release_spec import ReleaseSpec
 from dpmosaic.curator.certificates.issuing import promised
 from dpmosaic.curator.measurers.planning import observers_of
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
@@ -28,7 +28,7 @@ from dpmosaic.curator.releasing.bins.order import bins_order
 from dpmosaic.curator.releasing.release import ReleaseOrder
 from dpmosaic.curator.results.outputs import write_certificate
 from support.parties import party_of, started
-from support.terms import id_of, terms_for
+from support.terms import id_of, terms_for, terms_with
 from support.two_releases import LIMITS, failed, listed, released
 
 OPEN = {"type": "categorical", "categories": ["other"], "other": "other", "open": True}
@@ -56,8 +56,8 @@ def parties(domain, policy=LIMITS, slices=3):
 
 def order_for(domain, adjacency=Adjacency.ZERO_OUT, **more):
     workload = Workload.parse(domain, "1way")
-    budget = Budget(epsilon=1.0, delta=1e-9)
-    return ReleaseOrder(domain, MASKED, adjacency, mechanism_named("independent"), workload, budget, **more)
+    spec = ReleaseSpec(Budget(epsilon=1.0, delta=1e-9), adjacency, **more)
+    return ReleaseOrder(domain, spec, mechanism_named("independent"), workload)
 
 
 def accepted(party, terms):
@@ -70,13 +70,15 @@ class Choosing:
     Args:
         links: connections to the parties.
         used_under: adjacency of the release that uses the bins.
+        charged_under: adjacency of the choice, by default the same.
         before: changes of the order of the choice.
     """
 
-    def __init__(self, links, used_under=Adjacency.ZERO_OUT, **before):
+    def __init__(self, links, used_under=Adjacency.ZERO_OUT, charged_under=None, **before):
         self.links = links
         order = order_for(AGES, used_under)
-        self.choosing = replace(bins_order(order, 0.5), **before)
+        choosing = bins_order(order, 0.5).with_spec(adjacency=charged_under or used_under)
+        self.choosing = replace(choosing, **before)
         made, self.certificate = released(self.choosing, links, FIRST)
         choice = choice_of(made, FIRST, self.choosing, order, AGES)
         coded = choice.chosen.coding.domain(AGES)
@@ -96,16 +98,16 @@ def test_codes_are_used_in_the_unit_in_which_they_were_charged():
 
 
 @pytest.mark.parametrize(
-    ("adjacency", "before"),
+    ("used_under", "charged_under"),
     [
-        (Adjacency.REPLACE_ONE, {"adjacency": Adjacency.ZERO_OUT}),
-        (Adjacency.ZERO_OUT, {"adjacency": Adjacency.REPLACE_ONE}),
+        (Adjacency.REPLACE_ONE, Adjacency.ZERO_OUT),
+        (Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE),
     ],
     ids=["cheaper than the release's unit", "dearer"],
 )
-def test_codes_that_were_charged_for_another_unit_are_refused(adjacency, before):
+def test_codes_that_were_charged_for_another_unit_are_refused(used_under, charged_under):
     """Noise that costs rho under zero-out costs twice as much and more under replace-one."""
-    choice = Choosing(parties(AGES), adjacency, **before)
+    choice = Choosing(parties(AGES), used_under, charged_under)
     with pytest.raises(PolicyError, match=r"was charged under .* and would have cost otherwise"):
         choice.used()
 
@@ -137,7 +139,7 @@ def test_a_release_that_was_abandoned_or_chose_nothing_is_no_choice():
         domain = Domain.coded({name: coded[name].size for name in coded})
         plan = replace(terms.plan, domain=domain, chosen=Chosen(first, "f" * 64, 1e-9, coding))
         with pytest.raises(ProtocolError, match="does not have it as a certified choice"):
-            accepted(party, replace(terms, plan=plan))
+            accepted(party, terms_with(terms, plan=plan))
 
 
 def test_a_choice_of_another_mechanism_is_refused():
@@ -190,10 +192,8 @@ def test_releases_under_different_adjacencies_share_a_lifetime_under_the_stricte
 
 def labelled(party, number, delta=1e-6, rho=1e-6):
     terms = terms_for(party, protocol="trusted", granted_rho=rho, release_id=id_of(number))
-    purpose = replace(
-        terms.purpose, labels=LabelSearch(("drug",), delta), budget=Budget(epsilon=1.0, delta=1e-5)
-    )
-    return replace(terms, purpose=purpose)
+    budget = Budget(epsilon=1.0, delta=1e-5)
+    return terms_with(terms, labels=LabelSearch(("drug",), delta), budget=budget)
 
 
 def ask_for_labels(party, terms):

@@ -21,7 +21,7 @@ from dpmosaic.common.promises.acceptance import accept
 from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS
 from support.masked_views import table_of
 from support.taps import Curator
-from support.terms import RELEASE_ID, id_of
+from support.terms import RELEASE_ID, id_of, terms_with
 
 OUTSIDER = Identity.from_seed(bytes(range(32)))
 OUTSIDERS_KEY = EphemeralKey.from_seed(bytes(range(32))).public
@@ -79,7 +79,7 @@ def test_acceptances_of_another_release_are_refused():
 def test_parties_with_different_terms_refuse_each_others_acceptances():
     curator = Curator(table_of("random"), "1x3")
     terms = curator.terms()
-    other = replace(terms, plan=replace(terms.plan, tolerated=0))
+    other = terms_with(terms, plan=replace(terms.plan, tolerated=0))
     acceptances = tuple(
         client.accept(t) for client, t in zip(curator.clients, [terms, terms, other], strict=True)
     )
@@ -95,7 +95,7 @@ def test_a_plan_with_an_identity_that_is_not_pinned_is_refused_by_every_party(pl
     terms = curator.terms()
     roster = list(terms.masked.roster)
     roster[place] = replace(roster[place], identity=OUTSIDER.public)
-    terms = replace(terms, plan=replace(terms.plan, roster=tuple(roster)))
+    terms = terms_with(terms, plan=replace(terms.plan, roster=tuple(roster)))
     for i, client in enumerate(curator.clients):
         kind, reason = (ProtocolError, "this party") if i == place else (PolicyError, "not pinned")
         with pytest.raises(kind, match=reason):

@@ -24,7 +24,7 @@ from dpmosaic.curator.measurers.products import Products
 from dpmosaic.party.answerers.masked.openings import Openings
 from dpmosaic.party.policies.allowance import Quota
 from support.taps import Curator
-from support.terms import RELEASE_ID
+from support.terms import RELEASE_ID, terms_with
 
 DOMAIN = Domain.coded({"a": 4, "b": 8})
 CHAIN = (("a",),)
@@ -48,7 +48,7 @@ class Checked(Curator):
 
     def terms(self, release_id=RELEASE_ID):
         terms = super().terms(release_id)
-        return replace(terms, plan=replace(terms.plan, check="one-hot", ring=Ring(self.bits)))
+        return terms_with(terms, plan=replace(terms.plan, check="one-hot", ring=Ring(self.bits)))
 
 
 def session(curator, place):

@@ -13,7 +13,7 @@ from dpmosaic.common.wire import streams
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from support.masked_views import RECORDS, table_of
 from support.taps import Curator
-from support.terms import id_of
+from support.terms import id_of, terms_with
 
 CHAIN, SENDER, RECEIVER = (("a",),), 0, 1
 SEEDS = (b"A" * 32, b"B" * 32, b"C" * 32)
@@ -28,7 +28,7 @@ def same_seeds(monkeypatch):
 def opened(curator, release_id, ring):
     """What party 1 decrypts of party 0's column a in a release over this ring, from the same seeds."""
     terms = curator.terms(release_id)
-    terms = replace(terms, plan=replace(terms.plan, ring=ring))
+    terms = terms_with(terms, plan=replace(terms.plan, ring=ring))
     acceptances = curator.federation.accept(terms)
     MaskedMeasurer(curator.federation, terms, acceptances, curator.granted)
     frames = streams.decode_payload(curator.open(SENDER, CHAIN, RECEIVER, release_id))

@@ -22,7 +22,7 @@ from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.measurers.products import Products
 from support.aligned import AlignedRelease, People
 from support.taps import Curator
-from support.terms import RELEASE_ID
+from support.terms import RELEASE_ID, terms_with
 
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 2, "d": 3})
 RECORDS = 60
@@ -46,7 +46,7 @@ class Checked(Curator):
 
     def terms(self, release_id=RELEASE_ID):
         terms = super().terms(release_id)
-        return replace(terms, plan=replace(terms.plan, check="one-hot", ring=Ring(self.bits)))
+        return terms_with(terms, plan=replace(terms.plan, check="one-hot", ring=Ring(self.bits)))
 
     @property
     def chain(self):
@@ -189,7 +189,7 @@ ALIGNED = Domain.coded({"a": 3, "b": 4, "c": 2})
 def test_marginals_of_one_aligned_party_times_the_presence_of_others_are_checked(population, cheats):
     aligned = AlignedRelease(People(ALIGNED, GRID), population)
     terms = aligned.terms
-    aligned.terms = replace(terms, plan=replace(terms.plan, check="one-hot"))
+    aligned.terms = terms_with(terms, plan=replace(terms.plan, check="one-hot"))
     measurer = aligned.measurer()
     people = People(ALIGNED, GRID)
     query = Query(View(("a", "c")), measurer.accountant.granted / 2, "test")

@@ -32,7 +32,7 @@ from dpmosaic.party.party import Party
 from dpmosaic.party.policies.policy import Records
 from support.masked import identity
 from support.parties import Link, policy_for
-from support.terms import RELEASE_ID, terms_of
+from support.terms import RELEASE_ID, terms_of, terms_with
 
 DOMAIN = Domain.coded({"region": 5})
 PARTIES = ("clinic", "lab", "other", "third")
@@ -162,7 +162,7 @@ KEYS = ("p", "q", "p", "p", "r", "q")
 def covering(rows, plan=None, **changes):
     """Terms whose promise covers so many rows of a person."""
     terms = terms_of(plan=plan or partition(clinic=0), **changes)
-    return replace(terms, purpose=replace(terms.purpose, rows_per_person=rows))
+    return terms_with(terms, rows_per_person=rows)
 
 
 def test_the_first_rows_of_each_person_are_kept():

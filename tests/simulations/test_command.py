@@ -90,7 +90,7 @@ def test_simulate_writes_a_table_of_the_same_columns_types_and_labels(folder):
     assert not (folder / "out/NOT-FOR-RELEASE.txt").exists()
     certificate = json.loads((folder / "out/certificate.json").read_text())
     assert certificate["differentially_private"]
-    assert certificate["plan"]["budget"]["epsilon"] == 2
+    assert certificate["plan"]["spec"]["budget"]["epsilon"] == 2
     assert "What was promised" in (folder / "out/report.html").read_text()
     metrics = json.loads((folder / "out/metrics.json").read_text())
     assert {"kolmogorov", "zeros", "mean"} == set(metrics["values"]["age"])
@@ -114,7 +114,7 @@ def test_masked_shares_are_the_default_and_tolerate_as_many_collusions_as_asked_
     done = simulate("--grid", "2x1", "--collusions", 0, "--mechanism", "independent")
     assert done.returncode == 0, done.stderr
     certificate = json.loads((folder / "out/certificate.json").read_text())
-    assert certificate["plan"]["protocol"] == "masked"
+    assert certificate["plan"]["spec"]["protocol"] == "masked"
     assert [observer["who"] for observer in certificate["promise"]["observers"]] == [
         "the public",
         "the curator",
@@ -127,7 +127,7 @@ def test_a_sample_answers_for_marginals_across_parties_and_is_forecast(folder, s
     options = ("--grid", "1x2", "--sample", 100, "--mechanism", "independent")
     done = simulate(*options)
     assert done.returncode == 0, done.stderr
-    assert json.loads((folder / "out/certificate.json").read_text())["plan"]["sample"] == 100
+    assert json.loads((folder / "out/certificate.json").read_text())["plan"]["spec"]["sample"] == 100
     done = simulate(*options, "--mechanism", "mst", "--dry-run")
     assert "on 100 of 300 rows" in " ".join(done.stdout.split())
 
@@ -292,7 +292,7 @@ def test_refuses_to_overwrite_an_earlier_result(folder, simulate):
         (["--protocol", "masked!"], "protocol: expected one of"),
         (["--collusions", 1], "tolerated collusions: expected 0 to 0"),
         (["--collusions", 0, "--protocol", "trusted"], "the protocol 'trusted' tolerates none"),
-        (["--sample", 100, "--protocol", "trusted"], "sample: expected at least 1 row and the protocol"),
+        (["--sample", 100, "--protocol", "trusted"], "sample: the protocol 'trusted' has none"),
         (["--mechanism", "magic"], "mechanism: expected one of"),
         (["--set", "alpha"], "--set: expected KEY=VALUE, got 'alpha'"),
         (["--set", "alpha=0.2", "--set", "alpha=0.3"], "--set: expected each parameter at most once"),

@@ -35,7 +35,7 @@ def test_every_protocol_runs_every_mechanism_within_its_grant(protocol, mechanis
     assert promise.zcdp_rho_spent <= promise.zcdp_rho_granted
     assert result.synthetic.record_count == 600
     assert result.synthetic.domain == DOMAIN
-    assert result.certificate.plan.protocol == protocol
+    assert result.certificate.plan.spec.protocol == protocol
 
 
 def test_noise_on_every_record_exceeds_noise_on_their_sum():
@@ -61,7 +61,7 @@ def first_sigma(**options):
 
 
 def test_the_default_protocol_is_masked():
-    assert simulate(table(), budget=CHEAP, mechanism="independent").certificate.plan.protocol == "masked"
+    assert simulate(table(), budget=CHEAP, mechanism="independent").certificate.plan.spec.protocol == "masked"
 
 
 @pytest.mark.parametrize("grid", ["1x1", "4x1", "1x4", "2x2"])

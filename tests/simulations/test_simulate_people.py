@@ -42,7 +42,7 @@ def test_a_table_of_people_comes_back_at_a_huge_budget(options, off):
     table, people = rows_of()
     made = simulate(table, budget=HUGE, people=people, seed=1, **options)
     assert made.metrics["kway"][1]["total_variation"] < off
-    assert made.certificate.plan.rows_per_person == 0
+    assert made.certificate.plan.spec.rows_per_person == 0
     shared = 0.9 if "overlap" in options else 1.0
     assert abs(made.synthetic.record_count / (300 * shared) - 1) < 0.06
 
@@ -77,7 +77,7 @@ def test_bins_are_chosen_from_people():
         frame, domain=domain, budget=dpmosaic.Budget(zcdp_rho=5.0), people=people, grid="2x1", seed=1
     )
     assert made.bins is not None
-    assert made.bins.plan.rows_per_person == 0
+    assert made.bins.plan.spec.rows_per_person == 0
 
 
 @pytest.mark.parametrize(

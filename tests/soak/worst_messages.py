@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from dpmosaic.common.data.view import View
 from support.masked import POLICY, Release, plan_of, terms_of
-from support.terms import RELEASE_ID
+from support.terms import RELEASE_ID, terms_with
 
 MB = 1 << 20
 
@@ -38,7 +38,7 @@ def terms(slices, attributes):
     names = tuple(map(str, range(attributes)))
     roster = tuple(RosterEntry(str(i), i, names, 1, bytes(32)) for i in range(slices))
     plan = Partition(Domain.coded(dict.fromkeys(names, 2)), roster)
-    encoded = encode_terms(replace(terms_of(), plan=plan, protocol="indicator", release_id="f" * 32))
+    encoded = encode_terms(terms_with(terms_of(), plan=plan, protocol="indicator", release_id="f" * 32))
     assert len(encoded) <= FRAME_BYTES
     return codec.encode_signed_terms(encoded, bytes(64), START)
 

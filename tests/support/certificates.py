@@ -46,23 +46,30 @@ def certificate_form(domain=DOMAIN):
     half = len(names) // 2
     pairs = list(itertools.combinations(names, 2))
     return {
-        "format": "dpmosaic certificate 2",
+        "format": "dpmosaic certificate 3",
         "differentially_private": True,
         "labels": [],
         "created": "2026-01-02T03:04:05+00:00",
         "versions": {"dpmosaic": "0.1.0"},
         "plan": {
+            "spec": {
+                "budget": {"epsilon": 1.0, "delta": 1e-9, "zcdp_rho": None},
+                "adjacency": "zero-out",
+                "protocol": "masked",
+                "collusions": 1,
+                "check": "",
+                "sample": None,
+                "rows": None,
+                "rows_per_person": 1,
+                "about": {"purpose": "", "contact": "", "asked": "", "until": ""},
+            },
             "attributes": dict(zip(names, domain.sizes, strict=True)),
             "domain_digest": domain.digest(),
             "record_counts": [1200, 800],
             "parties": [[names[:half], names[half:]]] * 2,
-            "protocol": "masked",
-            "adjacency": "zero-out",
-            "rows_per_person": 1,
             "privacy_unit": PrivacyUnit(Adjacency.ZERO_OUT).in_words,
             "mechanism": {"name": "randdpgen"},
             "workload": [{"clique": list(pair), "weight": 1.0} for pair in pairs],
-            "budget": {"epsilon": 1.0, "delta": 1e-9, "zcdp_rho": None},
             "steps": [{"name": "one-way", "title": "Each attribute by itself", "share": 0.25}],
         },
         "promise": {

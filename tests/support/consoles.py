@@ -4,7 +4,6 @@ import contextlib
 import copy
 import hashlib
 import shutil
-from dataclasses import replace
 from fractions import Fraction
 
 from dpmosaic.common.about import About
@@ -15,7 +14,7 @@ from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.promises.statement import Claim
 from dpmosaic.party.home.home import PartyHome
 from support.operators import Operator, proposed
-from support.terms import id_of
+from support.terms import id_of, terms_with
 
 ABOUT = About(
     "Planning of emergency beds in the region for 2027. The synthetic table goes to the ministry of health "
@@ -38,7 +37,7 @@ def ask(operator, release_id, about=ABOUT, **terms):
     terms.setdefault("budget", PROMISE)
     terms.setdefault("rho", float(terms["budget"].granted(gaussian_only=True)))
     made = operator.terms(release_id=release_id, **terms)
-    made = replace(made, purpose=replace(made.purpose, about=about))
+    made = terms_with(made, about=about)
     with operator.serving() as (party, _), contextlib.suppress(PolicyError):
         proposed(party, made)
     return made

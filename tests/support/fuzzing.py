@@ -18,7 +18,6 @@ from dpmosaic.common.errors import MosaicError, PolicyError
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.promises.statement import Claim
 from dpmosaic.common.protocols.alignment.plan import ALIGNMENT
-from dpmosaic.common.protocols.registry import protocol_named
 from dpmosaic.common.wire import party_pb2 as pb
 from dpmosaic.common.wire import streams
 from dpmosaic.curator.measurers.measurer import Query
@@ -31,7 +30,7 @@ from dpmosaic.party.serving.servicer import PartyServicer
 from dpmosaic.simulations.parties.network import policy_for, start_parties
 from support.aligning import Aligning, order
 from support.parties import cut, layout, random_table
-from support.terms import PURPOSE
+from support.terms import PURPOSE, SPEC
 
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 2})
 TABLE = random_table(DOMAIN, 12)
@@ -139,9 +138,8 @@ def release_of(protocol):
     if protocol == ALIGNMENT:
         return alignment_of(recorded, sent)
     check = "one-hot" if protocol == "masked" else ""
-    proposal = Proposal(
-        "0" * 32, protocol_named(protocol), Adjacency.ZERO_OUT, Fraction(2), PURPOSE, check=check
-    )
+    spec = replace(SPEC, protocol=protocol, check=check)
+    proposal = Proposal("0" * 32, spec, Fraction(2), PURPOSE)
     dealers = [DEALER] if protocol == "masked" else []
     agreement = agree(DOMAIN, recorded, proposal, dealers=dealers, direct=DirectStreams.ALLOWED)
     measurer = agreement.measurer()

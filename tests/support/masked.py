@@ -43,7 +43,7 @@ from dpmosaic.party.party import Party
 from dpmosaic.party.policies.policy import Policy
 from support.ledgers import ledger_at
 from support.parties import sharing
-from support.terms import RELEASE_ID
+from support.terms import RELEASE_ID, terms_with
 from support.terms import terms_of as support_terms_of
 
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 4, "d": 2})
@@ -82,7 +82,7 @@ def plan_of(
 
 
 def terms_of(plan=None, **changes):
-    return replace(support_terms_of(protocol="masked", plan=plan or plan_of()), **changes)
+    return terms_with(support_terms_of(protocol="masked", plan=plan or plan_of()), **changes)
 
 
 def rows_of(plan, number):

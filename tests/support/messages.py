@@ -39,8 +39,9 @@ from dpmosaic.common.protocols.chosen import Chosen
 from dpmosaic.common.protocols.masked.dealers import DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
+from dpmosaic.common.release_spec import ReleaseSpec
 from support.changed import changed
-from support.terms import RELEASE_ID, terms_of
+from support.terms import RELEASE_ID, terms_of, terms_with
 
 RELEASE_IDS = st.text("0123456789abcdef", min_size=32, max_size=32)
 TEXTS = st.text(max_size=6)
@@ -183,16 +184,35 @@ BUDGETS = st.builds(Budget, zcdp_rho=POSITIVE, delta=st.none() | st.floats(1e-30
 DAYS = st.just("") | st.dates().map(date.isoformat)
 PURPOSES = st.builds(
     Purpose,
-    BUDGETS,
     TEXTS,
     TEXTS,
     TEXTS,
     TEXTS,
     labels=st.none() | SEARCHES,
-    about=st.just(About()) | st.builds(About, TEXTS, TEXTS, DAYS, DAYS),
     max_cells=st.none() | st.integers(0, 2**64 - 1),
     max_attributes=st.none() | st.integers(1, 2**64 - 1),
 )
+
+
+def specs(protocol):
+    """Descriptions of releases by a protocol."""
+    return st.builds(
+        ReleaseSpec,
+        BUDGETS,
+        st.sampled_from(Adjacency),
+        protocol,
+        st.none() | st.integers(0, 9),
+        check=st.just(""),
+        sample=st.none() | st.integers(1, 2**64 - 1),
+        rows=st.none() | st.integers(1, 2**64 - 1),
+        rows_per_person=st.integers(1, 2**64 - 1),
+        about=st.just(About()) | st.builds(About, TEXTS, TEXTS, DAYS, DAYS),
+    )
+
+
+def agreed(release_id, version, spec, **fields):
+    """Terms whose description says what their plan says."""
+    return ReleaseTerms(release_id, version, spec.over(fields["plan"]), **fields)
 
 
 def reviewed_or_not(terms):
@@ -202,21 +222,19 @@ def reviewed_or_not(terms):
 
 
 UNMASKED_TERMS = st.builds(
-    ReleaseTerms,
+    agreed,
     RELEASE_IDS,
     WORDS,
-    NAMES.filter(lambda name: name not in ("masked", "alignment")),
-    st.sampled_from(Adjacency),
+    specs(NAMES.filter(lambda name: name not in ("masked", "alignment"))),
     granted_rho=POSITIVE,
     plan=plans().map(lambda plan: Partition(plan.domain, plan.roster, chosen=plan.chosen)),
     purpose=PURPOSES,
 )
 MASKED_TERMS = st.builds(
-    ReleaseTerms,
+    agreed,
     RELEASE_IDS,
     WORDS,
-    st.just("masked"),
-    st.sampled_from(Adjacency),
+    specs(st.just("masked")),
     granted_rho=POSITIVE,
     plan=plans(),
     purpose=PURPOSES,
@@ -224,11 +242,10 @@ MASKED_TERMS = st.builds(
 FIELDS = st.sampled_from(["id:exact", "name:text", "born:date", "born:year"])
 MATCH_KEYS = st.lists(FIELDS, min_size=1, max_size=2, unique=True).map(tuple)
 MATCHING_TERMS = st.builds(
-    ReleaseTerms,
+    agreed,
     RELEASE_IDS,
     WORDS,
-    st.just("alignment"),
-    st.sampled_from(Adjacency),
+    specs(st.just("alignment")),
     granted_rho=POSITIVE,
     plan=st.builds(
         lambda plan, **matching: AlignmentPlan(
@@ -303,18 +320,18 @@ ROSTER = (
 DEALERS = (DealerEntry("d", b"d" * 32),)
 PLAN = MaskedPlan(Domain.coded({"a": 2, "b": 3}), ROSTER, 1, Ring(32), (1, 2, 0), DEALERS)
 RELEASE = terms_of(RELEASE_ID, "trusted", granted=0.5, plan=Partition(PLAN.domain, ROSTER[:1]), version=1)
-MASKED = replace(RELEASE, protocol="masked", plan=PLAN)
-ALIGNED = replace(
+MASKED = terms_with(RELEASE, protocol="masked", plan=PLAN)
+ALIGNED = terms_with(
     MASKED,
     plan=replace(
         PLAN, alignment=Alignment("f" * 32, Population.ANYWHERE, ((6,), (-1, 2, 3)), Fraction(3, 2**9), 2)
     ),
 )
-CHOSEN = replace(
+CHOSEN = terms_with(
     MASKED,
     plan=replace(PLAN, chosen=Chosen("f" * 32, "c" * 64, 0.25, Coding({"a": (0, 1)}, {"b": ("x",)}), 0.125)),
 )
-ALIGNING = replace(
+ALIGNING = terms_with(
     RELEASE,
     protocol="alignment",
     plan=AlignmentPlan(

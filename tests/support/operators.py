@@ -13,12 +13,12 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.federation.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.messages import PROTOCOL_VERSION, Purpose, ReleaseTerms
 from dpmosaic.common.privacy.budget import Budget
-from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.promises.statement import TERMS
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS, DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
+from dpmosaic.common.release_spec import ReleaseSpec
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.command import party_commands
 from dpmosaic.party.home.folder import LEDGER
@@ -88,15 +88,16 @@ class Operator:
             RosterEntry("other", 0, (self.rest,), RECORDS, OTHER_IDENTITY.public),
         )
         plan = MaskedPlan(Domain.coded({"a": 3, self.rest: 2}), roster, 1, Ring(32), (2, 0, 1), DEALERS)
-        promise = budget or Budget(zcdp_rho=rho)
-        purpose = Purpose(promise, "d" * 64, mechanism, words, "w" * 64, labels=labels, unreviewed=unreviewed)
-        return ReleaseTerms(release_id, PROTOCOL_VERSION, "masked", Adjacency.ZERO_OUT, rho, plan, purpose)
+        spec = ReleaseSpec(budget or Budget(zcdp_rho=rho)).over(plan)
+        purpose = Purpose("d" * 64, mechanism, words, "w" * 64, labels=labels, unreviewed=unreviewed)
+        return ReleaseTerms(release_id, PROTOCOL_VERSION, spec, rho, plan, purpose)
 
     def alone(self, release_id=RELEASE_ID, rho=0.5):
         """Terms of a release of this party alone by the protocol `indicator`."""
         roster = (RosterEntry("clinic", 0, ("a",), RECORDS, self.home.keyring.identity.public),)
         plan, purpose = Partition(Domain.coded({"a": 3}), roster), self.terms(rho=rho).purpose
-        return ReleaseTerms(release_id, PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, rho, plan, purpose)
+        spec = ReleaseSpec(Budget(zcdp_rho=rho), protocol="indicator")
+        return ReleaseTerms(release_id, PROTOCOL_VERSION, spec, rho, plan, purpose)
 
     @contextlib.contextmanager
     def serving(self):

@@ -1,12 +1,13 @@
 """Terms of a release: of a single party, or of a partition."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.messages import PROTOCOL_VERSION, Purpose, ReleaseTerms
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
+from dpmosaic.common.release_spec import ReleaseSpec
 
 
 def id_of(label):
@@ -16,7 +17,8 @@ def id_of(label):
 
 RELEASE_ID = id_of("r")
 
-PURPOSE = Purpose(Budget(zcdp_rho=1e300), "d" * 64, '{"name": "mosaic"}', "1 marginals", "w" * 64)
+PURPOSE = Purpose("d" * 64, '{"name": "mosaic"}', "1 marginals", "w" * 64)
+SPEC = ReleaseSpec(Budget(zcdp_rho=1e300))
 """Promises so little that any grant keeps the promise."""
 
 
@@ -39,12 +41,25 @@ def terms_of(
     rows_per_person=1,
 ):
     """The terms of a release; by default of a single party with one attribute."""
-    purpose = replace(PURPOSE, rows_per_person=rows_per_person)
-    return ReleaseTerms(release_id, version, protocol, adjacency, granted, plan, purpose)
+    spec = replace(SPEC, protocol=protocol, adjacency=adjacency, rows_per_person=rows_per_person)
+    return ReleaseTerms(release_id, version, spec.over(plan), granted, plan, PURPOSE)
+
+
+def terms_with(terms, **changes):
+    """Terms with other fields: their own, or by their names those of what they promise and what they are for.
+
+    What they promise follows what a changed plan agrees on.
+    """
+    parts = {"spec": terms.spec, "purpose": terms.purpose}
+    for name, part in parts.items():
+        inner = {one.name: changes.pop(one.name) for one in fields(part) if one.name in changes}
+        parts[name] = replace(part, **inner)
+    spec = parts["spec"].over(changes["plan"]) if "plan" in changes else parts["spec"]
+    return replace(terms, **{**parts, "spec": spec, **changes})
 
 
 def terms_for(party, **changes):
     """The terms of a release of one party, which holds the whole table, as it describes itself."""
     own = party.describe()
     plan = alone(own.domain, own.record_count, own.name, own.identity)
-    return replace(terms_of(plan=plan), **changes)
+    return terms_with(terms_of(plan=plan), **changes)

@@ -13,7 +13,7 @@ from dpmosaic.curator.certificates.verify import sign_terms, verify_certificate
 from dpmosaic.curator.parties.asking import Asking
 from dpmosaic.curator.releasing.agreement import agree
 from dpmosaic.curator.releasing.journalled import signatures_of
-from dpmosaic.curator.releasing.release import Layout, make_release
+from dpmosaic.curator.releasing.release import make_release
 from dpmosaic.party.policies.policy import Policy
 
 SIGNER = Identity.from_seed(b"c" * 32)
@@ -59,7 +59,7 @@ def released(order, links, release_id, domain=None, change=lambda made, terms: m
         chosen=order.chosen,
         sealing=sealing or signing(),
     )
-    layout = Layout.of(agreement.terms.plan)
+    layout = agreement.terms.plan
     made = make_release(order, layout, agreement.measurer(), RandomStream.from_seed(5))
     certificate = change(made.certificate, agreement.terms)
     claim = Claim(release_id, certificate.digest(), certificate.promise.zcdp_rho_spent)

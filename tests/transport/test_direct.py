@@ -12,8 +12,7 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import PartyUnavailable, PolicyError
 from dpmosaic.common.messages import Delivery, DeliveryKind, OpeningRequest, Purpose, PushRequest
 from dpmosaic.common.privacy.budget import Budget
-from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.protocols.registry import MASKED
+from dpmosaic.common.release_spec import ReleaseSpec
 from dpmosaic.common.wire import streams
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.client import PartyClient
@@ -69,8 +68,8 @@ class Pair:
         self.shown = shown
 
     def measured(self, direct):
-        purpose = Purpose(Budget(zcdp_rho=1.0), DOMAIN.digest(), "{}", "", "")
-        proposal = Proposal("0" * 32, MASKED, Adjacency.ZERO_OUT, Fraction(1), purpose, None)
+        purpose = Purpose(DOMAIN.digest(), "{}", "", "")
+        proposal = Proposal("0" * 32, ReleaseSpec(Budget(zcdp_rho=1.0)), Fraction(1), purpose)
         dealing = TRIAL.dealing([self.links])
         measurer = agree(DOMAIN, [self.links], proposal, dealers=dealing, direct=direct).measurer()
         return [list(found.values) for found in measurer.measure([QUERY])]

@@ -64,9 +64,6 @@ if TYPE_CHECKING:
 
     from .products import Codes
 
-CHECK = "one-hot"
-"""Name of the check in plans."""
-
 GROUPS = 32
 PROOF_ELEMENTS = 2 * GROUPS + 1
 _BITS = 32

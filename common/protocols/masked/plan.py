@@ -9,9 +9,10 @@ parties, a chain may also contain the presence of parties (`presence`).
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from ...data.domain import Clique
 from ...data.grouping import last_code_apart
@@ -23,9 +24,9 @@ from ..aligned import Population
 from ..arithmetic.ring import WIDE, Ring, Words
 from ..indicator import divide
 from ..partition import Participant, Partition
+from ..registry import CHECK
 from .columns import columns_of, groups_of, names_of, width
 from .dealers import DealerEntry, check_collusions, check_dealers, dealers_wanted
-from .one_hot import CHECK
 from .presence import columns_in, presence, present_chain
 from .sampling import MOST_ROWS, Sampling
 
@@ -145,6 +146,11 @@ class MaskedPlan(Partition):
         """All that take part, by their places in the plan: the parties, then the dealers that are none."""
         parties = {entry.name for entry in self.roster}
         return (*self.roster, *(dealer for dealer in self.dealers if dealer.name not in parties))
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """See `Partition.options`."""
+        return {"collusions": self.tolerated, "check": self.check, "sample": self.sample or None}
 
     @property
     def evaluator_names(self) -> tuple[str, ...]:

@@ -114,9 +114,9 @@ class AlignmentSession:
         Args:
             release_id: id of the release that makes it.
         """
-        about = replace(self.plan.about, asked=datetime.now(UTC).date().isoformat())
-        plan = self.plan
-        return AlignmentProposal(release_id, self.order, plan.adjacency, about, plan.rows_per_person)
+        spec = self.plan.spec
+        about = replace(spec.about, asked=datetime.now(UTC).date().isoformat())
+        return AlignmentProposal(release_id, self.order, spec.adjacency, about, spec.rows_per_person)
 
     @property
     def unfinished(self) -> Path | None:
@@ -150,7 +150,7 @@ class AlignmentSession:
 
     def _fits(self, made: AlignmentCertificate, federation: Federation) -> bool:
         terms, plan = made.terms, self.order.plan(federation)
-        if terms.aligning is None or terms.adjacency is not self.plan.adjacency:
+        if terms.aligning is None or terms.spec.adjacency is not self.plan.spec.adjacency:
             return False
         return _matched(plan) == _matched(terms.aligning)
 
@@ -159,7 +159,7 @@ class AlignmentSession:
         order, plan = self.order, self.plan
         how = (order.rho, order.match, order.keying, order.duplicates, order.across_slices)
         out = sorted(plan.left_out.items())
-        form = [*how, plan.adjacency.value, plan.slices, plan.domain.digest(), out]
+        form = [*how, plan.spec.adjacency.value, plan.slices, plan.domain.digest(), out]
         return hashlib.sha256(json.dumps(form).encode()).digest()
 
 

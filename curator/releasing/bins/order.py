@@ -29,8 +29,7 @@ def bins_order(order: ReleaseOrder, share: float) -> ReleaseOrder:
     singles = tuple((name,) for name in order.domain.open)
     return replace(
         order,
+        spec=replace(order.spec, budget=Budget(delta=order.spec.budget.delta, zcdp_rho=rho), rows=1),
         mechanism=Bins(),
         workload=Workload(singles, (1.0,) * len(singles)),
-        budget=Budget(delta=order.budget.delta, zcdp_rho=rho),
-        rows=1,
     )

@@ -18,6 +18,7 @@ from ....common.privacy.cost import Adjacency
 from ....common.protocols.aligned import DEFAULT_RHO, Population
 from ....common.protocols.alignment.match_keys import MatchKey
 from ....common.protocols.alignment.plan import ALIGNMENT, FIRST, HMAC, AlignmentPlan
+from ....common.release_spec import ReleaseSpec
 from ...parties.federation import Federation
 
 
@@ -122,19 +123,21 @@ class AlignmentProposal:
         """The terms of the release over these parties."""
         nothing = hashlib.sha256(b"").hexdigest()
         purpose = Purpose(
-            Budget(zcdp_rho=self.order.rho),
             federation.domain.digest(),
             json.dumps({"name": ALIGNMENT}),
             "no marginal",
             nothing,
-            self.rows_per_person,
-            about=self.about,
         )
         return ReleaseTerms(
             self.release_id,
             PROTOCOL_VERSION,
-            ALIGNMENT,
-            self.adjacency,
+            ReleaseSpec(
+                Budget(zcdp_rho=self.order.rho),
+                self.adjacency,
+                ALIGNMENT,
+                rows_per_person=self.rows_per_person,
+                about=self.about,
+            ),
             self.order.rho,
             self.order.plan(federation),
             purpose,

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from ....common.errors import MosaicError
+from ....common.forms.options import keys_of
 from ....common.forms.several import TEXTS, Either, ListOf
 from ....common.forms.tables import Cases, Key, MapOf, Table
 from ....common.forms.values import POSITIVE, SHARE, Choice, Day, Number, Text, whole
-from ....common.privacy.cost import Adjacency
-from ....common.privacy.rows_of_person import ROWS
 from ....common.protocols.aligned import Population
 from ....common.protocols.alignment.plan import FIRST, KEYINGS, REFUSE
-from ....common.protocols.masked.one_hot import CHECK
 from ....common.protocols.registry import protocol_names
+from ....common.release_spec import ReleaseSpec
 from ...mechanisms.catalogue import entry_named, mechanism_names, parameter_forms
 from ...parties.direct_streams import DirectStreams
 
@@ -82,17 +81,12 @@ def _release() -> Table:
             "epsilon": Key(POSITIVE, "The promise, with delta."),
             "delta": Key(SHARE, "The promise, with epsilon."),
             "rho": Key(POSITIVE, "The promise in zCDP, instead of epsilon."),
-            "adjacency": Key(Choice(tuple(kind.value for kind in Adjacency)), "Which tables are neighbours."),
+            **keys_of(ReleaseSpec),
             "protocol": Key(Choice(protocol_names(for_daemons=True)), "How marginals are measured."),
-            "collusions": Key(whole(0), "masked: number of parties that may collude."),
             "dealers": Key(_PARTIES, "masked: who deals randomness."),
-            "check": Key(Choice((CHECK,)), "masked: parties prove that they open each record once."),
-            "sample": Key(whole(1), "masked: rows of the largest slice that products between parties use."),
             "mechanism": Key(Choice(mechanism_names()), "The mechanism; `dpmosaic mechanisms` lists them."),
             "workload": Key(Text(), "1way, 2way, 3way, or a JSON file."),
             "target": Key(Text(), "Instead of a workload: the attribute that users will predict."),
-            "rows": Key(whole(1), "Synthetic rows; by default as many as the table has."),
-            "rows_per_person": Key(ROWS, "Rows of one person in one slice that the promise covers, or all."),
         },
         Cases("mechanism", DEFAULT_MECHANISM, {name: _of_mechanism(name) for name in mechanism_names()}),
     )

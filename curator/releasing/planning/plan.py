@@ -12,18 +12,23 @@ from ....common.about import About
 from ....common.bounded import read_bytes, toml_of
 from ....common.data.domain import Domain
 from ....common.errors import DataError
+from ....common.forms.options import options_of
 from ....common.forms.tables import check_file
 from ....common.privacy.budget import Budget
-from ....common.privacy.cost import Adjacency
-from ....common.privacy.rows_of_person import ALL, rows_of
+from ....common.privacy.cost import ALL_ROWS
+from ....common.privacy.rows_of_person import ALL
 from ....common.protocols.masked.dealers import CURATOR_DEALS, check_dealers
 from ....common.protocols.registry import MASKED, Protocol, protocol_named
+from ....common.release_spec import ReleaseSpec
 from ...mechanisms.catalogue import mechanism_named
 from ...parties.connection import RetryPolicy
 from ...parties.direct_streams import DirectStreams
 from .alignment_order import AlignmentOrder, check_population
 from .bins_share import DEFAULT_SHARE, check_coded, check_share
 from .form import DEFAULT_MECHANISM, plan_form
+
+_CALLS = {"call_seconds": "call_s", "tries": "tries"}
+"""Keys of [network] -> fields of `RetryPolicy`."""
 
 
 @dataclass(frozen=True)
@@ -35,56 +40,38 @@ class ReleasePlan:
         domain: domain of the whole table.
         slices: for each slice, names of its parties.
         left_out: by party, attributes that it holds but another party of its slice answers for.
-        budget: privacy budget of the release.
-        adjacency: which tables are neighbours.
-        protocol: measurement protocol.
-        collusions: tolerated collusions; None for the protocol's default.
+        spec: what the release promises, by which protocol.
         dealers: names of those who may deal randomness: enrolled dealers, parties, or `CURATOR_DEALS`; empty
             where the protocol has none.
-        check: check of openings (`MaskedPlan`); empty for none.
-        sample: rows of the largest slice that products between parties use (`MaskedPlan`); None for a limit.
         mechanism: name of the mechanism.
         variant: variant of the mechanism.
         settings: parameters of the mechanism, as text.
         workload: name of the workload, or path of a JSON file; None if there is a target.
         target: attribute that users of the table will predict (`Workload.for_target`); None without one.
-        rows: number of synthetic rows; None for as many as the table has, up to a limit (`default_rows`).
-        rows_per_person: rows of one person in one slice that the promise covers, or `ALL_ROWS`.
-        call_s: deadline of one call, in seconds.
-        tries: tries of a call to an unreachable party.
+        retry_policy: deadlines and retries of calls.
         listen: host and port for parties that dial the curator; None if no party does.
         direct: when openings go straight from party to party.
         alignment: how the parties' rows are aligned; None if the parties of a slice hold the same records.
         bins_share: share of the budget by which a release of its own chooses the codes of open attributes;
             None if the domain has none.
-        about: the reason of the release, for the people who decide on it.
     """
 
     text: str
     domain: Domain
     slices: tuple[tuple[str, ...], ...]
     left_out: Mapping[str, tuple[str, ...]]
-    budget: Budget
-    adjacency: Adjacency
-    protocol: Protocol
-    collusions: int | None
+    spec: ReleaseSpec
     dealers: tuple[str, ...]
-    check: str
-    sample: int | None
     mechanism: str
     variant: str
     settings: Mapping[str, str]
     workload: str | None
     target: str | None
-    rows: int | None
-    rows_per_person: int
-    call_s: float
-    tries: int
+    retry_policy: RetryPolicy
     listen: str | None
     direct: DirectStreams
     alignment: AlignmentOrder | None
     bins_share: float | None
-    about: About
 
     @classmethod
     def load(cls, path: Path) -> ReleasePlan:
@@ -108,11 +95,11 @@ class ReleasePlan:
         """A plan from its TOML values."""
         check_file("plan", plan_form(), form)
         release, network = form["release"], form.get("network", {})
-        protocol = protocol_named(release.get("protocol", MASKED.name), for_daemons=True)
-        if "collusions" in release and not protocol.tolerates_collusions:
-            raise DataError(
-                f"plan: the protocol {protocol.name!r} tolerates no collusions; remove the key collusions"
-            )
+        budget = Budget(release.get("epsilon"), release.get("delta"), release.get("rho"))
+        options = {name: release[name] for name in options_of(ReleaseSpec) if name in release}
+        spec = ReleaseSpec.of(budget, options, _about(form.get("about", {})))
+        protocol = protocol_named(spec.protocol, for_daemons=True)
+        spec.check_protocol(protocol)
         slices = tuple(tuple(piece["parties"]) for piece in form["slice"])
         named = [name for piece in slices for name in piece]
         if len(set(named)) < len(named):
@@ -135,27 +122,18 @@ class ReleasePlan:
             domain,
             slices,
             _left_out(form["slice"]),
-            Budget(release.get("epsilon"), release.get("delta"), release.get("rho")),
-            Adjacency.named(release.get("adjacency", Adjacency.ZERO_OUT.value)),
-            protocol,
-            release.get("collusions"),
+            spec,
             dealers,
-            release.get("check", ""),
-            release.get("sample"),
             mechanism,
             variant,
             settings,
             str(folder / workload) if workload is not None and workload.endswith(".json") else workload,
             target,
-            release.get("rows"),
-            rows_of(release.get("rows_per_person", 1)),
-            float(network.get("call_seconds", 3600.0)),
-            network.get("tries", 6),
+            RetryPolicy(**{_CALLS[key]: value for key, value in network.items() if key in _CALLS}),
             network.get("listen"),
             DirectStreams(network.get("direct", DirectStreams.NEVER)),
-            _alignment(form.get("alignment"), protocol, release),
+            _alignment(form.get("alignment"), spec),
             _bins_share(form.get("bins"), domain),
-            _about(form.get("about", {})),
         )
 
     def with_settings(self, settings: Mapping[str, str]) -> ReleasePlan:
@@ -186,11 +164,6 @@ class ReleasePlan:
         """Names of all that the curator connects to: the parties, then the dealers that are none."""
         return (*self.parties, *self.other_dealers)
 
-    @property
-    def retry_policy(self) -> RetryPolicy:
-        """Deadlines and retries of calls."""
-        return RetryPolicy(call_s=self.call_s, tries=self.tries)
-
 
 def _dealers(
     release: Mapping[str, Any], protocol: Protocol, slices: Sequence[Sequence[str]]
@@ -217,19 +190,17 @@ def _check_target(target: str, workload: str | None, domain: Domain) -> None:
         )
 
 
-def _alignment(
-    section: Mapping[str, Any] | None, protocol: Protocol, release: Mapping[str, Any]
-) -> AlignmentOrder | None:
+def _alignment(section: Mapping[str, Any] | None, spec: ReleaseSpec) -> AlignmentOrder | None:
     """The order of an alignment, if the release can use one."""
     if section is None:
         return None
-    if protocol.name != MASKED.name or release.get("rows_per_person", 1) not in (1, ALL):
+    if spec.protocol != MASKED.name or spec.rows_per_person not in (1, ALL_ROWS):
         raise DataError(
             f"plan: expected the protocol {MASKED.name!r} with rows_per_person = 1 or {ALL!r} over aligned "
             "rows, got another; fix it or remove [alignment]"
         )
     order = AlignmentOrder.parse(section)
-    if release.get("rows_per_person") == ALL:
+    if spec.rows_per_person == ALL_ROWS:
         check_population(order.population)
     return order
 

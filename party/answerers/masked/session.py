@@ -84,7 +84,7 @@ class MaskedSession:
         allowance: Allowance,
     ) -> None:
         if terms.masked is None:
-            raise ProtocolError(f"a release by the protocol {terms.protocol!r} has no products")
+            raise ProtocolError(f"a release by the protocol {terms.spec.protocol!r} has no products")
         self.plan = plan = terms.masked
         self.me = me
         self._slice = plan.roster[self.me].slice

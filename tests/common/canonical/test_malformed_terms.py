@@ -1,5 +1,6 @@
 """Inconsistent terms in canonical form are refused with the reason."""
 
+import inspect
 import struct
 import tracemalloc
 
@@ -70,31 +71,41 @@ WHY = ("research", "ethics@example.org", "2026-05-01", "")
 """Why, who answers for it, when it was asked for and until when."""
 
 
-def purpose(
-    numbers=((), (), (1.0,)), words=("d" * 64, "{}", "", "w" * 64), rows=1, labels=(),
-    why=WHY, cells=(), attributes=(), unreviewed=(),
+def promise(
+    numbers=((), (), (1.0,)), adjacency="zero-out", protocol="masked", collusions=(), check="", sample=(),
+    synthetic=(), rows=1, why=WHY,
 ):  # fmt: skip
-    """The promise, what it is for, and the limits, each number left out or given."""
-    promise = (items(map(real, number)) for number in numbers)
+    """What the release promises, each number left out or given."""
+    budget = b"".join(items(map(real, number)) for number in numbers)
+    chosen = items(map(integer, collusions)) + text(check) + items(map(integer, sample))
+    sizes = items(map(integer, synthetic)) + integer(rows)
+    return budget + text(adjacency) + text(protocol) + chosen + sizes + b"".join(map(text, why))
+
+
+def purpose(words=("d" * 64, "{}", "", "w" * 64), labels=(), cells=(), attributes=(), unreviewed=()):
+    """What the answers are for, and the limits."""
     limits = items(map(integer, cells)) + items(map(integer, attributes)) + items(map(text, unreviewed))
-    return b"".join((*promise, *map(text, words), integer(rows), items(labels), *map(text, why), limits))
+    return b"".join((*map(text, words), items(labels), limits))
+
+
+MADE_FOR = inspect.signature(purpose).parameters
 
 
 def terms(
     added=None, kind=TERMS.name, version=TERMS.version, *, release_id=RELEASE_ID, protocol="masked",
-    adjacency="zero-out", rho=None, plan=None, made_for=None, matching=None, place=None,
+    rho=None, plan=None, matching=None, place=None, **stated,
 ):  # fmt: skip
     """Encoded terms, consistent or not."""
+    made_for = {name: stated.pop(name) for name in MADE_FOR if name in stated}
     fields = (
         text(release_id),
         integer(5),
-        text(protocol),
-        text(adjacency),
+        promise(**{"collusions": () if added is None else (0,), "protocol": protocol, **stated}),
         real(1.0) if rho is None else rho,
         integer((added is not None) + 2 * (matching is not None) if place is None else place),
         partition() if plan is None else plan,
         added or matching or b"",
-        purpose() if made_for is None else made_for,
+        purpose(**made_for),
     )
     return record(kind, version, fields)
 
@@ -118,7 +129,7 @@ def float_of(value):
         {"adjacency": "swap"},
         {"rho": real(0.0)},
         {"rho": real(-1.0)},
-        {"made_for": purpose(rows=0)},
+        {"rows": 0},
     ],
 )
 def test_inconsistent_terms_are_refused(change):
@@ -236,6 +247,11 @@ def test_terms_with_an_inconsistent_plan_are_refused(fields, reason):
         ({"numbers": ((0.0,), (1e-9,), ())}, "epsilon"),
         ({"numbers": ((1.0,), (1.0,), ())}, "delta"),
         ({"numbers": ((1.0, 2.0), (1e-9,), ())}, "several values"),
+        ({"collusions": (1,)}, "has the collusions, the check and the sample of its plan"),
+        ({"collusions": ()}, "has the collusions, the check and the sample of its plan"),
+        ({"check": "one-hot"}, "has the collusions, the check and the sample of its plan"),
+        ({"sample": (3,)}, "has the collusions, the check and the sample of its plan"),
+        ({"synthetic": (0,)}, "rows: expected at least 1"),
         ({"labels": [search(), search()]}, "several values"),
         ({"labels": [search(())]}, "names attributes"),
         ({"labels": [search(("a", "a"))]}, "names attributes"),
@@ -244,9 +260,9 @@ def test_terms_with_an_inconsistent_plan_are_refused(fields, reason):
     ],
 )
 def test_terms_with_an_inconsistent_promise_are_refused(changed, reason):
-    decode_terms(terms(masked(), made_for=purpose(((1.0,), (1e-9,), ()))))
+    decode_terms(terms(masked(), numbers=((1.0,), (1e-9,), ())))
     with pytest.raises(ProtocolError, match=f"consistent terms of a release: .*{reason}"):
-        decode_terms(terms(masked(), made_for=purpose(**changed)))
+        decode_terms(terms(masked(), **changed))
 
 
 LETTERS = st.text("abc", max_size=1)
@@ -371,6 +387,9 @@ def test_a_length_past_the_end_is_refused_without_memory_for_it(tag, length):
         {"why": ("x" * 2001, "", "", "")},
         {"why": WHY[:-1]},
         {"why": WHY * 2},
+        {"collusions": (1,)},
+        {"check": "one-hot"},
+        {"sample": (1,)},
         {"cells": (1, 2)},
         {"attributes": (1, 2)},
         {"attributes": (0,)},
@@ -381,21 +400,21 @@ def test_a_length_past_the_end_is_refused_without_memory_for_it(tag, length):
 )
 def test_a_malformed_reason_or_limit_is_refused(changed):
     with pytest.raises(ProtocolError):
-        decode_terms(terms(protocol="p", made_for=purpose(**changed)))
+        decode_terms(terms(protocol="p", **changed))
 
 
 def test_reason_and_limits_are_read():
-    made_for = purpose(cells=(7,), attributes=(2,), unreviewed=("b",))
-    read = decode_terms(terms(protocol="p", made_for=made_for)).purpose
-    assert (read.about.contact, read.about.until) == ("ethics@example.org", "")
+    found = decode_terms(terms(protocol="p", cells=(7,), attributes=(2,), unreviewed=("b",)))
+    about, read = found.spec.about, found.purpose
+    assert (about.contact, about.until) == ("ethics@example.org", "")
     assert (read.max_cells, read.max_attributes, read.unreviewed) == (7, 2, ("b",))
 
 
 def test_a_sample_is_of_fewer_rows_than_the_largest_slice():
     two = partition(roster=TWO)
-    assert decode_terms(terms(masked(dealers=[D], sample=6), plan=two)).masked.sample == 6
+    assert decode_terms(terms(masked(dealers=[D], sample=6), plan=two, sample=(6,))).masked.sample == 6
     with pytest.raises(ProtocolError):
-        decode_terms(terms(masked(dealers=[D], sample=7), plan=two))
+        decode_terms(terms(masked(dealers=[D], sample=7), plan=two, sample=(7,)))
 
 
 @pytest.mark.parametrize(

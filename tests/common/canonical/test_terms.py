@@ -37,7 +37,7 @@ from support.messages import (
     TERMS,
     UNMASKED_TERMS,
 )
-from support.terms import PURPOSE, id_of
+from support.terms import PURPOSE, id_of, terms_with
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "canonical.json").read_text())["terms"]
 
@@ -48,13 +48,14 @@ EXAMPLES = [RELEASE, MASKED, ALIGNED, ALIGNING, CHOSEN]
 
 def stated(terms):
     """The terms as the vectors state them."""
-    plan, masked, aligning, purpose = terms.plan, terms.masked, terms.aligning, terms.purpose
+    plan, masked, aligning = terms.plan, terms.masked, terms.aligning
+    purpose, spec = terms.purpose, terms.spec
     alignment = plan.alignment
     return {
         "release_id": terms.release_id,
         "protocol_version": terms.protocol_version,
-        "protocol": terms.protocol,
-        "adjacency": terms.adjacency.value,
+        "protocol": terms.spec.protocol,
+        "adjacency": terms.spec.adjacency.value,
         "granted_rho": terms.granted_rho,
         "attributes": [[name, plan.domain[name].size] for name in plan.domain],
         "roster": [
@@ -92,26 +93,29 @@ def stated(terms):
             "dealers": [[dealer.name, dealer.identity.hex()] for dealer in masked.dealers],
             "check": masked.check,
         },
-        "epsilon": purpose.budget.epsilon,
-        "delta": purpose.budget.delta,
-        "zcdp_rho": purpose.budget.zcdp_rho,
+        "epsilon": spec.budget.epsilon,
+        "delta": spec.budget.delta,
+        "zcdp_rho": spec.budget.zcdp_rho,
         "domain_digest": purpose.domain_digest,
         "mechanism": purpose.mechanism,
         "workload": purpose.workload,
         "workload_digest": purpose.workload_digest,
-        "rows_per_person": purpose.rows_per_person,
+        "rows_per_person": spec.rows_per_person,
+        "collusions": spec.collusions,
+        "sample": spec.sample,
+        "rows": spec.rows,
         "labels": purpose.labels
         and {"attributes": list(purpose.labels.attributes), "delta": purpose.labels.delta},
-    } | stated_reason(purpose)
+    } | stated_reason(purpose, spec.about)
 
 
-def stated_reason(purpose):
+def stated_reason(purpose, about):
     """What only terms of the later version state."""
     limits = {"max_attributes": purpose.max_attributes, "unreviewed": list(purpose.unreviewed)}
     limits = limits if any(limits.values()) else {}
-    if purpose == replace(purpose, about=About(), max_cells=None):
+    if about == About() and purpose.max_cells is None:
         return limits
-    return {"about": asdict(purpose.about), "max_cells": purpose.max_cells} | limits
+    return {"about": asdict(about), "max_cells": purpose.max_cells} | limits
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["name"])
@@ -123,8 +127,8 @@ def test_terms_have_the_bytes_of_the_vectors(vector):
 
 
 def test_a_plan_counts_people_in_parts_if_the_unit_says_so_and_the_bytes_say_it_once():
-    whole = replace(MASKED, plan=replace(MASKED.plan, check=""))
-    people = replace(whole, purpose=replace(MASKED.purpose, rows_per_person=ALL_ROWS, labels=None))
+    whole = terms_with(MASKED, plan=replace(MASKED.plan, check=""))
+    people = terms_with(whole, rows_per_person=ALL_ROWS, labels=None)
     assert (whole.plan.parts, people.plan.parts) == (1, PARTS)
     assert decode_terms(encode_terms(people)) == people
     stated = replace(people, plan=replace(people.plan, parts=1))
@@ -133,9 +137,9 @@ def test_a_plan_counts_people_in_parts_if_the_unit_says_so_and_the_bytes_say_it_
 
 @pytest.mark.parametrize("protocol", ["indicator", "of another package"])
 def test_people_with_all_rows_are_counted_by_few_protocols(protocol):
-    purpose = replace(PURPOSE, rows_per_person=ALL_ROWS)
+    plan = Partition(MASKED.plan.domain, ROSTER)
     with pytest.raises(ValueError, match="does not count people with all rows"):
-        replace(RELEASE, protocol=protocol, plan=Partition(MASKED.plan.domain, ROSTER), purpose=purpose)
+        terms_with(RELEASE, protocol=protocol, plan=plan, rows_per_person=ALL_ROWS)
 
 
 @pytest.mark.slow
@@ -198,10 +202,10 @@ def test_only_equal_terms_have_equal_bytes(one, other):
         {"protocol": "trusted", "plan": Partition(PLAN.domain, ROSTER)},
         {"adjacency": Adjacency.REPLACE_ONE},
         {"granted_rho": np.nextafter(0.5, 1)},
-        {"purpose": replace(PURPOSE, budget=Budget(epsilon=1.0, delta=1e-9))},
-        {"purpose": replace(PURPOSE, budget=Budget(epsilon=1.0, delta=2e-9))},
-        {"purpose": replace(PURPOSE, budget=Budget(zcdp_rho=1.0))},
-        {"purpose": replace(PURPOSE, budget=Budget(delta=1e-9, zcdp_rho=1.0))},
+        {"budget": Budget(epsilon=1.0, delta=1e-9)},
+        {"budget": Budget(epsilon=1.0, delta=2e-9)},
+        {"budget": Budget(zcdp_rho=1.0)},
+        {"budget": Budget(delta=1e-9, zcdp_rho=1.0)},
         {"purpose": replace(PURPOSE, domain_digest="e" * 64)},
         {"purpose": replace(PURPOSE, mechanism='{"name": "aim"}')},
         {"purpose": replace(PURPOSE, workload="2 marginals")},
@@ -209,10 +213,10 @@ def test_only_equal_terms_have_equal_bytes(one, other):
         {"purpose": replace(PURPOSE, max_attributes=1)},
         {"purpose": replace(PURPOSE, unreviewed=("a",))},
         {"purpose": replace(PURPOSE, unreviewed=("a", "b"))},
-        {"purpose": replace(PURPOSE, about=About(purpose="research"))},
-        {"purpose": replace(PURPOSE, about=About(contact="research"))},
-        {"purpose": replace(PURPOSE, about=About(asked="2026-01-01"))},
-        {"purpose": replace(PURPOSE, about=About(until="2026-01-01"))},
+        {"about": About(purpose="research")},
+        {"about": About(contact="research")},
+        {"about": About(asked="2026-01-01")},
+        {"about": About(until="2026-01-01")},
         {"purpose": replace(PURPOSE, workload_digest="x" * 64)},
         {"plan": replace(PLAN, tolerated=0)},
         {"plan": replace(PLAN, ring=Ring(64))},
@@ -252,13 +256,13 @@ def test_only_equal_terms_have_equal_bytes(one, other):
     ],
 )
 def test_every_field_of_the_terms_changes_the_signed_bytes(change):
-    assert encode_terms(replace(MASKED, **change)) != encode_terms(MASKED)
+    assert encode_terms(terms_with(MASKED, **change)) != encode_terms(MASKED)
 
 
 def test_the_order_of_dealers_changes_the_signed_bytes():
     """The first ones that are no party of a slice deal for it."""
     encoded = {
-        encode_terms(replace(MASKED, plan=replace(PLAN, dealers=order)))
+        encode_terms(terms_with(MASKED, plan=replace(PLAN, dealers=order)))
         for order in itertools.permutations(THREE_DEALERS)
     }
     assert len(encoded) == 6
@@ -328,14 +332,14 @@ def test_every_field_of_the_chosen_codes_changes_the_signed_bytes(change):
 )
 def test_every_field_of_the_roster_changes_the_signed_bytes(changes):
     roster = tuple(replace(entry, **changes.get(place, {})) for place, entry in enumerate(ROSTER))
-    changed = replace(MASKED, plan=replace(PLAN, roster=roster))
+    changed = terms_with(MASKED, plan=replace(PLAN, roster=roster))
     assert encode_terms(changed) != encode_terms(MASKED)
 
 
 def test_the_slice_of_a_party_without_attributes_changes_the_signed_bytes():
     whole, nothing = ROSTER[0], RosterEntry("n", 0, (), 7, b"n" * 32)
     encoded = {
-        encode_terms(replace(MASKED, plan=replace(PLAN, roster=(whole, middle, last))))
+        encode_terms(terms_with(MASKED, plan=replace(PLAN, roster=(whole, middle, last))))
         for last in [OTHER_SLICE]
         for middle in [nothing, replace(nothing, slice=1)]
     }

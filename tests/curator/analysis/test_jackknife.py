@@ -51,7 +51,8 @@ def test_of_least_squares_is_the_regression(release):
     other = linear(release, "income ~ age + school")
     order = [other.names.index(name) for name in ("intercept", "age", "school=high", "school=low")]
     assert found.estimate == pytest.approx(other.estimate[order], abs=0.2 * float(other.std_error.max()))
-    assert found.std_error == pytest.approx(other.std_error[order], rel=0.1)
+    # A regression also knows its equations where the release has no rows.
+    assert found.std_error == pytest.approx(other.std_error[order], rel=0.3)
 
 
 def test_of_a_correlation_is_near_that_of_the_real_table_without_noise():

@@ -20,7 +20,7 @@ from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.promises.binding import BindingsInMemory
 from dpmosaic.common.promises.statement import Claim
 from dpmosaic.common.protocols.aligned import Population
-from dpmosaic.common.protocols.registry import MASKED
+from dpmosaic.common.release_spec import ReleaseSpec
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.verify import sign_terms, verify_certificate
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
@@ -28,7 +28,7 @@ from dpmosaic.curator.parties.asking import Asking
 from dpmosaic.curator.parties.dealer import CuratorDealer
 from dpmosaic.curator.releasing.agreement import agree
 from dpmosaic.curator.releasing.journalled import signatures_of
-from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release
+from dpmosaic.curator.releasing.release import ReleaseOrder, make_release
 from dpmosaic.curator.report.page import release_report
 from support.aligned import ALIGNMENT_ID, SIGMA, AlignedRelease, People
 from support.certificates import signed_by
@@ -49,11 +49,9 @@ def made_over(population, adjacency=Adjacency.ADD_REMOVE):
     domain = DOMAIN.with_absent() if population is Population.ANYWHERE else DOMAIN
     order = ReleaseOrder(
         domain,
-        MASKED,
-        adjacency,
+        ReleaseSpec(Budget(epsilon=1.0, delta=1e-9), adjacency),
         mechanism_named("mosaic"),
         Workload.parse(domain, "2way"),
-        Budget(epsilon=1.0, delta=1e-9),
     )
     release = AlignedRelease(PEOPLE, population, granted=order.granted, adjacency=adjacency)
     agreement = agree(
@@ -65,7 +63,7 @@ def made_over(population, adjacency=Adjacency.ADD_REMOVE):
         aligned=release.aligned,
     )
     measurer = agreement.measurer()
-    made = make_release(order, Layout.of(agreement.terms.plan), measurer, RandomStream.from_seed(4))
+    made = make_release(order, agreement.terms.plan, measurer, RandomStream.from_seed(4))
     certificate = made.certificate
     claim = Claim(RELEASE_ID, certificate.digest(), certificate.promise.zcdp_rho_spent)
     signed = certificate.with_signatures(signatures_of(claim, agreement, Asking()))
@@ -136,7 +134,7 @@ def test_verifies_if_all_parties_signed_it(made, signed):
         (("promise", "zcdp_rho_with_alignment"), 0.001, {"recomputed"}),
         (("promise", "epsilon_with_alignment"), 1.0, {"recomputed"}),
         (("plan", "record_counts"), [7, 7], {"table"}),
-        (("plan", "adjacency"), "zero-out", {"trust"}),
+        (("plan", "spec", "adjacency"), "zero-out", {"trust"}),
     ],
 )
 def test_a_false_statement_is_detected_although_all_parties_signed_it(made, signed, path, value, found):

@@ -96,7 +96,7 @@ def test_refuses_json_that_is_not_a_certificate(other):
         (("plan", "attributes", "kind"), True, "expected a whole number, got bool"),
         (("plan", "mechanism"), {}, "expected the name of the mechanism"),
         (("plan", "record_counts"), [1], "parties of each slice"),
-        (("plan", "budget", "delta"), None, "delta: expected a number in"),
+        (("plan", "spec", "budget", "delta"), None, "delta: expected a number in"),
         (("versions",), {}, "expected the version of dpmosaic"),
         (("labels",), "private", r"certificate\.labels: expected a list"),
         (("signed",), {"terms": "zz", "curator_signature": "", "parties": []}, "expected hexadecimal digits"),

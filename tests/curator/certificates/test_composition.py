@@ -6,7 +6,7 @@ import pytest
 
 from dpmosaic.common.errors import BudgetError
 from dpmosaic.common.privacy.budget import Accountant, Budget, Charge
-from dpmosaic.common.privacy.cost import Adjacency, exponential_cost
+from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit, exponential_cost
 from dpmosaic.common.privacy.renyi import ExponentialSteps
 from dpmosaic.curator.certificates.composition import composition
 from dpmosaic.curator.certificates.privacy_loss import checked_epsilon
@@ -54,7 +54,7 @@ def test_dp_accounting_detects_half_the_noise_in_training():
 
 
 def test_states_no_privacy_loss_distribution_for_steps_without_zcdp():
-    assert checked_epsilon(spent(2.0, 1e-9), 1e-9, Adjacency.ZERO_OUT) is None
+    assert checked_epsilon(spent(2.0, 1e-9), 1e-9, PrivacyUnit(Adjacency.ZERO_OUT)) is None
 
 
 def test_refuses_sampled_noise_under_a_promise_in_zcdp():

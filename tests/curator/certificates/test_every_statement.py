@@ -15,8 +15,7 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError, ProtocolError
 from dpmosaic.common.privacy.budget import Budget
-from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.protocols.registry import MASKED
+from dpmosaic.common.release_spec import ReleaseSpec
 from dpmosaic.curator.certificates import privacy_loss
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.issuing import unreviewed_label
@@ -26,7 +25,7 @@ from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.curator.releasing.release import ReleaseOrder
 from support.certificates import signed_by
 from support.parties import started
-from support.terms import id_of
+from support.terms import id_of, terms_with
 from support.two_releases import LIMITS, failed, listed, released, signing
 
 DOMAIN = Domain.coded({"a": 2, "b": 3})
@@ -42,11 +41,9 @@ def order_for(domain):
     workload = Workload.parse(domain, "1way")
     return ReleaseOrder(
         domain,
-        MASKED,
-        Adjacency.ZERO_OUT,
+        ReleaseSpec(Budget(epsilon=1.0, delta=1e-9)),
         mechanism_named("independent"),
         workload,
-        Budget(epsilon=1.0, delta=1e-9),
     )
 
 
@@ -174,12 +171,9 @@ ADDED = {
     "plan": {
         "steps": None,  # the curator's own
         "names": [["x"], ["y"], ["z"]],
-        "collusions": 2,
         "dealers": ["curator"],
         "evaluators": ["a", "b", "c"],
         "collusion": "nobody",
-        "check": "one-hot",
-        "sample": 5,
         "alignment": ALIGNMENT,
         "unreviewed": ["a"],
         "bins": {
@@ -187,7 +181,6 @@ ADDED = {
             "labels_delta": 0.0,
         },
         "labels": {"attributes": ["a"], "delta": 1e-12},
-        "about": {"purpose": "x", "contact": "", "asked": "", "until": ""},
         "records_sigma": 1.0,
         "unseen": [{"name": "a", "usual": 0, "moved": 1.0, "below": 0.0, "above": 0.0}],
     },
@@ -232,7 +225,7 @@ def test_the_mark_of_an_unreviewed_domain_is_in_the_terms_and_cannot_be_left_out
 
 def test_terms_that_hide_an_unreviewed_attribute_are_refused_by_the_party_that_holds_it():
     def hiding(terms):
-        return replace(terms, purpose=replace(terms.purpose, unreviewed=()))
+        return terms_with(terms, unreviewed=())
 
     with pytest.raises(ProtocolError, match="nobody has reviewed, and the terms do not say so: a"):
         released(order_for(UNREVIEWED), parties(UNREVIEWED), id_of("r"), sealing=signing(hiding))

@@ -14,7 +14,8 @@ from dpmosaic.common.measurement import Measurement
 from dpmosaic.common.privacy.budget import Accountant, Budget, Charge
 from dpmosaic.common.privacy.conversion import gaussian_epsilon
 from dpmosaic.common.privacy.cost import Adjacency, exponential_cost, gaussian_cost, grid_of, score_cost
-from dpmosaic.common.protocols.registry import TRUSTED
+from dpmosaic.common.protocols.partition import Partition
+from dpmosaic.common.release_spec import ReleaseSpec
 from dpmosaic.curator.certificates import issuing as module
 from dpmosaic.curator.certificates import privacy_loss
 from dpmosaic.curator.certificates.certificate import Certificate
@@ -23,7 +24,7 @@ from dpmosaic.curator.measurers.measurer import Observer
 from dpmosaic.curator.mechanisms.independent import Independent
 from dpmosaic.curator.mechanisms.parts.fitted import FittedModel
 from dpmosaic.curator.pgm.fitting.estimation import estimate
-from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, stated_plan
+from dpmosaic.curator.releasing.release import ReleaseOrder, stated_plan
 
 DOMAIN = Domain.coded({"a": 2, "b": 3})
 SIGMA = 5.0
@@ -46,15 +47,13 @@ def issued(*charges, budget=None, more=(), domain=DOMAIN, **options):
     accountant = Accountant(Fraction(1)).charge(*charges)
     order = ReleaseOrder(
         domain,
-        TRUSTED,
-        Adjacency.ZERO_OUT,
+        ReleaseSpec(budget or Budget(1.0, 1e-6), protocol="trusted"),
         Independent(),
         Workload.parse(DOMAIN, "1way"),
-        budget or Budget(1.0, 1e-6),
     )
     measurement = Measurement(View(("a",)), np.array([4.0, 6.0]), SIGMA, 0.02, True)
     fitted = FittedModel(estimate(DOMAIN, [measurement], total=10), (measurement, *more), (), ())
-    plan = stated_plan(order, Layout((10,), ((("a",), ("b",)),)))
+    plan = stated_plan(order, Partition.of_slices(domain, [(10, (("a",), ("b",)))]))
     certificate = issue(plan, accountant, fitted, **options)
     form = json.loads(json.dumps(certificate.to_json()))
     assert Certificate.from_json(form) == certificate
@@ -67,9 +66,9 @@ def factors(monkeypatch):
     computed = []
     original = privacy_loss.checked_epsilon
 
-    def watched(accountant, delta, adjacency, noise_factor, rows_per_person):
+    def watched(accountant, delta, unit, noise_factor):
         computed.append(noise_factor)
-        return original(accountant, delta, adjacency, noise_factor, rows_per_person)
+        return original(accountant, delta, unit, noise_factor)
 
     monkeypatch.setattr(privacy_loss, "checked_epsilon", watched)
     return computed

@@ -19,9 +19,13 @@ from dpmosaic.common.privacy.cost import (
     score_sigma,
 )
 from dpmosaic.curator.certificates import privacy_loss as accounting
-from dpmosaic.curator.certificates.privacy_loss import checked_epsilon
 
 pytestmark = pytest.mark.slow
+
+
+def checked_epsilon(accountant, delta, adjacency, noise_factor=1.0, rows=1):
+    """The second opinion for a person with so many rows."""
+    return accounting.checked_epsilon(accountant, delta, PrivacyUnit(adjacency, rows), noise_factor)
 
 
 def spend(budget, adjacency, shares):
@@ -113,7 +117,7 @@ def test_states_no_epsilon_if_delta_is_below_the_precision_of_floats():
 @pytest.mark.parametrize("adjacency", [Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE])
 def test_a_person_with_several_rows_has_the_epsilon_of_the_promise_and_not_of_one_row(adjacency):
     accountant = spend(Budget(1.0, 1e-9), PrivacyUnit(adjacency, 3), [Fraction(1, 2), Fraction(1, 4)])
-    checked = checked_epsilon(accountant, 1e-9, adjacency, rows_per_person=3)
+    checked = checked_epsilon(accountant, 1e-9, adjacency, rows=3)
     assert 0.8 < checked <= 1.0005
     assert checked_epsilon(accountant, 1e-9, adjacency) < 0.4 * checked
 

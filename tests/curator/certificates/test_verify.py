@@ -21,10 +21,9 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.federation.card import CURATOR, DEALER, PARTY, Card, FederationList
 from dpmosaic.common.privacy.budget import Budget
-from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.promises.binding import BindingsInMemory
 from dpmosaic.common.promises.statement import Claim, Statement, first_link, next_link, state
-from dpmosaic.common.protocols.registry import MASKED
+from dpmosaic.common.release_spec import ReleaseSpec
 from dpmosaic.curator.certificates import privacy_loss
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.statements import Signatures
@@ -38,7 +37,7 @@ from dpmosaic.curator.parties.dealer import CuratorDealer
 from dpmosaic.curator.pgm.fitting.estimation import estimate
 from dpmosaic.curator.releasing.agreement import agree
 from dpmosaic.curator.releasing.journalled import signatures_of
-from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release
+from dpmosaic.curator.releasing.release import ReleaseOrder, make_release
 from dpmosaic.simulations.contracts.trial import Trial
 from support.certificates import signed_by
 
@@ -70,12 +69,12 @@ def certified(dealers, mechanism):
     """The certificate of a release over four parties and so many dealers; without any, the curator deals."""
     order = ReleaseOrder(
         DOMAIN,
-        MASKED,
-        Adjacency.ZERO_OUT,
+        ReleaseSpec(
+            Budget(epsilon=1.0, delta=1e-9),
+            about=About("waiting times", "data-office@example.org", "2026-05-01"),
+        ),
         mechanism,
         Workload.parse(DOMAIN, "2way"),
-        Budget(epsilon=1.0, delta=1e-9),
-        about=About("waiting times", "data-office@example.org", "2026-05-01"),
     )
     trial = replace(TRIAL, granted=order.granted, dealers=dealers)
     links = trial.parties(TABLE)
@@ -91,7 +90,7 @@ def certified(dealers, mechanism):
         dealers=dealing,
         sealing=lambda terms: (terms, sign_terms(SIGNER, terms)),
     )
-    layout = Layout.of(agreement.terms.plan)
+    layout = agreement.terms.plan
     made = make_release(order, layout, agreement.measurer(), RandomStream.from_seed(4)).certificate
     claim = Claim("ab" * 16, made.digest(), made.promise.zcdp_rho_spent)
     return made.with_signatures(signatures_of(claim, agreement, Asking()))
@@ -214,7 +213,7 @@ def test_detects_a_dealer_that_is_not_the_one_on_the_card(dealt):
 FALSE_STATEMENTS = [
     (("promise", "epsilon"), 0.01, {"promise", "recomputed"}),
     (("promise", "delta"), 1e-12, {"promise", "recomputed"}),
-    (("plan", "budget", "epsilon"), 0.01, {"promise", "recomputed"}),
+    (("plan", "spec", "budget", "epsilon"), 0.01, {"promise", "recomputed"}),
     (("promise", "zcdp_rho_granted"), 1e-6, {"promise", "recomputed"}),
     (("promise", "zcdp_rho_spent"), 1e-6, {"recomputed"}),
     (("promise", "zcdp_rho_really_spent"), 1e-6, {"recomputed"}),
@@ -231,19 +230,20 @@ FALSE_STATEMENTS = [
     (("plan", "domain_digest"), "0" * 64, {"purpose"}),
     (("plan", "mechanism", "name"), "aim", {"purpose"}),
     (("plan", "workload", 0, "weight"), 2.0, {"purpose"}),
-    (("plan", "about", "purpose"), "marketing", {"purpose"}),
-    (("plan", "about", "contact"), "somebody@example.org", {"purpose"}),
-    (("plan", "about", "asked"), "2026-05-02", {"purpose"}),
-    (("plan", "about"), None, {"purpose"}),
-    (("plan", "protocol"), "trusted", {"trust"}),
-    (("plan", "adjacency"), "replace-one", {"trust", "recomputed"}),
-    (("plan", "rows_per_person"), 2, {"record", "recomputed"}),
+    (("plan", "spec", "about", "purpose"), "marketing", {"purpose"}),
+    (("plan", "spec", "about", "contact"), "somebody@example.org", {"purpose"}),
+    (("plan", "spec", "about", "asked"), "2026-05-02", {"purpose"}),
+    (("plan", "spec", "rows"), 7, {"purpose"}),
+    (("plan", "spec", "protocol"), "trusted", {"trust"}),
+    (("plan", "spec", "adjacency"), "replace-one", {"trust", "recomputed"}),
+    (("plan", "spec", "rows_per_person"), 2, {"record", "recomputed"}),
     (("plan", "privacy_unit"), "Everybody is protected, whatever their rows.", {"record"}),
-    (("plan", "collusions"), 3, {"trust"}),
+    (("plan", "spec", "collusions"), 3, {"trust"}),
     (("plan", "dealers"), ["dealer-1"], {"trust"}),
     (("plan", "evaluators"), ["party-1-2", "party-2-1"], {"trust"}),
     (("plan", "collusion"), "Everybody together could read nothing.", {"trust"}),
-    (("plan", "check"), "one-hot", {"trust"}),
+    (("plan", "spec", "check"), "one-hot", {"trust"}),
+    (("plan", "spec", "sample"), 5, {"trust"}),
     (("charges", 0, "zcdp_rho"), 1e-9, {"charges"}),
     (("charges", 0, "noise_sigmas_by_slice", 0, 0), 1e9, {"charges"}),
     (("charges"), lambda all: all[:-1], {"charges"}),

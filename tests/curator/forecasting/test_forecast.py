@@ -43,7 +43,7 @@ class Setting:
         a, c = rng.integers(0, 6, RECORDS), rng.integers(0, 5, RECORDS)
         codes = np.column_stack([a, a // 2, c, c // 3])[:, : len(sizes)] % list(sizes.values())
         table = Table.from_codes(Domain.coded(sizes), codes)
-        policy = network.policy_for(self.plan.protocol.name, Adjacency.ZERO_OUT, 0.5, dealers=count)
+        policy = network.policy_for(self.plan.spec.protocol, Adjacency.ZERO_OUT, 0.5, dealers=count)
         pieces, seed = partition(table, Grid.parse(grid, table.domain, RECORDS)), RandomStream.from_seed(1)
         self.links = network.start_parties(pieces, policy, seed, dealers=count)
         dealing = network.start_dealers(count, seed, self.links) if count else []
@@ -102,7 +102,7 @@ def test_proofs_of_openings_are_in_the_forecast_and_the_check_in_the_certificate
     assert said.traffic.total - plain.forecast().traffic.total > 2 * 4 * 65 * 8
     released = checked.release()
     assert checked.bytes - before < said.traffic.total + 120_000
-    assert released.certificate.plan.check == "one-hot"
+    assert released.certificate.plan.spec.check == "one-hot"
 
 
 @pytest.mark.parametrize(("mechanism", "variant", "keys"), list(forecastable()))
@@ -246,5 +246,5 @@ def test_a_sample_is_forecast_with_its_noise_its_error_and_less_traffic(tmp_path
     print_forecast(Console(file=text, width=200), said)
     assert "counted on 300 of 900 rows" in text.getvalue()
     released = setting.release()
-    assert released.certificate.plan.sample == 300
+    assert released.certificate.plan.spec.sample == 300
     assert {len(m.clique) for m in released.fitted.measurements if m.sampled} == {2}

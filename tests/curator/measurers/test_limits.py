@@ -12,8 +12,7 @@ from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.messages import Purpose
 from dpmosaic.common.privacy.budget import Budget
-from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.protocols.registry import protocol_named
+from dpmosaic.common.release_spec import ReleaseSpec
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
 from dpmosaic.curator.releasing.agreement import Proposal, agree
@@ -28,8 +27,8 @@ def measurer_of(protocol, grid, most=MOST):
     keys = RandomStream.from_seed(1)
     policy = replace(policy_for(protocol, granted_rho=8.0), max_cells=most)
     links = started(cut(random_table(DOMAIN, 200), grid), policy, keys)
-    purpose = Purpose(Budget(zcdp_rho=8.0), DOMAIN.digest(), "{}", "", "")
-    proposal = Proposal("0" * 32, protocol_named(protocol), Adjacency.ZERO_OUT, Fraction(8), purpose)
+    spec = ReleaseSpec(Budget(zcdp_rho=8.0), protocol=protocol)
+    proposal = Proposal("0" * 32, spec, Fraction(8), Purpose(DOMAIN.digest(), "{}", "", ""))
     dealers = dealers_for(links, keys) if protocol == "masked" else ()
     return agree(DOMAIN, links, proposal, dealers=dealers).measurer()
 

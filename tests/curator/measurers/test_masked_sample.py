@@ -127,7 +127,7 @@ def test_a_release_states_the_sample_and_bounds_its_error():
     """No false alarm: noise is far below a record, and the bound on the sample's error fails with 1e-6."""
     table = table_of(records=3000)
     made = simulate(table, budget=Budget(zcdp_rho=1e4, delta=1e-6), grid="1x2", sample=600, seed=1)
-    assert made.certificate.plan.sample == 600
+    assert made.certificate.plan.spec.sample == 600
     sampled = {one.clique for one in made.fitted.measurements if one.sampled}
     assert sampled
     assert not any(len(clique) == 1 for clique in sampled)
@@ -147,6 +147,9 @@ def test_a_sample_of_all_rows_is_none(sample):
 
 
 def test_a_sample_needs_rows_and_the_masked_protocol():
-    for options in ({"sample": 0}, {"sample": 5, "protocol": "trusted"}):
-        with pytest.raises(DataError, match="sample: expected at least 1 row and the protocol"):
+    for options, reason in (
+        ({"sample": 0}, "expected at least 1 row, got 0"),
+        ({"sample": 5, "protocol": "trusted"}, "the protocol 'trusted' has none"),
+    ):
+        with pytest.raises(DataError, match=f"sample: {reason}"):
             simulate(table_of(), budget=Budget(1.0, 1e-6), mechanism="mst", **options)

@@ -10,12 +10,12 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.privacy.budget import Budget
-from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.protocols.registry import TRUSTED
+from dpmosaic.common.protocols.partition import Partition
+from dpmosaic.common.release_spec import ReleaseSpec
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.curator.releasing import row_count
-from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release
+from dpmosaic.curator.releasing.release import ReleaseOrder, make_release
 from support.parties import measurer_over, random_table
 
 DOMAIN = Domain.coded({"a": 3, "b": 4, "c": 2})
@@ -81,14 +81,12 @@ def test_a_release_of_a_billion_records_has_bounded_rows_and_states_small_errors
     table = random_table(DOMAIN, 100)
     order = ReleaseOrder(
         DOMAIN,
-        TRUSTED,
-        Adjacency.ZERO_OUT,
+        ReleaseSpec(Budget(1.0, 1e-9), protocol="trusted"),
         mechanism_named("independent"),
         Workload.wanted(DOMAIN, "1way", None),
-        Budget(1.0, 1e-9),
     )
     measurer = measurer_of(table, "1x1", order.granted, "trusted")
-    layout = Layout((RECORDS,), (((DOMAIN.names),),))
+    layout = Partition.of_slices(DOMAIN, [(RECORDS, [DOMAIN.names])])
     released = make_release(order, layout, measurer, RandomStream.from_seed(2))
     assert (released.synthetic.record_count, released.certificate.records) == (5000, RECORDS)
     for bound in released.certificate.error_bounds:

@@ -12,8 +12,9 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError, PolicyError
 from dpmosaic.common.privacy.budget import Accountant, Budget, Charge
-from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
 from dpmosaic.common.protocols.registry import INDICATOR, MASKED, TRUSTED
+from dpmosaic.common.release_spec import ReleaseSpec
 from dpmosaic.curator.certificates import checking
 from dpmosaic.curator.certificates.privacy_loss import checked_epsilon
 from dpmosaic.curator.certificates.statements import StatedStep
@@ -22,10 +23,10 @@ from dpmosaic.curator.mechanisms.parts.steps import Asks, Step
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.releasing import row_count
 from dpmosaic.curator.releasing.agreement import Proposal, agree
-from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release
+from dpmosaic.curator.releasing.release import ReleaseOrder, make_release
 from dpmosaic.curator.releasing.row_count import default_rows
 from dpmosaic.simulations.contracts.trial import Trial
-from support.terms import PURPOSE, RELEASE_ID, id_of
+from support.terms import PURPOSE, RELEASE_ID, SPEC, id_of
 
 pytestmark = pytest.mark.slow
 
@@ -42,15 +43,14 @@ class Stepping(Independent):
 
 
 def order(protocol=MASKED, mechanism=None, **changes):
-    workload, budget = Workload.parse(DOMAIN, "1way"), Budget(zcdp_rho=0.5)
-    zero_out = Adjacency.ZERO_OUT
-    return ReleaseOrder(DOMAIN, protocol, zero_out, mechanism or Stepping(), workload, budget, **changes)
+    spec = ReleaseSpec(Budget(zcdp_rho=0.5), protocol=protocol.name, **changes)
+    return ReleaseOrder(DOMAIN, spec, mechanism or Stepping(), Workload.parse(DOMAIN, "1way"))
 
 
 def made(asked, grid="1x2", **options):
     trial = Trial(asked.granted, protocol=asked.protocol.name, grid=grid)
     agreement = trial.agreement(DOMAIN, trial.parties(TABLE))
-    measurer, layout = agreement.measurer(), Layout.of(agreement.terms.plan)
+    measurer, layout = agreement.measurer(), agreement.terms.plan
     return make_release(asked, layout, measurer, RandomStream.from_seed(2), **options)
 
 
@@ -60,7 +60,8 @@ def test_the_certificate_states_the_order_and_the_steps_of_the_mechanism():
     assert plan.steps == (StatedStep("one-way", "Each attribute by itself", 1.0),)
     assert released.certificate.titles == {"one-way": "Each attribute by itself"}
     assert (plan.record_counts, plan.parties) == ((60,), ((("a",), ("b",)),))
-    assert (plan.protocol, plan.adjacency, plan.mechanism["name"]) == ("masked", "zero-out", "independent")
+    assert (plan.spec.protocol, plan.spec.adjacency, plan.spec.rows) == ("masked", "zero-out", 7)
+    assert plan.mechanism["name"] == "independent"
     assert plan.domain_digest == DOMAIN.digest()
     assert released.synthetic.record_count == 7
     assert released.certificate.differentially_private
@@ -87,13 +88,13 @@ def test_the_default_number_of_rows_bounds_the_memory_of_the_curator():
 
 
 def test_the_certificate_states_the_second_opinion_on_all_charges():
-    released = made(replace(order(), budget=Budget(1.0, 1e-6)))
+    released = made(order().with_spec(budget=Budget(1.0, 1e-6)))
     charges = tuple(
         Charge(stated.step, stated.clique, Fraction(stated.zcdp_rho), stated.noise_sigmas_by_slice)
         for stated in released.certificate.charges
     )
     spent = Accountant(Fraction(1)).charge(*charges)
-    expected = checked_epsilon(spent, 1e-6, Adjacency.ZERO_OUT)
+    expected = checked_epsilon(spent, 1e-6, PrivacyUnit(Adjacency.ZERO_OUT))
     promise = released.certificate.promise
     assert len(charges) == 2
     assert promise.epsilon_by_privacy_loss_distribution == pytest.approx(expected, rel=1e-9)
@@ -105,11 +106,11 @@ def test_an_error_of_the_second_opinion_is_not_lost(monkeypatch):
 
     monkeypatch.setattr(checking, "checked_epsilons", failing)
     with pytest.raises(OverflowError, match="too much"):
-        made(replace(order(), budget=Budget(1.0, 1e-6)))
+        made(order().with_spec(budget=Budget(1.0, 1e-6)))
 
 
 def test_a_release_waits_for_the_second_opinion_where_it_is_told_to_be_computed():
-    asked = replace(order(), budget=Budget(1.0, 1e-6))
+    asked = order().with_spec(budget=Budget(1.0, 1e-6))
     with checking.process_for_checks() as checks:
         beside = made(asked, checks=checks).certificate
     assert beside.promise == made(asked).certificate.promise
@@ -142,17 +143,6 @@ def test_refuses_the_check_of_openings_of_a_protocol_that_opens_nothing(protocol
         order(protocol, check="one-hot")
 
 
-def test_refuses_a_layout_whose_slices_and_parties_differ():
-    asked = order()
-    with pytest.raises(ValueError, match="parties of each slice"):
-        make_release(
-            asked,
-            Layout((60, 1), ((("a", "b"),),)),
-            Trial(asked.granted).measurer(TABLE),
-            RandomStream.from_seed(1),
-        )
-
-
 def test_parties_are_asked_to_accept_the_sealed_terms():
     trial, sealed = Trial(Fraction(1, 2), protocol="masked", grid="1x2"), []
 
@@ -160,7 +150,7 @@ def test_parties_are_asked_to_accept_the_sealed_terms():
         sealed.append(proposed)
         return replace(proposed, release_id=id_of("sealed")), b""
 
-    proposal = Proposal(RELEASE_ID, MASKED, Adjacency.ZERO_OUT, trial.granted, PURPOSE)
+    proposal = Proposal(RELEASE_ID, SPEC, trial.granted, PURPOSE)
     links = trial.parties(TABLE)
     agreement = agree(DOMAIN, links, proposal, dealers=trial.dealing(links), sealing=sealing)
     assert [terms.release_id for terms in sealed] == [RELEASE_ID]
@@ -174,7 +164,7 @@ def test_asks_nothing_of_a_party_with_another_identity_than_its_card(wrong):
     links = trial.parties(TABLE)
     described = [PartyClient(link).describe() for row in links for link in row]
     known = {party.name: party.identity for party in described[1:]} | wrong
-    proposal = Proposal(RELEASE_ID, MASKED, Adjacency.ZERO_OUT, trial.granted, PURPOSE)
+    proposal = Proposal(RELEASE_ID, SPEC, trial.granted, PURPOSE)
     with pytest.raises(PolicyError, match="'party-1-1': expected the identity of its enrolled card"):
         agree(DOMAIN, links, proposal, dealers=trial.dealing(links), identities=known)
     assert [link.servicer for row in links for link in row]
@@ -182,7 +172,7 @@ def test_asks_nothing_of_a_party_with_another_identity_than_its_card(wrong):
 
 
 def test_parties_are_charged_at_least_the_cost_of_all_copies():
-    proposal = Proposal(RELEASE_ID, INDICATOR, Adjacency.ZERO_OUT, Fraction(1, 3), PURPOSE, copies=7)
+    proposal = Proposal(RELEASE_ID, SPEC, Fraction(1, 3), PURPOSE, copies=7)
     assert Fraction(proposal.charged_rho) >= Fraction(7, 3)
     assert proposal.charged_rho == pytest.approx(7 / 3)
     assert replace(proposal, copies=1).charged_rho == float(Fraction(1, 3))

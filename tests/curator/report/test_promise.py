@@ -70,7 +70,7 @@ def test_a_step_says_what_its_noise_was_added_to(certificate):
     ],
 )
 def test_each_protocol_explains_who_trusted_whom(certificate, protocol, text):
-    certificate["plan"]["protocol"] = protocol
+    certificate["plan"]["spec"]["protocol"] = protocol
     assert text in words_of(certificate).trust
 
 

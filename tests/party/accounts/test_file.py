@@ -60,7 +60,7 @@ def test_a_ledger_of_another_format_is_refused_and_left_as_it_is(tmp_path):
         "CREATE TABLE release (release_id TEXT PRIMARY KEY) STRICT; PRAGMA user_version = 1"
     )
     database.close()
-    with pytest.raises(DataError, match="expected a ledger of format 10, found format 1"):
+    with pytest.raises(DataError, match="expected a ledger of format 11, found format 1"):
         Ledger(path)
     database = sqlite3.connect(path)
     assert database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall() == [

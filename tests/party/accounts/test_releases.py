@@ -10,7 +10,7 @@ from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.party.accounts.ledger import Ledger, LedgerRelease
 from support.ledgers import DATA, HALF, INTRODUCTION, KEY, QUERY, SECOND_SECRET, SECRET, TERMS, anything
-from support.terms import RELEASE_ID, id_of
+from support.terms import RELEASE_ID, id_of, terms_with
 
 
 def test_reserved_budgets_add_up_exactly(ledger):
@@ -59,7 +59,7 @@ def test_repeated_terms_need_no_second_approval(ledger):
 )
 def test_other_terms_or_other_data_under_a_used_release_id_are_refused(ledger, change, data):
     with pytest.raises(ProtocolError, match="other terms or other data"):
-        ledger.reserve(replace(TERMS, **change), data, SECOND_SECRET, anything)
+        ledger.reserve(terms_with(TERMS, **change), data, SECOND_SECRET, anything)
     assert ledger.reserved() == 1
     assert ledger.release(RELEASE_ID) == LedgerRelease(encode_terms(TERMS), DATA, SECRET, None)
 

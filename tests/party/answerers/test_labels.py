@@ -24,7 +24,7 @@ from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.parties.federation import connect
 from support.parties import cut, dealers_for, masked_terms, policy_for, started
-from support.terms import RELEASE_ID, terms_of
+from support.terms import RELEASE_ID, terms_of, terms_with
 
 OPEN = {"type": "categorical", "categories": ["other"], "other": "other", "open": True}
 DOMAIN = Domain.from_json({"a": 2, "job": OPEN, "b": 3, "drug": OPEN})
@@ -50,7 +50,7 @@ def release(protocol=MASKED.name, grid="2x2", search=SEARCH, delta=1e-3, promise
         terms = masked_terms(federation, GRANTED)
     else:
         terms = terms_of(protocol=protocol, granted=float(GRANTED), plan=federation.partition)
-    terms = replace(terms, purpose=replace(terms.purpose, budget=budget, labels=search))
+    terms = terms_with(terms, budget=budget, labels=search)
     accepted = federation.accept(terms)
     if protocol == MASKED.name:
         return links, MaskedMeasurer(federation, terms, accepted, GRANTED)

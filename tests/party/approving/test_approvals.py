@@ -161,7 +161,7 @@ def test_requests_of_another_format_are_refused_and_left_as_they_are(tmp_path):
     )
     database.close()
     with pytest.raises(
-        DataError, match=r"expected a file of requests of format 3, found format 1; remove .*requests"
+        DataError, match=r"expected a file of requests of format 4, found format 1; remove .*requests"
     ):
         opened(tmp_path)
     database = sqlite3.connect(path)

@@ -37,7 +37,7 @@ from dpmosaic.party.dealing.dealer import Dealer
 from dpmosaic.party.dealing.policy import DealerPolicy
 from dpmosaic.party.institution.institution import Rules
 from dpmosaic.party.serving.servicer import PartyServicer
-from support.terms import RELEASE_ID, alone, id_of, terms_of
+from support.terms import RELEASE_ID, alone, id_of, terms_of, terms_with
 
 CURATOR, STRANGER = (Identity.from_seed(bytes([n]) * 32) for n in (7, 8))
 PARTIES, DEALERS = ("north", "south"), ("one", "two", "three")
@@ -67,7 +67,7 @@ def stranger_as(name, dealers=DEALERS):
 
 
 def masked_terms(plan=None, **changes):
-    return replace(terms_of(protocol="masked", plan=plan or plan_of()), **changes)
+    return terms_with(terms_of(protocol="masked", plan=plan or plan_of()), **changes)
 
 
 def dealer_of(name="one", ledger=None, policy=POLICY, known=KNOWN, seed=1):

@@ -20,7 +20,7 @@ from dpmosaic.party.console.question import _unit
 from dpmosaic.party.deciding.explanation import _bins
 from dpmosaic.party.deciding.sentences import _bins_in_words, _protected
 from support.operators import CURATOR_IDENTITY, proposed
-from support.terms import RELEASE_ID, id_of
+from support.terms import RELEASE_ID, id_of, terms_with
 
 pytestmark = pytest.mark.slow
 
@@ -127,7 +127,7 @@ def test_an_explanation_is_also_in_plain_sentences(operator):
 def test_an_operator_reads_why_who_answers_until_when_and_how_much_at_once(operator):
     about = About("waiting times", "data-office@example.org", "2026-05-01", "2999-12-31")
     terms = operator.terms()
-    terms = replace(terms, purpose=replace(terms.purpose, about=about, max_cells=100))
+    terms = terms_with(terms, about=about, max_cells=100)
     with operator.serving() as (party, _), pytest.raises(ApprovalPending):
         proposed(party, terms)
     lines = [" ".join(line.split()) for line in operator.run("show", RELEASE_ID).splitlines()]
@@ -144,8 +144,8 @@ def test_an_operator_reads_why_who_answers_until_when_and_how_much_at_once(opera
 
 def test_a_release_is_refused_after_its_last_day_and_on_a_larger_limit_of_cells(operator):
     terms = operator.terms()
-    late = replace(terms, purpose=replace(terms.purpose, about=About(until="2026-01-01")))
-    large = replace(terms, purpose=replace(terms.purpose, max_cells=101))
+    late = terms_with(terms, about=About(until="2026-01-01"))
+    large = terms_with(terms, max_cells=101)
     with operator.serving() as (party, _):
         with pytest.raises(PolicyError, match="could be accepted until 2026-01-01"):
             proposed(party, late)
@@ -239,7 +239,7 @@ def test_a_plan_that_the_policy_on_records_no_longer_allows_is_shown_to_be_refus
 
 def test_the_rows_of_a_person_that_the_promise_covers_are_named(operator):
     terms = operator.terms()
-    terms = replace(terms, purpose=replace(terms.purpose, rows_per_person=3))
+    terms = terms_with(terms, rows_per_person=3)
     with operator.serving() as (party, _), pytest.raises(PolicyError, match="key column"):
         proposed(party, terms)
     with (
@@ -267,7 +267,7 @@ def aligning(operator, **plan):
     policy += "max_alignment_rho = 0.125\nmax_match_keys = 2\n"
     (home / "policy.toml").write_text(policy)
     roster = tuple(replace(entry, record_count=0) for entry in terms.plan.roster)
-    return replace(terms, protocol=ALIGNMENT, plan=AlignmentPlan(terms.plan.domain, roster, **plan))
+    return terms_with(terms, protocol=ALIGNMENT, plan=AlignmentPlan(terms.plan.domain, roster, **plan))
 
 
 def test_an_alignment_is_explained_by_what_it_compares_and_what_each_side_learns(operator):

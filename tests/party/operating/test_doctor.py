@@ -104,12 +104,12 @@ def touch_in_the_future(home):
         (rotate, "pins", "former identity of this party; enroll the new card"),
         (lambda home: (home.folder / LEDGER).unlink(), "ledger format", "without granting its budgets again"),
         (
-            statement("PRAGMA user_version = 11"),
+            statement("PRAGMA user_version = 12"),
             "ledger format",
-            "format 11 is later than 10 of this software",
+            "format 12 is later than 11 of this software",
         ),
         (
-            statement("PRAGMA user_version = 9"),
+            statement("PRAGMA user_version = 10"),
             "ledger format",
             "start a new party with the remaining lifetime_rho",
         ),

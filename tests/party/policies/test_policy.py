@@ -13,7 +13,7 @@ from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.partition import RosterEntry
 from dpmosaic.party.policies.policy import Policy
-from support.terms import terms_of
+from support.terms import terms_of, terms_with
 
 TERMS = terms_of(granted=0.1)
 POLICY = Policy(
@@ -71,12 +71,12 @@ def test_another_protocol_version_is_refused_with_both_versions(version):
 
 def test_another_protocol_is_refused():
     with pytest.raises(PolicyError, match="does not allow the protocol 'trusted'"):
-        check(POLICY, replace(TERMS, protocol="trusted"), 50, Fraction(0))
+        check(POLICY, terms_with(TERMS, protocol="trusted"), 50, Fraction(0))
 
 
 def test_another_adjacency_is_refused():
     with pytest.raises(PolicyError, match="does not allow the adjacency 'replace-one'"):
-        check(POLICY, replace(TERMS, adjacency=Adjacency.REPLACE_ONE), 50, Fraction(0))
+        check(POLICY, terms_with(TERMS, adjacency=Adjacency.REPLACE_ONE), 50, Fraction(0))
 
 
 def test_too_few_records_are_refused_without_saying_how_many():
@@ -105,7 +105,7 @@ def masked(parties, tolerated):
     """Terms over so many slices of one party each."""
     roster = tuple(RosterEntry(str(i), i, ("a",), 50, bytes([i]) * 32) for i in range(parties))
     plan = MaskedPlan(Domain.coded({"a": 2}), roster, tolerated, Ring(32))
-    return replace(TERMS, protocol="masked", plan=plan)
+    return terms_with(TERMS, protocol="masked", plan=plan)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_release_without_the_check_that_the_policy_requires_is_refused():
     terms = masked(2, 1)
     with pytest.raises(PolicyError, match="checks no openings"):
         check(policy, terms, 50, Fraction(0))
-    check(policy, replace(terms, plan=replace(terms.plan, check="one-hot")), 50, Fraction(0))
+    check(policy, terms_with(terms, plan=replace(terms.plan, check="one-hot")), 50, Fraction(0))
 
 
 def test_a_single_party_opens_nothing_that_a_policy_could_require_to_be_checked():

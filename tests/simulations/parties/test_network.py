@@ -16,7 +16,7 @@ from dpmosaic.common.wire.queries import encode_answer_request
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.simulations.parties.network import InProcessConnection, policy_for, start_parties
 from support.changed import changed
-from support.terms import RELEASE_ID, id_of, terms_for, terms_of
+from support.terms import RELEASE_ID, id_of, terms_for, terms_of, terms_with
 
 TERMS = terms_of()
 POLICY = policy_for("indicator", Adjacency.ZERO_OUT, 1.0)
@@ -98,7 +98,7 @@ def test_replies_before_an_error_arrive():
 )
 def test_the_policy_of_a_party_refuses_through_the_connection(change, reason):
     with pytest.raises(errors.PolicyError, match=reason):
-        PartyClient(one_party()).accept(replace(TERMS, **change))
+        PartyClient(one_party()).accept(terms_with(TERMS, **change))
 
 
 @pytest.mark.parametrize(

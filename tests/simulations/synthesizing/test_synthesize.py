@@ -56,12 +56,12 @@ def test_a_release_has_the_columns_of_the_data_frame_and_the_types_of_the_domain
     assert len(release.table) == ROWS
     promise = release.certificate.promise
     assert (promise.epsilon, promise.delta) == (1.0, 1e-9)
-    assert release.certificate.plan.protocol == "trusted"
+    assert release.certificate.plan.spec.protocol == "trusted"
 
 
 def test_the_number_of_rows_is_noisy_unless_it_is_asked_for_or_public():
     release = synthesize(adjacency="add-remove", epsilon=0.05)
-    assert release.certificate.plan.adjacency == "add-remove"
+    assert release.certificate.plan.spec.adjacency == "add-remove"
     assert release.certificate.plan.bins.zcdp_rho > 0
     assert len(release.table) != ROWS
     assert len(release.table) == pytest.approx(ROWS, abs=500)
@@ -183,7 +183,7 @@ def test_options_of_the_release_reach_it():
     release = synthesize(rows=10, workload="1way", mechanism=dpmosaic.MST(), delta=1e-6, epsilon=2.0)
     plan = release.certificate.plan
     assert (len(release.table), plan.mechanism["name"], len(plan.workload)) == (10, "mst", 3)
-    assert (plan.budget.epsilon, plan.budget.delta) == (2.0, 1e-6)
+    assert (plan.spec.budget.epsilon, plan.spec.budget.delta) == (2.0, 1e-6)
 
 
 def test_a_time_limit_is_in_seconds_of_this_machine(monkeypatch):

@@ -18,8 +18,7 @@ from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.promises.statement import Claim
 from dpmosaic.common.protocols.alignment.plan import ALIGNMENT, KEYINGS
-from dpmosaic.common.protocols.masked.one_hot import CHECK
-from dpmosaic.common.protocols.registry import MASKED, protocol_named, protocol_names
+from dpmosaic.common.protocols.registry import CHECK, MASKED, protocol_named, protocol_names
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.direct_streams import DirectStreams
 from dpmosaic.curator.releasing.agreement import Proposal, agree
@@ -32,7 +31,7 @@ from support.adversary.watching import Watch
 from support.aligned import AlignedRelease, People
 from support.aligning import Aligning, order
 from support.parties import cut
-from support.terms import PURPOSE, id_of
+from support.terms import PURPOSE, SPEC, id_of
 
 OPEN = {"type": "categorical", "categories": ["other", "clerk"], "other": "other", "open": True}
 DOMAIN = Domain.from_json({"a": 3, "b": OPEN, "c": 2})
@@ -124,14 +123,11 @@ class Scenario:
         return noted
 
     def _agreed(self, number, slices, dealers, aligned):
-        purpose = PURPOSE
+        spec, purpose = replace(SPEC, protocol=self.protocol, check=self.check), PURPOSE
         if self.labels:
-            budget = Budget(zcdp_rho=1e300, delta=1e-2)
-            purpose = replace(PURPOSE, budget=budget, labels=LabelSearch(("b",), 1e-6))
-        proposal = Proposal(
-            id_of(number), protocol_named(self.protocol), Adjacency.ZERO_OUT, GRANTED[self.bits], purpose,
-            check=self.check,
-        )  # fmt: skip
+            spec = replace(spec, budget=Budget(zcdp_rho=1e300, delta=1e-2))
+            purpose = replace(PURPOSE, labels=LabelSearch(("b",), 1e-6))
+        proposal = Proposal(id_of(number), spec, GRANTED[self.bits], purpose)
         direct = DirectStreams.ALLOWED if self.direct else DirectStreams.NEVER
         return agree(
             DOMAIN if aligned is None else aligned.federation.domain,

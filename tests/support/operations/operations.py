@@ -165,7 +165,9 @@ def overspend(world, rng):
         return False
     party = world.parties[release.parties[0]]
     spent = party.ledger.spent(release.release_id)
-    sigma = gaussian_sigma(release.granted - spent + Fraction(1, 1000), release.agreement.terms.adjacency)
+    sigma = gaussian_sigma(
+        release.granted - spent + Fraction(1, 1000), release.agreement.terms.spec.adjacency
+    )
     names = (DOMAIN.names[0],)
     query = MarginalQuery(
         release.release_id, f"x{rng.integers(2**32)}", AnswerForm.HISTOGRAM, View(names), sigma
@@ -188,7 +190,7 @@ def interleave(world, rng):
     party = world.parties["north"]
     streams = []
     for release in [r for r in world.releases if r.measurer is not None and r.protocol == "trusted"][-2:]:
-        sigma = gaussian_sigma(release.granted / 50, release.agreement.terms.adjacency)
+        sigma = gaussian_sigma(release.granted / 50, release.agreement.terms.spec.adjacency)
         query = MarginalQuery(
             release.release_id, f"y{rng.integers(2**32)}", AnswerForm.HISTOGRAM, View(("a",)), sigma
         )

@@ -14,7 +14,6 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.promises.binding import BindingsInMemory
-from dpmosaic.common.protocols.registry import protocol_named
 from dpmosaic.curator.measurers.measurer import Measurer
 from dpmosaic.curator.parties.asking import Asking
 from dpmosaic.curator.parties.dealer import CuratorDealer
@@ -22,7 +21,7 @@ from dpmosaic.curator.releasing.agreement import Agreement, Proposal, agree
 from dpmosaic.party.institution.institution import Rules
 from dpmosaic.party.policies.policy import Policy, Records
 from support.operations.disk import Broken, DiskParty, Mortal
-from support.terms import PURPOSE
+from support.terms import PURPOSE, SPEC
 
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 2})
 HELD = {"north": ("a", "b"), "south": ("c",)}
@@ -110,9 +109,8 @@ class World:
         """All parties accept; a curator that died starts from here."""
         release.measurer = None
         domain = DOMAIN.project([name for party in release.parties for name in HELD[party]])
-        proposal = Proposal(
-            release.release_id, protocol_named(release.protocol), Adjacency.ZERO_OUT, release.granted, PURPOSE
-        )
+        spec = replace(SPEC, protocol=release.protocol)
+        proposal = Proposal(release.release_id, spec, release.granted, PURPOSE)
         links = [[self.parties[name] for name in release.parties]]
         keys = self.keys.child("dealer", release.release_id)
         release.agreement = agree(

@@ -10,6 +10,7 @@ from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.federation.card import DEALER, Card
 from dpmosaic.common.privacy.cost import ALL_ROWS, Adjacency
 from dpmosaic.curator.mechanisms.mst import MST
+from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.curator.releasing.over_parties import order_of
 from dpmosaic.curator.releasing.planning.drafting import draft
 from dpmosaic.curator.releasing.planning.plan import ReleasePlan
@@ -35,7 +36,7 @@ def test_a_draft_groups_parties_with_different_attributes_and_loads(tmp_path):
     plan = ReleasePlan.load(tmp_path / "plan.toml")
     assert plan.slices == (("n-a", "n-b"), ("s-a", "s-b"))
     assert plan.domain == domain
-    assert (plan.protocol.name, plan.collusions, plan.budget.epsilon) == ("masked", 1, 1.0)
+    assert (plan.spec.protocol, plan.spec.collusions, plan.spec.budget.epsilon) == ("masked", 1, 1.0)
 
 
 def test_a_draft_uses_the_given_slices():
@@ -102,27 +103,27 @@ def test_refuses_leaves_out_for_a_party_outside_the_slice(tmp_path):
 
 def test_omitted_keys_of_a_plan_have_the_stated_defaults(tmp_path):
     plan = loaded(tmp_path, RELEASE + "rho = 1\n" + SLICE)
-    assert (plan.protocol.name, plan.adjacency, plan.mechanism, plan.workload) == (
+    assert (plan.spec.protocol, plan.spec.adjacency, plan.mechanism, plan.workload) == (
         "masked",
         Adjacency.ZERO_OUT,
         "mosaic",
         "2way",
     )
     assert plan.settings == {}
-    assert (plan.collusions, plan.rows, plan.call_s, plan.tries) == (None, None, 3600.0, 6)
-    assert plan.rows_per_person == 1
+    assert (plan.spec.collusions, plan.spec.rows, plan.retry_policy) == (None, None, RetryPolicy())
+    assert plan.spec.rows_per_person == 1
 
 
 def test_the_rows_of_a_person_that_a_plan_covers_come_into_the_terms(tmp_path):
     plan = loaded(tmp_path, RELEASE + "rho = 1\nrows_per_person = 2\n" + SLICE)
-    assert order_of(plan).proposal("r").purpose.rows_per_person == 2
+    assert order_of(plan).spec.rows_per_person == 2
 
 
 def test_a_plan_may_cover_people_with_all_rows_also_over_aligned_rows(tmp_path):
     every = RELEASE + 'rho = 1\nrows_per_person = "all"\n'
     for sections in (SLICE, "[alignment]\n" + SLICE):
         plan = loaded(tmp_path, every + sections)
-        assert order_of(plan).proposal("r").purpose.rows_per_person == ALL_ROWS
+        assert order_of(plan).proposal("r").spec.rows_per_person == ALL_ROWS
     with pytest.raises(DataError, match='population: expected "everywhere" for people with all rows'):
         loaded(tmp_path, every + '[alignment]\npopulation = "anywhere"\n' + SLICE)
 
@@ -192,8 +193,8 @@ def test_refuses_a_target_that_does_not_exist_or_stands_beside_a_workload(tmp_pa
         (RELEASE + "rho = 1\n[other]\n" + SLICE, r"\[other\]: unknown key; it has about"),
         (RELEASE + 'protocol = "theorem"\n' + SLICE, "'theorem'"),
         (RELEASE + 'protocol = "indicator-mle"\n' + SLICE, "'indicator-mle'"),
-        (RELEASE + 'protocol = "trusted"\n' + SLICE, "one party"),
-        (RELEASE + 'protocol = "indicator"\ncollusions = 1\n' + SLICE, "collusions"),
+        (RELEASE + 'rho = 1\nprotocol = "trusted"\n' + SLICE, "one party"),
+        (RELEASE + 'rho = 1\nprotocol = "indicator"\ncollusions = 1\n' + SLICE, "collusions"),
         (RELEASE + "check = true\n" + SLICE, "expected one-hot, got true"),
         (RELEASE + "epsilom = 1\n" + SLICE, r"epsilom in .*did you mean 'epsilon'"),
         (
@@ -209,7 +210,7 @@ def test_refuses_a_target_that_does_not_exist_or_stands_beside_a_workload(tmp_pa
         (RELEASE + "[network]\ntries = 0\n" + SLICE, "tries .*of at least 1, got 0"),
         (RELEASE + "[[slice]]\n", r"parties in \[slice\] 1: expected a list of names"),
         (RELEASE + "[[slice]]\nparties = []\n", "that is not empty, got an empty one"),
-        (RELEASE + SLICE + SLICE, "no party twice"),
+        (RELEASE + "rho = 1\n" + SLICE + SLICE, "no party twice"),
         ("slice = [3]\n[release]\ndomain = 'd'\n", r"\[slice\] 1: expected a table"),
         ("[release\n", "not TOML"),
     ],
@@ -284,11 +285,11 @@ REASON = '[about]\npurpose = "waiting times"\ncontact = "data-office@example.org
 
 def test_a_plan_states_why_and_who_answers_and_until_when(tmp_path):
     plan = loaded(tmp_path, REASON + RELEASE + "rho = 1\n" + SLICE)
-    assert plan.about == About("waiting times", "data-office@example.org", until="2030-12-31")
-    assert order_of(plan).proposal("0" * 32).purpose.about == plan.about
+    assert plan.spec.about == About("waiting times", "data-office@example.org", until="2030-12-31")
+    assert order_of(plan).spec == plan.spec
     quoted = loaded(tmp_path, REASON.replace("2030-12-31", '"2030-12-31"') + RELEASE + "rho = 1\n" + SLICE)
-    assert quoted.about == plan.about
-    assert loaded(tmp_path, RELEASE + "rho = 1\n" + SLICE).about == About()
+    assert quoted.spec.about == plan.spec.about
+    assert loaded(tmp_path, RELEASE + "rho = 1\n" + SLICE).spec.about == About()
 
 
 @pytest.mark.parametrize("until", ['"tomorrow"', "2030-12-31T10:00:00", '"2030-02-30"', "7"])
