@@ -9,6 +9,8 @@ from typing import Generic, Protocol, TypeVar
 
 from ...common.canonical.terms import decode_terms
 from ...common.crypto.identity import Identity, verify
+from ...common.data.people import PeopleRows
+from ...common.data.table import Table
 from ...common.errors import DataError, MosaicError, PolicyError, ProtocolError
 from ...common.messages import ReleaseTerms
 from ...common.privacy.cost import ALL_ROWS, Adjacency
@@ -21,7 +23,6 @@ from ...common.protocols.partition import Partition
 from ..accounts.rows import KeptAlignment
 from ..approving.approvals import Approvals
 from ..counting.identifiers import Identifiers
-from ..counting.rows import CountedRows
 from ..policies.policy import Policy
 from .held import HeldRows, recoded, watched
 
@@ -317,7 +318,7 @@ class Institution:
         Raises:
             PolicyError: the party's source names no key column.
         """
-        weighted = not isinstance(self.table, CountedRows) and self.table.weights is not None
+        weighted = isinstance(self.table, Table | PeopleRows) and self.table.weights is not None
         whole = self.rules.policy.max_rows_per_person != ALL_ROWS
         if whole == weighted:
             raise PolicyError(
