@@ -39,8 +39,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Release a bundled health insurance table from two insurers and two clinics, with each protocol.",
     ),
     "evaluate": (
-        "simulations.evaluation.command:evaluate",
-        "Compare a synthetic table with the real one. The result depends on real rows: not for publication.",
+        "simulations.tables.evaluate_command:evaluate",
+        "Compare synthetic tables with the real ones. The result depends on real rows: not for publication.",
     ),
     "local-network": (
         "simulations.local_network.command:local_network",
@@ -55,7 +55,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Print the JSON schema of a file that people write, for editors; reading the file checks the same.",
     ),
     "query": (
-        "curator.analysis.query_command:query",
+        "curator.query_command:query",
         "Ask a release in SQL: counts, shares, means, sums and quantiles, with intervals. Costs no budget.",
     ),
     "generate": (

@@ -15,8 +15,13 @@ from ...common.protocols.chosen import Chosen
 from ..certificates.certificate import Certificate
 from ..certificates.signed_record import SignedRecord
 
-COLUMNS, RECORDS = "columns, from one row of each person", "records"
+OF_COLUMNS, OF_RECORDS = "columns, from one row of each person", "records"
 """What parts are of, beside numbers of rows."""
+
+_ONE_ROW_EACH = (
+    "One record is one row of a person, which was drawn at random among those of the table. The promise is "
+    "for the person with all rows in all tables, whatever their number."
+)
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,7 @@ class PeopleCertificate(SignedRecord):
             budget: the promise.
             before: what was found out before them.
         """
-        parts = (*before, *(part_of(table, RECORDS, one) for table, one in certificates.items()))
+        parts = (*before, *(part_of(table, OF_RECORDS, one) for table, one in certificates.items()))
         labels = tuple(dict.fromkeys(label for one in certificates.values() for label in one.labels))
         spent = sum((part.zcdp_rho for part in parts), Fraction(0))
         adjacency = next(iter(certificates.values())).plan.spec.adjacency
@@ -104,6 +109,11 @@ def part_of(table: str, of: str, certificate: Certificate, chosen: Chosen | None
         here = max(here, chosen.labels_delta)
     before = 0.0 if bins is None else bins.labels_delta
     return Spent(table, of, digest_of(certificate), cost_of(certificate), here + before)
+
+
+def of_people(certificate: Certificate) -> Certificate:
+    """The certificate of what was learned from one row of each person, which says so."""
+    return replace(certificate, plan=replace(certificate.plan, privacy_unit=_ONE_ROW_EACH))
 
 
 def digest_of(certificate: Certificate) -> str:

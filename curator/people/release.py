@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -14,31 +15,38 @@ from numpy.typing import NDArray
 
 from ...common.bounded import json_of, read_bytes
 from ...common.crypto.randomness import RandomStream
-from ...common.data.attributes.attribute import Attribute
-from ...common.data.attributes.unmodelled import Unmodelled
-from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.privacy.cost import PARTS
 from ...common.showing.printable import printable
 from ..analysis.conditions import Condition, Where
 from ..analysis.drawing import Drawing
-from ..analysis.release import Release
+from ..analysis.release import Page, Release
 from ..analysis.release import load as load_release
 from ..certificates.certificate import Certificate
 from ..certificates.verify import CERTIFICATE, WARNING, sha256_of
+from ..mechanisms.parts.fitted import FittedModel
+from ..mechanisms.parts.released import ReleasedModel
 from ..results import outputs
-from ..results.frames import typed, typed_column, typed_values
+from ..results.frames import typed_values
 from ..results.raw_frames import values_in
-from ..results.storage import Library, shown
+from ..results.storage import Library
 from ..results.table_format import TableFormat
 from .certificate import PeopleCertificate
 from .drawing import draw
 from .files import CHOICES, RECORDS, check_files, file_name
-from .keeping import summaries_kept
+from .keeping import least_numbers, rules_kept, summaries_kept
 from .numbers import margins_of, moved, seen
-from .rows import Rows, weights
-from .shape import Family, Kin, bounds_of, number_name
+from .report import people_report
+from .rows import Rows, lineage, of_people, weights
+from .shape import Family, Kin, number_name
+from .tables import frames, released, shown_as_real
+
+if TYPE_CHECKING:
+    from ..analysis.queries.answer import Answer
+
+_AT_ONCE = 1 << 20
+"""Rows of a table that are drawn at once."""
 
 _FORMAT = "dpmosaic people 1"
 _TABLES = "tables"
@@ -73,30 +81,25 @@ class PeopleRelease:
     def _as_given(self, frames: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
         return {name: self.libraries.get(name, Library.PANDAS).frame(rows) for name, rows in frames.items()}
 
-    def query(self, text: str) -> pd.DataFrame:
-        """What a query in SQL finds in the synthetic tables, with joins; without intervals.
+    def query(self, text: str, level: float = 0.95, of: Literal["table", "population"] = "table") -> Answer:
+        """Answers a query over the tables, with joins; with an interval for each number of people.
 
-        Intervals for what each person counts once in are in `releases`: see `Release.query`.
+        A number has an interval where each person has a part in it once: in queries of the table of people
+        alone, and in COUNT(DISTINCT key of people) by their columns, of people who have rows of other tables,
+        or rows with values of which a summary speaks. Others are numbers of the synthetic tables, and a note
+        says why they have none.
 
         Args:
             text: one SELECT statement over the tables by name.
+            level: probability that an interval covers the truth.
+            of: whether intervals are for the real tables, or the population that people are a sample of.
 
         Raises:
             DataError: it cannot be read.
         """
-        import duckdb
+        from .queries import answered
 
-        with duckdb.connect(config={"enable_external_access": False}) as connection:
-            for name, rows in self.frames.items():
-                connection.register(name, rows)
-            try:
-                statements = connection.extract_statements(text)
-                if [one.type for one in statements] != [duckdb.StatementType.SELECT]:
-                    raise DataError("query: expected one SELECT statement, got another; ask one question")
-                return connection.execute(statements[0]).df()
-            except duckdb.Error as error:
-                first = str(error).splitlines()[0]
-                raise DataError(f"query: expected SQL over {', '.join(self.frames)}, got: {first}") from None
+        return answered(self.family, self.releases, self.frames, text, level, of)
 
     @property
     def table(self) -> Any:
@@ -110,6 +113,10 @@ class PeopleRelease:
                 f"expected a release of one table, got {', '.join(self.tables)}; take one of `tables`"
             )
         return next(iter(self.tables.values()))
+
+    def report(self) -> Page:
+        """The report for readers: promise, budget, and the distributions of all tables."""
+        return Page(people_report(self.family, self.certificate, self.frames))
 
     def sample(self, people: int, where: Where | None = None, seed: int | None = None) -> dict[str, Any]:
         """Further people with all that belongs to them, by table.
@@ -169,6 +176,9 @@ class PeopleRelease:
             path.parent.mkdir(exist_ok=True)
             outputs.write_text(path, outputs.json_text(chosen.to_json()))
             written[f"{CHOICES}/{path.name}"] = sha256_of(path)
+        page = people_report(self.family, self.certificate, self.frames)
+        outputs.write_text(folder / outputs.REPORT, page)
+        written[outputs.REPORT] = sha256_of(folder / outputs.REPORT)
         form = {"format": _FORMAT, "tables": [table.to_json() for table in self.family.tables]}
         outputs.write_text(folder / outputs.PEOPLE, outputs.json_text(form))
         written[outputs.PEOPLE] = sha256_of(folder / outputs.PEOPLE)
@@ -229,44 +239,13 @@ def _read(folder: Path, family: Family, table: Kin) -> pd.DataFrame:
     if path.is_file():
         return pd.read_parquet(path)
     texts = pd.read_csv(folder / f"{file_name(table.name)}.csv", dtype=object, keep_default_na=False)
-    domain = _released(family, table)
+    domain = released(family, table)
     parts: dict[str, Any] = {}
     if domain is not None:
         parts |= dict(typed_values(domain, values_in(domain, texts), domain.columns).items())
     for key in filter(None, (table.key, table.foreign)):
         parts[key] = texts[key].astype("int64")
-    return _shown(family, table, pd.DataFrame(parts))
-
-
-def _released(family: Family, table: Kin) -> Domain | None:
-    """The domain of the released columns of a table but keys, with that of the order.
-
-    A parent that is not released itself is so with its rows.
-    """
-    held = [table, *_unreleased_parent(family, table)]
-    attributes: list[Attribute] = []
-    unmodelled: list[Unmodelled] = []
-    for one in held:
-        when = () if one.steps is None else (one.steps.when,)
-        known = () if one.domain is None else one.domain.attributes
-        attributes += [each for each in (*known, *when) if each.name in table.columns]
-        unmodelled += [] if one.domain is None else one.domain.unmodelled
-    return Domain(tuple(attributes), tuple(unmodelled)) if attributes else None
-
-
-def _unreleased_parent(family: Family, table: Kin) -> list[Kin]:
-    return [family[table.parent]] if table.parent and not family[table.parent].columns else []
-
-
-def _shown(family: Family, table: Kin, rows: pd.DataFrame) -> pd.DataFrame:
-    """A table with its columns in order, stored as those of the real one."""
-    domain = _released(family, table)
-    rows = rows[[name for name in table.columns if name in rows.columns]]
-    if domain is None:
-        return rows
-    held = [name for name in rows.columns if name in domain.columns]
-    stored = shown(domain, rows[held], {name: one for name, one in table.storage.items() if name in held})
-    return rows.assign(**{name: stored[name] for name in held})
+    return shown_as_real(family, table, pd.DataFrame(parts))
 
 
 def drawn_rows(
@@ -294,11 +273,40 @@ def drawn_rows(
             continue
         above = weights(family, table.parent, rows) / PARTS
         numbers = moved(numbers, above, table.evened, margins_of(family, table.name, rows, release), rng)
-        # A parent that says something of its rows has one.
-        numbers = np.maximum.reduce([numbers, *(parents.codes[one.name] for one in table.summaries)])
-        drawn = draw(family, table.name, rows, release.model, numbers, rng)
-        rows[table.name] = summaries_kept(family, table.name, drawn, parents, rng)
+        numbers = np.maximum(numbers, least_numbers(family, table.name, parents))
+        drawn = _drawn(family, table.name, rows, release.model, numbers, rng)
+        drawn = summaries_kept(family, table.name, drawn, parents, rng)
+        if table.domain is not None:
+            drawn = rules_kept(table.domain, drawn, FittedModel(release.model, (), (), ()), rng)
+        rows[table.name] = drawn
     return rows
+
+
+def _drawn(
+    family: Family,
+    name: str,
+    rows: Mapping[str, Rows],
+    model: ReleasedModel,
+    numbers: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> Rows:
+    """Rows of a table, some people at a time, so that memory holds the records of these alone; see `draw`."""
+    blank = Rows({}, np.repeat(np.arange(len(numbers)), numbers), len(numbers))
+    if len(blank) <= _AT_ONCE:
+        return draw(family, name, rows, model, numbers, rng)
+    above = family[name].parent
+    person = lineage(family, above, family.root.name, rows)
+    total = np.bincount(person, numbers, len(rows[family.root.name])).astype(np.int64)
+    # The first person of each part.
+    parts = np.cumsum(total) // _AT_ONCE
+    edges = [*np.flatnonzero(np.diff(parts, prepend=-1)).tolist(), len(total)]
+    drawn: dict[str, list[NDArray[np.int32]]] = {one.name: [] for one in family.own(name)}
+    for first, last in itertools.pairwise(edges):
+        some = of_people(family, above, rows, slice(first, last))
+        theirs = numbers[slice(*np.searchsorted(person, (first, last)).tolist())]
+        for one, codes in draw(family, name, some, model, theirs, rng).codes.items():
+            drawn[one].append(codes.astype(np.int32))
+    return replace(blank, codes={one: np.concatenate(codes) for one, codes in drawn.items()})
 
 
 def numbers_of(
@@ -309,61 +317,3 @@ def numbers_of(
     assert domain is not None
     found: NDArray[np.int64] = domain[number_name(child)].decode(codes, rng)
     return found
-
-
-def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> dict[str, pd.DataFrame]:
-    """The tables that rows stand for, with new keys: whole numbers, of whatever kind the real ones are.
-
-    A single key can decide of which type a column of keys is.
-
-    Args:
-        family: the tables.
-        rows: of each.
-        stream: draws values inside bins.
-    """
-    found: dict[str, pd.DataFrame] = {}
-    for table in family.tables:
-        if not table.columns:
-            continue
-        held = rows[table.name]
-        parts = _values(family, table, rows, found.get(table.parent), stream)
-        for parent in _unreleased_parent(family, table):
-            above = _values(family, parent, rows, None, stream)
-            parts |= {name: cells.take(held.parent).reset_index(drop=True) for name, cells in above.items()}
-        if table.key:
-            parts[table.key] = np.arange(len(held)) + 1
-        if table.foreign:
-            parts[table.foreign] = held.parent + 1
-        found[table.name] = _shown(family, table, pd.DataFrame(parts))
-    return found
-
-
-def _values(
-    family: Family,
-    table: Kin,
-    rows: Mapping[str, Rows],
-    parents: pd.DataFrame | None,
-    stream: RandomStream,
-) -> dict[str, pd.Series]:
-    """The values of a table's own columns but keys."""
-    rng, numbers = stream.child("values", table.name).generator(), family.numbers(table.name)
-    held = rows[table.name]
-    parts: dict[str, pd.Series] = {}
-    if table.domain is not None:
-        kept = tuple(one for one in table.domain.attributes if one.name not in numbers)
-        if kept:
-            domain = Domain(kept, table.domain.unmodelled)
-            parts |= {
-                str(name): cells
-                for name, cells in typed(Table.from_codes(domain, held.codes), domain.columns, rng).items()
-            }
-    if table.steps is not None:
-        when = table.steps.when
-        bounds = bounds_of(table, parents, held.parent)
-        codes = held.codes[table.steps.attribute.name]
-        first, span = (rows[table.parent].codes[one.name][held.parent] for one in table.places)
-        values = table.steps.values(codes, held.first, (first, span), rng, *bounds)
-        none = np.zeros(len(values), dtype=np.bool_)
-        decoded = when.of_numbers(values, none)  # type: ignore[attr-defined]
-        parts[when.name] = typed_column(Domain((when,)), when.name, decoded)
-    return parts

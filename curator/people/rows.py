@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.domain import Domain
-from ...common.data.table import Table
+from ...common.data.table import Table, code_dtype
 from ...common.privacy.cost import PARTS
 from .shape import Column, Family
 
@@ -45,6 +45,30 @@ class Rows:
         return np.bincount(self.parent, minlength=self.parents).astype(np.int64)
 
 
+def of_people(family: Family, name: str, rows: Mapping[str, Rows], people: slice) -> dict[str, Rows]:
+    """The rows that belong to some people, of a table and of those above it.
+
+    Args:
+        family: the tables.
+        name: the table.
+        rows: of these tables.
+        people: from which person on, to which.
+    """
+    found = {}
+    first, last = people.start, people.stop
+    for table in (*(above.name for above in family.above(name)), name):
+        held = rows[table]
+        if table == family.root.name:
+            parent, parents = np.arange(last - first), last - first
+            some = slice(first, last)
+        else:
+            some = slice(*np.searchsorted(held.parent, (first, last)).tolist())
+            parent, parents = held.parent[some] - first, last - first
+        found[table] = Rows({one: codes[some] for one, codes in held.codes.items()}, parent, parents)
+        first, last = some.start, some.stop
+    return found
+
+
 def records(family: Family, name: str, rows: Mapping[str, Rows]) -> Table:
     """The records of a table: its rows with what is above them and before them, and their weights.
 
@@ -68,14 +92,17 @@ def with_columns(family: Family, name: str, known: Sequence[Column], rows: Mappi
     """
     held = rows[name]
     columns = {}
+    places = {name: lineage(family, name, name, rows)}
     for column in known:
         if column.before:
             none = column.attribute.size - 1
             codes = np.where(held.first, none, column.of(np.roll(held.codes[column.source], 1)))
         else:
-            at = lineage(family, name, column.table, rows)
-            codes = column.of(rows[column.table].codes[column.source])[at]
-        columns[column.attribute.name] = codes
+            if column.table not in places:
+                places[column.table] = lineage(family, name, column.table, rows)
+            codes = column.of(rows[column.table].codes[column.source])[places[column.table]]
+        # A code takes a byte or two, in place of eight.
+        columns[column.attribute.name] = codes.astype(code_dtype(column.attribute.size))
     domain = Domain(tuple(column.attribute for column in known))
     table = Table.from_codes(domain, columns)
     return Table(table.domain, table.columns, weights=weights(family, name, rows))

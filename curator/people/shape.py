@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.categorical import CategoricalAttribute, Category
 from ...common.data.attributes.dates import GapAttribute, bins_of
+from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
 from ...common.data.rules.condition import Condition
 from ...common.data.rules.impossible import Impossible
 from ..results.storage import Storage
 from .groups import even_groups, grouped
 from .steps import FIRST, NONE, Steps
-from .summaries import AnyOf
+from .summaries import SUMMARIES, Summary
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Kin:
         ordered: whether the order of the rows of a parent means something.
         steps: where in time, or on another scale, they are; None if there is no such column.
         within: columns of the parent between which the order lies; empty for no bound.
+        ends: columns that come after the order, each after those that it counts from; the domain has how far.
         summaries: what a row of the parent says of its rows of this table.
         evened: up to how many rows of a parent all count the same.
         groups: for columns that rows of its children know in groups: the group of each code.
@@ -51,7 +53,8 @@ class Kin:
     ordered: bool = False
     steps: Steps | None = None
     within: tuple[str, str] = ("", "")
-    summaries: tuple[AnyOf, ...] = ()
+    ends: tuple[Attribute, ...] = ()
+    summaries: tuple[Summary, ...] = ()
     evened: int = 1
     groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
@@ -71,7 +74,7 @@ class Kin:
             "parent": self.parent,
             "foreign": self.foreign,
             "ordered": self.ordered,
-            "when": None if self.steps is None else Domain((self.steps.when,)).to_json(),
+            "when": None if self.steps is None else Domain((self.steps.when, *self.ends)).to_json(),
             "within": list(self.within),
             "summaries": [summary.to_json() for summary in self.summaries],
             "evened": self.evened,
@@ -88,6 +91,7 @@ class Kin:
             DataError: a domain is damaged.
             KeyError: an entry is missing.
         """
+        timed = () if form["when"] is None else Domain.from_json(form["when"]).attributes
         return cls(
             name=form["name"],
             domain=None if form["domain"] is None else Domain.from_json(form["domain"]),
@@ -95,11 +99,13 @@ class Kin:
             parent=form["parent"],
             foreign=form["foreign"],
             ordered=form["ordered"],
-            steps=None
-            if form["when"] is None
-            else Steps(Domain.from_json(form["when"]).attributes[0], bool(form["within"][0])),
+            steps=Steps(timed[0], bool(form["within"][0])) if timed else None,
             within=(form["within"][0], form["within"][1]),
-            summaries=tuple(map(AnyOf.from_json, form["summaries"])),
+            ends=timed[1:],
+            summaries=tuple(
+                SUMMARIES[one["what"]](one["name"], one["column"], tuple(one["values"]))
+                for one in form["summaries"]
+            ),
             evened=form["evened"],
             groups={name: tuple(groups) for name, groups in form["groups"].items()},
             columns=tuple(form["columns"]),
@@ -168,11 +174,38 @@ class Family:
         return tuple(found)
 
     def own(self, name: str) -> tuple[Attribute, ...]:
-        """The attributes of a table's rows: columns, numbers and places of rows below, its place in order."""
+        """The attributes of a table's rows: columns, what they say of rows below, their place in order."""
         table = self[name]
         held = () if table.domain is None else table.domain.attributes
         places = [one for child in self.children(name) for one in child.places]
-        return (*held, *places, *(() if table.steps is None else (table.steps.attribute,)))
+        said = [one for child in self.children(name) for _, one in self.said(child.name)]
+        return (*held, *places, *said, *(() if table.steps is None else (table.steps.attribute,)))
+
+    def shown(self, name: str) -> tuple[Attribute, ...]:
+        """The attributes of a synthetic table: columns but keys, the order, what it says of rows below."""
+        table = self[name]
+        hidden = {*self.numbers(name), *(one.name for one in table.ends)}
+        held = () if table.domain is None else table.domain.attributes
+        when = () if table.steps is None else (table.steps.when,)
+        said = [one for child in self.children(name) for _, one in self.said(child.name) if table.columns]
+        return (*(one for one in held if one.name not in hidden), *when, *table.ends, *said)
+
+    def spoken(self, name: str) -> dict[str, Attribute]:
+        """The columns of a table of which summaries can speak by codes: all but ends."""
+        table = self[name]
+        ends = {one.name for one in table.ends}
+        held = () if table.domain is None else table.domain.attributes
+        return {one.name: one for one in held if one.name not in ends}
+
+    def said(self, name: str) -> tuple[tuple[Summary, Attribute], ...]:
+        """The summaries of a table that its release holds, with the columns of the parent that they are."""
+        table = self[name]
+        above = self[table.parent].domain if table.parent else None
+        number = None if above is None else above[number_name(name)]
+        assert number is None or isinstance(number, NumericAttribute)
+        own = self.spoken(name)
+        found = [(one, one.attribute(own.get(one.column), number, table.steps)) for one in table.summaries]
+        return tuple((summary, attribute) for summary, attribute in found if attribute is not None)
 
     def numbers(self, name: str) -> tuple[str, ...]:
         """The columns of a table that number the rows of its children."""
@@ -228,7 +261,7 @@ class Family:
     def record(self, name: str) -> Domain:
         """The domain of a table's records.
 
-        A first row, and no other, has none before it. People keep to the rules of theirs.
+        A first row, and no other, has none before it. Rows keep to the rules of their table.
         """
         columns = self.columns(name)
         first: list[tuple[Attribute, list[Category]]] = [
@@ -237,7 +270,7 @@ class Family:
         steps, own = self[name].steps, self[name].domain
         if steps is not None and first:
             first.insert(0, (steps.attribute, [FIRST]))
-        kept = own.rules if own is not None and name == self.root.name else ()
+        kept = () if own is None else own.rules
         return Domain(tuple(column.attribute for column in columns), rules=(*kept, *_together(first)))
 
 

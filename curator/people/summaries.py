@@ -1,10 +1,11 @@
-"""What the row of a parent says of its rows: whether any of them has one of some values."""
+"""What the row of a parent says of its rows: of values, numbers, times, of the first one and the last."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -12,41 +13,78 @@ from numpy.typing import NDArray
 
 from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.boolean import BooleanAttribute
+from ...common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
+from ...common.data.attributes.dates import DateAttribute
+from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.values import text_of
+from ...common.errors import DataError
+from .steps import Steps
 
 Codes = NDArray[np.int64]
+Numbers = NDArray[np.float64]
+
+_TIMES = 48
+"""Most bins of a time."""
 
 
 @dataclass(frozen=True)
-class AnyOf:
-    """Whether a parent has a row with one of some values.
+class Summary(ABC):
+    """A column of a parent that follows from its rows of another table.
 
     Attributes:
-        name: of the column of the parent that says so.
-        column: of the rows.
-        values: of that column, as texts.
+        name: of the column.
+        column: of the rows, of which it speaks.
+        values: of that column, as texts; empty if it speaks of any.
     """
+
+    what: ClassVar[str]
+    """What it says, as relations name it."""
+    of_values: ClassVar[bool] = True
+    """Whether it speaks of some values of the column."""
 
     name: str
     column: str
-    values: tuple[str, ...]
+    values: tuple[str, ...] = ()
 
-    @property
-    def attribute(self) -> BooleanAttribute:
-        """The column of the parent."""
-        return BooleanAttribute(self.name)
+    @abstractmethod
+    def attribute(
+        self, held: Attribute | None, number: NumericAttribute | None, steps: Steps | None
+    ) -> Attribute | None:
+        """The column of the parent; None if the release does not hold what it follows from.
 
-    def of(self, rows: pd.DataFrame, parent: Codes, parents: int) -> NDArray[np.bool_]:
+        Args:
+            held: the column of the rows, as it is released.
+            number: the number of rows.
+            steps: the order of the rows.
+        """
+
+    @abstractmethod
+    def of(self, rows: pd.DataFrame, parent: Codes, parents: int, times: Numbers | None) -> pd.Series:
         """What it says of each parent, shape (parents,).
 
         Args:
-            rows: the rows.
-            parent: row of the parent of each, shape (N,).
+            rows: the rows, those of one parent beside each other, in order.
+            parent: row of the parent of each, never decreasing, shape (N,).
             parents: number of rows of the parent table.
+            times: of the rows, from the beginning of their parent, shape (N,), if they have some.
         """
-        texts = rows[self.column].map(lambda cell: "" if cell is None else text_of(cell).strip())
-        found = np.zeros(parents, dtype=np.bool_)
-        found[parent[texts.isin(self.values).to_numpy()]] = True
+
+    def least(self, said: Codes, attribute: Attribute) -> Codes:
+        """The least number of rows of parents of which it says so, shape (parents,).
+
+        Args:
+            said: codes of the column of the parent, shape (parents,).
+            attribute: this column.
+        """
+        return (said < attribute.size - 1).astype(np.int64)
+
+    def spoken(self, rows: pd.DataFrame) -> NDArray[np.bool_]:
+        """Which rows have one of the values, shape (N,)."""
+        cells = rows[self.column]
+        codes, known = pd.factorize(cells)
+        named = np.array([text_of(cell).strip() in self.values for cell in known], dtype=np.bool_)
+        missing = "" in self.values
+        found: NDArray[np.bool_] = np.append(named, missing)[codes]
         return found
 
     def codes(self, attribute: Attribute) -> Codes:
@@ -58,9 +96,179 @@ class AnyOf:
 
     def to_json(self) -> dict[str, Any]:
         """The statement as JSON values."""
-        return {"name": self.name, "column": self.column, "values": list(self.values)}
+        return {"what": self.what, "name": self.name, "column": self.column, "values": list(self.values)}
 
-    @classmethod
-    def from_json(cls, form: Mapping[str, Any]) -> AnyOf:
-        """Reads a statement."""
-        return cls(form["name"], form["column"], tuple(form["values"]))
+
+class AnyOf(Summary):
+    """Whether a parent has a row with one of some values."""
+
+    what = "any"
+
+    def attribute(
+        self, held: Attribute | None, number: NumericAttribute | None, steps: Steps | None
+    ) -> BooleanAttribute:
+        """See `Summary.attribute`."""
+        return BooleanAttribute(self.name)
+
+    def of(self, rows: pd.DataFrame, parent: Codes, parents: int, times: Numbers | None) -> pd.Series:
+        """See `Summary.of`: booleans."""
+        return pd.Series(np.bincount(parent[self.spoken(rows)], minlength=parents) > 0)
+
+    def least(self, said: Codes, attribute: Attribute) -> Codes:
+        """See `Summary.least`."""
+        return said
+
+
+class CountOf(Summary):
+    """How many rows of a parent have one of some values."""
+
+    what = "count"
+
+    def attribute(
+        self, held: Attribute | None, number: NumericAttribute | None, steps: Steps | None
+    ) -> NumericAttribute | None:
+        """See `Summary.attribute`: with the bins of the number of all rows, of which these are a part."""
+        return None if number is None else replace(number, name=self.name)
+
+    def of(self, rows: pd.DataFrame, parent: Codes, parents: int, times: Numbers | None) -> pd.Series:
+        """See `Summary.of`: whole numbers."""
+        return pd.Series(np.bincount(parent[self.spoken(rows)], minlength=parents))
+
+    def least(self, said: Codes, attribute: Attribute) -> Codes:
+        """See `Summary.least`."""
+        return bounds_of_count(said, attribute)[0]
+
+
+class _EndOf(Summary):
+    """What one row of a parent holds in a column; nothing if it has no rows."""
+
+    of_values = False
+
+    def attribute(
+        self, held: Attribute | None, number: NumericAttribute | None, steps: Steps | None
+    ) -> Attribute | None:
+        """See `Summary.attribute`: that of the rows, which may be missing too. Codes are the same."""
+        match held:
+            case CategoricalAttribute():
+                none = () if "" in held.categories else ("",)
+                return replace(held, name=self.name, categories=(*held.categories, *none))
+            case CodedAttribute():
+                return NumericAttribute(self.name, 0, held.n - 1, held.n, nullable=True, integer=True)
+            case NumericAttribute() | BooleanAttribute():
+                return replace(held, name=self.name, nullable=True)
+            case DateAttribute():
+                return replace(held, name=self.name, units=replace(held.units, nullable=True))
+        return None
+
+    def of(self, rows: pd.DataFrame, parent: Codes, parents: int, times: Numbers | None) -> pd.Series:
+        """See `Summary.of`: cells of the column."""
+        held = self.rows(parent)
+        cells = rows[self.column].iloc[held]
+        cells.index = pd.Index(parent[held])
+        return cells.reindex(range(parents))
+
+    @staticmethod
+    @abstractmethod
+    def rows(parent: Codes) -> NDArray[np.intp]:
+        """Of each parent with rows, the place of the row of which it speaks."""
+
+
+class FirstOf(_EndOf):
+    """What the first row of a parent holds in a column."""
+
+    what = "first"
+
+    @staticmethod
+    def rows(parent: Codes) -> NDArray[np.intp]:
+        """See `_EndOf.rows`."""
+        return np.flatnonzero(np.append(True, parent[1:] != parent[:-1])[: len(parent)])
+
+
+class LastOf(_EndOf):
+    """What the last row of a parent holds in a column."""
+
+    what = "last"
+
+    @staticmethod
+    def rows(parent: Codes) -> NDArray[np.intp]:
+        """See `_EndOf.rows`."""
+        return np.flatnonzero(np.append(parent[1:] != parent[:-1], True)[: len(parent)])
+
+
+class TimeTo(Summary):
+    """When a parent's first row with one of some values is, from its beginning on; missing if there is none.
+
+    With the time up to which a parent was followed in place of missing ones, it is what the estimator of
+    Kaplan and Meier takes.
+    """
+
+    what = "time"
+
+    def attribute(
+        self, held: Attribute | None, number: NumericAttribute | None, steps: Steps | None
+    ) -> NumericAttribute | None:
+        """See `Summary.attribute`: in units of the order, such as days."""
+        if steps is None:
+            return None
+        ends = steps.firsts
+        edges = ends[np.linspace(0, len(ends) - 1, min(len(ends), _TIMES + 1)).astype(int)].tolist()
+        whole = steps.units.integer
+        unit = steps.units.multiple_of
+        return NumericAttribute(
+            self.name,
+            edges[0],
+            edges[-1],
+            len(edges) - 1,
+            nullable=True,
+            integer=whole,
+            edges=tuple(edges),
+            multiple_of=unit,
+        )
+
+    def of(self, rows: pd.DataFrame, parent: Codes, parents: int, times: Numbers | None) -> pd.Series:
+        """See `Summary.of`: times, NaN for none."""
+        found = np.full(parents, np.nan)
+        if times is not None:
+            places = np.flatnonzero(self.spoken(rows))
+            first = places[FirstOf.rows(parent[places])]
+            found[parent[first]] = times[first]
+        return pd.Series(found)
+
+
+SUMMARIES: Mapping[str, type[Summary]] = {one.what: one for one in (AnyOf, CountOf, FirstOf, LastOf, TimeTo)}
+"""All kinds, by what they say."""
+
+
+def bounds_of_count(said: Codes, attribute: Attribute) -> tuple[Codes, Codes]:
+    """The least and the largest number in the bin of each code, shape (N,) each."""
+    assert isinstance(attribute, NumericAttribute)
+    low, high = attribute.reach[said].T
+    return np.ceil(low).astype(np.int64), np.floor(high).astype(np.int64)
+
+
+def summary_of(name: str, stated: Mapping[str, Any]) -> Summary:
+    """A summary as relations state it: `{code = ["I63"]}`, or `{what = "first", column = "code"}`.
+
+    Args:
+        name: of the new column.
+        stated: one column and its values, for whether any row has one; or `what`, `column` and `values`.
+
+    Raises:
+        DataError: it is neither.
+    """
+    if len(stated) == 1 and "what" not in stated:
+        ((column, values),) = stated.items()
+        return AnyOf(name, column, _texts(values))
+    kind = SUMMARIES.get(str(stated.get("what")))
+    wanted = {"what", "column", *(("values",) if kind is None or kind.of_values else ())}
+    if kind is None or stated.keys() != wanted or not isinstance(stated["column"], str):
+        raise DataError(
+            f"summary {name!r}: expected one column with its values, or what is one of "
+            f"{', '.join(SUMMARIES)} with a column, and values for any, count and time; got another; fix it"
+        )
+    return kind(name, stated["column"], _texts(stated.get("values", ())))
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    listed: Iterable[Any] = [values] if isinstance(values, (str, int, float, bool)) else values
+    return tuple(map(text_of, listed))

@@ -75,21 +75,22 @@ def obeying(rows: Table, rules: Sequence[Rule], source: Source, rng: np.random.G
     return rows
 
 
-def with_maps(domain: Domain, fitted: FittedModel, rows: Table) -> tuple[Rule, ...]:
-    """The rules of a domain; dependencies without a map get the most likely one."""
+def with_maps(domain: Domain, fitted: FittedModel | None, rows: Table) -> tuple[Rule, ...]:
+    """The rules of a domain; dependencies without a map get the most likely one, by rows alone if need be."""
     return tuple(
         _mapped(rule, domain, fitted, rows) if isinstance(rule, Determines) and rule.pairs is None else rule
         for rule in domain.rules
     )
 
 
-def _mapped(rule: Determines, domain: Domain, fitted: FittedModel, rows: Table) -> Determines:
+def _mapped(rule: Determines, domain: Domain, fitted: FittedModel | None, rows: Table) -> Determines:
     clique = domain.canonical(rule.columns)
-    found = fitted.model.marginals_within_limits([clique])[0]
+    found = None if fitted is None else fitted.model.marginals_within_limits([clique])[0]
     counts = (rows.marginal(clique) if found is None else found).reshape(domain.shape(clique))
     counts = counts.astype(np.float64) if clique == rule.columns else counts.T.astype(np.float64)
     records, wanted = counts.sum(axis=1), counts.sum(axis=0)
-    measured = measured_likelihoods(fitted.measurements, domain, rule.columns, records)
+    measurements = () if fitted is None else fitted.measurements
+    measured = measured_likelihoods(measurements, domain, rule.columns, records)
     likelihoods = modelled_likelihoods(counts) if measured is None else measured
     excluded = _excluded(rule, domain)
     return rule.with_map(domain, likely_map(np.where(excluded, -np.inf, likelihoods), records, wanted))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...common.data.table import Table
+from .curves import CurveChart
 from .pairs import Pair
 
 
@@ -41,3 +42,18 @@ class Comparison:
     attributes: Mapping[str, float]
     pairs: Mapping[Pair, float]
     scores: tuple[ScoreTable, ...]
+
+
+@dataclass(frozen=True)
+class PeopleComparison:
+    """A comparison of related tables with the real ones; not for publication.
+
+    Attributes:
+        real: the real tables by name, with the columns of the synthetic ones.
+        scores: tables of scores.
+        curves: charts of times to events.
+    """
+
+    real: Mapping[str, Table]
+    scores: tuple[ScoreTable, ...]
+    curves: tuple[CurveChart, ...]

@@ -34,8 +34,8 @@ Watch = Callable[[Values], None]
 PEOPLE = "people.json"
 """Description of the tables, in the folder of a release of related ones."""
 
-MODEL, _REPORT, STORAGE = "model.npz", "report.html", "storage.json"
-_FILES = (*(kind.file for kind in TableFormat), CERTIFICATE, MODEL, EVIDENCE, _REPORT, STORAGE, WARNING)
+MODEL, REPORT, STORAGE = "model.npz", "report.html", "storage.json"
+_FILES = (*(kind.file for kind in TableFormat), CERTIFICATE, MODEL, EVIDENCE, REPORT, STORAGE, WARNING)
 
 
 def ignore_values(values: Values) -> None:
@@ -89,7 +89,7 @@ def write(
     """
     if certificate.labels:
         write_text(folder / WARNING, warning_of(certificate))
-    table, others = folder / table_file.table_format.file, (MODEL, EVIDENCE, _REPORT)
+    table, others = folder / table_file.table_format.file, (MODEL, EVIDENCE, REPORT)
     write_table(table, synthetic, rng, columns, table_file, watch)
     with ThreadPoolExecutor(1) as beside:
         # A large table takes longer than all other files.
@@ -97,7 +97,7 @@ def write(
         fitted.model.save(folder / MODEL)
         evidence = Evidence.released(fitted, certificate)
         evidence.save(folder / EVIDENCE)
-        write_text(folder / _REPORT, release_report(certificate, synthetic))
+        write_text(folder / REPORT, release_report(certificate, synthetic))
         digests = {name: sha256_of(folder / name) for name in others}
         return {table.name: digest.result(), **digests}
 

@@ -16,8 +16,8 @@ from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.attributes.unmodelled import Identifier
 from ...common.data.domain import Domain
 from ...common.data.gaps import readable
-from ...common.data.table import Table, encode_table
-from ...common.data.values import RawColumn, blanked
+from ...common.data.table import Table, code_dtype, encode_table
+from ...common.data.values import ListedTexts, RawColumn, blanked
 from ...common.errors import DataError
 
 
@@ -50,12 +50,17 @@ def cells_of(domain: Domain, rows: pd.DataFrame, name: str) -> RawColumn:
     return readable(domain, {one: raw(domain[one], rows[one]) for one in names}, name)
 
 
-def raw(attribute: Attribute, column: pd.Series) -> NDArray[Any]:
+def raw(attribute: Attribute, column: pd.Series) -> RawColumn:
     """The cells of a column as its attribute reads them: numbers, local times, or objects; shape (N,)."""
     kind = column.dtype
     cells: NDArray[Any]
+    if isinstance(kind, pd.CategoricalDtype) and kind.categories.inferred_type == "string":
+        size = len(kind.categories)
+        places = column.cat.codes.to_numpy()
+        places = np.where(places < 0, size, places).astype(code_dtype(size + 1))
+        return ListedTexts([*kind.categories, ""], places)
     if isinstance(kind, pd.CategoricalDtype):
-        listed = raw(attribute, pd.Series(kind.categories)).astype(object)
+        listed = np.asarray(raw(attribute, pd.Series(kind.categories)), dtype=object)
         # A missing value has the code -1.
         cells = np.append(listed, np.array([None], dtype=object))[column.cat.codes.to_numpy()]
     elif isinstance(kind, np.dtype) and kind.kind in "biuf":
@@ -86,7 +91,7 @@ def values_in(domain: Domain, rows: pd.DataFrame) -> dict[str, NDArray[Any]]:
         The values of the columns that the domain names, each of shape (N,).
     """
     attributes = {name: domain[name] for name in rows.columns if name in domain.names}
-    values = {name: _value_of(one, raw(one, rows[name])) for name, one in attributes.items()}
+    values = {name: _value_of(one, np.asanyarray(raw(one, rows[name]))) for name, one in attributes.items()}
     for column in domain.unmodelled:
         if isinstance(column, Identifier) and column.name in rows.columns:
             kind: Any = np.int64 if column.pattern == "{:d}" else object

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...common.bounded import read_bytes, toml_of
-from ...common.errors import DataError
-from ...common.forms.tables import Key, Table, check_file
+from ...common.forms.tables import Key, Table
+from ...common.forms.toml_file import read_by_form
 from ...common.forms.values import Text
 
 _LISTEN = "127.0.0.1:7443"
@@ -58,11 +57,4 @@ def read_toml(path: Path, form: Table, role: str) -> dict[str, Any]:
         DataError: the file is missing or not TOML, has an unknown section or key, or a value of another type
             or out of range; names it.
     """
-    try:
-        content = toml_of(read_bytes(path))
-    except OSError as cause:
-        raise DataError(f"cannot read {path}: {cause.strerror}; run dpmosaic {role} init") from cause
-    except ValueError as cause:
-        raise DataError(f"{path} is not TOML: {cause}; fix the line") from cause
-    check_file(path.name, form, content)
-    return content
+    return read_by_form(path, form, f"run dpmosaic {role} init")

@@ -37,6 +37,9 @@ _HELD_BYTES = 1 << 24
 _MEMORY = "512MB"
 """What DuckDB may hold in memory of a larger CSV; cells beyond are on disk until they are encoded."""
 
+_BATCH = 1 << 17
+"""Rows of a batch."""
+
 _ROWS_AT_ONCE = 1 << 22
 """Columns of more rows are encoded one at a time: each takes several arrays of this length meanwhile."""
 
@@ -216,8 +219,28 @@ class FileSource:
         Raises:
             DataError: the file cannot be read; names the line where DuckDB does, never what stands in it.
         """
+        return self.stream(connection, sql, None)
+
+    def stream(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        sql: str,
+        read: Callable[[Any], dict[str, Any]] | None,
+    ) -> dict[str, Any]:
+        """Runs a query over the file, whose answer is read in batches of Arrow.
+
+        Args:
+            connection: as `connect` gives it.
+            sql: the query.
+            read: makes columns of a `pyarrow.RecordBatchReader`; None for arrays of NumPy, all at once.
+
+        Raises:
+            DataError: see `query`.
+        """
         try:
-            return connection.execute(sql).fetchnumpy()
+            if read is None:
+                return connection.execute(sql).fetchnumpy()
+            return read(connection.sql(sql).to_arrow_reader(_BATCH))
         except duckdb.OutOfMemoryException:
             raise DataError(
                 f"{self.path.name} does not fit into memory; drop columns that are not needed"

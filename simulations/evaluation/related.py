@@ -119,6 +119,12 @@ def evaluate(
     return found
 
 
+def pairs_within(real: pd.DataFrame, synthetic: pd.DataFrame) -> tuple[PairDistance, ...]:
+    """How far the rows of a table are from the real ones, in all pairs of its columns."""
+    groups = {str(name): _grouped(real[name], synthetic[name]) for name in real.columns}
+    return tuple(_distance(a, b, groups[a], groups[b]) for a, b in itertools.combinations(groups, 2))
+
+
 @dataclass(frozen=True, eq=False)
 class _View:
     """Rows of a table with what is above them, in order.
@@ -183,7 +189,7 @@ def _compared(real: _View, synthetic: _View, hidden: set[str], order: str | bool
     columns = [name for name in real.own.columns if name not in hidden]
     own = {name: _grouped(real.own[name], synthetic.own[name]) for name in columns}
     above = {name: _grouped(real.above[name], synthetic.above[name]) for name in real.above.columns}
-    within = [_distance(a, b, own[a], own[b]) for a, b in itertools.combinations(columns, 2)]
+    within = pairs_within(real.own[columns], synthetic.own[columns])
     across = [_distance(a, b, own[a], above[b]) for a in columns for b in above]
     before: list[PairDistance] = []
     gaps = spans = None
@@ -202,7 +208,7 @@ def _compared(real: _View, synthetic: _View, hidden: set[str], order: str | bool
         (len(real.own), len(synthetic.own)),
         synthetic.orphans,
         _kolmogorov(real.numbers, synthetic.numbers),
-        tuple(within),
+        within,
         tuple(across),
         tuple(before),
         gaps,

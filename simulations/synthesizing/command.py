@@ -131,7 +131,7 @@ def synthesize(
     from ...curator.certificates.checking import process_for_checks
     from ...curator.results import outputs as files
     from ..rehearsal import compiling_beside
-    from .relations_file import read_relations
+    from ..tables.relations_file import read_relations
     from .synthesize import synthesize as run
     from .unfinished import unfinished
 

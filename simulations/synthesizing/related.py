@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
-from ...common.data.attributes.dates import bins_of
+from ...common.data.attributes.dates import GapAttribute, bins_of
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Clique, Domain
 from ...common.data.table import Table, encode_table
@@ -29,14 +30,15 @@ from ...curator.certificates.certificate import Certificate
 from ...curator.mechanisms.catalogue import check_counting
 from ...curator.mechanisms.mechanism import Mechanism
 from ...curator.parties.asking import Asking
-from ...curator.people.certificate import COLUMNS, PeopleCertificate, Spent, part_of
+from ...curator.people.certificate import OF_COLUMNS, PeopleCertificate, Spent, of_people, part_of
 from ...curator.people.groups import groups_by_mass
 from ...curator.people.numbers import evened, seen
-from ...curator.people.release import PeopleRelease, drawn_rows, frames, numbers_of
+from ...curator.people.release import PeopleRelease, drawn_rows, numbers_of
 from ...curator.people.rows import Rows, records
 from ...curator.people.shape import Family, Kin, bounds_of, number_name
 from ...curator.people.steps import Steps, check_order, orders, place_names
-from ...curator.people.summaries import AnyOf
+from ...curator.people.summaries import FirstOf, Summary
+from ...curator.people.tables import frames
 from ...curator.pgm.rows.counting import keep_pairs
 from ...curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ...curator.releasing.progress import progress_bar
@@ -51,7 +53,9 @@ from ..parties.partition import Grid
 from ..parties.releasing import release_among
 from ..stopping import count_part
 from ..tables.frames import raw_table
+from ..tables.related_frames import with_texts
 from .bar import console_for
+from .ends import ends_of, with_ends
 from .numbers_of_rows import Counts, number_of_rows
 from .related_tables import Raw
 from .unfinished import Forgotten, Unfinished
@@ -114,7 +118,10 @@ def release_tables(raw: Sequence[Raw], asked: Asked) -> tuple[PeopleRelease, tup
         DataError: a table does not fit its domain, or the mechanism or the budget does not fit; nothing has
             been spent. Or there are too few people to learn what their table holds.
     """
-    return Making(raw, asked).release()
+    making = Making(raw, asked)
+    # The making lets rows go as soon as it can.
+    del raw
+    return making.release()
 
 
 class Making:
@@ -134,6 +141,8 @@ class Making:
             for child in raw
             if child.owner
         }
+        self._ends: dict[str, tuple[NumericAttribute, ...]] = {}
+        self._coding = {table.name: table.rows for table in raw}
         # What can be refused is refused before anything is spent.
         for table in raw:
             self._check_names(table)
@@ -150,9 +159,14 @@ class Making:
         """The release, and what its user should know of it."""
         for name, budget in self._budgets.items():
             self._budgets[name] = self._described(name, budget)
+        # From here on codes are enough, which take a tenth of the memory.
+        self._raw = {name: replace(raw, rows=raw.rows.iloc[:0].copy()) for name, raw in self._raw.items()}
+        self._coding.clear()
+        self._given.clear()
         for name, budget in self._budgets.items():
             if self._family.own(name):
                 self._release_table(name, budget)
+        self._rows.clear()
         root = self._releases[self._family.root.name].rows
         drawn = drawn_rows(self._family, root, self._releases, self._stream.child("people"))
         certificates = {name: release.certificate for name, release in self._releases.items()}
@@ -216,11 +230,11 @@ class Making:
                 f"{raw.name}: expected no column {taken[0]!r}, which the release makes; rename it"
             )
         # Names and types of columns that no release holds.
-        table = raw_table(raw.rows.iloc[:0])
+        table = raw_table(with_texts(raw.rows.iloc[:0], raw.storage))
         if len(raw.rows.columns):
             Cells.of(table.source, table.timezones).close()
 
-    def _summaries(self, name: str) -> tuple[AnyOf, ...]:
+    def _summaries(self, name: str) -> tuple[Summary, ...]:
         """What rows of a table say of those of its children."""
         children = self._family.children(name)
         return tuple(one for child in children for one in self._raw[child.name].summaries)
@@ -235,12 +249,8 @@ class Making:
             )
         if order:
             check_order(domain[order])
-        if domain.rules and self._raw[name].owner:
-            raise DataError(
-                f"{name}: expected no rules in the domain of a table of several rows a person, "
-                "found some; take them out"
-            )
-        return encoded(domain, self._raw[name].rows)
+            domain, self._ends[name], self._coding[name] = with_ends(self._raw[name], domain)
+        return encoded(domain, self._coding[name])
 
     def _release_table(self, name: str, budget: Budget) -> None:
         """Releases the records of one table."""
@@ -328,27 +338,25 @@ class Making:
             assert begun.coded is not None
             chosen = begun.order.chosen
             assert chosen is not None
-            self._parts.append(part_of(name, COLUMNS, begun.certificate, chosen))
-            self._choices[name] = begun.certificate
-            table = begun.coded(lambda domain: encoded(domain, raw.rows))
+            certificate = of_people(begun.certificate)
+            self._parts.append(part_of(name, OF_COLUMNS, certificate, chosen))
+            self._choices[name] = certificate
+            table = begun.coded(lambda domain: encoded(domain, self._coding[name]))
             left -= chosen.zcdp_rho
         known = None if table is None else table.domain
         attributes = () if known is None else known.attributes
-        codes = {} if table is None else {one: table.column(one).astype(np.int64) for one in table.domain}
+        codes: dict[str, NDArray[Any]] = {}
+        codes |= {} if table is None else {one: table.column(one).astype(np.int32) for one in table.domain}
         for (attribute, _), child in zip(found, self._family.children(name), strict=True):
             number = encode_table(Domain((attribute,)), {attribute.name: self._numbers[child.name]})
             codes[attribute.name] = number.column(attribute.name).astype(np.int64)
             attributes = (*attributes, attribute)
-        for child in self._family.children(name):
-            below = self._raw[child.name]
-            for one in below.summaries:
-                said = {one.name: one.of(below.rows, below.parent, len(raw.parent))}
-                table = encode_table(Domain((one.attribute,)), said)
-                codes[one.name] = table.column(one.name).astype(np.int64)
-                attributes = (*attributes, one.attribute)
+        times = None
         if attributes:
             domain = replace(known, attributes=attributes) if known else Domain(attributes)
-            self._set(name, domain, codes)
+            times = self._set(name, domain, codes)
+        if raw.owner:
+            self._say(name, times)
         return replace(budget, zcdp_rho=left)
 
     def _number(
@@ -388,7 +396,8 @@ class Making:
 
         if held is not None:
             return begun_with(held.take(sampled), ordered(held.domain), noise, kept)
-        table = raw_table(self._raw[name].rows.iloc[sampled].reset_index(drop=True))
+        raw = self._raw[name]
+        table = raw_table(with_texts(raw.rows.iloc[sampled].reset_index(drop=True), raw.storage))
         # Whether there are too few people is asked of the table of people, before anything else. A table to
         # which few of them have rows is released with what is seen of it.
         anyway = self._asked.anyway or name != self._family.root.name
@@ -415,16 +424,41 @@ class Making:
         while rows[table].owner:
             person = rows[table].parent[person]
             table = rows[table].owner
-        shuffled = self._stream.child("sample", name).generator().permutation(len(person))
-        _, first = np.unique(person[shuffled], return_index=True)
-        return shuffled[np.sort(first)]
+        rng = self._stream.child("sample", name).generator()
+        # Rows of one person stand beside each other.
+        first = FirstOf.rows(person)
+        numbers = np.diff(np.append(first, len(person)))
+        return rng.permutation(first + (rng.random(len(first)) * numbers).astype(np.intp))
 
-    def _set(self, name: str, domain: Domain, codes: dict[str, NDArray[np.int64]]) -> None:
-        """Takes over the rows of a table in a domain that leaves nothing open."""
+    def _say(self, name: str, times: NDArray[np.float64] | None) -> None:
+        """Puts what the rows of a parent say of those of a table into the parent's."""
+        raw = self._raw[name]
+        above = self._rows[raw.owner]
+        said = {}
+        for summary, attribute in self._family.said(name):
+            cells = summary.of(raw.rows, raw.parent, len(above), times).rename(attribute.name)
+            codes = encoded(Domain((attribute,)), cells.to_frame()).column(attribute.name)
+            said[attribute.name] = codes.astype(np.int64)
+        self._rows[raw.owner] = replace(above, codes={**above.codes, **said})
+        held = {one.name for one, _ in self._family.said(name)}
+        self._remarks += (
+            f"{name}: too few rows agreed on what {one.column!r} or the order holds, so that the summary "
+            f"{one.name!r} is left out; describe it in a domain"
+            for one in raw.summaries
+            if one.name not in held
+        )
+
+    def _set(self, name: str, domain: Domain, codes: dict[str, NDArray[Any]]) -> NDArray[np.float64] | None:
+        """Takes over the rows of a table in a domain that leaves nothing open.
+
+        Returns:
+            Where the rows are on the scale of their order, from the beginning of their parent, shape (N,).
+        """
         raw, kin = self._raw[name], self._family[name]
+        times = None
         if raw.order and raw.order in domain.names and orders(domain[raw.order]):
             # A column of the parent that no release holds bounds nothing.
-            known = {one.name for one in self._family.own(raw.owner)}
+            known = {one.name for one in self._family.shown(raw.owner)}
             low, high = (one if one in known else "" for one in raw.within)
             steps = Steps(domain[raw.order], bool(low))
             kin = replace(kin, steps=steps, within=(low, high))
@@ -432,7 +466,10 @@ class Making:
             values = steps.when.within(cells_of(domain, raw.rows, raw.order))
             assert values is not None
             values = np.where(np.isnan(values), steps.units.ends[0], values)
-            rest = tuple(one for one in domain.attributes if one.name != raw.order)
+            ends = ends_of(raw.order, self._ends.get(name, ()), domain)
+            gaps = (one for one in ends if isinstance(one, GapAttribute))
+            far = {one.name: replace(one.units, name=one.name) for one in gaps}
+            rest = tuple(far.get(one.name, one) for one in domain.attributes if one.name != raw.order)
             first = Rows({}, raw.parent, 0).first
             codes[steps.attribute.name] = steps.codes(values, first)
             above = self._rows[raw.owner]
@@ -443,15 +480,20 @@ class Making:
             )
             more = {attribute.name: found for attribute, found in places}
             self._rows[raw.owner] = replace(above, codes={**above.codes, **more})
-            kin = replace(kin, domain=Domain(rest, domain.unmodelled, domain.rules) if rest else None)
+            known_ones = Domain(rest, domain.unmodelled, domain.rules) if rest else None
+            kin = replace(kin, domain=known_ones, ends=ends)
+            times = values - begun if begun is not None else values
         else:
             kin = replace(kin, domain=domain)
         self._family = self._family.with_table(kin)
         size = len(self._raw[raw.owner].parent) if raw.owner else len(raw.parent)
         held = {attribute.name for attribute in self._family.own(name)}
         self._rows[name] = Rows(
-            {column: one for column, one in codes.items() if column in held}, raw.parent, size
+            {column: one.astype(np.int32) for column, one in codes.items() if column in held},
+            raw.parent,
+            size,
         )
+        return times
 
     def _remark(self, name: str, begun: Begun, drawn: Rows) -> None:
         """What a user should know of a table whose columns were learned."""
@@ -491,6 +533,6 @@ def _workload(family: Family, name: str) -> Workload:
     names = [column.attribute.name for column in columns if column.attribute.size > 1]
     cliques = tuple(pair for pair in itertools.combinations(names, 2) if own.intersection(pair))
     asked: tuple[Clique, ...] = cliques or tuple((one,) for one in sorted(own))
-    said = {one.name for child in family.children(name) for one in child.summaries}
-    below = said.union(family.numbers(name))
+    said = (one.name for child in family.children(name) for _, one in family.said(child.name))
+    below = {*family.numbers(name), *said}
     return Workload(asked, tuple(_OF_BELOW if below.intersection(one) else 1.0 for one in asked))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,25 +11,23 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...common.data.domain import Domain
-from ...common.data.values import text_of
 from ...common.errors import DataError
 from ...common.forms.nearest import meant
 from ...curator.people.files import file_name
-from ...curator.people.summaries import AnyOf
-from ...curator.results.storage import Storage, storage_of
-from ...party.sources.source import FileSource
-from ..tables.arrow_tables import ArrowTable, data_frame
-from ..tables.frames import Source, checked_names
+from ...curator.people.keys import keys_as_texts
+from ...curator.people.summaries import FirstOf, LastOf, Summary, TimeTo, summary_of
+from ...curator.results.storage import Storage
+from ..tables.frames import Source
+from ..tables.related_frames import ROWS, frame_of
 
 Summaries = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""For a table that belongs to another, names of new columns of the other -> a column and its values: a row of
-the other says whether any of its rows has one."""
+"""For a table that belongs to another, names of new columns of the other -> what they say (`summary_of`)."""
 
 Relations = Mapping[str, Mapping[str, str]]
 """For each child, the column that holds the key of its parent -> the parent, or "parent.column"."""
 
-ROWS, PEOPLE = "rows", "people"
-"""Names of the only table of a release with a key, and of the people whose rows it has."""
+PEOPLE = "people"
+"""Name of the people whose rows the only table of a release with a key has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +58,7 @@ class Raw:
     owner: str = ""
     foreign: str = ""
     order: str | None = None
-    summaries: tuple[AnyOf, ...] = ()
+    summaries: tuple[Summary, ...] = ()
     within: tuple[str, str] = ("", "")
 
 
@@ -108,7 +105,7 @@ def read_tables(
             "order these alone"
         )
     named = _in_order(data, links)
-    frames = {name: _frame(name, data[name]) for name in named}
+    frames = {name: frame_of(name, data[name]) for name in named}
     keys: dict[str, str] = {}
     for stated in links.values():
         if keys.setdefault(stated.parent, stated.key) != stated.key:
@@ -176,7 +173,7 @@ def read_keyed(
         ordered: whether their order means something.
         rng: see `read_tables`.
     """
-    rows, storage = _frame(ROWS, data)
+    rows, storage = frame_of(ROWS, data)
     columns = rows.columns
     for named in (key, *per_person):
         if named not in rows.columns:
@@ -190,7 +187,7 @@ def read_keyed(
         )
     if key in per_person:
         raise DataError(f"per_person: expected columns beside the key, got {key!r}; leave it out")
-    people = rows[[key, *per_person]][~_texts(rows[key]).duplicated()]
+    people = rows[[key, *per_person]][~keys_as_texts(rows[key]).duplicated()]
     held = rows.drop(columns=list(per_person))
     tables = read_tables(
         {PEOPLE: people, ROWS: held}, {ROWS: {key: PEOPLE}}, {ROWS: column} if ordered else {}, rng
@@ -234,22 +231,27 @@ def with_summaries(tables: tuple[Raw, ...], summaries: Summaries) -> tuple[Raw, 
                 f"summaries: expected tables that belong to another, got {name!r}{meant(name, named)}; fix it"
             )
         found = []
-        for column_of_parent, condition in said.items():
-            if len(condition) != 1:
-                raise DataError(
-                    f"summaries of {name!r}: expected one column with its values in "
-                    f"{column_of_parent!r}, got {len(condition)}; name one"
-                )
-            ((column, values),) = condition.items()
-            if column not in named[name].rows.columns or column == named[name].order:
-                held = [str(one) for one in named[name].rows.columns]
+        raw = named[name]
+        for column_of_parent, stated in said.items():
+            summary = summary_of(column_of_parent, stated)
+            if summary.column not in raw.rows.columns or summary.column == raw.order:
+                held = [str(one) for one in raw.rows.columns]
                 raise DataError(
                     f"summaries of {name!r}: expected a column of it beside keys and order, got "
-                    f"{column!r}{meant(column, held)}; fix it"
+                    f"{summary.column!r}{meant(summary.column, held)}; fix it"
                 )
-            listed = [values] if isinstance(values, (str, int, float, bool)) else list(values)
-            found.append(AnyOf(column_of_parent, column, tuple(text_of(one) for one in listed)))
-        named[name] = replace(named[name], summaries=tuple(found))
+            if raw.order is None and isinstance(summary, (FirstOf, LastOf)):
+                raise DataError(
+                    f"summary {column_of_parent!r}: expected an order of the rows of {name!r}, got none; "
+                    "name it in order"
+                )
+            if not raw.order and isinstance(summary, TimeTo):
+                raise DataError(
+                    f"summary {column_of_parent!r}: expected a column of the order of {name!r}, got none; "
+                    "name it in order"
+                )
+            found.append(summary)
+        named[name] = replace(raw, summaries=tuple(found))
     return tuple(named.get(raw.name, raw) for raw in tables)
 
 
@@ -282,7 +284,23 @@ def with_bounds(
                     f"{column!r}{meant(column, held)}; fix it"
                 )
         named[name] = replace(named[name], within=(low or "", high or ""))
+    for raw in named.values():
+        times = [one.name for one in raw.summaries if isinstance(one, TimeTo)]
+        if times and not raw.within[0] and not _holds_numbers(raw.rows[str(raw.order)]):
+            raise DataError(
+                f"summary {times[0]!r}: expected the beginning of each row of {raw.owner!r}, from which "
+                f"times of {raw.name!r} count, got none; name a column of it in within"
+            )
     return tuple(named.values())
+
+
+def _holds_numbers(column: pd.Series) -> bool:
+    """Whether the column of an order holds numbers, and no dates."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(object)
+    if pd.api.types.is_object_dtype(column.dtype) or pd.api.types.is_string_dtype(column.dtype):
+        return bool(pd.to_numeric(column, errors="coerce").notna().all())
+    return bool(pd.api.types.is_numeric_dtype(column.dtype))
 
 
 def _links(data: Mapping[str, Source], relations: Relations) -> dict[str, Link]:
@@ -324,55 +342,13 @@ def _in_order(data: Mapping[str, Source], links: Mapping[str, Link]) -> list[str
     return found
 
 
-def _frame(name: str, data: Source) -> tuple[pd.DataFrame, Mapping[str, Storage]]:
-    """The rows of a data frame or of a file, and how columns are stored."""
-    if isinstance(data, ArrowTable):
-        rows = data_frame(data)
-        checked_names(rows)
-        return rows, storage_of(rows)
-    if not isinstance(data, str) and not hasattr(data, "__fspath__"):
-        raise DataError(
-            f"{name}: expected a data frame or the path of a file, got {type(data).__name__}; make one of it"
-        )
-    source = FileSource(Path(data))
-    with source.connect() as connection:
-        columns = source.query(connection, "SELECT * FROM file")
-    named = zip(source.columns(), columns.values(), strict=True)
-    frame = pd.DataFrame({column: _without_mask(cells) for column, cells in named})
-    return frame, {}
-
-
-def _without_mask(cells: NDArray[Any]) -> NDArray[Any]:
-    """Cells with None for a missing value."""
-    if not np.ma.isMaskedArray(cells):
-        return cells
-    found: NDArray[Any] = np.ma.getdata(cells).astype(object)
-    found[np.ma.getmaskarray(cells)] = None
-    return found
-
-
-def _texts(column: pd.Series) -> pd.Series:
-    """The cells of a key, comparable between tables whatever their types; missing ones are None.
-
-    What a cell becomes depends on this cell alone: a whole number is the same with and without a point.
-    """
-    return pd.Series([_text(cell) for cell in column.tolist()], index=column.index, dtype=object)
-
-
-def _text(cell: object) -> str | None:
-    if isinstance(cell, float) and cell.is_integer():
-        cell = int(cell)
-    text = "" if pd.isna(cell) else str(cell).strip()
-    return text or None
-
-
 def _index(name: str, key: str, column: pd.Series) -> pd.Index:
     """The keys of a table, by which its children find its rows.
 
     Raises:
         DataError: one is missing, or stands twice.
     """
-    texts = _texts(column)
+    texts = keys_as_texts(column)
     if texts.isna().any():
         raise DataError(
             f"{name}: expected a key {key!r} in every row, found a row without; give it one, or drop it"
@@ -392,7 +368,7 @@ def _parents(name: str, column: pd.Series, link: Link, index: pd.Index) -> NDArr
     Raises:
         DataError: a row belongs to no row of the parent.
     """
-    texts = _texts(column)
+    texts = keys_as_texts(column)
     found: NDArray[np.int64] = index.get_indexer(pd.Index(texts)).astype(np.int64)
     if texts.isna().any() or (found < 0).any():
         raise DataError(
@@ -416,6 +392,8 @@ def _sorted(
     if column is None:
         return np.argsort(parent, kind="stable")
     values = rows[column]
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        values = values.astype(object)
     if values.isna().any():
         raise DataError(
             f"{name}: expected a value of the order {column!r} in every row, found a row without; drop such "

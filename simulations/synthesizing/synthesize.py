@@ -11,9 +11,7 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, overload
-
-import numpy as np
+from typing import Any, overload
 
 from ...common.data.domain import Domain
 from ...common.data.rules import Rule, read_rules
@@ -42,20 +40,12 @@ from ..learning.remarks import remarks
 from ..parties.participants import Participants
 from ..parties.partition import Grid
 from ..parties.releasing import release_among
-from ..tables.frames import DomainLike, Loaded, RawTable, Source, load, raw_table, read_domain, written
+from ..tables.frames import DomainLike, Loaded, RawTable, Source, load, raw_table, written
 from ..time_limit import TimeLimitWarning, lateness, limited
 from .bar import console_for
-from .related import Asked, release_tables
-from .related_tables import (
-    Raw,
-    Relations,
-    Summaries,
-    keyed_domains,
-    read_keyed,
-    read_tables,
-    with_bounds,
-    with_summaries,
-)
+from .people import Ordered, Stated, release_people
+from .related import Asked
+from .related_tables import Relations, Summaries
 from .unfinished import Forgotten, Unfinished, unfinished
 
 DEFAULT_DELTA = 1e-9
@@ -78,10 +68,6 @@ class DomainWarning(MosaicWarning):
 
 RuleLike = Rule | Mapping[str, Any]
 """A rule, or its entry in a domain file."""
-
-
-Ordered = str | Literal[True]
-"""A column by which rows of a person are in order, or True for the order of the table."""
 
 
 @overload
@@ -196,8 +182,11 @@ def synthesize(
             order of the table; with relations, this for each table whose rows have an order.
         within: with relations, the columns of the other table between which the order of the rows lies, such
             as {"stays": ("born", "died")}; None for no bound. Synthetic rows keep to it.
-        summaries: with relations, what a row says of the rows that belong to it, as a column of yes and no:
-            {"diagnoses": {"had_stroke": {"code": ["I63", "I64"]}}}; synthetic rows agree with it.
+        summaries: with relations, what a row says of the rows that belong to it, as a new column, with which
+            synthetic rows agree: whether any has one of some values, {"diagnoses": {"had_stroke": {"code":
+            ["I63", "I64"]}}}, or {"what": "count", "column": "code", "values": ["I63"]} for how many have,
+            "time" for when the first one is, from the column of the beginning in `within` on, or {"what":
+            "first", "column": "code"} and "last" for what that row holds.
         per_person: with a key, columns that are the same in all rows of a person, such as the year of birth.
         delta: privacy budget, with epsilon.
         domain: a `Domain`, the content of a domain file or its path; None to learn what the columns hold. Of
@@ -255,26 +244,10 @@ def synthesize(
             )
         if domain is None:
             warnings.warn(_ADVICE, DomainWarning, stacklevel=2)
+        stated = Stated(key, relations, order, within or {}, summaries or {}, per_person, domain)
         with _kept(out) as kept:
-            rng = kept.stream(seed).child("order of rows").generator()
-            tables, domains = _people(data, key, relations, order, per_person, domain, rng)
-            tables = with_bounds(with_summaries(tables, summaries or {}), within or {})
-            named = {
-                "version of dpmosaic": __version__,
-                "epsilon and delta": repr(Budget(epsilon, delta)),
-                "mechanism": json.dumps(to_json_values(chosen.describe()), sort_keys=True),
-                "key, relations, order, bounds and summaries": repr(
-                    (key, relations, order, within, summaries, tuple(per_person))
-                ),
-                "domains": repr({name: one.digest() for name, one in domains.items()}),
-                "seed": repr(seed),
-            }
-            several = data if isinstance(data, Mapping) else {"": data}
-            kept.bind(named, *several.values())
-            asked = Asked(Budget(epsilon, delta), chosen, domains, anyway, seed, progress, kept)
-            people, told = release_tables(tables, asked)
-            libraries = {name: Library.of(several.get(name, data)) for name in people.frames}
-            people = replace(people, libraries=libraries)
+            asked = Asked(Budget(epsilon, delta), chosen, {}, anyway, seed, progress, kept)
+            people, told = release_people(data, stated, asked)
             if isinstance(out, (str, Path)):
                 people.write(Path(out))
         for remark in told:
@@ -319,44 +292,6 @@ def synthesize(
     if late is not None:
         warnings.warn(late, TimeLimitWarning, stacklevel=2)
     return release
-
-
-def _people(
-    data: Source | Mapping[str, Source],
-    key: str | None,
-    relations: Relations | None,
-    order: Ordered | Mapping[str, Ordered] | None,
-    per_person: Sequence[str],
-    domain: DomainLike | Mapping[str, DomainLike] | None,
-    rng: np.random.Generator,
-) -> tuple[tuple[Raw, ...], dict[str, Domain]]:
-    """The tables of a release of people, and the domains of those that have one; see `synthesize`."""
-    if isinstance(data, Mapping):
-        if key is not None or per_person:
-            raise DataError(
-                "key and per_person: expected relations beside several tables, got them; leave them out"
-            )
-        if order is not None and not isinstance(order, Mapping):
-            raise DataError(
-                "order: expected one for each table that has one, such as {'stays': 'admitted'}, got another"
-            )
-        given = {} if domain is None else domain
-        if not isinstance(given, Mapping) or not set(given) <= set(data):
-            raise DataError("domain: expected one for each table by name, got another; name tables")
-        wanted = {name: None if one is True else one for name, one in (order or {}).items()}
-        tables = read_tables(data, relations or {}, wanted, rng)
-        return tables, {name: read_domain(one) for name, one in given.items()}
-    assert key is not None
-    if isinstance(per_person, str):
-        raise DataError("per_person: expected names of columns, got a single text; put it into a list")
-    if relations:
-        raise DataError("relations: expected several tables by name beside them, got one; name its key alone")
-    if isinstance(order, Mapping):
-        raise DataError("order: expected a column or True beside a key, got names of tables; name the column")
-    tables = read_keyed(
-        data, key, tuple(per_person), None if order is True else order, order is not None, rng
-    )
-    return tables, {} if domain is None else keyed_domains(read_domain(domain), key, tuple(per_person))
 
 
 def _kept(out: str | Path | Unfinished | None) -> AbstractContextManager[Unfinished | Forgotten]:

@@ -104,7 +104,9 @@ class Answer:
 
     @property
     def caption(self) -> str:
-        """What the intervals are, in a sentence."""
+        """What the intervals are, in a sentence; that there are none, if there are none."""
+        if all(_absent(each.low) for row in self.rows for each in row.estimates):
+            return "Numbers of the release, without intervals."
         truth = "the real table" if self.of == "table" else "the population of which the table is a sample"
         return f"Intervals hold the number of {truth} with probability {self.level:.12g}."
 

@@ -13,7 +13,8 @@ from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.privacy.cost import ALL_ROWS, PARTS, Adjacency, PrivacyUnit
 from dpmosaic.common.protocols.scores.query import exact_scores
 from dpmosaic.curator.people import rows as weighing
-from dpmosaic.curator.people.rows import Rows, records, weights
+from dpmosaic.curator.people.rows import Rows, of_people, records, weights
+from dpmosaic.curator.people.shape import Family, Kin
 from support.families import families, heavy, without
 
 UNIT = PrivacyUnit(Adjacency.ADD_REMOVE, ALL_ROWS)
@@ -157,3 +158,19 @@ def test_a_person_is_a_unit_of_any_number_of_rows_at_the_cost_of_one():
     assert (UNIT.parts, one.parts) == (PARTS, 1)
     assert math.log2(PARTS).is_integer()
     assert "person with all rows in all tables" in UNIT.in_words
+
+
+def test_rows_of_some_people_are_all_that_belongs_to_them():
+    rng = np.random.default_rng(8)
+    family = Family((Kin("p", None), Kin("s", None, parent="p"), Kin("c", None, parent="s")))
+    rows = {"p": Rows({"x": np.arange(20)}, np.arange(20), 20)}
+    for name, above in (("s", "p"), ("c", "s")):
+        parent = np.repeat(np.arange(len(rows[above])), rng.integers(0, 4, len(rows[above])))
+        rows[name] = Rows({"x": np.arange(len(parent))}, parent, len(rows[above]))
+    parts = [of_people(family, "c", rows, slice(first, last)) for first, last in ((0, 7), (7, 8), (8, 20))]
+    for name in rows:
+        joined = np.concatenate([part[name].codes["x"] for part in parts])
+        np.testing.assert_array_equal(joined, rows[name].codes["x"])
+        numbers = np.concatenate([part[name].numbers for part in parts])
+        np.testing.assert_array_equal(numbers, rows[name].numbers)
+    assert [len(part["p"]) for part in parts] == [7, 1, 12]

@@ -118,6 +118,74 @@ def test_a_release_whose_process_ends_goes_on_and_is_the_same(folder, monkeypatc
         assert len({file.read_bytes() for file in files}) == 1
 
 
+SUMMARIES = """
+[stays.summaries]
+intensive = {ward = "icu"}
+in_a = {what = "count", column = "ward", values = ["a"]}
+first_ward = {what = "first", column = "ward"}
+last_ward = {what = "last", column = "ward"}
+to_icu = {what = "time", column = "ward", values = ["icu"]}
+"""
+
+
+def with_summaries(folder):
+    relations = RELATIONS.replace('summaries = {intensive = {ward = "icu"}}\n', "")
+    (folder / "relations.toml").write_text(relations + SUMMARIES)
+
+
+def test_what_patients_say_of_their_stays_is_what_the_stays_are(folder):
+    with_summaries(folder)
+    done = released(folder, "out")
+    assert done.exit_code == 0, done.output
+    release = dpmosaic.load_people(folder / "out")
+    for tables in (release.tables, release.sample(300, seed=2)):
+        patients, stays = tables["patients"].set_index("id"), tables["stays"]
+        wards = stays.groupby("id").ward
+        icu = stays[stays.ward == "icu"].groupby("id").day.first()
+        expected = {
+            "intensive": patients.index.isin(icu.index),
+            "in_a": (stays.ward == "a").groupby(stays.id).sum().reindex(patients.index, fill_value=0),
+            "first_ward": wards.first().reindex(patients.index),
+            "last_ward": wards.last().reindex(patients.index),
+            "to_icu": (icu - patients.born.reindex(icu.index)).reindex(patients.index),
+        }
+        for name, column in expected.items():
+            said = pd.Series(column, index=patients.index)
+            pd.testing.assert_series_equal(
+                patients[name].astype(object).fillna("none"),
+                said.astype(object).fillna("none"),
+                check_names=False,
+            )
+        assert patients.to_icu.notna().mean() > 0.05
+        assert patients.intensive.dtype == bool
+
+
+@pytest.mark.parametrize(
+    ("stated", "where", "holds"),
+    [
+        ({"what": "first", "column": "ward"}, "b", lambda said: said == "b"),
+        ({"what": "last", "column": "ward"}, "icu", lambda said: said == "icu"),
+        ({"what": "count", "column": "ward", "values": ["a"]}, (1, 1), lambda said: said == 1),
+        ({"what": "time", "column": "ward", "values": ["icu"]}, (0, 31), lambda said: said < 32),
+    ],
+    ids=["first", "last", "count", "time"],
+)
+def test_people_are_drawn_by_what_they_say(folder, stated, where, holds):
+    release = dpmosaic.synthesize(
+        {name: folder / f"{name}.csv" for name in DOMAINS},
+        relations={"stays": {"id": "patients"}},
+        order={"stays": "day"},
+        within={"stays": ("born", None)},
+        summaries={"stays": {"said": stated}},
+        domain=DOMAINS,
+        mechanism="independent",
+        seed=1,
+    )
+    some = release.sample(200, where={"said": where}, seed=3)
+    assert holds(some["patients"].said).all()
+    assert set(some["stays"].id) == set(some["patients"].id)
+
+
 def test_one_table_with_a_key_is_released(folder):
     domain = folder / "rows.json"
     domain.write_text(json.dumps(DOMAINS["stays"]))

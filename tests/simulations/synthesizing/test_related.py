@@ -18,10 +18,12 @@ from dpmosaic.common.privacy import noise
 from dpmosaic.common.privacy.cost import PARTS
 from dpmosaic.common.protocols import indicator
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named, mechanism_names
+from dpmosaic.curator.people import release as drawing
 from dpmosaic.curator.people.certificate import digest_of
 from dpmosaic.curator.people.files import verify_people
+from dpmosaic.simulations.evaluation.related import evaluate, mean_distance
 from dpmosaic.simulations.synthesizing import related
-from support.related import DOMAINS, ORDER, patients, release
+from support.related import DOMAINS, ORDER, RELATIONS, patients, release
 
 pytestmark = pytest.mark.slow
 
@@ -328,3 +330,23 @@ def test_a_release_that_stopped_goes_on_and_draws_no_noise_again(tmp_path, monke
     assert set(made.tables) == {"patients", "columns"}
     assert dpmosaic.load_people(tmp_path / "out").certificate.parts == made.certificate.parts
     assert not [check for check in verify_people(tmp_path / "out") if not check.passed]
+
+
+def test_rows_that_are_drawn_some_people_at_a_time_are_as_near_to_their_pairs(monkeypatch):
+    found = []
+    for most in (1 << 20, 150):
+        monkeypatch.setattr(drawing, "_AT_ONCE", most)
+        made = release(epsilon=1e4, mechanism="mosaic")
+        distances = evaluate(patients(), made.frames, RELATIONS, ORDER)
+        found.append([mean_distance((*one.within, *one.across)) for one in distances.values()])
+        assert {one.orphans for one in distances.values()} == {0.0}
+    assert np.abs(np.subtract(*found)).max() < 0.02
+
+
+def test_what_was_learned_from_one_row_of_each_person_is_promised_to_the_person():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = release(domain=None, anyway=True)
+    assert set(made.choices) == {"patients", "stays", "codes"}
+    for certificate in made.choices.values():
+        assert "for the person with all rows" in certificate.plan.privacy_unit

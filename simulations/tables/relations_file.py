@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from ...common.bounded import read_bytes, toml_of
 from ...common.errors import DataError
 from ...common.forms.several import Either, ListOf
-from ...common.forms.tables import Key, MapOf, Table, check_file
+from ...common.forms.tables import Key, MapOf, Table
+from ...common.forms.toml_file import read_by_form
 from ...common.forms.values import Scalar, Text, Truth
 from ...party.sources.source import SUFFIXES
 
@@ -23,7 +23,8 @@ _TABLE = Table(
         ),
         "summaries": Key(
             MapOf(MapOf(Either((Scalar(), ListOf(Scalar()))))),
-            'What rows of the other table say: {had_stroke = {code = ["I63", "I64"]}}.',
+            'What rows of the other table say of these: {had_stroke = {code = ["I63", "I64"]}, first_code = '
+            '{what = "first", column = "code"}}; also last, and count and time with values.',
         ),
         "within": Key(
             ListOf(Text()), 'Columns of the other table between which the order lies: ["born", ""].'
@@ -69,18 +70,12 @@ def read_relations(path: Path, folder: Path) -> Stated:
     Raises:
         DataError: it cannot be read, or a table has no file.
     """
-    try:
-        content: dict[str, Any] = toml_of(read_bytes(path))
-    except OSError as cause:
-        raise DataError(f"cannot read {path}: {cause.strerror}; fix the path") from cause
-    except ValueError as cause:
-        raise DataError(f"{path} is not TOML: {cause}; fix the line") from cause
-    check_file(path.name, FORM, content)
+    content = read_by_form(path, FORM)
     for name, entry in content.items():
         if len(entry.get("within", ("", ""))) != 2:
             raise DataError(f'{path.name}: {name}.within: expected two columns, got others; use "" for none')
     return Stated(
-        {name: _file(folder, name, entry.get("file")) for name, entry in content.items()},
+        {name: file_of(folder, name, entry.get("file")) for name, entry in content.items()},
         {name: entry["belongs_to"] for name, entry in content.items() if "belongs_to" in entry},
         {name: entry["order"] for name, entry in content.items() if entry.get("order")},
         {name: path.parent / entry["domain"] for name, entry in content.items() if "domain" in entry},
@@ -89,8 +84,12 @@ def read_relations(path: Path, folder: Path) -> Stated:
     )
 
 
-def _file(folder: Path, name: str, stated: str | None) -> Path:
-    """The file of a table."""
+def file_of(folder: Path, name: str, stated: str | None = None) -> Path:
+    """The file of a table.
+
+    Raises:
+        DataError: no or several files have its name.
+    """
     if stated is not None:
         return folder / stated
     found = [folder / f"{name}{suffix}" for suffix in SUFFIXES if (folder / f"{name}{suffix}").is_file()]

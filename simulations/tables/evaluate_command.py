@@ -22,18 +22,28 @@ from ...party.sources.options import Header
 if TYPE_CHECKING:
     from ...common.data.domain import Domain
     from ...curator.certificates.certificate import Certificate
-    from .evaluation import Evaluation
+    from ...curator.report.comparison import ScoreTable
+    from ..evaluation.evaluation import Evaluation
+    from ..evaluation.people import PeopleEvaluation
+
+PEOPLE = "Several rows a person, related tables"
 
 
 def evaluate(
-    real: Annotated[Path, typer.Argument(help="The real table: .csv, .csv.gz or .parquet.")],
-    synthetic: Annotated[Path, typer.Argument(help="The synthetic table.")],
-    domain: Annotated[
+    real: Annotated[
         Path,
+        typer.Argument(help="The real table: .csv, .csv.gz or .parquet; of related tables their folder."),
+    ],
+    synthetic: Annotated[
+        Path,
+        typer.Argument(help="The synthetic table; of several rows a person the folder of the release."),
+    ],
+    domain: Annotated[
+        Path | None,
         typer.Option(
             help="Domain file of both; of a release that chose bins, bins/domain.json beside the table."
         ),
-    ],
+    ] = None,
     label: Annotated[
         str | None,
         typer.Option(help="Train classifiers and regressions to predict this attribute from all others."),
@@ -58,24 +68,47 @@ def evaluate(
     certificate: Annotated[
         Path | None, typer.Option(help="With --report: the release's certificate, to show its promise.")
     ] = None,
+    relations: Annotated[
+        Path | None,
+        typer.Option(help="The file of relations, if files are not named as tables.", rich_help_panel=PEOPLE),
+    ] = None,
+    follow: Annotated[
+        tuple[str, str, str] | None,
+        typer.Option(
+            metavar="UNTIL STATE BY",
+            help="Columns of people for curves of survival: until when each was followed, whether it "
+            'happened then, and one that has a curve for each value, or "".',
+            rich_help_panel=PEOPLE,
+        ),
+    ] = None,
     header: Header = None,
     json_output: JsonOutput = False,
 ) -> None:
-    """Compare a synthetic table with the real one. The result depends on real rows: not for publication."""
+    """Compare synthetic tables with the real ones. The result depends on real rows: not for publication."""
     if certificate is not None and report is None:
         raise DataError("--certificate is for the report; give --report too, or leave it out")
     require_extra("curator" if label is None else "eval")
+    if synthetic.is_dir():
+        given = {"domain": domain, "label": label, "holdout": holdout, "pay": pay, "workload": workload}
+        if useless := [name for name, one in {**given, "certificate": certificate}.items() if one]:
+            raise DataError(f"{useless[0]}: an evaluation of related tables has no such choice; leave it out")
+        _evaluate_people(real, synthetic, relations, follow, report, json_output)
+        return
+    if relations is not None or follow is not None:
+        raise DataError("relations and follow: expected the folder of a release, got a file; name the folder")
+    if domain is None:
+        raise DataError("expected the domain of both tables, got none; give --domain")
     from ...common.data.domain import Domain
     from ...common.data.workload import Workload
     from ...curator.report.page import evaluation_report
     from ...curator.results import outputs as files
-    from .evaluation import evaluate as run
-    from .metrics import PRIVATE
-    from .nist import Pay
-    from .tables import comparison
-    from .usefulness import usefulness
-    from .values.distances import value_distances
-    from .values.values import Values
+    from ..evaluation.evaluation import evaluate as run
+    from ..evaluation.metrics import PRIVATE
+    from ..evaluation.nist import Pay
+    from ..evaluation.tables import comparison
+    from ..evaluation.usefulness import usefulness
+    from ..evaluation.values.distances import value_distances
+    from ..evaluation.values.values import Values
 
     loaded = Domain.load(domain)
     issued = None if certificate is None else _certificate_of(certificate, loaded)
@@ -104,12 +137,60 @@ def evaluate(
         _show(Terminal(), found)
 
 
-def _show(console: Console, found: Evaluation) -> None:
-    from .metrics import PRIVATE
-    from .tables import furthest_tables, score_tables
+def _evaluate_people(
+    real: Path,
+    folder: Path,
+    relations: Path | None,
+    follow: tuple[str, str, str] | None,
+    report: Path | None,
+    json_output: bool,
+) -> None:
+    from ...curator.people.release import load_people
+    from ...curator.people.report import people_report
+    from ...curator.results import outputs as files
+    from ..evaluation.metrics import PRIVATE
+    from ..evaluation.people import evaluate_people
+    from ..evaluation.people_tables import comparison
+    from .related_frames import named_frames
+    from .relations_file import file_of, read_relations
 
-    console.print(f"Distances to the real table, {PRIVATE}.\n")
-    for table in (*score_tables(found), *furthest_tables(found)):
+    release = load_people(folder)
+    if real.is_dir():
+        stated = None if relations is None else read_relations(relations, real)
+        paths = {
+            name: file_of(real, name) if stated is None else stated.files[name] for name in release.frames
+        }
+        rows = named_frames(paths)
+    else:
+        rows = named_frames(real)
+    found = evaluate_people(rows, release, follow)
+    if report is not None:
+        compared = comparison(found, release.family, rows)
+        page = people_report(release.family, release.certificate, release.frames, compared)
+        files.write_not_for_release(report, page, PRIVATE)
+    if json_output:
+        tell(json.dumps(found.to_json()))
+    else:
+        _show_people(Terminal(), found)
+
+
+def _show_people(console: Console, found: PeopleEvaluation) -> None:
+    from ..evaluation.people_tables import score_tables
+
+    _print(console, "tables", score_tables(found))
+
+
+def _show(console: Console, found: Evaluation) -> None:
+    from ..evaluation.tables import furthest_tables, score_tables
+
+    _print(console, "table", [*score_tables(found), *furthest_tables(found)])
+
+
+def _print(console: Console, what: str, tables: list[ScoreTable]) -> None:
+    from ..evaluation.metrics import PRIVATE
+
+    console.print(f"Distances to the real {what}, {PRIVATE}.\n")
+    for table in tables:
         shown = Grid(title=escape(table.title), title_justify="left", caption=escape(table.note))
         for place, heading in enumerate(table.headings):
             shown.add_column(heading, justify="right" if place else "left")

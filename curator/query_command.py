@@ -10,14 +10,14 @@ import typer
 from rich.markup import escape
 from rich.table import Table as Grid
 
-from ...common.errors import DataError
-from ...common.extras import require_extra
-from ...common.showing.printable import printable
-from ...common.showing.telling import tell, write
-from ...common.showing.terminal import Terminal
+from ..common.errors import DataError
+from ..common.extras import require_extra
+from ..common.showing.printable import printable
+from ..common.showing.telling import tell, write
+from ..common.showing.terminal import Terminal
 
 if TYPE_CHECKING:
-    from .queries.answer import Answer
+    from .analysis.queries.answer import Answer
 
 
 def query(
@@ -40,10 +40,12 @@ def query(
     if json_output and csv_output:
         raise DataError("expected --json or --csv, got both; choose one")
     require_extra("curator")
-    from .published import Published
-    from .queries.answering import answer
+    from .analysis.release import load
+    from .people.release import load_people
+    from .results.outputs import PEOPLE
 
-    answered = answer(Published.load(release), question, level, "population" if population else "table")
+    held = load_people(release) if (release / PEOPLE).is_file() else load(release)
+    answered = held.query(question, level, "population" if population else "table")
     if json_output:
         tell(json.dumps(answered.to_json()))
     elif csv_output:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpmosaic.common.errors import DataError
-from dpmosaic.simulations.synthesizing.relations_file import read_relations
+from dpmosaic.simulations.tables.relations_file import read_relations
 
 
 def stated(tmp_path, text: str):

@@ -1,0 +1,103 @@
+"""The page of a release of related tables, and that of its evaluation: one HTML file each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from ...common.data.domain import Domain
+from ...common.data.table import Table
+from ...common.privacy.conversion import best_guess, zcdp_epsilon
+from ...common.version import __version__
+from ..report.comparison import PeopleComparison
+from ..report.distributions import HEIGHT, WIDTH, distribution
+from ..report.page import environment
+from ..results.raw_frames import encoded
+from .certificate import PeopleCertificate
+from .files import RECORDS, file_name
+from .shape import Family, number_name
+
+_DELTA = 1e-9
+"""Delta at which a promise in zCDP is explained."""
+
+
+def people_report(
+    family: Family,
+    certificate: PeopleCertificate,
+    frames: Mapping[str, pd.DataFrame],
+    comparison: PeopleComparison | None = None,
+) -> str:
+    """The report of a release of related tables, as HTML; with a comparison it is not for publication.
+
+    Args:
+        family: the tables.
+        certificate: of the release.
+        frames: the synthetic tables.
+        comparison: with the real tables.
+    """
+    tables = coded(family, frames)
+    budget = certificate.budget
+    delta = budget.delta or _DELTA
+    epsilon = budget.epsilon or zcdp_epsilon(float(budget.zcdp_rho or 0), delta)
+    spent = float(certificate.zcdp_rho_spent)
+    return (
+        environment()
+        .get_template("people.html")
+        .render(
+            version=__version__,
+            certificate=certificate,
+            epsilon=epsilon,
+            delta=delta,
+            guess=best_guess(epsilon, delta),
+            parts=[
+                (part.table, part.of, f"{float(part.zcdp_rho) / spent:.1%}", f"{float(part.zcdp_rho):.3g}")
+                for part in certificate.parts
+            ],
+            tables=[(name, len(rows)) for name, rows in frames.items()],
+            records=[
+                (one.name, f"{RECORDS}/{file_name(one.name)}")
+                for one in family.tables
+                if family.own(one.name)
+            ],
+            comparison=comparison,
+            distributions={
+                name: [
+                    distribution(column, rows, None if comparison is None else comparison.real[name])
+                    for column in rows.domain
+                ]
+                for name, rows in tables.items()
+            },
+            chart=(WIDTH, HEIGHT),
+        )
+    )
+
+
+def coded(family: Family, frames: Mapping[str, pd.DataFrame]) -> dict[str, Table]:
+    """Tables in codes, with the number of rows that belong to each row; those without a column are left out.
+
+    Args:
+        family: the tables.
+        frames: their rows, with keys.
+    """
+    found = {}
+    for table in family.tables:
+        if table.name not in frames or not table.columns:
+            continue
+        rows = frames[table.name]
+        held = Domain(tuple(one for one in family.shown(table.name) if one.name in rows.columns))
+        coded_rows = encoded(held, rows)
+        codes = {name: coded_rows.column(name).astype(np.int64) for name in held}
+        attributes = list(held.attributes)
+        for child in family.children(table.name):
+            assert table.domain is not None
+            number = table.domain[number_name(child.name)]
+            keys = pd.Index(rows[table.key])
+            of = keys.get_indexer(pd.Index(frames[child.name][child.foreign]))
+            counts = np.bincount(of[of >= 0], minlength=len(keys))
+            codes[number.name] = number.encode(counts)
+            attributes.append(number)
+        if attributes:
+            found[table.name] = Table.from_codes(Domain(tuple(attributes)), codes)
+    return found

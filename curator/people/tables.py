@@ -1,0 +1,190 @@
+"""Drawn rows as tables: with keys, values, and what parents say of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...common.crypto.randomness import RandomStream
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.dates import GapAttribute
+from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.attributes.unmodelled import Unmodelled
+from ...common.data.domain import Domain
+from ...common.data.table import Table
+from ..results.frames import typed, typed_column, typed_values
+from ..results.raw_frames import values_in
+from ..results.storage import shown
+from .keeping import rules_kept, times_kept
+from .rows import Rows
+from .shape import Family, Kin, bounds_of
+
+
+def frames(family: Family, rows: Mapping[str, Rows], stream: RandomStream) -> dict[str, pd.DataFrame]:
+    """The tables that rows stand for, with new keys: whole numbers, of whatever kind the real ones are.
+
+    A single key can decide of which type a column of keys is.
+
+    Args:
+        family: the tables.
+        rows: of each.
+        stream: draws values inside bins.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for table in family.tables:
+        if not table.columns:
+            continue
+        held = rows[table.name]
+        above = found.get(table.parent)
+        parts = _values(family, table, rows, above, stream)
+        for parent in _unreleased_parent(family, table):
+            of_parents = _values(family, parent, rows, None, stream)
+            parts |= {
+                name: cells.take(held.parent).reset_index(drop=True) for name, cells in of_parents.items()
+            }
+        if table.key:
+            parts[table.key] = np.arange(len(held)) + 1
+        if table.foreign:
+            parts[table.foreign] = held.parent + 1
+        found[table.name] = parts
+    return {name: shown_as_real(family, family[name], pd.DataFrame(parts)) for name, parts in found.items()}
+
+
+def _values(
+    family: Family,
+    table: Kin,
+    rows: Mapping[str, Rows],
+    above: dict[str, Any] | None,
+    stream: RandomStream,
+) -> dict[str, Any]:
+    """The values of a table's own columns but keys; what parents say of them is put into `above`."""
+    rng, numbers = stream.child("values", table.name).generator(), family.numbers(table.name)
+    held = rows[table.name]
+    parts: dict[str, Any] = {}
+    times = None
+    if table.steps is not None:
+        parents = (
+            None if above is None else pd.DataFrame({name: above[name] for name in table.within if name})
+        )
+        bounds = bounds_of(table, parents, held.parent)
+        codes = held.codes[table.steps.attribute.name]
+        first, span = (rows[table.parent].codes[one.name][held.parent] for one in table.places)
+        when = table.steps.when
+        values = table.steps.values(codes, held.first, (first, span), rng, *bounds)
+        held, values = times_kept(family, table.name, held, values, bounds, rows[table.parent], rng)
+        decoded = when.of_numbers(values, np.zeros(len(values), dtype=np.bool_))  # type: ignore[attr-defined]
+        parts[when.name] = typed_column(Domain((when,)), when.name, decoded)
+        times = values if bounds[0] is None else values - bounds[0]
+        if table.domain is not None:
+            held = rules_kept(table.domain, held, None, rng)
+            parts |= _ends(table, held, values, bounds[1], rng)
+    if table.domain is not None:
+        hidden = {*numbers, *(one.name for one in table.ends)}
+        kept = tuple(one for one in table.domain.attributes if one.name not in hidden)
+        if kept:
+            domain = Domain(kept, table.domain.unmodelled, table.domain.rules)
+            parts |= {
+                str(name): cells
+                for name, cells in typed(Table.from_codes(domain, held.codes), domain.columns, rng).items()
+            }
+    if above is not None:
+        above |= _said(family, table, pd.DataFrame(parts), held, rows[table.parent], times, rng)
+    return parts
+
+
+def _ends(
+    table: Kin,
+    held: Rows,
+    values: NDArray[np.float64],
+    high: NDArray[np.float64] | None,
+    rng: np.random.Generator,
+) -> dict[str, pd.Series]:
+    """The columns that come after the order of rows, not after the end of their parent.
+
+    Args:
+        table: the table.
+        held: its rows.
+        values: their order, shape (N,).
+        high: the end of the parent of each, if it is known, shape (N,).
+        rng: draws values inside bins.
+    """
+    assert table.steps is not None
+    assert table.domain is not None
+    when, known = table.steps.when, np.zeros(len(values), dtype=np.bool_)
+    found: dict[str, pd.Series] = {}
+    times: dict[str, NDArray[Any]] = {when.name: when.of_numbers(values, known)}  # type: ignore[attr-defined]
+    for end in table.ends:
+        far = table.domain[end.name].decode(held.codes[end.name], rng).astype(np.float64)
+        if isinstance(end, GapAttribute):
+            at = end.after(far, times[end.other])
+            if high is not None:
+                last = when.of_numbers(np.maximum(high, values), known)  # type: ignore[attr-defined]
+                at = np.minimum(at, last.astype(at.dtype))
+            times[end.name] = at
+        else:
+            assert isinstance(end, NumericAttribute)
+            most = np.maximum(end.ends[1] if high is None else np.minimum(high, end.ends[1]), values)
+            at = end.of_numbers(np.minimum(values + np.nan_to_num(far), most), np.isnan(far))
+        found[end.name] = typed_column(Domain((end,)), end.name, at)
+    return found
+
+
+def _said(
+    family: Family,
+    table: Kin,
+    frame: pd.DataFrame,
+    held: Rows,
+    parents: Rows,
+    times: NDArray[np.float64] | None,
+    rng: np.random.Generator,
+) -> dict[str, pd.Series]:
+    """What parents say of the rows of a table: of these rows, so that both agree.
+
+    Of values that the release did not find, it is what the release says.
+    """
+    own = family.spoken(table.name)
+    found: dict[str, pd.Series] = {}
+    for summary, attribute in family.said(table.name):
+        column = own.get(summary.column)
+        domain = Domain((attribute,))
+        if column is None or (summary.of_values and not len(summary.codes(column))):
+            codes = Table.from_codes(domain, {attribute.name: parents.codes[attribute.name]})
+            found |= dict(typed(codes, domain.columns, rng).items())
+            continue
+        said = summary.of(frame, held.parent, len(parents), times).rename(attribute.name)
+        values = values_in(domain, said.to_frame())
+        found |= dict(typed_values(domain, values, domain.columns).items())
+    return {str(name): cells for name, cells in found.items()}
+
+
+def released(family: Family, table: Kin) -> Domain | None:
+    """The domain of the released columns of a table but keys, with that of the order.
+
+    A parent that is not released itself is so with its rows.
+    """
+    held = [table, *_unreleased_parent(family, table)]
+    attributes: list[Attribute] = []
+    unmodelled: list[Unmodelled] = []
+    for one in held:
+        attributes += family.shown(one.name)
+        unmodelled += [] if one.domain is None else one.domain.unmodelled
+    return Domain(tuple(attributes), tuple(unmodelled)) if attributes else None
+
+
+def _unreleased_parent(family: Family, table: Kin) -> list[Kin]:
+    return [family[table.parent]] if table.parent and not family[table.parent].columns else []
+
+
+def shown_as_real(family: Family, table: Kin, rows: pd.DataFrame) -> pd.DataFrame:
+    """A table with its columns in order, stored as those of the real one."""
+    domain = released(family, table)
+    rows = rows[[name for name in table.columns if name in rows.columns]]
+    if domain is None:
+        return rows
+    held = [name for name in rows.columns if name in domain.columns]
+    stored = shown(domain, rows[held], {name: one for name, one in table.storage.items() if name in held})
+    return rows.assign(**{name: stored[name] for name in held})
