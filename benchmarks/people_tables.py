@@ -10,6 +10,9 @@
   device.
 - `codes`: sets of codes without an order, by a hidden class of the person.
 - `homes`: homes, persons in them, trips of these: grandchildren.
+- `chains`: a random family: 1,000 to 50,000 people of two to seven columns, whose events have codes that
+  persist, dates in most families, and up to two columns of values. A trait that no column shows
+  and the columns of the person change numbers of events, codes and values; how much is drawn for each family.
 """
 
 from __future__ import annotations
@@ -207,8 +210,57 @@ def homes(rng: Rng) -> Related:
     )
 
 
+def chains(rng: Rng) -> Related:
+    """See above."""
+    size = int(np.exp(rng.uniform(np.log(1_000), np.log(50_000))))
+    trait = rng.normal(0, 1, size)
+    people, effect = {"id": np.arange(size)}, np.zeros(size)
+    for place in range(rng.integers(2, 8)):
+        signal = rng.uniform(0, 0.7) * trait + rng.normal(0, 1, size)
+        if rng.random() < 0.5:
+            cuts = np.sort(rng.normal(0, 1, rng.integers(1, 8)))
+            column = np.array(list("abcdefgh"))[np.searchsorted(cuts, signal)]
+        else:
+            column = np.round(50 + rng.uniform(5, 20) * signal).astype(int)
+        people[f"p{place}"] = column
+        effect += rng.normal(0, 0.3) * signal
+    spread = rng.uniform(0.3, 1.1)
+    rate = rng.uniform(0.5, 2.5) + rng.uniform(0, 0.5) * trait + effect
+    numbers = np.floor(np.exp(rate + rng.normal(0, spread, size))).astype(int).clip(0, 400)
+    numbers[rng.random(size) < rng.uniform(0, 0.5)] = 0
+    while numbers.sum() > 400_000:
+        numbers //= 2
+    person = np.repeat(np.arange(size), numbers)
+    kinds = int(rng.integers(4, 16))
+    likely = _softmax(
+        rng.normal(0, 1.2, kinds)[None] + rng.uniform(0, 0.8) * np.outer(trait, rng.normal(0, 1, kinds))
+    )
+    kind = _persisting(rng, _chosen(rng, likely, person), person, rng.uniform(0, 0.6))
+    rows = {"id": person}
+    if timed := rng.random() < 0.7:
+        followed = np.exp(rng.normal(7, rng.uniform(0.1, 1), size) - 0.1 * trait).clip(30, 6000)
+        begun = rng.uniform(0, 2000) * rng.random(size) ** 2
+        times = np.floor(begun[person] + rng.random(len(person)) ** rng.uniform(0.7, 1.5) * followed[person])
+        rows["day"] = times[np.lexsort((times, person))].astype(int)
+    rows["kind"] = np.array([f"k{k:02d}" for k in range(kinds)])[kind]
+    for place in range(rng.integers(0, 3)):
+        center, scale = rng.normal(0, 1, kinds), rng.uniform(0.3, 1, kinds)
+        own = rng.uniform(0, 0.9)
+        level = (
+            own * trait[person] + np.sqrt(1 - own**2) * rng.normal(0, 1, len(person)) + 0.5 * effect[person]
+        )
+        rows[f"v{place}"] = np.round(
+            100 + 20 * (rng.uniform(0, 2) * center[kind] + scale[kind] * level)
+        ).astype(int)
+    return Related(
+        {"people": pd.DataFrame(people), "events": pd.DataFrame(rows)},
+        {"events": {"id": "people"}},
+        {"events": "day" if timed else True},
+    )
+
+
 GENERATED: dict[str, Callable[[Rng], Related]] = {
-    made.__name__: made for made in (visits, follow, shops, clicks, codes, homes)
+    made.__name__: made for made in (visits, follow, shops, clicks, codes, homes, chains)
 }
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...common.data.domain import Clique
 from ...common.privacy.cost import PARTS
 from .conditional import Conditional
-from .rows import Rows, records
+from .rows import Rows, codes_of, weights
 from .shape import Column, Family
 from .sweeps import Free, Pair, sweep
 
@@ -87,16 +87,18 @@ class _Drawing:
     @classmethod
     def of(cls, family: Family, name: str, rows: Mapping[str, Rows], held: Rows, model: Model) -> _Drawing:
         """The records of rows whose own columns are not drawn yet."""
-        table = records(family, name, {**rows, name: held})
-        assert table.weights is not None
+        every = {**rows, name: held}
         columns, found = family.columns(name), family[name].steps
         steps = None
         if found is not None:
             place = next(k for k, c in enumerate(columns) if c.attribute.name == found.attribute.name)
             steps = place, 1
-        codes = np.column_stack([column.astype(np.int32) for column in table.columns])
-        drawing = cls(columns, table.domain.sizes, codes, table.weights / PARTS, held, steps, {})
-        drawing._estimate(model, table.domain.names)
+        names = tuple(column.attribute.name for column in columns)
+        known = codes_of(family, name, every)
+        codes = np.column_stack([known[one].astype(np.int32) for one in names])
+        sizes = tuple(column.attribute.size for column in columns)
+        drawing = cls(columns, sizes, codes, weights(family, name, every) / PARTS, held, steps, {})
+        drawing._estimate(model, names)
         return drawing
 
     @property

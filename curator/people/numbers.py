@@ -120,7 +120,7 @@ def moved(
     slope = float(np.cov(places, share)[0, 1]) if size > 1 else 0.0
     if slope <= 0 or counted.sum() <= 0:
         return numbers
-    targets = [_target(margin, counted) for margin in margins]
+    targets = [target_of(margin, counted) for margin in margins]
     scores = [np.zeros(len(target)) for target in targets]
     steep = [
         np.maximum(slope * np.bincount(margin.codes, weight, len(margin.cells)), 1e-9) for margin in margins
@@ -137,7 +137,7 @@ def moved(
     return found
 
 
-def _target(margin: Margin, counted: Numbers) -> Numbers:
+def target_of(margin: Margin, counted: Numbers) -> Numbers:
     """Where the margin is to go: away from what it is as far as the difference is more than noise.
 
     Differences of ordered codes are taken as waves, each octave of which is shrunk alone.

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from ...common.bounded import json_of, read_bytes
 from ...common.crypto.randomness import RandomStream
-from ...common.data.table import Table
+from ...common.data.domain import Domain
+from ...common.data.table import Table, encode_table
 from ...common.errors import DataError
 from ...common.privacy.cost import PARTS
 from ...common.showing.printable import printable
@@ -274,6 +275,7 @@ def drawn_rows(
         above = weights(family, table.parent, rows) / PARTS
         numbers = moved(numbers, above, table.evened, margins_of(family, table.name, rows, release), rng)
         numbers = np.maximum(numbers, least_numbers(family, table.name, parents))
+        rows[table.parent] = parents = _with_numbers(family, table, parents, numbers)
         drawn = _drawn(family, table.name, rows, release.model, numbers, rng)
         drawn = summaries_kept(family, table.name, drawn, parents, rng)
         if table.domain is not None:
@@ -317,3 +319,11 @@ def numbers_of(
     assert domain is not None
     found: NDArray[np.int64] = domain[number_name(child)].decode(codes, rng)
     return found
+
+
+def _with_numbers(family: Family, child: Kin, parents: Rows, numbers: NDArray[np.int64]) -> Rows:
+    """Parents whose column of the number of rows of a table says how many they have."""
+    domain, column = family[child.parent].domain, number_name(child.name)
+    assert domain is not None
+    coded = encode_table(Domain((domain[column],)), {column: numbers}).column(column)
+    return replace(parents, codes={**parents.codes, column: coded.astype(np.int64)})

@@ -22,7 +22,8 @@ class Rows:
     """The rows of one table, those of one parent beside each other, in their order.
 
     Attributes:
-        codes: codes of each of the table's own attributes (`Family.own`), shape (N,).
+        codes: codes of each of the table's own attributes (`Family.own`), and of real rows of those that are
+            counted (`Family.counted`), shape (N,).
         parent: row of the parent of each row, never decreasing, shape (N,); of the root the row itself.
         parents: number of rows of the parent table.
     """
@@ -77,8 +78,13 @@ def records(family: Family, name: str, rows: Mapping[str, Rows]) -> Table:
         name: the table.
         rows: of it and of the tables above it.
     """
-    made = with_columns(family, name, family.columns(name), rows)
+    made = with_columns(family, name, known_columns(family, name), rows)
     return Table(family.record(name), made.columns, weights=made.weights)
+
+
+def known_columns(family: Family, name: str) -> tuple[Column, ...]:
+    """All columns of a table's records, those that are only counted last."""
+    return (*family.columns(name), *(Column(one, name, one.name) for one in family.counted(name)))
 
 
 def with_columns(family: Family, name: str, known: Sequence[Column], rows: Mapping[str, Rows]) -> Table:
@@ -89,6 +95,31 @@ def with_columns(family: Family, name: str, known: Sequence[Column], rows: Mappi
         name: the table.
         known: the columns: of it, and of tables above it.
         rows: of these tables.
+    """
+    columns = _codes(family, name, known, rows)
+    table = Table.from_codes(Domain(tuple(column.attribute for column in known)), columns)
+    return Table(table.domain, table.columns, weights=weights(family, name, rows))
+
+
+def codes_of(family: Family, name: str, rows: Mapping[str, Rows]) -> dict[str, Codes]:
+    """The codes of the columns of a table's records (`Family.columns`), each of shape (N,).
+
+    Args:
+        family: the tables.
+        name: the table.
+        rows: of it and of the tables above it.
+    """
+    return _codes(family, name, family.columns(name), rows)
+
+
+def _codes(family: Family, name: str, known: Sequence[Column], rows: Mapping[str, Rows]) -> dict[str, Codes]:
+    """The codes of some columns of records; see `with_columns`.
+
+    Args:
+        family: the tables.
+        name: the table.
+        known: see there.
+        rows: see there.
     """
     held = rows[name]
     columns = {}
@@ -103,9 +134,7 @@ def with_columns(family: Family, name: str, known: Sequence[Column], rows: Mappi
             codes = column.of(rows[column.table].codes[column.source])[places[column.table]]
         # A code takes a byte or two, in place of eight.
         columns[column.attribute.name] = codes.astype(code_dtype(column.attribute.size))
-    domain = Domain(tuple(column.attribute for column in known))
-    table = Table.from_codes(domain, columns)
-    return Table(table.domain, table.columns, weights=weights(family, name, rows))
+    return columns
 
 
 def lineage(family: Family, name: str, above: str, rows: Mapping[str, Rows]) -> Codes:

@@ -40,6 +40,7 @@ class Kin:
         ends: columns that come after the order, each after those that it counts from; the domain has how far.
         summaries: what a row of the parent says of its rows of this table.
         evened: up to how many rows of a parent all count the same.
+        quantiles: where drawn values of the order move to, as pairs in order; see `quantiles`.
         groups: for columns that rows of its children know in groups: the group of each code.
         columns: all columns of the table, in order; empty if it is not released.
         storage: how the columns of a data frame are stored.
@@ -56,6 +57,7 @@ class Kin:
     ends: tuple[Attribute, ...] = ()
     summaries: tuple[Summary, ...] = ()
     evened: int = 1
+    quantiles: tuple[tuple[float, float], ...] = ()
     groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
     storage: Mapping[str, Storage] = field(default_factory=dict)
@@ -78,6 +80,7 @@ class Kin:
             "within": list(self.within),
             "summaries": [summary.to_json() for summary in self.summaries],
             "evened": self.evened,
+            "quantiles": [list(pair) for pair in self.quantiles],
             "groups": {name: list(groups) for name, groups in self.groups.items()},
             "columns": list(self.columns),
             "storage": {name: storage.value for name, storage in self.storage.items()},
@@ -107,6 +110,7 @@ class Kin:
                 for one in form["summaries"]
             ),
             evened=form["evened"],
+            quantiles=tuple((drawn, released) for drawn, released in form["quantiles"]),
             groups={name: tuple(groups) for name, groups in form["groups"].items()},
             columns=tuple(form["columns"]),
             storage={name: Storage(storage) for name, storage in form["storage"].items()},
@@ -207,14 +211,22 @@ class Family:
         found = [(one, one.attribute(own.get(one.column), number, table.steps)) for one in table.summaries]
         return tuple((summary, attribute) for summary, attribute in found if attribute is not None)
 
+    def counted(self, name: str) -> tuple[Attribute, ...]:
+        """The attributes of a table's records that are counted and not drawn: the value of the order."""
+        steps = self[name].steps
+        return () if steps is None else (steps.when,)
+
     def numbers(self, name: str) -> tuple[str, ...]:
         """The columns of a table that number the rows of its children."""
         return tuple(map(number_name, (child.name for child in self.children(name))))
 
     def columns(self, name: str) -> tuple[Column, ...]:
-        """The columns of a table's records: of tables above, of the row before, then its own."""
+        """The columns of a table's records: of tables above, of the row before, then its own.
+
+        After these, records have the columns that are `counted`.
+        """
         found: list[Column] = []
-        taken = {attribute.name for attribute in self.own(name)}
+        taken = {attribute.name for attribute in (*self.own(name), *self.counted(name))}
         places = {one.name for table in (*self.above(name), self[name]) for one in table.places}
         for above in self.above(name):
             numbers = self.numbers(above.name)
@@ -271,7 +283,8 @@ class Family:
         if steps is not None and first:
             first.insert(0, (steps.attribute, [FIRST]))
         kept = () if own is None else own.rules
-        return Domain(tuple(column.attribute for column in columns), rules=(*kept, *_together(first)))
+        attributes = (*(column.attribute for column in columns), *self.counted(name))
+        return Domain(attributes, rules=(*kept, *_together(first)))
 
 
 def number_name(child: str) -> str:

@@ -20,6 +20,7 @@ from ..results.frames import typed, typed_column, typed_values
 from ..results.raw_frames import values_in
 from ..results.storage import shown
 from .keeping import rules_kept, times_kept
+from .quantiles import mapped
 from .rows import Rows
 from .shape import Family, Kin, bounds_of
 
@@ -75,6 +76,7 @@ def _values(
         first, span = (rows[table.parent].codes[one.name][held.parent] for one in table.places)
         when = table.steps.when
         values = table.steps.values(codes, held.first, (first, span), rng, *bounds)
+        values = mapped(values, held, table, bounds)
         held, values = times_kept(family, table.name, held, values, bounds, rows[table.parent], rng)
         decoded = when.of_numbers(values, np.zeros(len(values), dtype=np.bool_))  # type: ignore[attr-defined]
         parts[when.name] = typed_column(Domain((when,)), when.name, decoded)

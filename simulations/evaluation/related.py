@@ -176,7 +176,7 @@ class _View:
             pd.DataFrame(above),
             parent,
             np.bincount(parent, minlength=size).astype(np.int64),
-            1 - len(held) / max(len(rows), 1),
+            (len(rows) - len(held)) / max(len(rows), 1),
         )
 
     @property
@@ -305,7 +305,7 @@ def _between(view: _View, order: str) -> NDArray[np.float64]:
 def _spans(view: _View, order: str) -> NDArray[np.float64]:
     values = _numbers(view.own[order])
     first = np.flatnonzero(np.append(True, view.parent[1:] != view.parent[:-1])[: len(values)])
-    last = np.append(first[1:], len(values)) - 1
+    last = np.append(first[1:], len(values))[: len(first)] - 1
     spans: NDArray[np.float64] = values[last] - values[first]
     return spans
 

@@ -21,7 +21,7 @@ from ...common.data.workload import Workload
 from ...common.errors import BudgetError, DataError
 from ...common.labels import DELTA_SHARE
 from ...common.privacy.budget import Budget
-from ...common.privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit
+from ...common.privacy.cost import ALL_ROWS, PARTS, Adjacency, PrivacyUnit
 from ...common.protocols.registry import TRUSTED
 from ...common.release_spec import ReleaseSpec
 from ...curator.analysis.published import Drawn
@@ -33,8 +33,9 @@ from ...curator.parties.asking import Asking
 from ...curator.people.certificate import OF_COLUMNS, PeopleCertificate, Spent, of_people, part_of
 from ...curator.people.groups import groups_by_mass
 from ...curator.people.numbers import evened, seen
+from ...curator.people.quantiles import with_quantiles
 from ...curator.people.release import PeopleRelease, drawn_rows, numbers_of
-from ...curator.people.rows import Rows, records
+from ...curator.people.rows import Rows, records, weights
 from ...curator.people.shape import Family, Kin, bounds_of, number_name
 from ...curator.people.steps import Steps, check_order, orders, place_names
 from ...curator.people.summaries import FirstOf, Summary
@@ -68,6 +69,9 @@ _LEAST_RHO = 2.0**-28
 
 _DRAWN = 20_000
 """Numbers of rows that are drawn from their distribution."""
+
+_COUNTED = 0.5
+"""Weight of a column that is counted alone, for each column that it would make a pair with."""
 
 _OF_BELOW = 3.0
 """Weight of pairs with what a row says of those below it: their number, and summaries."""
@@ -169,6 +173,7 @@ class Making:
         self._rows.clear()
         root = self._releases[self._family.root.name].rows
         drawn = drawn_rows(self._family, root, self._releases, self._stream.child("people"))
+        self._family = self._timed(drawn)
         certificates = {name: release.certificate for name, release in self._releases.items()}
         certificate = PeopleCertificate.of(certificates, self._asked.budget, tuple(self._parts))
         tables = frames(self._family, drawn, self._stream.child("people"))
@@ -298,6 +303,18 @@ class Making:
             )
         names = table.domain.names
         return Drawn(made.released, names, stream.child("values"), begun.certificate)
+
+    def _timed(self, drawn: dict[str, Rows]) -> Family:
+        """The tables that know where drawn values of the order move to (`quantiles`)."""
+        family, tables = self._family, frames(self._family, drawn, self._stream.child("people"))
+        for table in family.tables:
+            if table.steps is not None and len(drawn[table.name]):
+                column = tables[table.name][table.steps.when.name]
+                values = table.steps.numbers(column, table.steps.units.ends[0])
+                counted = weights(family, table.name, drawn) / PARTS
+                changed = with_quantiles(table, values, counted, self._releases[table.name])
+                family = family.with_table(changed)
+        return family
 
     def _evened(self, name: str) -> int:
         """See `evened`: from the released distribution of numbers of rows."""
@@ -487,7 +504,7 @@ class Making:
             kin = replace(kin, domain=domain)
         self._family = self._family.with_table(kin)
         size = len(self._raw[raw.owner].parent) if raw.owner else len(raw.parent)
-        held = {attribute.name for attribute in self._family.own(name)}
+        held = {one.name for one in (*self._family.own(name), *self._family.counted(name))}
         self._rows[name] = Rows(
             {column: one.astype(np.int32) for column, one in codes.items() if column in held},
             raw.parent,
@@ -535,4 +552,7 @@ def _workload(family: Family, name: str) -> Workload:
     asked: tuple[Clique, ...] = cliques or tuple((one,) for one in sorted(own))
     said = (one.name for child in family.children(name) for _, one in family.said(child.name))
     below = {*family.numbers(name), *said}
-    return Workload(asked, tuple(_OF_BELOW if below.intersection(one) else 1.0 for one in asked))
+    weights = [_OF_BELOW if below.intersection(one) else 1.0 for one in asked]
+    # What is counted alone is as important as a column that is in pairs.
+    alone = tuple((one.name,) for one in family.counted(name))
+    return Workload((*asked, *alone), (*weights, *(_COUNTED * len(names) for _ in alone)))

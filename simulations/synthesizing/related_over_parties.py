@@ -31,7 +31,7 @@ from ...curator.mechanisms.catalogue import mechanism_named
 from ...curator.mechanisms.mechanism import Mechanism
 from ...curator.mechanisms.parts.fitted import ignore
 from ...curator.people.release import PeopleRelease
-from ...curator.people.rows import lineage, with_columns
+from ...curator.people.rows import known_columns, lineage, with_columns
 from ...curator.people.shape import Column, number_name
 from ...curator.releasing.planning.alignment_order import AlignmentOrder
 from ...curator.releasing.planning.bins_share import DEFAULT_SHARE
@@ -239,7 +239,7 @@ class _Over(Making):
     def _parties(self, name: str) -> dict[int, list[Column]]:
         """The columns of a table's records that each party holds."""
         found: dict[int, list[Column]] = {}
-        for column in self._family.columns(name):
+        for column in known_columns(self._family, name):
             found.setdefault(self._holder(column), []).append(column)
         return dict(sorted(found.items()))
 

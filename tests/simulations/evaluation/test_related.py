@@ -79,6 +79,16 @@ def test_orphans_are_counted_and_left_out():
     assert found(tables(ids=(1, 1, 1, 2, 99))).orphans == pytest.approx(1 / 5)
 
 
+def test_a_table_without_rows_has_no_orphans_and_is_far_from_one_with_rows():
+    none = tables()
+    none["visits"] = none["visits"].iloc[:0]
+    assert (found(none).rows, found(none).orphans, found(none).numbers) == ((5, 0), 0.0, pytest.approx(2 / 3))
+    for real, synthetic in ((none, tables()), (none, none)):
+        one = evaluate(real, synthetic, RELATIONS, ORDER)["visits"]
+        assert one.orphans == 0
+        assert np.isfinite([one.gaps, one.spans, *(pair.total_variation for pair in one.within)]).all()
+
+
 def test_columns_of_all_tables_above_are_compared():
     real = {
         "homes": pd.DataFrame({"home": [1, 2], "rooms": [3, 4]}),

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 import dpmosaic
+from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.labels import DELTA_SHARE
@@ -21,6 +22,7 @@ from dpmosaic.curator.mechanisms.catalogue import mechanism_named, mechanism_nam
 from dpmosaic.curator.people import release as drawing
 from dpmosaic.curator.people.certificate import digest_of
 from dpmosaic.curator.people.files import verify_people
+from dpmosaic.curator.people.release import drawn_rows
 from dpmosaic.simulations.evaluation.related import evaluate, mean_distance
 from dpmosaic.simulations.synthesizing import related
 from support.related import DOMAINS, ORDER, RELATIONS, patients, release
@@ -53,6 +55,23 @@ def test_rows_of_a_parent_are_in_order_and_inside_the_bounds(made):
     days = made.tables["stays"].groupby("id")["day"]
     assert days.apply(lambda one: one.is_monotonic_increasing).all()
     assert made.tables["stays"]["day"].between("2020-01-01", "2022-12-31").all()
+
+
+def test_the_column_of_a_number_of_rows_says_how_many_each_parent_has(made):
+    people = made.releases["patients"].rows
+    rows = drawn_rows(made.family, people, made.releases, RandomStream.from_seed(3))
+    for parent, child in (("patients", "stays"), ("stays", "codes")):
+        column = f"number_of_{child}"
+        reach = made.family[parent].domain[column].reach[rows[parent].codes[column]]
+        # More rows than the last bin holds are those of a summary alone, which these tables do not have.
+        assert (reach[:, 0] <= rows[child].numbers).all()
+        assert (rows[child].numbers <= reach[:, 1]).all()
+
+
+def test_the_order_is_counted_in_records_and_in_no_pair(made):
+    known = made.releases["stays"].published.evidence.known
+    assert ("day",) in known
+    assert not [clique for clique in known if "day" in clique and len(clique) > 1]
 
 
 def test_each_person_has_as_many_rows_as_were_drawn(monkeypatch):

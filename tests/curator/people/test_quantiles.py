@@ -1,0 +1,93 @@
+"""Rows of a parent move together until values of the order are as frequent as released."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.curator.people.quantiles import mapped, quantiles_of, with_quantiles
+from dpmosaic.curator.people.rows import Rows
+from dpmosaic.curator.people.shape import Kin
+from dpmosaic.curator.people.steps import Steps
+from dpmosaic.curator.results.evidence import Evidence, Known
+
+DAY = NumericAttribute("day", 0, 99, 10, integer=True)
+TABLE = Kin("visits", None, parent="people", foreign="id", steps=Steps(DAY))
+NO_BOUNDS = (None, None)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(1)
+
+
+def released(shares, records, sigma):
+    """A release that has measured the days of as many records, here without noise."""
+    cells = records * (np.asarray(shares) - np.mean(shares))
+    known = {("day",): Known(cells, sigma)}
+    return SimpleNamespace(published=SimpleNamespace(evidence=Evidence(Domain((DAY,)), records, known)))
+
+
+def rows_of(numbers):
+    numbers = np.asarray(numbers)
+    return Rows({}, np.repeat(np.arange(len(numbers)), numbers), len(numbers))
+
+
+def shares_of(values):
+    return np.bincount(values.astype(int) // 10, minlength=10) / len(values)
+
+
+def test_days_of_single_rows_become_as_frequent_as_released(rng):
+    days, shares = rng.integers(0, 100, 20_000).astype(float), np.arange(1, 11) / 55
+    table = with_quantiles(TABLE, days, np.ones(len(days)), released(shares, len(days), 1e-6))
+    found = mapped(days, rows_of(np.ones(len(days), int)), table, NO_BOUNDS)
+    # A bin of 3,600 days at most: 4 standard deviations of days within bins are 0.02.
+    assert np.abs(shares_of(found) - shares).max() < 0.02 < np.abs(shares_of(days) - shares).max()
+
+
+def test_what_noise_explains_moves_nothing(rng):
+    days = rng.integers(0, 100, 5_000).astype(float)
+    shares = shares_of(days) + np.tile([0.004, -0.004], 5)
+    table = with_quantiles(TABLE, days, np.ones(len(days)), released(shares, len(days), 200.0))
+    assert (mapped(days, rows_of(np.ones(len(days), int)), table, NO_BOUNDS) == days).all()
+
+
+def test_rows_of_a_parent_keep_what_lies_between_them_and_stay_within_bounds(rng):
+    numbers = rng.integers(0, 5, 3_000)
+    held = rows_of(numbers)
+    days = rng.integers(20, 60, 3_000)[held.parent] + 3.0 * (np.arange(len(held)) % 7)
+    days = days[np.lexsort((days, held.parent))]
+    low = np.full(len(days), 15.0)
+    high = np.where(held.parent % 2, 99.0, 70.0 + np.zeros(len(days)))
+    high = np.maximum(
+        high, np.maximum.reduceat(days, np.flatnonzero(held.first)).repeat(numbers[numbers > 0])
+    )
+    table = with_quantiles(TABLE, days, np.ones(len(days)), released([0.01] * 9 + [0.91], len(days), 1e-6))
+    found = mapped(days, held, table, (low, high))
+    later = ~held.first
+    assert (np.diff(found)[later[1:]] == np.diff(days)[later[1:]]).all()
+    assert ((found >= low) & (found <= high)).all()
+    assert found.mean() > days.mean() + 5
+
+
+def test_quantiles_increase_on_both_sides(rng):
+    days = rng.choice([0.0, 50.0, 99.0], 1_000, p=[0.9, 0.05, 0.05])
+    mass = np.array([0, 0, 5, 0, 0, 900, 0, 0, 0, 10.0])
+    drawn, became = zip(*quantiles_of(days, np.ones(1_000), DAY.cells[:, 0], mass, 0.0, 100.0), strict=True)
+    assert (np.diff(drawn) > 0).all()
+    assert (np.diff(became) > 0).all()
+    assert (drawn[0], became[0], drawn[-1], became[-1]) == (0.0, 0.0, 100.0, 100.0)
+
+
+def test_a_table_without_a_measurement_of_the_order_stays_as_it_is(rng):
+    days = rng.integers(0, 100, 100).astype(float)
+    without = SimpleNamespace(published=SimpleNamespace(evidence=None))
+    assert with_quantiles(TABLE, days, np.ones(100), without) == TABLE
+
+
+def test_a_table_with_quantiles_is_read_as_it_was_written():
+    table = replace(TABLE, quantiles=((0.0, 0.0), (40.5, 50.0), (100.0, 100.0)))
+    assert Kin.from_json(table.to_json()) == table
