@@ -68,7 +68,10 @@ def main() -> None:
 
 def joined_table(table: Table, grid: str, overlap: Overlap, seed: int) -> Table:
     """The rows of all parties joined by their identifiers, as `simulate` scatters them for this seed."""
-    people, cut = Linkage(row_numbers(table), overlap), Grid.parse(grid, table.domain, table.record_count)
+    people, cut = (
+        Linkage(row_numbers(table.record_count), overlap),
+        Grid.parse(grid, table.domain, table.record_count),
+    )
     rng = RandomStream.from_seed(seed).child("people").generator()
     slices = zip(*people.scatter(table, cut, rng), strict=True)
     return Table.concatenate([linked(table.domain, *row, Population.EVERYWHERE) for row in slices])

@@ -99,7 +99,7 @@ def show(name: str, real: Related, epsilon: float, seed: int) -> None:
     heads = ("rows", "KS", "own", "parent", "before", "trans", "gaps", "spans", "orphans")
     print(f"\n{name}, epsilon {epsilon:g}, seed {seed}")
     print(_LINE.format("", *heads))
-    domains = {table: _reviewed(rows, real, table) for table, rows in real.tables.items()}
+    domains = {table: reviewed(rows, real, table) for table, rows in real.tables.items()}
     release = dpmosaic.synthesize(
         real.tables,
         epsilon,
@@ -160,7 +160,7 @@ def _keys(real: Related, table: str) -> set[str]:
     return held
 
 
-def _reviewed(rows: pd.DataFrame, real: Related, table: str) -> dpmosaic.Domain:
+def reviewed(rows: pd.DataFrame, real: Related, table: str) -> dpmosaic.Domain:
     return dpmosaic.draft(rows.drop(columns=[*_keys(real, table)])).domain
 
 

@@ -6,7 +6,7 @@ import enum
 import hashlib
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from .crypto.randomness import KEY_BYTES
@@ -22,7 +22,7 @@ from .privacy.spending import Cost
 from .protocols.alignment.plan import ALIGNMENT, AlignmentPlan
 from .protocols.masked.plan import Chain, MaskedPlan
 from .protocols.partition import Partition
-from .protocols.registry import MASKED, TRUSTED
+from .protocols.registry import INDICATOR, MASKED, TRUSTED
 from .release_spec import ReleaseSpec
 
 PROTOCOL_VERSION = 15
@@ -127,8 +127,8 @@ class ReleaseTerms:
         protocol_version: version of the messages that the curator understands.
         spec: what the release promises, by which protocol, with what its parties agree on.
         granted_rho: upper limit of the total cost of the release, zCDP.
-        plan: which party holds what; with the protocol `masked` a `MaskedPlan`, to align rows an
-            `AlignmentPlan`.
+        plan: which party holds what; with the protocol `masked` a `MaskedPlan`, in the parts of the unit, to
+            align rows an `AlignmentPlan`.
         purpose: what the answers are for.
     """
 
@@ -156,8 +156,12 @@ class ReleaseTerms:
             raise ValueError("a release names its unreviewed attributes once, in the order of its plan")
         if self.aligning is not None and self.purpose.labels is not None:
             raise ValueError("a release that aligns rows looks for no labels")
-        if self.unit.parts > 1 and (self.spec.protocol != TRUSTED.name or self.purpose.labels is not None):
-            raise ValueError("rows have weights with the protocol 'trusted' alone, and without labels")
+        if self.unit.parts > 1 and self.purpose.labels is not None:
+            raise ValueError("a release of people with all rows looks for no labels")
+        if self.unit.parts > 1 and not counts_people(self.spec.protocol, self.plan):
+            raise ValueError("the protocol does not count people with all rows")
+        if self.masked is not None and self.masked.parts != self.unit.parts:
+            object.__setattr__(self, "plan", replace(self.masked, parts=self.unit.parts))
 
     @property
     def granted(self) -> Cost:
@@ -199,6 +203,15 @@ class ReleaseTerms:
     def aligning(self) -> AlignmentPlan | None:
         """The plan of a release that aligns rows; None of any other."""
         return self.plan if isinstance(self.plan, AlignmentPlan) else None
+
+
+def counts_people(protocol: str, plan: Partition) -> bool:
+    """Whether a protocol counts people with all rows over these parties.
+
+    Noisy vectors of each person are not in parts, so `indicator` does so only if each slice has one party.
+    """
+    whole = len(plan.roster) == plan.slice_count
+    return protocol in (MASKED.name, TRUSTED.name, ALIGNMENT) or (protocol == INDICATOR.name and whole)
 
 
 @dataclass(frozen=True)

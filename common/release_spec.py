@@ -16,6 +16,7 @@ from .forms.options import option
 from .forms.values import Choice, Text, whole
 from .privacy.budget import Budget
 from .privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit
+from .privacy.rows_of_person import ROWS, rows_of
 from .protocols.registry import BUILT_IN, CHECK, MASKED, Protocol
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class ReleaseSpec:
         ),
     )
     rows_per_person: int = field(
-        default=1, metadata=option(whole(1), "Rows of one person in one slice that the promise covers.")
+        default=1, metadata=option(ROWS, "Rows of one person in one slice that the promise covers, or all.")
     )
     about: About = field(default_factory=About)
 
@@ -108,6 +109,8 @@ class ReleaseSpec:
         given = dict(options)
         if "adjacency" in given:
             given["adjacency"] = Adjacency.named(given["adjacency"])
+        if "rows_per_person" in given:
+            given["rows_per_person"] = rows_of(given["rows_per_person"])
         if isinstance(given.get("protocol"), Protocol):
             given["protocol"] = given["protocol"].name
         return cls(budget, about=about or About(), **given)

@@ -104,6 +104,13 @@ def simulate(
         str | None,
         typer.Option(help="Attribute to predict: marginals with it matter most.", rich_help_panel=MECHANISM),
     ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that names the person of each row: the promise is for a person with all rows.",
+            rich_help_panel=BUDGET,
+        ),
+    ] = None,
     key: Annotated[
         str | None,
         typer.Option(help="Align rows by this column, which identifies people.", rich_help_panel=ALIGNED),
@@ -187,11 +194,15 @@ def simulate(
     chosen = limited(mechanism_named(mechanism, variant, parsed(settings)), time_limit)
     source = FileSource(data, header)
     loaded = Domain.load(domain)
-    if key is None:
-        original, identifiers = read_original(source, loaded), None
+    if key is not None and person is not None:
+        raise DataError("--key: expected none beside --person, by which rows are aligned; leave it out")
+    identifiers = people = None
+    if key is None and person is None:
+        original = read_original(source, loaded)
     else:
-        table, identifiers = read_people(source, loaded, key)
+        table, names = read_people(source, loaded, person or key)
         original = Original(table, {})
+        identifiers, people = (names, None) if person is None else (None, names)
     if binarise and population != Population.EVERYWHERE.value:
         raise DataError("--binarise: the value `absent` has no binary digits; release the people everywhere")
     if binarise:
@@ -210,8 +221,11 @@ def simulate(
         **options,
     }
     if dry_run:
-        if aligned or record_wise:
-            raise DataError("--dry-run: expected rows in the same order and no --record-wise; leave them out")
+        if aligned or record_wise or people is not None:
+            raise DataError(
+                "--dry-run: expected rows in the same order and neither --record-wise nor --person; leave "
+                "them out"
+            )
         _forecast(coded, json_output, **asked)
         return
     assert out is not None
@@ -220,6 +234,7 @@ def simulate(
             coded,
             **asked,
             record_wise=record_wise,
+            people=people,
             identifiers=identifiers,
             overlap=overlap,
             shuffle=shuffle,

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Unpack
 
 from ..common.crypto.randomness import RandomStream
 from ..common.data.domain import Domain
+from ..common.data.people import PeopleRows, numbered
 from ..common.data.table import Table, check_rows
 from ..common.data.workload import Workload
 from ..common.errors import DataError
 from ..common.privacy.budget import Budget
+from ..common.privacy.cost import ALL_ROWS, PARTS
 from ..common.protocols.aligned import DEFAULT_RHO, Population
 from ..common.protocols.registry import INDICATOR, MASKED
 from ..common.release_spec import ReleaseOptions, ReleaseSpec
 from ..curator.certificates.certificate import Certificate
-from ..curator.mechanisms.catalogue import mechanism_named
+from ..curator.mechanisms.catalogue import check_counting, mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.mechanisms.parts.fitted import Report, ignore
 from ..curator.pgm.rows.counting import keep_pairs
-from ..curator.releasing.planning.alignment_order import AlignmentOrder
+from ..curator.releasing.planning.alignment_order import AlignmentOrder, check_population
 from ..curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ..curator.releasing.release import Released, ReleaseOrder
 from .evaluation.metrics import PRIVATE, kway_errors
@@ -58,6 +60,7 @@ def simulate(
     target: str | None = None,
     dealers: int = 0,
     record_wise: bool = False,
+    people: Sequence[Hashable] | None = None,
     identifiers: Sequence[str] | None = None,
     overlap: float | None = None,
     shuffle: bool = False,
@@ -89,8 +92,11 @@ def simulate(
         dealers: with "masked", number of dealers, 1 or at least 3; by default the curator deals.
         record_wise: with "indicator", follow the paper exactly: noise on every record, even if one party
             holds the whole clique.
-        identifiers: for each row, what identifies its person; by default its number. An empty one matches
-            nobody.
+        people: for each row, its person. The promise is then for a person with all rows, of which each counts
+            in part, slices are of people, and errors are relative to rows that count so. Parties of a slice
+            know which rows are of one person, and not which row of one belongs to which of another.
+        identifiers: for each row, what identifies its person; by default its number, or its person. An empty
+            one matches nobody.
         overlap: share of the people of a slice who are at all of its parties, by default 1. Each other person
             is at a random set of them.
         shuffle: whether each party has its rows in a random order.
@@ -128,31 +134,53 @@ def simulate(
     shared = Overlap.of(identifiers, overlap, shuffle, typos)
     aligning = AlignmentOrder.parse({"population": population, "rho": alignment_rho})
     anywhere = shared is not None and aligning.population is Population.ANYWHERE
+    whole: Table | PeopleRows = table if people is None else _of_people(table, people, identifiers)
     order = ordered(
         table.domain.with_absent() if anywhere else table.domain,
-        ReleaseSpec.of(budget, options),
+        replace(ReleaseSpec.of(budget, options), rows_per_person=1 if people is None else ALL_ROWS),
         mechanism,
         workload,
         target,
         dealers,
     )
+    if people is not None:
+        check_counting(order.mechanism, budget)
+        check_population(aligning.population)
+    if record_wise and people is not None:
+        raise DataError("record_wise: people with all rows have no indicator vectors; leave it out")
     if record_wise and order.protocol is not INDICATOR:
         raise DataError(
             "record_wise: expected the protocol 'indicator', got another; leave it out or choose 'indicator'"
         )
-    if shared is None and not table.domain.open:
+    if shared is None and people is None and not table.domain.open:
         # A party that holds all rows answers from these counts.
         keep_pairs(table, order.workload.cliques)
-    grid = Grid.parse(grid, table.domain, table.record_count) if isinstance(grid, str) else grid
+    grid = Grid.parse(grid, table.domain, whole.record_count) if isinstance(grid, str) else grid
     if shared is None:
-        among = Participants.in_order(table, order, grid, stream, dealers, record_wise)
+        among = Participants.in_order(whole, order, grid, stream, dealers, record_wise)
     else:
-        people = Linkage(row_numbers(table) if identifiers is None else identifiers, shared)
-        among = Participants.aligning(table, order, grid, stream, people, aligning, dealers)
+        linkage = Linkage(row_numbers(whole.record_count) if identifiers is None else identifiers, shared)
+        among = Participants.aligning(whole, order, grid, stream, linkage, aligning, dealers)
     made = release_among(among, order, bins_share, stream, seed is not None, report, target, checks)
     result = made.released
     metrics = _metrics(made.order, result, among, time.perf_counter() - started)
     return Simulation(result.synthetic, result.fitted, result.certificate, metrics, made.bins)
+
+
+def _of_people(table: Table, people: Sequence[Hashable], identifiers: object) -> PeopleRows:
+    """The rows of a table by the person of each.
+
+    Raises:
+        DataError: there is not one for each row; or each row has an identifier as well.
+    """
+    if len(people) != table.record_count or any(one is None or one == "" for one in people):
+        raise DataError("people: expected one for each row of the table, got more, fewer or none; fix them")
+    if identifiers is not None:
+        raise DataError(
+            "identifiers: expected none beside people, by which rows are aligned then; leave them out"
+        )
+    person, first = numbered(people)
+    return PeopleRows.evenly(table, person, len(first), PARTS)
 
 
 def ordered(
@@ -163,7 +191,7 @@ def ordered(
     target: str | None,
     dealers: int,
 ) -> ReleaseOrder:
-    """The order of a simulated release over a domain; for the arguments see `simulate`.
+    """The order of a simulated release over a domain; for the arguments see `simulate` and `ReleaseOrder`.
 
     Raises:
         DataError: an argument does not fit the others.

@@ -13,7 +13,7 @@ A dataclass is its fields in their order, one after the other. Within fields:
     A | B | C, dataclasses           integer, the place among them, then its fields
 
 A field that is added to a dataclass is encoded and decoded with the others; the version of its record has to
-change then.
+change then. One with the metadata "follows" is not: what contains the dataclass says it already.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def _enumerated(kind: type[enum.Enum]) -> _Form:
 
 def _fields(kind: Any) -> _Form:
     hints = get_type_hints(kind, include_extras=True)
-    names = [field.name for field in fields(kind) if field.init]
+    names = [field.name for field in fields(kind) if field.init and "follows" not in field.metadata]
     forms = [form_of(hints[name]) for name in names]
     return _Form(
         lambda value: b"".join(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from .counting import counted
 from .domain import Clique
 from .table import Table
 
@@ -65,6 +66,6 @@ def _occupied(real: Table, synthetic: Table, clique: Sequence[str]) -> tuple[Cou
         bound *= size
     found, places = np.unique(codes, return_inverse=True)
     return (
-        np.bincount(places[: real.record_count], minlength=len(found)),
-        np.bincount(places[real.record_count :], minlength=len(found)),
+        counted(places[: real.record_count], len(found), real.weights),
+        counted(places[real.record_count :], len(found), synthetic.weights),
     )

@@ -108,6 +108,11 @@ class Table:
         """The number of rows."""
         return len(self.columns[0])
 
+    @property
+    def total(self) -> int:
+        """The number of rows, or the sum of their weights."""
+        return self.record_count if self.weights is None else int(self.weights.sum())
+
     def column(self, name: str) -> NDArray[np.unsignedinteger[Any]]:
         """The codes of one attribute, shape (N,)."""
         return self.columns[self.domain.position(name)]

@@ -245,14 +245,14 @@ class Workload:
             raise DataError("the two tables have different domains; encode both with the same one")
         if not (real.record_count and synthetic.record_count):
             raise DataError("an empty table has no marginals to compare; give both tables records")
-        scale = real.record_count / synthetic.record_count
+        scale = real.total / synthetic.total
         distance = sum(
             weight * float(np.abs(counts - scale * other).sum())
             for weight, (counts, other) in zip(
                 self.weights, counted_in_both(real, synthetic, self.cliques), strict=True
             )
         )
-        return distance / (len(self.cliques) * real.record_count)
+        return distance / (len(self.cliques) * real.total)
 
 
 def _singles(domain: Domain) -> tuple[Clique, ...]:

@@ -54,6 +54,8 @@ class Resharing:
             query.largest_total,
         )
         """Shape of the batch."""
+        self.parts = plan.parts
+        """Parts of one in which the cells are counted."""
         self.senders = [place for place in range(len(plan.roster)) if place != self.places[ASSISTANT]]
         """Places of the parties that send the assistant a part of their cells."""
         self.others = [place for place in self.senders if place not in self.places]
@@ -207,7 +209,7 @@ class ScoreEvaluator:
                 raise DeliveriesLost(
                     "an evaluator waits for references and the cells of all parties; deliver them first"
                 )
-            return self._sum - shape.ring.words(self._references)
+            return self._sum - shape.ring.words(resharing.parts * self._references)
         seeds = list(map(resharing.seed, resharing.others)) if self.role == 1 else self._seeds
         if seeds is None:
             raise DeliveriesLost("an evaluator waits for the seeds of others; deliver them first")

@@ -160,17 +160,26 @@ class PrivacyUnit:
     @property
     def named(self) -> str:
         """The unit in a few words, for messages."""
-        return f"{self.adjacency.value} with rows_per_person = {self.rows_per_person}"
+        several = f"rows_per_person = {self.rows_per_person}"
+        return f"{self.adjacency.value} with {several if self.rows_per_person else 'all rows of a person'}"
 
     def factor_in(self, other: PrivacyUnit) -> Fraction:
         """By how much a rho for this unit is multiplied to bound the same noise's rho for another unit.
 
         Replacing a record is blanking it and filling it again: mu at most doubles (group privacy). Blanking,
-        adding or removing a record changes no query by more than replacing it does.
+        adding or removing a record changes no query by more than replacing it does. A person with all rows
+        is a person with any number of them.
         """
         twice = other.adjacency is Adjacency.REPLACE_ONE is not self.adjacency
-        rows = max(Fraction(1), Fraction(other.multiple, self.multiple))
+        several = 1 if self.rows_per_person == ALL_ROWS else other.multiple
+        rows = max(Fraction(1), Fraction(several, self.multiple))
         return (4 if twice else 1) * rows**2
+
+    def over_slices(self, slices: int) -> str:
+        """`in_words` for tables of so many slices."""
+        several = self.rows_per_person == ALL_ROWS and slices > 1
+        rest = " A person with rows in several slices is protected by the sum over these slices."
+        return self.in_words + rest if several else self.in_words
 
     @property
     def in_words(self) -> str:

@@ -61,16 +61,17 @@ def sum_excess(draws: int, scale: float) -> float:
 class DistributedNoise:
     """How the noise of a query is divided among parties, some of which may collude.
 
-    All scales follow from the charged scale sigma, in counts; noise is drawn in units of 1/g,
-    g = `grid_of(sigma)`.
+    All scales follow from the charged scale sigma, in counts; noise is drawn in units of 1/g, g = `grid`.
 
     Attributes:
         parties: number of parties that draw noise.
         tolerated: number of parties that may collude; the noise of the others has at least scale sigma.
+        parts: parts of one in which rows are counted (`PrivacyUnit.parts`).
     """
 
     parties: int
     tolerated: int
+    parts: int = 1
 
     def __post_init__(self) -> None:
         if self.parties < 1:
@@ -86,13 +87,18 @@ class DistributedNoise:
         """Standard deviation of the noise of all parties, as a multiple of sigma."""
         return math.sqrt(self.parties / (self.parties - self.tolerated))
 
+    def grid(self, sigma: float) -> int:
+        """The grid g of the noise; see `grid_of`."""
+        return grid_of(sigma, self.parts)
+
     def share_scale(self, sigma: float) -> float:
         """The smallest sufficient scale of each party's noise, to a float's precision, in units of 1/g.
 
         Raises:
             BudgetError: each party's noise would be too narrow for a sum close to a discrete Gaussian.
         """
-        if self.excess(sigma) > MAX_EXCESS:
+        # A person changes up to as many cells as one has parts.
+        if self.excess(sigma) * self.parts > MAX_EXCESS:
             raise BudgetError(
                 "parties: expected few enough that their noise adds up to one discrete Gaussian, got "
                 f"{self.parties} with {self.tolerated} tolerated collusions; let fewer parties take part"
@@ -101,7 +107,7 @@ class DistributedNoise:
 
     def total_sigma(self, sigma: float) -> float:
         """Standard deviation of the noise of all parties together, in counts."""
-        return math.sqrt(self.parties) * self.share_scale(sigma) / grid_of(sigma)
+        return math.sqrt(self.parties) * self.share_scale(sigma) / self.grid(sigma)
 
     def excess(self, sigma: float) -> float:
         """Bound on the max-divergence, either way, between summed noise and one discrete Gaussian.
@@ -144,13 +150,13 @@ class DistributedNoise:
         return discrete_gaussian(self.share_scale(sigma), size, stream)
 
     def _scale(self, sigma: float) -> float:
-        return _scale_of_each(sigma, self.parties - self.tolerated)
+        return _scale_of_each(self.grid(sigma), sigma, self.parties - self.tolerated)
 
 
 @lru_cache(maxsize=4096)
-def _scale_of_each(sigma: float, parties: int) -> float:
+def _scale_of_each(grid: int, sigma: float, parties: int) -> float:
     """The scale at which the variances of all draws add up to at least that of sigma, in units of 1/g."""
-    needed = (grid_of(sigma) * Fraction(sigma)) ** 2 / parties
+    needed = (grid * Fraction(sigma)) ** 2 / parties
     scale = math.sqrt(needed)
     while Fraction(scale) ** 2 < needed:
         scale = math.nextafter(scale, math.inf)

@@ -45,6 +45,7 @@ class Drawn:
         bins: certificate of the release that chose bins; None if there was none.
         storage: how the columns of the real table were stored; see `Storage`.
         library: whose data frame the real table was.
+        records: noisy number of records, if not as many as the certificate states have rows; else None.
     """
 
     released: Released
@@ -53,6 +54,7 @@ class Drawn:
     bins: Certificate | None = None
     storage: Mapping[str, Storage] = field(default_factory=dict)
     library: Library = Library.PANDAS
+    records: float | None = None
 
     @property
     def rng(self) -> np.random.Generator:
@@ -123,7 +125,7 @@ class Published:
     def of(cls, drawn: Drawn) -> Published:
         """A release that was made in this process."""
         certificate, fitted = drawn.released.certificate, drawn.released.fitted
-        evidence = Evidence.released(fitted, certificate)
+        evidence = Evidence.released(fitted, certificate, drawn.records)
         return cls(None, fitted.model, certificate, evidence, None, drawn=drawn, storage=drawn.storage)
 
     @cached_property
@@ -176,6 +178,8 @@ class Published:
     @property
     def records(self) -> float:
         """Number of records of the real table, as the release knows it."""
+        if self.drawn is not None and self.drawn.records is not None:
+            return self.drawn.records
         return self.certificate.records
 
     @property

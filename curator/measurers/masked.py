@@ -18,7 +18,7 @@ from ...common.errors import BudgetError, DataError
 from ...common.measurement import Measurement
 from ...common.messages import Acceptance, AnswerForm, Introduction, MarginalQuery, ReleaseTerms
 from ...common.privacy.budget import Charge
-from ...common.privacy.cost import gaussian_cost, gaussian_sigma, grid_of
+from ...common.privacy.cost import gaussian_cost, gaussian_sigma
 from ...common.protocols.masked.bounds import marginal_bounds
 from ...common.protocols.masked.plan import MAX_OPENING_BYTES
 from ...common.protocols.masked.reveal import opened_sum
@@ -31,6 +31,7 @@ from .measurer import Query, Scores
 from .planning import LARGEST, factor_of, masked_sigma, noisy_size, observers_of, scale_of
 from .products import Products
 from .scores import Batch, ScoringMeasurer, local_scores, score_charge, shared_scores, without_absent
+from .size import NoisySize
 
 
 class MaskedMeasurer(ScoringMeasurer):
@@ -72,6 +73,10 @@ class MaskedMeasurer(ScoringMeasurer):
         self.observers = observers_of(self._plan)
         if acceptances:
             self._introduce(acceptances)
+
+    def suppose(self, size: NoisySize) -> None:
+        """Takes this number of records to be noisy, if it is not what parties state; marginals improve it."""
+        self._size, self.record_count = size, size.record_count
 
     def _introduce(self, acceptances: tuple[Acceptance, ...]) -> None:
         introduction = Introduction(self._release_id, acceptances)
@@ -145,7 +150,7 @@ class MaskedMeasurer(ScoringMeasurer):
             self._products.prepare(query.views)
             if self._plan.evaluators:
                 return shared_scores(self._participants, self._plan, query, batch.references)
-            return local_scores(self._clients[0], query, batch.references)
+            return local_scores(self._clients[0], query, batch.references, self._plan.parts)
 
         return self._asking.ask(query.query_id, encode_asked(query), scored, self._products.forget)
 
@@ -199,7 +204,7 @@ class MaskedMeasurer(ScoringMeasurer):
             self._products.prepare([view])
             opened = opened_sum(self._plan.ring, self._shares(asked))
             bounds.check(opened)
-            counts = view.received(opened / grid_of(asked.sigma), self.domain) * factor
+            counts = view.received(opened / self._plan.noise.grid(asked.sigma), self.domain) * factor
             return counts + self._absent(view) if self._plan.absent else counts
 
         view, factor = asked.view, factor_of(self._plan, asked.clique)

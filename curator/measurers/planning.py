@@ -24,6 +24,9 @@ LARGEST = 3
 _LEAST_PARTIES = 3
 """With so many parties, all evaluators of scores are parties; with two, evaluator 0 is the first dealer."""
 
+_MOST_SIGMA = 2.0**18
+"""Largest noise, in people, for which a ring of people with all rows has room."""
+
 _INTERACTION = 3
 """The ring has room for interactions of at most this many attributes, each with at most ..."""
 
@@ -32,30 +35,32 @@ _INTERACTION_SHARE = Fraction(1, 4)
 
 
 def masked_plan(
-    federation: Federation, granted: Fraction, adjacency: Neighbours, tolerated: int | None = None
+    federation: Federation, granted: Fraction, unit: PrivacyUnit, tolerated: int | None = None
 ) -> MaskedPlan:
     """The plan of a release over these parties.
 
     Args:
         federation: the parties.
         granted: upper limit of the costs of all queries together, zCDP; it bounds the noise from below.
-        adjacency: which tables are neighbours.
+        unit: what differs between neighbouring tables.
         tolerated: number of parties that may collude; by default one, or zero for a single party.
 
     Raises:
-        BudgetError: no honest party would be left.
+        BudgetError: no honest party would be left; or counts and noise do not fit 64 bits.
+        DataError: see `MaskedPlan`.
     """
     partition = federation.partition
     roster = partition.roster
     if tolerated is None:
         tolerated = min(1, len(roster) - 1)
-    sigma = gaussian_sigma(granted, adjacency)
-    # The scale of the noise is at most 512 in units of 1/grid.
-    noise = DistributedNoise(len(roster), tolerated).largest(512.0)
+    drawn = DistributedNoise(len(roster), tolerated, unit.parts)
+    sigma = gaussian_sigma(granted, unit)
+    # Without parts, the scale of the noise is at most 512 in units of 1/grid.
+    noise = drawn.largest(512.0 if unit.parts == 1 else _MOST_SIGMA)
     records = sum(federation.record_counts)
-    grid = grid_of(sigma)
+    grid = drawn.grid(sigma)
     # A record changes an interaction by at least 2^(-k/2), so its grid may be finer by this factor.
-    coarser = grid_of(gaussian_sigma(granted * _INTERACTION_SHARE, adjacency))
+    coarser = drawn.grid(gaussian_sigma(granted * _INTERACTION_SHARE, unit))
     differences = (coarser << math.ceil(_INTERACTION / 2)) * records + (noise << _INTERACTION)
     ring = Ring.holding(max(grid * LARGEST * records + noise, differences))
     # Two colluding evaluators would see the values that they evaluate.
@@ -67,6 +72,7 @@ def masked_plan(
         ring,
         evaluators,
         _dealers(federation, bool(evaluators)),
+        parts=unit.parts,
         alignment=partition.alignment,
         chosen=partition.chosen,
     )

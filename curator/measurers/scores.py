@@ -183,7 +183,7 @@ def shared_scores(
     answers = (clients[place].answer_scores(query) for place in parties)
     opened = opened_sum(plan.ring, answers)
     score_bounds(plan, query.sigma, query.largest_total).check(opened)
-    return opened / grid_of(query.sigma)
+    return opened / plan.noise.grid(query.sigma)
 
 
 def _send_references(client: PartyClient, query: ScoreQuery, references: Integers) -> None:

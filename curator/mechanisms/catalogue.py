@@ -18,6 +18,7 @@ from .listed import LISTED
 from .parts.parameters import forms_of
 
 if TYPE_CHECKING:
+    from ...common.privacy.budget import Budget
     from .mechanism import Mechanism
 
 
@@ -213,6 +214,28 @@ def mechanism_named(
         values[key] = _value(key, text, forms[key])
     configured: Mechanism = replace(mechanism, **values)
     return configured
+
+
+_READING_RECORDS = ("dp-gan", "dp-select")
+"""Mechanisms that read rows, and not counts of them."""
+
+
+def check_counting(mechanism: Mechanism, budget: Budget) -> None:
+    """Refuses a mechanism for people with all rows that does not only add Gaussian noise to counts.
+
+    Args:
+        mechanism: the mechanism.
+        budget: of its release.
+
+    Raises:
+        DataError: it reads rows, or other noise is a part of its cost.
+    """
+    whole = budget.granted(gaussian_only=True)
+    if mechanism.name in _READING_RECORDS or mechanism.granted(budget) != whole:
+        raise DataError(
+            f"mechanism: expected one that only adds Gaussian noise to counts of rows, got "
+            f"{mechanism.name!r} in a variant that does not; leave it out"
+        )
 
 
 def parameters(name: str) -> list[Parameter]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.data.domain import Domain
 from ...common.data.table import Table, code_dtype
 from ...common.privacy.cost import PARTS
-from .shape import Family
+from .shape import Column, Family
 
 Codes = NDArray[np.int64]
 
@@ -77,9 +78,26 @@ def records(family: Family, name: str, rows: Mapping[str, Rows]) -> Table:
         name: the table.
         rows: of it and of the tables above it.
     """
-    columns = codes_of(family, name, rows)
-    columns |= {one.name: rows[name].codes[one.name] for one in family.counted(name)}
-    table = Table.from_codes(family.record(name), columns)
+    made = with_columns(family, name, known_columns(family, name), rows)
+    return Table(family.record(name), made.columns, weights=made.weights)
+
+
+def known_columns(family: Family, name: str) -> tuple[Column, ...]:
+    """All columns of a table's records, those that are only counted last."""
+    return (*family.columns(name), *(Column(one, name, one.name) for one in family.counted(name)))
+
+
+def with_columns(family: Family, name: str, known: Sequence[Column], rows: Mapping[str, Rows]) -> Table:
+    """The rows of a table with some columns of records, and their weights.
+
+    Args:
+        family: the tables.
+        name: the table.
+        known: the columns: of it, and of tables above it.
+        rows: of these tables.
+    """
+    columns = _codes(family, name, known, rows)
+    table = Table.from_codes(Domain(tuple(column.attribute for column in known)), columns)
     return Table(table.domain, table.columns, weights=weights(family, name, rows))
 
 
@@ -91,10 +109,22 @@ def codes_of(family: Family, name: str, rows: Mapping[str, Rows]) -> dict[str, C
         name: the table.
         rows: of it and of the tables above it.
     """
+    return _codes(family, name, family.columns(name), rows)
+
+
+def _codes(family: Family, name: str, known: Sequence[Column], rows: Mapping[str, Rows]) -> dict[str, Codes]:
+    """The codes of some columns of records; see `with_columns`.
+
+    Args:
+        family: the tables.
+        name: the table.
+        known: see there.
+        rows: see there.
+    """
     held = rows[name]
     columns = {}
     places = {name: lineage(family, name, name, rows)}
-    for column in family.columns(name):
+    for column in known:
         if column.before:
             none = column.attribute.size - 1
             codes = np.where(held.first, none, column.of(np.roll(held.codes[column.source], 1)))

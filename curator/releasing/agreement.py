@@ -19,7 +19,7 @@ from ...common.errors import (
     PartyUnavailable,
     PolicyError,
 )
-from ...common.messages import PROTOCOL_VERSION, Acceptance, Purpose, ReleaseTerms
+from ...common.messages import PROTOCOL_VERSION, Acceptance, Purpose, ReleaseTerms, counts_people
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency
 from ...common.protocols.chosen import Chosen
@@ -86,8 +86,14 @@ class Proposal:
                 f"adjacency: {adjacency.value!r} hides the number of records, which is public unless the "
                 "parties are aligned; add [alignment], or choose 'zero-out'"
             )
+        unit = self.spec.unit
         _check_singles(federation.domain, federation.max_cells)
-        plan = measuring(name).plan(federation, self.granted, self.spec.unit, self.spec.collusions)
+        if unit.parts > 1 and not counts_people(name, federation.partition):
+            raise DataError(
+                f"protocol: over parties of one slice expected {MASKED.name!r} for people with all "
+                f"rows, got {name!r}; change it, or state a number in rows_per_person"
+            )
+        plan = measuring(name).plan(federation, self.granted, unit, self.spec.collusions)
         if isinstance(plan, MaskedPlan):
             plan = replace(plan, check=self.spec.check).with_sample(self.spec.sample)
         spec = self.spec if self.copies == 1 else replace(self.spec, budget=Budget(zcdp_rho=self.charged_rho))

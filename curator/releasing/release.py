@@ -221,7 +221,7 @@ def stated_plan(
         spec=spec,
         attributes={name: order.domain[name].size for name in order.domain},
         domain_digest=order.domain.digest(),
-        privacy_unit=spec.unit.in_words,
+        privacy_unit=spec.unit.over_slices(partition.slice_count),
         mechanism=to_json_values(order.mechanism.describe()),
         workload=tuple(WeightedClique(clique, weight) for clique, weight in workload),
         steps=tuple(StatedStep(step.name, step.title, float(step.share)) for step in steps),

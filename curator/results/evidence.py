@@ -66,10 +66,18 @@ class Evidence:
     unseen: Mapping[str, Unseen] = field(default_factory=dict)
 
     @classmethod
-    def released(cls, fitted: FittedModel, certificate: Certificate) -> Evidence:
-        """The evidence of a release with its certificate."""
+    def released(
+        cls, fitted: FittedModel, certificate: Certificate, records: float | None = None
+    ) -> Evidence:
+        """The evidence of a release with its certificate.
+
+        Args:
+            fitted: the release.
+            certificate: its certificate.
+            records: number of records; None for that of the certificate.
+        """
         plan = certificate.plan
-        found = cls.of(fitted, certificate.records, plan.records_sigma)
+        found = cls.of(fitted, certificate.records if records is None else records, plan.records_sigma)
         return replace(found, unseen={one.name: one for one in plan.unseen})
 
     @classmethod

@@ -83,6 +83,8 @@ class IndicatorAnswerer(Answerer):
         Raises:
             ProtocolError: the query does not fit the partition of the slice.
         """
+        if query.form is AnswerForm.RECORD_WISE and self.account.terms.unit.parts > 1:
+            raise ProtocolError("people with all rows have no indicator vectors; query a histogram")
         if query.form is AnswerForm.RECORD_WISE and not query.view.is_plain:
             raise ProtocolError(
                 "indicator vectors have neither boxes nor interactions nor groups; query single cells"

@@ -19,20 +19,11 @@ class TrustedAnswerer(Answerer):
 
     @classmethod
     def check_terms(cls, terms: ReleaseTerms, institution: Institution) -> None:
-        """Refuses a plan with other parties, which would be charged apart for the same records.
-
-        And one that counts rows in other parts than its noise is for.
-        """
+        """Refuses a plan with other parties, which would be charged apart for the same records."""
         if len(terms.plan.roster) != 1:
             raise ProtocolError(
                 "the protocol 'trusted' is for one party that holds the whole table, got a plan of several; "
                 "use another protocol"
-            )
-        weighted = getattr(institution.table, "weights", None) is not None
-        if weighted != (terms.unit.parts > 1):
-            raise ProtocolError(
-                "expected rows of weights for a release of people with all rows, and whole rows for others, "
-                "got the others; plan the release of these rows"
             )
 
     def answer(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> Iterator[bytes]:

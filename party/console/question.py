@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any
 
 from ...common.privacy.conversion import best_guess
-from ...common.privacy.cost import Adjacency
+from ...common.privacy.cost import ALL_ROWS, Adjacency
 from ...common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
 from ..accounts.rows import ABANDONED, CERTIFIED, OPEN
 from ..approving.decisions import APPROVED, DENIED, PENDING
@@ -243,4 +243,6 @@ def _evaluated(masked: dict[str, Any]) -> list[str]:
 def _unit(rows_per_person: int) -> str:
     if rows_per_person == 1:
         return "one row of your table"
+    if rows_per_person == ALL_ROWS:
+        return "one person with all rows"
     return f"all of one person's rows, up to {rows_per_person} of them"

@@ -26,7 +26,7 @@ class People:
 
     Attributes:
         key: column that names the person of each row; None if there is none.
-        most: largest number of rows of one key; further ones are left out.
+        most: largest number of rows of one key; further ones are left out. `ALL_ROWS` for all.
         identifiers: agreed name -> column of each identifier by which rows are aligned. With any, a row may
             lack its key, and no order is compared.
     """

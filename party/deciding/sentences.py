@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...common.crypto.certificates import shown
-from ...common.privacy.cost import Adjacency
+from ...common.privacy.cost import ALL_ROWS, Adjacency
 from ...common.protocols.alignment.plan import DDH, FIRST, HMAC, REFUSE
 from ...common.protocols.chosen import CHOICE
 from ...common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
@@ -185,6 +185,8 @@ def _promise(promise: dict[str, float | None]) -> str:
 def _protected(rows_per_person: int) -> str:
     if rows_per_person == 1:
         return "each record, which is one row of one slice"
+    if rows_per_person == ALL_ROWS:
+        return "each person with all rows of one slice, whatever their number"
     return f"each person with up to {rows_per_person} rows of one slice"
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attributes.texts import has_open_categories
 from ...common.data.coding import Coding
 from ...common.data.domain import Domain
+from ...common.data.people import PeopleRows
 from ...common.data.rows import Rows
 from ...common.data.table import Table
 from ...common.errors import DataError
@@ -19,8 +22,8 @@ from ..counting.rows import CountedRows
 from ..counting.spool import spool_bytes
 from .placed import PlacedRows, PlacedTable
 
-HeldRows = Table | CountedRows
-"""Rows as codes. Both give exact marginals; of an engine, codes of single rows are on disk."""
+HeldRows = Table | CountedRows | PeopleRows
+"""Rows as codes. All give exact marginals; of an engine, codes of single rows are on disk."""
 
 
 def placed(rows: HeldRows, alignment_id: str, placement: Placement, domain: Domain, absent: bool) -> Rows:
@@ -33,6 +36,8 @@ def placed(rows: HeldRows, alignment_id: str, placement: Placement, domain: Doma
         domain: see `PlacedTable`.
         absent: see `PlacedTable`.
     """
+    if isinstance(rows, PeopleRows):
+        return rows.placed(placement.positions, placement.size)
     if isinstance(rows, Table):
         return PlacedTable(rows, placement.positions, placement.size, domain, absent)
     return PlacedRows(rows, alignment_id, placement, domain, absent)
@@ -44,12 +49,14 @@ def recoded(rows: HeldRows, coding: Coding) -> HeldRows:
     Raises:
         DataError: see `Coding.table`.
     """
+    if isinstance(rows, PeopleRows):
+        return replace(rows, table=coding.table(rows.table))
     return coding.table(rows) if isinstance(rows, Table) else rows.recoded(coding)
 
 
 def watched(rows: HeldRows, check: Check) -> HeldRows:
     """The rows for a release; an engine stops counting when `check` raises."""
-    return rows if isinstance(rows, Table) else rows.watched(check)
+    return rows.watched(check) if isinstance(rows, CountedRows) else rows
 
 
 def bytes_on_disk(rows: HeldRows, plan: MaskedPlan, number: int) -> int:
@@ -75,7 +82,7 @@ def check_ready(rows: HeldRows) -> None:
     Raises:
         DataError: the engine cannot be reached, or the rows changed since the party was started.
     """
-    if not isinstance(rows, Table):
+    if isinstance(rows, CountedRows):
         rows.check_ready()
 
 
@@ -85,7 +92,8 @@ def check_texts(rows: HeldRows, name: str) -> None:
     Raises:
         DataError: the table has only its codes.
     """
-    if isinstance(rows, Table) and name not in rows.texts:
+    held = rows.table if isinstance(rows, PeopleRows) else rows
+    if isinstance(held, Table) and name not in held.texts:
         raise DataError(
             f"attribute {name!r}: expected the texts of its open categories beside its codes, found "
             "codes alone; read the table from its source"
@@ -102,6 +110,8 @@ def unlisted(
         name: of the open categories.
         used: the rows that count, shape (rows,); None for all.
     """
+    if isinstance(rows, PeopleRows):
+        raise DataError("expected listed categories of people with all rows, got open ones; list them")
     if not isinstance(rows, Table):
         return rows.unlisted(name, used)
     attribute, texts = rows.domain[name], rows.texts[name]

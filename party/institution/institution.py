@@ -9,9 +9,11 @@ from typing import Generic, Protocol, TypeVar
 
 from ...common.canonical.terms import decode_terms
 from ...common.crypto.identity import Identity, verify
+from ...common.data.people import PeopleRows
+from ...common.data.table import Table
 from ...common.errors import DataError, MosaicError, PolicyError, ProtocolError
 from ...common.messages import ReleaseTerms
-from ...common.privacy.cost import Adjacency
+from ...common.privacy.cost import ALL_ROWS, Adjacency
 from ...common.promises.statement import TERMS
 from ...common.protocols.aligned import Population
 from ...common.protocols.alignment.plan import AlignmentPlan
@@ -316,6 +318,13 @@ class Institution:
         Raises:
             PolicyError: the party's source names no key column.
         """
+        weighted = isinstance(self.table, Table | PeopleRows) and self.table.weights is not None
+        whole = self.rules.policy.max_rows_per_person != ALL_ROWS
+        if whole == weighted:
+            raise PolicyError(
+                "expected rows of weights at a party that uses all rows of people, and whole rows at others, "
+                "got the others; start the party again"
+            )
         if self.order is not None or terms.plan.alignment is not None:
             return
         if terms.spec.rows_per_person > 1:

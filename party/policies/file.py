@@ -14,6 +14,7 @@ from ...common.errors import DataError
 from ...common.federation.card import PARTY
 from ...common.forms.tables import Table
 from ...common.privacy.cost import Adjacency
+from ...common.privacy.rows_of_person import rows_of
 from ...common.processes.notices import Notify
 from ...common.processes.workers import Workers
 from ...common.protocols.alignment.match_keys import check_identifier
@@ -129,7 +130,7 @@ def _check_key(key: str | None, records: Records, policy: Mapping[str, Any]) -> 
         raise DataError(
             f"{POLICY}: with a key in [source] the order of the rows is compared; take order in [records] out"
         )
-    if key is None and policy.get("max_rows_per_person", 1) > 1:
+    if key is None and policy.get("max_rows_per_person", 1) != 1:
         raise DataError(f"{POLICY}: max_rows_per_person above 1 needs a key in [source]; name the column")
 
 
@@ -140,8 +141,8 @@ def _check_alignment(identifiers: Mapping[str, str], policy: Policy) -> None:
         raise DataError(f"{POLICY}: max_alignment_rho above 0 needs a key or identifiers in [source]")
     if policy.max_rows_per_person > 1:
         raise DataError(
-            f"{POLICY}: an alignment uses one row of a person; set max_rows_per_person = 1, or take "
-            "max_alignment_rho out"
+            f'{POLICY}: an alignment uses one row of a person, or all; set max_rows_per_person = 1 or "all", '
+            "or take max_alignment_rho out"
         )
 
 
@@ -160,7 +161,7 @@ def _policy(entries: Mapping[str, Any], records: Records) -> Policy:
         max_cells=entries.get("max_cells", 0),
         min_tolerated=entries.get("min_tolerated", 1),
         records=records,
-        max_rows_per_person=entries.get("max_rows_per_person", 1),
+        max_rows_per_person=rows_of(entries.get("max_rows_per_person", 1)),
         min_parties=entries.get("min_parties", 1),
         veto_evaluators=frozenset(entries.get("veto_evaluators", [])),
         dealers=frozenset(entries.get("dealers", [])),

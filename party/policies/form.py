@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...common.forms.several import ListOf
 from ...common.forms.tables import Key, MapOf, Table
 from ...common.forms.values import Anything, Choice, Number, Text, Truth, whole
+from ...common.privacy.rows_of_person import ROWS
 from ...common.processes.notices import FORM as NOTIFY
 from .toml_file import SERVE
 from .workers import WORKERS
@@ -63,7 +64,7 @@ _POLICY = Table(
         "max_cells": Key(whole(0), "Upper limit of the cells of one marginal."),
         "min_records": Key(whole(0), "With fewer rows the party takes part in nothing."),
         "min_tolerated": Key(whole(0), "masked: so many other parties may collude."),
-        "max_rows_per_person": Key(whole(1), "A release has to cover at least so many; needs a key."),
+        "max_rows_per_person": Key(ROWS, "A release has to cover at least so many, or all; needs a key."),
         "min_parties": Key(whole(1), "Least number of parties with different identities."),
         "veto_evaluators": Key(_NAMES, "masked: parties that may not compute scores from shares."),
         "dealers": Key(_NAMES, "masked: who may deal the randomness."),

@@ -8,7 +8,8 @@ from fractions import Fraction
 
 from ...common.errors import BudgetError, PolicyError
 from ...common.messages import PROTOCOL_VERSION, ReleaseTerms
-from ...common.privacy.cost import Adjacency
+from ...common.privacy.cost import ALL_ROWS, Adjacency
+from ...common.privacy.rows_of_person import rows_stated
 from ...common.privacy.spending import Cost, together
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
@@ -89,8 +90,8 @@ class Policy:
         min_tolerated: with `masked`, smallest number of colluding parties that a release must tolerate; at
             most all parties other than this one.
         records: whose records the party holds.
-        max_rows_per_person: largest number of rows of one person that are used; a release covers at least so
-            many.
+        max_rows_per_person: largest number of rows of one person that are used, or `ALL_ROWS`; a release
+            covers at least so many.
         min_parties: smallest number of parties with distinct identities in a release.
         veto_evaluators: names of parties that may not evaluate scores.
         dealers: allowed dealers of a masked release.
@@ -234,10 +235,10 @@ class Policy:
                 "the alignment has more match keys than max_match_keys of the policy; plan fewer, or its "
                 "owner raises the limit"
             )
-        if terms.spec.rows_per_person != 1:
+        if terms.spec.rows_per_person not in (1, ALL_ROWS):
             yield PolicyError(
                 "an alignment uses one row of each person, and these terms cover several; plan it with "
-                "rows_per_person = 1"
+                f"rows_per_person = 1 or {rows_stated(ALL_ROWS)}"
             )
 
     def _of_people(self, terms: ReleaseTerms) -> Iterator[PolicyError]:
@@ -245,10 +246,16 @@ class Policy:
             yield PolicyError(
                 "the release has fewer parties than min_parties of the policy; plan it with more parties"
             )
-        if terms.spec.rows_per_person < self.max_rows_per_person:
+        covered, used = terms.spec.rows_per_person, self.max_rows_per_person
+        if covered == ALL_ROWS != used:
+            yield PolicyError(
+                "the release uses all rows of a person, and the policy does not allow that; its owner can "
+                f"set max_rows_per_person = {rows_stated(ALL_ROWS)}"
+            )
+        elif used == ALL_ROWS != covered or covered < used:
             yield PolicyError(
                 "the release covers fewer rows of a person than max_rows_per_person of the policy; plan it "
-                f"with rows_per_person = {self.max_rows_per_person}"
+                f"with rows_per_person = {rows_stated(used)}"
             )
 
     def _of_masked(self, plan: MaskedPlan) -> Iterator[PolicyError]:

@@ -32,7 +32,8 @@ domain = "domain.json"
 # kind = "NAME"
 # options = { key = "value" }
 # The column that names the person of each row, written alike by all parties of a slice. Only keyed digests of
-# it leave the party. Rows of one person beyond max_rows_per_person are left out.
+# it leave the party. Rows of one person beyond max_rows_per_person are left out; with "all" none is: each row
+# of a person counts in part, and the codes of all rows are held in memory.
 # key = "patient_id"
 # To align rows: the columns that identify people, each under the name that all parties agreed on. Without
 # this line it is the key, under the name key. A row may lack them. Only keyed tokens of them leave the party.
@@ -76,7 +77,8 @@ max_labels_delta = 0.0           # of one release: chance to state a text that o
 # lifetime_labels_delta = 1e-8   # the same of all releases together; without it as of one release
 max_cells = 0                    # upper limit of the cells of one marginal, such as 1000000
 min_records = 100                # with fewer rows the party takes part in nothing
-max_rows_per_person = 1          # needs a key; a release has to cover, and charge, at least so many
+max_rows_per_person = 1          # needs a key; a release has to cover, and charge, at least so many; "all": a
+                                 # release has to be of people with all rows, of whom each counts as one
 min_parties = 1                  # least number of parties with different identities
 min_tolerated = 1                # masked: so many other parties may collude and see no more than promised
 veto_evaluators = []             # masked: parties that may not compute scores from shares

@@ -92,10 +92,10 @@ def _distances(real: Table, synthetic: Table, k: int) -> list[Distance]:
 
 
 def _distance(clique: Clique, counts: tuple[Counts, Counts], real: Table, synthetic: Table) -> Distance:
-    p = counts[0] / real.record_count
-    q = counts[1] / synthetic.record_count
+    p = counts[0] / real.total
+    q = counts[1] / synthetic.total
     cells = real.domain.cells(clique)
-    smoothed = (counts[1] + 0.5) / (synthetic.record_count + 0.5 * cells)
+    smoothed = (counts[1] + 0.5) / (synthetic.total + 0.5 * cells)
     held = p > 0
     return Distance(
         clique,

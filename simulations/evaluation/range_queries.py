@@ -34,7 +34,7 @@ class RangeQuery:
         for name, (low, high) in zip(self.clique, self.ranges, strict=True):
             codes = table.column(name)
             inside &= (codes >= low) & (codes < high)
-        return float(inside.mean())
+        return float(np.average(inside, weights=table.weights))
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,7 @@ def align(
     order: AlignmentOrder,
     adjacency: Adjacency,
     keys: RandomStream,
+    rows_per_person: int = 1,
 ) -> Aligned:
     """Makes an alignment and forgets its journal.
 
@@ -58,6 +59,7 @@ def align(
         order: how rows are aligned, and whose records are released.
         adjacency: which tables are neighbours.
         keys: the curator's randomness.
+        rows_per_person: see `AlignmentProposal`.
     """
     links = [[_Counted(link, order.rho) for link in row] for row in links]
     described = [PartyClient(link).describe() for row in links for link in row]
@@ -67,7 +69,7 @@ def align(
         contextlib.closing(Journal.create(Path(folder) / JOURNAL, "", keys.child_key("matching"))) as journal,
     ):
         certificate = align_over_parties(
-            AlignmentProposal(journal.release_id, order, adjacency),
+            AlignmentProposal(journal.release_id, order, adjacency, rows_per_person=rows_per_person),
             domain,
             links,
             journal,

@@ -10,6 +10,7 @@ from itertools import chain
 
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import FreshKeys, RandomStream
+from ...common.data.people import PeopleRows
 from ...common.data.table import Table
 from ...common.errors import DataError, MosaicError
 from ...common.privacy.cost import Adjacency
@@ -90,7 +91,7 @@ def dealer_names(count: int) -> list[str]:
 
 
 def start_parties(
-    pieces: Sequence[Sequence[Table]],
+    pieces: Sequence[Sequence[Table | PeopleRows]],
     policy: Policy,
     keys: RandomStream,
     identifiers: Sequence[Sequence[Sequence[str]]] | None = None,

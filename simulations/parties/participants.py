@@ -10,6 +10,7 @@ import numpy as np
 
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
+from ...common.data.people import PeopleRows
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.promises.statement import Claim
@@ -18,7 +19,9 @@ from ...common.protocols.chosen import Chosen
 from ...common.protocols.partition import Partition
 from ...common.protocols.registry import INDICATOR, INDICATOR_MLE, MASKED, THEOREM, TRUSTED
 from ...curator.certificates.certificate import Certificate
+from ...curator.measurers.masked import MaskedMeasurer
 from ...curator.measurers.measurer import Measurer
+from ...curator.measurers.size import NoisySize
 from ...curator.parties.alignments import Aligned
 from ...curator.parties.asking import Asking
 from ...curator.parties.client import Connection
@@ -31,7 +34,7 @@ from .measurers import CentralMeasurer
 from .network import Fresh, InProcessConnection, policy_for, start_dealers, start_parties, unchanged
 from .paper_protocols import IndicatorMleMeasurer, TheoremMeasurer
 from .partition import Grid, partition
-from .people import Linkage, linked
+from .people import Linkage, everywhere, linked
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ class Participants:
         aligned: alignment of the parties' rows; None if the parties of a slice hold the same records.
         record_wise: see `simulate`.
         asking: recalls answers of the protocol `trusted`.
+        supposed: number of records, if people have no rows of a table; None if it is what parties state.
     """
 
     real: Table
@@ -82,11 +86,12 @@ class Participants:
     aligned: Aligned | None = None
     record_wise: bool = False
     asking: Asking | None = None
+    supposed: NoisySize | None = None
 
     @classmethod
     def in_order(
         cls,
-        table: Table,
+        table: Table | PeopleRows,
         order: ReleaseOrder,
         grid: Grid,
         stream: RandomStream,
@@ -97,7 +102,7 @@ class Participants:
         """Starts parties that hold the same records in the same order.
 
         Args:
-            table: the real table.
+            table: the real table, or of people with all rows.
             order: the release that spends the whole budget.
             grid: partition of the table.
             stream: source of the parties' keys.
@@ -105,9 +110,10 @@ class Participants:
             record_wise: see `simulate`.
             fresh: see `start_parties`.
         """
+        real = table.table if isinstance(table, PeopleRows) else table
         pieces = [[table]] if order.protocol.one_party else partition(table, grid)
         if order.protocol is THEOREM:
-            return cls(table, table.domain, grid)
+            return cls(real, table.domain, grid)
         proposal = _proposed(order, "0" * 32, grid)
         policy = policy_for(
             proposal.spec.protocol,
@@ -120,12 +126,12 @@ class Participants:
         keys = stream.child("parties")
         links = start_parties(pieces, policy, keys, dealers=dealers, stated=order.records, fresh=fresh)
         dealing = start_dealers(dealers, keys, links)
-        return cls(table, table.domain, grid, links, dealing, record_wise=record_wise)
+        return cls(real, table.domain, grid, links, dealing, record_wise=record_wise)
 
     @classmethod
     def aligning(
         cls,
-        table: Table,
+        table: Table | PeopleRows,
         order: ReleaseOrder,
         grid: Grid,
         stream: RandomStream,
@@ -136,7 +142,7 @@ class Participants:
         """Starts parties that hold overlapping people, and aligns their rows.
 
         Args:
-            table: the real table.
+            table: the real table, or of people with all rows.
             order: the release that spends the whole budget.
             grid: partition of the table.
             stream: source of all randomness.
@@ -152,24 +158,63 @@ class Participants:
                 f"protocol: expected 'masked' over aligned rows, got {order.protocol.name!r}; choose it, or "
                 "let the parties of a slice hold the same people"
             )
-        tables, identifiers = people.scatter(table, grid, stream.child("people").generator())
-        joined = [
-            linked(order.domain, row, texts, aligning.population)
-            for row, texts in zip(tables, identifiers, strict=True)
-        ]
-        real = Table.concatenate(joined)
+        rng = stream.child("people").generator()
+        pieces: Sequence[Sequence[Table | PeopleRows]]
+        if isinstance(table, PeopleRows):
+            pieces, identifiers = people.scatter(table, grid, rng)
+            real = everywhere(table, people, identifiers)
+        else:
+            tables, identifiers = people.scatter(table, grid, rng)
+            joined = [
+                linked(order.domain, row, texts, aligning.population)
+                for row, texts in zip(tables, identifiers, strict=True)
+            ]
+            pieces, real = tables, Table.concatenate(joined)
         if not real.record_count:
             raise DataError(
                 "expected somebody whom all parties of a slice hold, got nobody; raise the overlap or lower "
                 "typos"
             )
+        return cls.placed(real, table.domain, pieces, identifiers, order, grid, stream, aligning, dealers)
+
+    @classmethod
+    def placed(
+        cls,
+        real: Table,
+        domain: Domain,
+        pieces: Sequence[Sequence[Table | PeopleRows]],
+        identifiers: Sequence[Sequence[Sequence[str]]],
+        order: ReleaseOrder,
+        grid: Grid,
+        stream: RandomStream,
+        aligning: AlignmentOrder,
+        dealers: int,
+    ) -> Participants:
+        """Starts parties with these pieces of a table, and aligns their rows.
+
+        Args:
+            real: what the release should be of.
+            domain: of the parties' tables together.
+            pieces: for each slice, the rows of each party.
+            identifiers: of each row, or person with all rows.
+            order: see `aligning`.
+            grid: see `aligning`.
+            stream: see `aligning`.
+            aligning: see `aligning`.
+            dealers: see `aligning`.
+        """
         granted, rho = float(order.granted), Fraction(aligning.rho)
-        policy = policy_for(MASKED.name, order.spec.adjacency, granted, rho, dealers, order.labels_delta)
+        spec = order.spec
+        policy = policy_for(
+            MASKED.name, spec.adjacency, granted, rho, dealers, order.labels_delta, spec.rows_per_person
+        )
         keys = stream.child("parties")
-        links = start_parties(tables, policy, keys, identifiers, dealers)
+        links = start_parties(pieces, policy, keys, identifiers, dealers)
         dealing = start_dealers(dealers, keys, links)
-        aligned = align(links, table.domain, aligning, order.spec.adjacency, stream.child("alignment"))
-        return cls(real, table.domain, grid, links, dealing, aligned)
+        aligned = align(
+            links, domain, aligning, spec.adjacency, stream.child("alignment"), spec.rows_per_person
+        )
+        return cls(real, domain, grid, links, dealing, aligned)
 
     def coded(self, chosen: Chosen) -> Domain:
         """The domain of a release with chosen bins."""
@@ -219,7 +264,7 @@ class Participants:
         )
         federation, terms = agreement.federation, agreement.terms
         if self.aligned is not None:
-            return Started(agreement.measurer(), terms.plan, agreement=agreement)
+            return Started(self._supposing(agreement.measurer()), terms.plan, agreement=agreement)
         measurer: Measurer
         if proposal.copies > 1:
             measurer = IndicatorMleMeasurer(federation, terms, order.granted, proposal.copies)
@@ -228,8 +273,13 @@ class Participants:
                 federation, terms, order.granted, table, order.spec.budget, self.asking
             )
         else:
-            measurer = agreement.measurer(record_wise=self.record_wise)
+            measurer = self._supposing(agreement.measurer(record_wise=self.record_wise))
         return Started(measurer, terms.masked or held, proposal.copies, agreement)
+
+    def _supposing(self, measurer: Measurer) -> Measurer:
+        if self.supposed is not None and isinstance(measurer, MaskedMeasurer):
+            measurer.suppose(self.supposed)
+        return measurer
 
 
 def _proposed(order: ReleaseOrder, release_id: str, grid: Grid) -> Proposal:

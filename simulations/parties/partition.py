@@ -6,6 +6,7 @@ import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from ...common.bounded import json_of, read_bytes
 from ...common.data.domain import Clique, Domain
 from ...common.data.gaps import check_together
+from ...common.data.people import PeopleRows
 from ...common.data.table import Table
 from ...common.errors import DataError
 
@@ -135,8 +137,11 @@ def _names(group: object) -> list[str]:
     return group
 
 
-def partition(table: Table, grid: Grid) -> list[list[Table]]:
-    """The table of each party, slice by slice.
+Rows = TypeVar("Rows", Table, PeopleRows, Table | PeopleRows)
+
+
+def partition(table: Rows, grid: Grid) -> list[list[Rows]]:
+    """The table of each party, slice by slice; of people with all rows, slices are of people.
 
     Raises:
         DataError: the slices do not add up to the table, or a slice is empty or does not cover the domain
@@ -159,7 +164,8 @@ def partition(table: Table, grid: Grid) -> list[list[Table]]:
             )
     if grid.shuffle_seed is not None:
         table = table.take(grid.order(table.record_count))
-    pieces, start = [], 0
+    pieces: list[list[Rows]] = []
+    start = 0
     for layout in grid.slices:
         rows = table.rows(start, start + layout.rows)
         pieces.append([rows.project(group) for group in layout.groups])

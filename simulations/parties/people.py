@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from ...common.data.attributes.texts import TextColumn
 from ...common.data.domain import Domain
+from ...common.data.people import PeopleRows
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.protocols.aligned import Population
 from ...party.sources.source import Source
-from .partition import Grid, partition
+from .partition import Grid, Rows, partition
 
 ROW_NUMBER = "row_number"
 """Name of the column of identifiers if the table has none."""
@@ -101,7 +102,7 @@ class Linkage:
     """What the parties of a simulation have that align their rows.
 
     Attributes:
-        identifiers: identifier of the person of each row of the table.
+        identifiers: identifier of the person of each row of the table, or of each person with all rows.
         overlap: which people of a slice each party holds.
     """
 
@@ -109,16 +110,18 @@ class Linkage:
     overlap: Overlap
 
     def scatter(
-        self, table: Table, grid: Grid, rng: np.random.Generator
-    ) -> tuple[list[list[Table]], list[list[tuple[str, ...]]]]:
-        """The table and the identifiers of each party, slice by slice.
+        self, table: Rows, grid: Grid, rng: np.random.Generator
+    ) -> tuple[list[list[Rows]], list[list[tuple[str, ...]]]]:
+        """The table and the identifiers of each party, slice by slice; of people with all rows, one of each.
 
         Raises:
             DataError: the identifiers or the grid do not fit the table.
         """
         if len(self.identifiers) != table.record_count:
             raise DataError("expected one identifier for each row of the table, got more or fewer; fix them")
-        tables, written, start = [], [], 0
+        tables: list[list[Rows]] = []
+        written: list[list[tuple[str, ...]]] = []
+        start = 0
         texts = [self.identifiers[row] for row in grid.order(table.record_count)]
         for row in partition(table, grid):
             stop = start + row[0].record_count
@@ -127,6 +130,19 @@ class Linkage:
             written.append([held.identifiers for held in people])
             start = stop
         return tables, written
+
+
+def everywhere(rows: PeopleRows, people: Linkage, identifiers: Sequence[Sequence[Sequence[str]]]) -> Table:
+    """All rows of the people whom all parties of a slice know by one identifier.
+
+    Args:
+        rows: of all people.
+        people: their identifiers.
+        identifiers: for each slice and party, those that it holds.
+    """
+    known = {text for row in identifiers for text in set.intersection(*map(set, row))}
+    held = [place for place, text in enumerate(people.identifiers) if text in known]
+    return rows.take(np.array(held, dtype=np.intp)).table
 
 
 def linked(
@@ -175,7 +191,7 @@ def read_people(source: Source, domain: Domain, key: str | None) -> tuple[Table,
     """
     if key is None:
         table = source.read(domain)
-        return table, row_numbers(table)
+        return table, row_numbers(table.record_count)
     if key in domain.names:
         raise DataError(
             f"key: expected a column that is no attribute, got {key!r}, which would be released; take it out "
@@ -185,6 +201,6 @@ def read_people(source: Source, domain: Domain, key: str | None) -> tuple[Table,
     return table, list(texts[key])
 
 
-def row_numbers(table: Table) -> list[str]:
-    """Identifiers of a table that has none."""
-    return [str(number) for number in range(table.record_count)]
+def row_numbers(records: int) -> list[str]:
+    """Identifiers of so many rows or people who have none."""
+    return [str(number) for number in range(records)]

@@ -61,7 +61,7 @@ def release_among(
     """
     bins = None
     if among.domain.open:
-        order, bins = _after_choice(order, among, bins_share, stream.child("bins"), seeded, report, checks)
+        order, bins = after_choice(order, among, bins_share, stream.child("bins"), seeded, report, checks)
         if target is not None:
             order = replace(order, workload=Workload.for_target(order.domain, target))
     begun = among.start(order, release_id or secrets.token_hex(16), stream.child("noise").generator())
@@ -73,7 +73,7 @@ def release_among(
     return Made(order, released, bins)
 
 
-def _after_choice(
+def after_choice(
     order: ReleaseOrder,
     among: Participants,
     share: float,
@@ -82,7 +82,10 @@ def _after_choice(
     report: Report,
     checks: Executor | None,
 ) -> tuple[ReleaseOrder, Certificate]:
-    """The order of a release with bins that a release before it chooses, and the certificate of that one."""
+    """The order of a release with bins that a release before it chooses, and the certificate of that one.
+
+    For the arguments see `release_among`.
+    """
     choosing = bins_order(order, check_share(share))
     release_id = secrets.token_hex(16)
     started = among.start(choosing, release_id, stream.child("noise").generator())

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.crypto.randomness import RandomStream
 from ...common.data.attributes.dates import GapAttribute, bins_of
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Clique, Domain
@@ -26,6 +27,7 @@ from ...common.release_spec import ReleaseSpec
 from ...curator.analysis.published import Drawn
 from ...curator.analysis.release import Release
 from ...curator.certificates.certificate import Certificate
+from ...curator.mechanisms.catalogue import check_counting
 from ...curator.mechanisms.mechanism import Mechanism
 from ...curator.parties.asking import Asking
 from ...curator.people.certificate import OF_COLUMNS, PeopleCertificate, Spent, of_people, part_of
@@ -55,12 +57,9 @@ from ..tables.frames import raw_table
 from ..tables.related_frames import with_texts
 from .bar import console_for
 from .ends import ends_of, with_ends
-from .numbers_of_rows import number_of_rows
+from .numbers_of_rows import Counts, number_of_rows
 from .related_tables import Raw
 from .unfinished import Forgotten, Unfinished
-
-_READING_RECORDS = ("dp-gan", "dp-select")
-"""Mechanisms that read rows, and not counts of them."""
 
 _NUMBERS, _NUMBERS_OF_TABLE = 0.02, 0.2
 """Share of the whole budget for the bins of each number of rows, and at most so much of the table's."""
@@ -123,14 +122,14 @@ def release_tables(raw: Sequence[Raw], asked: Asked) -> tuple[PeopleRelease, tup
         DataError: a table does not fit its domain, or the mechanism or the budget does not fit; nothing has
             been spent. Or there are too few people to learn what their table holds.
     """
-    making = _Making(raw, asked)
+    making = Making(raw, asked)
     # The making lets rows go as soon as it can.
     del raw
     return making.release()
 
 
-class _Making:
-    """A release in the making; arguments as of `release_tables`."""
+class Making:
+    """A release in the making, from one place; arguments as of `release_tables`."""
 
     def __init__(self, raw: Sequence[Raw], asked: Asked) -> None:
         self._raw = {table.name: table for table in raw}
@@ -193,11 +192,7 @@ class _Making:
         labels = DELTA_SHARE * budget.delta if budget.delta is not None else 0.0
         # What labels take of delta, they share.
         left = budget.without_delta(labels)
-        if mechanism.name in _READING_RECORDS or mechanism.granted(left) != left.granted(gaussian_only=True):
-            raise DataError(
-                f"mechanism: expected one that only adds Gaussian noise to counts of rows, got "
-                f"{mechanism.name!r} in a variant that does not; leave it out"
-            )
+        check_counting(mechanism, left)
         self._whole = whole = float(mechanism.granted(left))
         delta = None if budget.delta is None else budget.delta / len(self._raw)
         rho = {name: whole * share * (1 - 1e-12) for name, share in self._shares().items()}
@@ -273,8 +268,21 @@ class _Making:
             self._asked.mechanism,
             _workload(self._family, name),
         )
-        kept = self._kept[name]
         count_part((budget.zcdp_rho or 0.0) / self._whole)
+        stream = self._stream.child("release", name)
+        self._releases[name] = Release.of(self._made(name, table, order, stream))
+        self._family = self._family.with_table(replace(self._family[name], groups=self._groups(name)))
+
+    def _made(self, name: str, table: Table, order: ReleaseOrder, stream: RandomStream) -> Drawn:
+        """The release of the records of a table.
+
+        Args:
+            name: the table.
+            table: its records.
+            order: the release.
+            stream: randomness of choices and rows.
+        """
+        kept = self._kept[name]
         begun = begun_with(table, order, self._noise.child("first", name), kept)
         order = begun.order
         keep_pairs(begun.table, order.workload.cliques)
@@ -283,7 +291,6 @@ class _Making:
             begun.table, order, grid, self._noise.child("parties", name), 0, False, kept.fresh
         )
         among = replace(among, asking=Asking(kept))
-        stream = self._stream.child("release", name)
         with progress_bar(console_for(self._asked.progress)) as report:
             made = release_among(
                 among,
@@ -294,9 +301,8 @@ class _Making:
                 report,
                 release_id=kept.release_id,
             )
-        drawn = Drawn(made.released, table.domain.names, stream.child("values"), begun.certificate)
-        self._releases[name] = Release.of(drawn)
-        self._family = self._family.with_table(replace(self._family[name], groups=self._groups(name)))
+        names = table.domain.names
+        return Drawn(made.released, names, stream.child("values"), begun.certificate)
 
     def _timed(self, drawn: dict[str, Rows]) -> Family:
         """The tables that know where drawn values of the order move to (`quantiles`)."""
@@ -312,12 +318,16 @@ class _Making:
 
     def _evened(self, name: str) -> int:
         """See `evened`: from the released distribution of numbers of rows."""
+        return evened(self._released_numbers(name))
+
+    def _released_numbers(self, name: str) -> NDArray[np.int64]:
+        """Numbers of rows of parents, drawn from their released distribution."""
         parent, column = self._family[name].parent, number_name(name)
         mass = np.maximum(self._releases[parent].model.marginal((column,)), 0)
         rng = self._stream.child("evened", name).generator()
         codes = rng.choice(len(mass), _DRAWN, p=mass / mass.sum())
         codes = seen(codes, column, self._releases[parent])
-        return evened(numbers_of(self._family, name, codes, rng))
+        return numbers_of(self._family, name, codes, rng)
 
     def _groups(self, name: str) -> dict[str, tuple[int, ...]]:
         """The groups of its columns as the tables below know them: public, by the model of its records."""
@@ -371,16 +381,20 @@ class _Making:
     ) -> tuple[NumericAttribute, Fraction]:
         """The bins of a number of rows, and what they cost."""
         rho = min(_NUMBERS * self._whole, _NUMBERS_OF_TABLE * rho)
-        counts = PrivateCounts(
+        counts = self._counts(name, child, rho)
+        found = number_of_rows(number_name(child), self._numbers[child][sampled], counts, rho)
+        spent = counts.accountant.spent
+        self._parts.append(Spent(name, f"numbers of rows of {child}", "", spent, 0.0))
+        return found, spent
+
+    def _counts(self, name: str, child: str, rho: float) -> Counts:
+        """What counts numbers of rows of a table that belong to those of another."""
+        return PrivateCounts(
             Fraction(rho),
             PrivacyUnit(Adjacency.ADD_REMOVE),
             self._noise.child("number", name, child),
             self._kept[name].part(f"number {child} "),
         )
-        found = number_of_rows(number_name(child), self._numbers[child][sampled], counts, rho)
-        spent = counts.accountant.spent
-        self._parts.append(Spent(name, f"numbers of rows of {child}", "", spent, 0.0))
-        return found, spent
 
     def _columns_learned(
         self, name: str, held: Table | None, sampled: NDArray[np.intp], budget: Budget

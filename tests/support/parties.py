@@ -9,9 +9,10 @@ import pytest
 
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.data.people import PeopleRows
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DeliveriesLost, MosaicError
-from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit
 from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
 from dpmosaic.common.protocols.registry import MASKED
 from dpmosaic.common.wire.refusals import decode_refusal, encode_refusal
@@ -59,7 +60,7 @@ def cut(table, grid):
     return pieces
 
 
-def policy_for(protocol, adjacency=Adjacency.ZERO_OUT, granted_rho=1.0):
+def policy_for(protocol, adjacency=Adjacency.ZERO_OUT, granted_rho=1.0, rows_per_person=1):
     """A policy that allows one release and nothing else."""
     granted = Fraction(granted_rho)
     return Policy(
@@ -69,6 +70,7 @@ def policy_for(protocol, adjacency=Adjacency.ZERO_OUT, granted_rho=1.0):
         lifetime_rho=granted,
         max_cells=1 << 28,
         min_tolerated=0,
+        max_rows_per_person=rows_per_person,
         dealers=frozenset({CURATOR_DEALS, *dealer_names(REPLICATED)}),
     )
 
@@ -147,10 +149,12 @@ def dealers_for(links, keys, count=0):
 
 
 def masked_terms(
-    federation, granted, adjacency=Adjacency.ZERO_OUT, tolerated=None, release_id=RELEASE_ID, sample=None
-):
-    plan = masked_plan(federation, granted, adjacency, tolerated).with_sample(sample)
-    return terms_of(release_id, MASKED.name, adjacency, float(granted), plan)
+    federation, granted, adjacency=Adjacency.ZERO_OUT, tolerated=None, release_id=RELEASE_ID, sample=None,
+    rows_per_person=1,
+):  # fmt: skip
+    unit = PrivacyUnit(adjacency, rows_per_person)
+    plan = masked_plan(federation, granted, unit, tolerated).with_sample(sample)
+    return terms_of(release_id, MASKED.name, adjacency, float(granted), plan, rows_per_person=rows_per_person)
 
 
 def measurer_over(
@@ -161,7 +165,7 @@ def measurer_over(
     """The measurer of a release over the parties of a grid.
 
     Args:
-        table: table that is cut into the grid.
+        table: table that is cut into the grid; of people with all rows, for a release of these.
         grid: see `cut`.
         granted: budget of the release.
         protocol: protocol of the release.
@@ -177,17 +181,19 @@ def measurer_over(
     pieces = cut(table, grid)
     if held is not None:
         pieces = [[held(piece) for piece in row] for row in pieces]
-    links = started(pieces, policy_for(protocol, adjacency, float(granted)), keys)
+    rows = ALL_ROWS if isinstance(table, PeopleRows) else 1
+    links = started(pieces, policy_for(protocol, adjacency, float(granted), rows), keys)
     dealing = dealers_for(links, keys, dealers) if protocol == MASKED.name else []
     if tapped is not None:
         links = [[tapped(link) for link in row] for row in links]
         dealing = list(map(tapped, dealing))
     federation = connect(table.domain, links, dealers=dealing)
     if protocol == MASKED.name:
-        terms = masked_terms(federation, granted, adjacency, tolerated, sample=sample)
+        terms = masked_terms(federation, granted, adjacency, tolerated, sample=sample, rows_per_person=rows)
         acceptances = federation.accept(terms)
         return MaskedMeasurer(federation, terms, acceptances, granted)
-    terms = terms_of(RELEASE_ID, protocol, adjacency, float(granted), federation.partition)
+    plan = federation.partition
+    terms = terms_of(RELEASE_ID, protocol, adjacency, float(granted), plan, rows_per_person=rows)
     federation.accept(terms)
     return FederationMeasurer(federation, terms, granted)
 

@@ -38,10 +38,11 @@ def terms_of(
     granted=1.0,
     plan=SOMEBODY,
     version=PROTOCOL_VERSION,
+    rows_per_person=1,
 ):
     """The terms of a release; by default of a single party with one attribute."""
-    spec = replace(SPEC, protocol=protocol, adjacency=adjacency).over(plan)
-    return ReleaseTerms(release_id, version, spec, granted, plan, PURPOSE)
+    spec = replace(SPEC, protocol=protocol, adjacency=adjacency, rows_per_person=rows_per_person)
+    return ReleaseTerms(release_id, version, spec.over(plan), granted, plan, PURPOSE)
 
 
 def terms_with(terms, **changes):

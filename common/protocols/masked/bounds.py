@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from ...data.view import View
 from ...errors import ProtocolError
-from ...privacy.cost import grid_of
 from .plan import MaskedPlan
 
 
@@ -64,10 +63,10 @@ def marginal_bounds(plan: MaskedPlan, view: View, sigma: float, *, sampled: bool
         largest = plan.largest(sigma, interaction=view.interaction_shape(plan.domain))
         return AnswerBounds(-largest, largest)
     counted = sum(map(plan.opened_records, range(plan.slice_count))) if sampled else plan.record_count
-    records, noise = grid_of(sigma) * counted, plan.noise.largest(sigma)
+    records, noise = plan.noise.grid(sigma) * counted, plan.noise.largest(sigma)
     noise_total = plan.noise.largest_total(sigma, view.size(plan.domain))
-    # Of the positions of an alignment, nobody knows how many count.
-    least = 0 if view.boxes or plan.alignment is not None else records
+    # Of the positions of an alignment, nobody knows how many count; nor who has rows.
+    least = 0 if view.boxes or plan.alignment is not None or plan.parts > 1 else records
     return AnswerBounds(-noise, records + noise, (least - noise_total, records + noise_total))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,7 @@ from ...data.domain import Clique
 from ...data.grouping import last_code_apart
 from ...data.view import View
 from ...errors import DataError, ProtocolError
-from ...privacy.cost import grid_of
+from ...privacy.cost import PARTS
 from ...privacy.distributed import DistributedNoise
 from ..aligned import Population
 from ..arithmetic.ring import WIDE, Ring, Words
@@ -44,6 +44,9 @@ OPENED_ROWS = 1 << 20
 COMPONENT_BITS = 58
 """Bits of a component of an integer mask (`one_hot_integers`): what hides a bit by 2^-58 less than all."""
 
+MOST_PARTIES_OF_PEOPLE = 4
+"""Largest number of parties of a slice of people with all rows; each counts in 32 parts then."""
+
 _BLOCK_BYTES = 1 << 25
 _MAX_BLOCK_ROWS = 1 << 13
 _MAX_RECTANGLE = 1 << 22
@@ -65,6 +68,9 @@ class MaskedPlan(Partition):
             to be the product of openings (`opened_rows`); else empty.
         sample: rows of the largest slice of several parties on which products between parties are computed
             (`sampling`), and the same share of every other slice; 0 for all rows.
+        parts: parts of one person in which rows are counted (`PrivacyUnit.parts`). With more than one, a
+            record is a person, and a party's row of a matrix is a vector (`slice_parts`). Terms state it by
+            their unit alone.
     """
 
     tolerated: int
@@ -73,10 +79,12 @@ class MaskedPlan(Partition):
     dealers: tuple[DealerEntry, ...] = ()
     check: str = ""
     sample: int = 0
+    parts: int = field(default=1, metadata={"follows": "the unit of the terms"})
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._check_dealers()
+        self._check_people()
         if self.sample and not 0 < self.sample < self._most_multiplied:
             raise DataError(
                 "sample: expected fewer rows than the largest slice of several parties has, got another "
@@ -95,7 +103,34 @@ class MaskedPlan(Partition):
         if self.check not in ("", CHECK):
             raise DataError(f"check: expected {CHECK!r} or none, got another; fix the plan")
         # Refuses a number of tolerated collusions that leaves no honest party.
-        DistributedNoise(len(self.roster), self.tolerated)
+        DistributedNoise(len(self.roster), self.tolerated, self.parts)
+
+    def _check_people(self) -> None:
+        """Refuses what vectors of people do not have.
+
+        Raises:
+            DataError: the plan asks for it.
+        """
+        if self.parts not in (1, PARTS):
+            raise DataError(f"parts: expected 1 or {PARTS}, got another number; fix the plan")
+        if self.parts == 1:
+            return
+        if self.check and self.slice_count < len(self.roster):
+            raise DataError(
+                f"check: {CHECK!r} proves that a row is one-hot, and the row of a person with all rows is "
+                "not; leave it out, or plan a number of rows_per_person"
+            )
+        if self.sample:
+            raise DataError("sample: expected all people of a plan of people with all rows; leave it out")
+        if self.absent:
+            raise DataError(
+                'population: expected "everywhere" for people with all rows, got "anywhere"; change it'
+            )
+        if any(len(entries) > MOST_PARTIES_OF_PEOPLE for entries in self.slices):
+            raise DataError(
+                f"expected at most {MOST_PARTIES_OF_PEOPLE} parties in a slice of people with all rows, got "
+                "more, for whose products a person has too few parts; let fewer parties take part in it"
+            )
 
     def _check_dealers(self) -> None:
         names = [dealer.name for dealer in self.dealers]
@@ -140,7 +175,24 @@ class MaskedPlan(Partition):
     @cached_property
     def noise(self) -> DistributedNoise:
         """The noise that all parties draw together."""
-        return DistributedNoise(len(self.roster), self.tolerated)
+        return DistributedNoise(len(self.roster), self.tolerated, self.parts)
+
+    def slice_parts(self, number: int) -> int:
+        """In how many parts each party of a slice counts a person, so that the product over all has no more.
+
+        Args:
+            number: of the slice.
+        """
+        return 1 << (self.parts.bit_length() - 1) // len(self.members(number))
+
+    def scale(self, chain: Chain, number: int) -> int:
+        """What a product of these parts is multiplied by to be in `parts`.
+
+        Args:
+            chain: its parts, each of another party.
+            number: of the slice.
+        """
+        return int(self.parts // self.slice_parts(number) ** len(chain))
 
     @cached_property
     def _feasible(self) -> dict[View, bool]:
@@ -219,7 +271,8 @@ class MaskedPlan(Partition):
         parts = {j: tuple(column[name] for name in part) for j, part in held.items()}
         if parts and self.presences(number):
             others = [self.roster[place].name for j, place in enumerate(members) if j not in parts]
-            return present_chain(self.domain, tuple(parts.values()), others)
+            # The rows of a person in a part are no product of those in its columns.
+            return present_chain(self.domain, tuple(parts.values()), others, divided=self.parts == 1)
         if len(parts) > 2:
             return tuple(sorted(parts.values(), key=lambda part: self.cells((part,))))
         return tuple(parts.values())
@@ -293,8 +346,11 @@ class MaskedPlan(Partition):
         """The plan with a sample of so many rows of the largest slice of several parties.
 
         Args:
-            rows: None for at most `MOST_ROWS`; as many as that slice has, or more, are all rows.
+            rows: None for at most `MOST_ROWS`, and for all people with all rows; as many as that slice has,
+                or more, are all rows.
         """
+        if rows is None and self.parts > 1:
+            return self
         wanted = MOST_ROWS if rows is None else rows
         return replace(self, sample=wanted if wanted < self._most_multiplied else 0)
 
@@ -382,7 +438,7 @@ class MaskedPlan(Partition):
                 record once and the noise of 2^k cells; else empty.
         """
         exact = self.record_count if exact is None else exact
-        return grid_of(sigma) * exact + (self.noise.largest(sigma) << len(interaction))
+        return self.noise.grid(sigma) * exact + (self.noise.largest(sigma) << len(interaction))
 
 
 def _opened(chain: Chain) -> Iterator[Chain]:

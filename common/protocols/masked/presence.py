@@ -8,6 +8,9 @@ If one party holds the whole clique, its part is divided: its smallest attribute
 (presence of the others) x A x B. The product up to A has the columns of A only, and all cliques of this party
 that begin with A need the same one. The holder of B then has a share of that product itself: it multiplies
 this share in the clear, and needs the openings of the others only (`products`).
+
+Of people with all rows, a presence is in parts as well, all of them where the party has a row of the person,
+and parts are not divided.
 """
 
 from __future__ import annotations
@@ -37,18 +40,21 @@ def columns_in(part: Clique) -> Clique:
     return () if is_presence(part) else part
 
 
-def present_chain(domain: Domain, parts: Sequence[Clique], others: Iterable[str]) -> tuple[Clique, ...]:
+def present_chain(
+    domain: Domain, parts: Sequence[Clique], others: Iterable[str], *, divided: bool = True
+) -> tuple[Clique, ...]:
     """The chain of a clique, multiplied with the presence of the parties that hold nothing of it.
 
     Args:
         domain: domain of the plan.
         parts: parts of the clique, of columns, in roster order.
         others: names of the other parties of the slice, in roster order.
+        divided: whether a clique of one party is divided.
     """
     chain = tuple(map(presence, others))
     if not chain and len(parts) == 2:
         return tuple(parts)
-    if len(parts) == 1 and len(parts[0]) > 1:
+    if divided and len(parts) == 1 and len(parts[0]) > 1:
         first = min(parts[0], key=lambda column: width(domain, column))
         parts = ((first,), tuple(name for name in parts[0] if name != first))
         return (*chain, *parts)

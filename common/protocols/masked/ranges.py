@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...data.vectors import Vectors
 from ..arithmetic.ring import Ring, Words
 from . import products
 from .masks import Mask
@@ -29,7 +30,7 @@ def left_range(ring: Ring, masks: Sequence[Masked], start: int, opened: Sequence
     return products.left_product(ring, mask, np.hstack(opened))
 
 
-def right_range(opened: Sequence[Words], codes: Sequence[tuple[Codes, int]]) -> list[Words]:
+def right_range(opened: Sequence[Words], codes: Sequence[tuple[Codes | Vectors, int]]) -> list[Words]:
     """Run for the right party: E^T V of a range of rows, for each of its factors of shape (m, cells).
 
     Args:

@@ -41,6 +41,7 @@ def masked_answer(
     noise: NDArray[np.int64],
     mask: Words,
     interaction: Sequence[int] = (),
+    parts: int = 1,
 ) -> Words:
     """Run by a party: its share plus its noise, in units of 1/grid, plus its mask.
 
@@ -51,11 +52,12 @@ def masked_answer(
         noise: shape (cells,), in units of 1/grid.
         mask: pairwise mask, with the shape of the answer.
         interaction: shape of the marginal if only its differences are answered; else empty.
+        parts: parts of one in which the share counts (`PrivacyUnit.parts`).
 
     Returns:
         Shape (cells,), or (differences,).
     """
-    noisy = share * ring.dtype.type(grid) + ring.words(noise)
+    noisy = share * ring.dtype.type(grid // parts) + ring.words(noise)
     return (differences(noisy, interaction) if interaction else noisy) + mask
 
 

@@ -59,7 +59,7 @@ def score_shape(
     Raises:
         ProtocolError: the plan's ring is too small.
     """
-    largest = max(plan.record_count, largest_reference)
+    largest = plan.parts * max(plan.record_count, largest_reference)
     score = plan.largest(sigma, plan.record_count + largest_total)
     return ScoreShape.holding(cells, max(largest, score), plan.ring)
 

@@ -114,8 +114,9 @@ class AlignmentSession:
         Args:
             release_id: id of the release that makes it.
         """
-        about = replace(self.plan.spec.about, asked=datetime.now(UTC).date().isoformat())
-        return AlignmentProposal(release_id, self.order, self.plan.spec.adjacency, about)
+        spec = self.plan.spec
+        about = replace(spec.about, asked=datetime.now(UTC).date().isoformat())
+        return AlignmentProposal(release_id, self.order, spec.adjacency, about, spec.rows_per_person)
 
     @property
     def unfinished(self) -> Path | None:

@@ -84,6 +84,18 @@ class AlignmentOrder:
         )
 
 
+def check_population(population: Population) -> None:
+    """Refuses a population of which people with all rows cannot be counted.
+
+    Raises:
+        DataError: it is not that of people everywhere.
+    """
+    if population is not Population.EVERYWHERE:
+        raise DataError(
+            f'population: expected "everywhere" for people with all rows, got {population.value!r}; change it'
+        )
+
+
 @dataclass(frozen=True)
 class AlignmentProposal:
     """An alignment as it is proposed to the parties.
@@ -93,12 +105,14 @@ class AlignmentProposal:
         order: how rows are aligned.
         adjacency: which tables are neighbours.
         about: the reason, for the people who decide on it.
+        rows_per_person: one row of each person, or `ALL_ROWS`: then one row names the person of all of them.
     """
 
     release_id: str
     order: AlignmentOrder
     adjacency: Adjacency
     about: About = field(default_factory=About)
+    rows_per_person: int = 1
 
     @property
     def granted(self) -> Fraction:
@@ -117,7 +131,13 @@ class AlignmentProposal:
         return ReleaseTerms(
             self.release_id,
             PROTOCOL_VERSION,
-            ReleaseSpec(Budget(zcdp_rho=self.order.rho), self.adjacency, ALIGNMENT, about=self.about),
+            ReleaseSpec(
+                Budget(zcdp_rho=self.order.rho),
+                self.adjacency,
+                ALIGNMENT,
+                rows_per_person=self.rows_per_person,
+                about=self.about,
+            ),
             self.order.rho,
             self.order.plan(federation),
             purpose,

@@ -28,8 +28,9 @@ domain = {domain}        # domain of the whole table
 # several slices, is protected by the sum over these rows.
 epsilon = {epsilon}                   # the promise
 delta = 1e-9
-# rows_per_person = 2           # the promise for a person with up to so many rows of one slice, with more
-                                # noise; every party needs a key column and max_rows_per_person
+# rows_per_person = "all"       # the promise for a person with all rows, of which each counts in part; or a
+                                # number: with up to so many rows of one slice, with more noise. Every party
+                                # needs a key column and max_rows_per_person
 adjacency = "zero-out"          # or "replace-one"; with [alignment] also "add-remove"
 protocol = "masked"             # or "indicator", "trusted": see the README
 collusions = 1                  # masked: number of parties that may collude

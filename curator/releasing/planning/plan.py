@@ -15,13 +15,15 @@ from ....common.errors import DataError
 from ....common.forms.options import options_of
 from ....common.forms.tables import check_file
 from ....common.privacy.budget import Budget
+from ....common.privacy.cost import ALL_ROWS
+from ....common.privacy.rows_of_person import ALL
 from ....common.protocols.masked.dealers import CURATOR_DEALS, check_dealers
 from ....common.protocols.registry import MASKED, Protocol, protocol_named
 from ....common.release_spec import ReleaseSpec
 from ...mechanisms.catalogue import mechanism_named
 from ...parties.connection import RetryPolicy
 from ...parties.direct_streams import DirectStreams
-from .alignment_order import AlignmentOrder
+from .alignment_order import AlignmentOrder, check_population
 from .bins_share import DEFAULT_SHARE, check_coded, check_share
 from .form import DEFAULT_MECHANISM, plan_form
 
@@ -192,12 +194,15 @@ def _alignment(section: Mapping[str, Any] | None, spec: ReleaseSpec) -> Alignmen
     """The order of an alignment, if the release can use one."""
     if section is None:
         return None
-    if spec.protocol != MASKED.name or spec.rows_per_person != 1:
+    if spec.protocol != MASKED.name or spec.rows_per_person not in (1, ALL_ROWS):
         raise DataError(
-            f"plan: expected the protocol {MASKED.name!r} with rows_per_person = 1 over aligned rows, got "
-            "another; fix it or remove [alignment]"
+            f"plan: expected the protocol {MASKED.name!r} with rows_per_person = 1 or {ALL!r} over aligned "
+            "rows, got another; fix it or remove [alignment]"
         )
-    return AlignmentOrder.parse(section)
+    order = AlignmentOrder.parse(section)
+    if spec.rows_per_person == ALL_ROWS:
+        check_population(order.population)
+    return order
 
 
 def _bins_share(section: Mapping[str, Any] | None, domain: Domain) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ....common.canonical.queries import query_digest
+from ....common.data.people import PeopleRows
 from ....common.data.rows import Rows
 from ....common.dealing.dealing import Dealing
 from ....common.errors import PolicyError, ProtocolError
@@ -179,7 +180,7 @@ class MaskedAnswerer(Answerer):
             return SharedScores(self._introduced_session(), query)
         for view in query.views:
             plan.check_view(view)
-        return LocalScores(self._rows(), query)
+        return LocalScores(self._rows(), query, plan.parts)
 
     def _introduced_session(self) -> MaskedSession:
         """The session; after a restart, created from the introduction in the ledger."""
@@ -211,6 +212,8 @@ class MaskedAnswerer(Answerer):
         on_disk = bytes_on_disk(self.institution.table, plan, plan.roster[own].slice)
         self.account.allowance.disk.reserve({_CODES: on_disk})
         held = self.institution.table.project(plan.roster[own].attributes)
+        if isinstance(held, PeopleRows):
+            held = held.in_parts(plan.slice_parts(plan.roster[own].slice))
         if plan.alignment is None:
             return held
         alignment_id = plan.alignment.alignment_id

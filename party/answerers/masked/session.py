@@ -12,13 +12,14 @@ from ....common.canonical.terms import terms_digest
 from ....common.crypto.randomness import FreshKeys, RandomStream
 from ....common.data.domain import Clique
 from ....common.data.interactions import difference_count
-from ....common.data.rows import Rows, codes_digest
+from ....common.data.people import rows_digest, vectors_of
+from ....common.data.rows import Rows
+from ....common.data.vectors import Vectors
 from ....common.data.view import View
 from ....common.dealing.dealing import dealt_labels, pad_stream
 from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, PolicyError, ProtocolError
 from ....common.messages import Delivery, DeliveryKind, Introduction, ReleaseTerms
-from ....common.privacy.cost import grid_of
 from ....common.promises.binding import Binding, labelled
 from ....common.protocols.arithmetic.ring import Words
 from ....common.protocols.masked import products, reveal
@@ -343,6 +344,7 @@ class MaskedSession:
             axes = [held.index(column) for column in columns_of(view)]
             sizes = [width(domain, column) for column in held]
             share = self._products[chain].reshape(sizes).transpose(axes).flatten()
+        share *= ring.dtype.type(self.plan.scale(chain, self._slice))
         if self.plan.absent:
             share[-1] = 0
         return view.in_boxes(share, domain)
@@ -365,7 +367,8 @@ class MaskedSession:
         words = difference_count(interaction) if interaction else share.size
         others = {place: self._streams[place] for place in range(len(self.plan.roster)) if place != self.me}
         mask = reveal.pairwise_mask(ring, self.me, others, query, words)
-        return ring.signed(reveal.masked_answer(ring, share, grid_of(sigma), noise, mask, interaction))
+        grid, parts = self.plan.noise.grid(sigma), self.plan.parts
+        return ring.signed(reveal.masked_answer(ring, share, grid, noise, mask, interaction, parts))
 
     def _check(
         self, chain: Chain, *, parts: int = 1, holder: int | None = None, summed: bool = False
@@ -396,15 +399,19 @@ class MaskedSession:
         """Binds this party's rows to the mask that hides a matrix of them; all else in it was received."""
         if self._holders(chain)[-1] == self.me:
             columns = columns_in(chain[-1])
-            digest = codes_digest(self._multiplied, names_of(columns), within, groups_of(columns))
+            digest = rows_digest(self._multiplied, names_of(columns), within, groups_of(columns))
             self.binding.use("rows under a mask", labelled([str(within.start), *labels(chain)]), digest)
 
     def _rows_at_once(self, chain: Chain) -> int:
         return block_rows(self.plan.opened_ring(chain), 4 * self.plan.cells(chain))
 
-    def _codes(self, part: Clique, start: int, rows: int) -> NDArray[np.int64]:
+    def _codes(self, part: Clique, start: int, rows: int) -> Codes:
         columns = columns_in(part)
         return self._multiplied.cell_codes(names_of(columns), start, start + rows, groups_of(columns))
+
+    def _vectors(self, part: Clique, start: int, rows: int) -> Codes | Vectors:
+        columns = columns_in(part)
+        return vectors_of(self._multiplied, names_of(columns), start, start + rows, groups_of(columns))
 
     def _opened(self, chain: Chain, rows: int) -> Iterator[Words]:
         """The sum of the openings of a chain's holders, block by block; a share of this party is in clear."""
@@ -459,15 +466,15 @@ class MaskedSession:
         last, cells = chain[-1], self.plan.cells(chain[-1:])
         if len(chain) == 1:
             for start in records:
-                codes = self._codes(last, start, min(rows, within.stop - start))
-                yield products.indicators(ring, codes, cells)
+                vectors = self._vectors(last, start, min(rows, within.stop - start))
+                yield products.indicators(ring, vectors, cells)
         elif self.plan.check:
             yield from (share.astype(ring.dtype) for share in self._masked_product(chain, rows))
         elif self._holders(chain)[-1] == self.me:
             dealt = self._row_products.blocks(chain, rows)
             for start, opened, share in zip(records, self._opened(chain[:-1], rows), dealt, strict=True):
-                codes, words = self._codes(last, start, rows), share.astype(ring.dtype)
-                yield products.right_rows(opened, codes, cells, words)
+                vectors, words = self._vectors(last, start, rows), share.astype(ring.dtype)
+                yield products.right_rows(opened, vectors, cells, words)
         else:
             masks = self._mask(chain[:-1])
             sizes = (min(rows, within.stop - start) for start in records)
@@ -529,7 +536,7 @@ class MaskedSession:
         totals = [np.zeros((sum(widths), n), dtype=plan.ring.dtype) for n in cells]
         opened = zip(*(self._opened(left, rows) for left in lefts), strict=True)
         pieces = (
-            (at, [(self._codes(right, start, rows), n) for right, n in zip(rights, cells, strict=True)])
+            (at, [(self._vectors(right, start, rows), n) for right, n in zip(rights, cells, strict=True)])
             for start, at in zip(itertools.count(0, rows), opened, strict=False)
         )
         # Sums by code take less than sending the openings to a cluster, and the codes stay here.

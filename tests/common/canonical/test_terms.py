@@ -17,7 +17,7 @@ from dpmosaic.common.data.coding import Coding
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.privacy.budget import Budget
-from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.privacy.cost import ALL_ROWS, PARTS, Adjacency
 from dpmosaic.common.protocols.aligned import Population
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.dealers import DealerEntry
@@ -124,6 +124,22 @@ def test_terms_have_the_bytes_of_the_vectors(vector):
     assert stated(terms) == vector["value"]
     assert encode_terms(terms).hex() == vector["bytes"]
     assert terms_digest(terms).hex() == vector["sha256"]
+
+
+def test_a_plan_counts_people_in_parts_if_the_unit_says_so_and_the_bytes_say_it_once():
+    whole = terms_with(MASKED, plan=replace(MASKED.plan, check=""))
+    people = terms_with(whole, rows_per_person=ALL_ROWS, labels=None)
+    assert (whole.plan.parts, people.plan.parts) == (1, PARTS)
+    assert decode_terms(encode_terms(people)) == people
+    stated = replace(people, plan=replace(people.plan, parts=1))
+    assert stated == people
+
+
+@pytest.mark.parametrize("protocol", ["indicator", "of another package"])
+def test_people_with_all_rows_are_counted_by_few_protocols(protocol):
+    plan = Partition(MASKED.plan.domain, ROSTER)
+    with pytest.raises(ValueError, match="does not count people with all rows"):
+        terms_with(RELEASE, protocol=protocol, plan=plan, rows_per_person=ALL_ROWS)
 
 
 @pytest.mark.slow

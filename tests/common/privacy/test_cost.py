@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from dpmosaic.common.errors import BudgetError
 from dpmosaic.common.privacy.cost import (
+    ALL_ROWS,
     Adjacency,
     PrivacyUnit,
     charged_variance,
@@ -260,6 +261,15 @@ def test_wider_noise_on_one_grid_has_the_variance_that_it_is_charged_as(sigma, f
     variance = charged_variance(sigma, factor)
     assert variance == (Fraction(factor) * Fraction(sigma)) ** 2 - Fraction(5, 2 * grid_of(sigma) ** 2)
     assert gaussian_cost(sigma, Adjacency.ZERO_OUT) >= 1 / (2 * charged_variance(sigma))
+
+
+def test_a_cost_for_people_with_all_rows_is_one_for_any_number_of_them():
+    everything, some = (PrivacyUnit(Adjacency.ZERO_OUT, rows) for rows in (ALL_ROWS, 5))
+    assert everything.factor_in(some) == some.factor_in(everything) == 1
+    assert everything.factor_in(PrivacyUnit(Adjacency.REPLACE_ONE, 5)) == 4
+    assert "several slices" in everything.over_slices(2)
+    assert everything.over_slices(1) == everything.in_words
+    assert some.over_slices(2) == some.in_words
 
 
 @pytest.mark.parametrize("adjacency", Adjacency)

@@ -19,7 +19,14 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.errors import BudgetError
 from dpmosaic.common.privacy import distributed, noise
 from dpmosaic.common.privacy.conversion import gaussian_delta
-from dpmosaic.common.privacy.cost import MAX_SIGMA, Adjacency, gaussian_cost, gaussian_sigma, grid_of
+from dpmosaic.common.privacy.cost import (
+    MAX_SIGMA,
+    PARTS,
+    Adjacency,
+    gaussian_cost,
+    gaussian_sigma,
+    grid_of,
+)
 from dpmosaic.common.privacy.distributed import MAX_EXCESS, DistributedNoise, sum_excess
 from dpmosaic.common.privacy.noise import discrete_gaussian
 
@@ -213,6 +220,14 @@ def test_the_scale_for_a_budget_can_be_divided_among_parties():
     crowd = DistributedNoise(4, 1)
     honest = math.sqrt(3) * crowd.share_scale(sigma) / grid_of(sigma)
     assert gaussian_cost(honest * (1 + 2.0**-50), Adjacency.REPLACE_ONE) <= Fraction(1, 1000)
+
+
+@pytest.mark.parametrize("sigma", [0.5, 3.0, 1000.0])
+def test_noise_of_people_is_on_their_grid_and_as_close_to_one_gaussian_for_all_cells_that_one_moves(sigma):
+    plain, people = (DistributedNoise(5, 1, parts) for parts in (1, PARTS))
+    assert people.grid(sigma) == grid_of(sigma, PARTS) >= max(PARTS, 2 * plain.grid(sigma))
+    assert people.total_sigma(sigma) == pytest.approx(plain.total_sigma(sigma))
+    assert people.excess(sigma) * PARTS <= MAX_EXCESS
 
 
 @pytest.mark.parametrize("parties", [0, -3])

@@ -6,7 +6,7 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError
-from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
 from dpmosaic.common.protocols.registry import BUILT_IN, Users
 from dpmosaic.curator.measurers.catalogue import MEASURERS, measuring
 from dpmosaic.curator.measurers.measurer import Query
@@ -31,7 +31,7 @@ def test_each_protocol_has_its_terms_and_measurer(protocol):
     links = started(pieces, policy, keys)
     federation = connect(TABLE.domain, links, dealers=dealers_for(links, keys))
     by = measuring(protocol)
-    plan = by.plan(federation, granted, Adjacency.ZERO_OUT, None)
+    plan = by.plan(federation, granted, PrivacyUnit(Adjacency.ZERO_OUT), None)
     terms = terms_of(protocol=protocol, granted=float(granted), plan=plan)
     acceptances = federation.accept(terms)
     measurer = by.begin(federation, terms, acceptances, granted, None)

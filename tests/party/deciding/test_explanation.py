@@ -13,10 +13,12 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import ApprovalPending, PolicyError, ProtocolError
 from dpmosaic.common.labels import LabelSearch
 from dpmosaic.common.privacy.budget import Budget
+from dpmosaic.common.privacy.cost import ALL_ROWS
 from dpmosaic.common.protocols.alignment.plan import ALIGNMENT, AlignmentPlan
 from dpmosaic.common.protocols.chosen import Chosen
+from dpmosaic.party.console.question import _unit
 from dpmosaic.party.deciding.explanation import _bins
-from dpmosaic.party.deciding.sentences import _bins_in_words
+from dpmosaic.party.deciding.sentences import _bins_in_words, _protected
 from support.operators import CURATOR_IDENTITY, proposed
 from support.terms import RELEASE_ID, id_of, terms_with
 
@@ -248,6 +250,11 @@ def test_the_rows_of_a_person_that_the_promise_covers_are_named(operator):
     output = operator.run("show", RELEASE_ID)
     assert "for each person with up to 3 rows of one slice" in output
     assert "does NOT verify: deny this release" in output
+
+
+def test_a_promise_for_people_with_all_rows_is_named_for_those_who_decide():
+    assert _protected(ALL_ROWS) == "each person with all rows of one slice, whatever their number"
+    assert _unit(ALL_ROWS) == "one person with all rows"
 
 
 def aligning(operator, **plan):

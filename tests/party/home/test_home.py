@@ -258,6 +258,16 @@ def test_a_key_column_bounds_the_rows_of_a_person_and_stays_at_the_party(home):
     ledger.close()
 
 
+def test_a_party_of_people_with_all_rows_states_the_number_of_people(home):
+    (home.folder / "rows.csv").write_text("id,a\np,0\nq,1\np,1\nq,0\np,1\n")
+    source = '[source]\ndomain = "domain.json"\nfile = "rows.csv"\nkey = "id"\n'
+    (home.folder / "policy.toml").write_text(source + '[policy]\nmax_rows_per_person = "all"\n')
+    ledger = Ledger()
+    description = party_of(home, Settings.load(home.folder), ledger, None).describe()
+    assert (description.record_count, description.domain) == (2, DOMAIN)
+    ledger.close()
+
+
 def test_a_party_that_allows_alignments_names_its_identifiers_and_hides_how_many_rows_it_has(home):
     (home.folder / "rows.csv").write_text("id,name,a\np,Li,0\n,Roy,1\np,Kim,1\n")
     source = '[source]\ndomain = "domain.json"\nfile = "rows.csv"\nkey = "id"\n'

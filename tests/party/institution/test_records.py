@@ -1,12 +1,14 @@
 """Rows of one person beyond the bound are left out, and parties with the same keys have the same digest."""
 
+import numpy as np
 import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
+from dpmosaic.common.privacy.cost import ALL_ROWS, PARTS
 from dpmosaic.party.counting.identifiers import order_digest
 from dpmosaic.party.counting.people import People
-from dpmosaic.party.institution.records import read_records
+from dpmosaic.party.institution.records import read_records, records_of
 from dpmosaic.party.sources.query import QuerySource
 from dpmosaic.party.sources.source import FileSource
 
@@ -29,6 +31,24 @@ def test_all_parties_of_a_slice_leave_out_the_same_rows(tmp_path, most, kept):
     clinic, same, _ = read_records(ordered, CLINIC, People("id", most, {}))
     assert lab.column("a").tolist() == clinic.column("b").tolist() == kept
     assert order == same
+
+
+def test_of_people_with_all_rows_order_and_identifiers_are_those_of_people(tmp_path):
+    people = People("id", ALL_ROWS, {"key": "id"})
+    rows, order, identifiers = records_of(FileSource(file_of(tmp_path, "lab", "a")), LAB, people, 9, tmp_path)
+    assert rows.record_count == 3
+    assert rows.person.tolist() == [0, 0, 0, 1, 1, 2]
+    assert rows.table.column("a").tolist() == [0, 2, 4, 1, 5, 3]
+    assert np.bincount(rows.person, rows.weights).tolist() == [PARTS] * 3
+    assert (order, identifiers.columns) == (None, {"key": ["p", "q", "r"]})
+    _, order, _ = read_records(FileSource(tmp_path / "lab.csv"), LAB, People("id", ALL_ROWS, {}))
+    assert order == order_digest(["p", "q", "r"])
+
+
+def test_a_row_without_a_person_is_refused_if_all_rows_count(tmp_path):
+    path = file_of(tmp_path, "lab", "a", (*PEOPLE, ""))
+    with pytest.raises(DataError, match="expected a key in every row"):
+        read_records(FileSource(path), LAB, People("id", ALL_ROWS, {"key": "id"}))
 
 
 def test_another_order_another_key_and_another_cut_of_the_keys_have_other_digests():

@@ -3,7 +3,7 @@ from fractions import Fraction
 import pytest
 
 from dpmosaic.common.errors import BudgetError, DataError
-from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.privacy.cost import ALL_ROWS, Adjacency
 from dpmosaic.party.names import POLICY
 from dpmosaic.party.policies import template as policy_template
 from dpmosaic.party.policies.file import Settings
@@ -111,6 +111,8 @@ listen = "0.0.0.0:1"
         (SOURCE + "[policy]\nmax_cpu_seconds = 1.5\n", "a whole number"),
         (SOURCE + "[policy]\nmax_rows_per_person = 0\n", "at least 1"),
         (SOURCE + "[policy]\nmax_rows_per_person = 2\n", "needs a key"),
+        (SOURCE + '[policy]\nmax_rows_per_person = "all"\n', "needs a key"),
+        (SOURCE + '[policy]\nmax_rows_per_person = "some"\n', "a whole number of at least 1 or all, got"),
         (SOURCE + "[records]\nsame_as = [1]\n", "expected a text, got 1"),
         (SOURCE + '[records]\norder = "sorted"\n', "expected guaranteed, got 'sorted'"),
         (SOURCE + 'key = "id"\n[records]\norder = "guaranteed"\n', "take order"),
@@ -142,6 +144,13 @@ def test_an_inconsistent_policy_is_refused(tmp_path, text, reason):
 def test_the_rows_of_a_person_are_bounded(tmp_path):
     made = settings(tmp_path, KEYED + "[policy]\nmax_rows_per_person = 3\n")
     assert made.policy == Policy(max_rows_per_person=3, dealers=frozenset())
+
+
+@pytest.mark.parametrize("aligned", ["", "max_alignment_rho = 1\n"])
+def test_all_rows_of_a_person_are_used_if_the_policy_says_so(tmp_path, aligned):
+    made = settings(tmp_path, KEYED + f'[policy]\n{aligned}max_rows_per_person = "all"\n')
+    assert made.policy.max_rows_per_person == ALL_ROWS
+    assert Policy().max_rows_per_person == 1
 
 
 def test_identifiers_are_agreed_names_of_columns(tmp_path):

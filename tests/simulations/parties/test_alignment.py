@@ -16,7 +16,7 @@ from dpmosaic.simulations.parties.people import Linkage, Overlap, row_numbers
 
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 2})
 TABLE = Table.from_codes(DOMAIN, np.random.default_rng(0).integers(0, 2, (400, 3)))
-PEOPLE = Linkage(row_numbers(TABLE), Overlap(0.8, shuffle=True, typos=0.02))
+PEOPLE = Linkage(row_numbers(TABLE.record_count), Overlap(0.8, shuffle=True, typos=0.02))
 
 
 def aligned(grid, rho, seed=1):

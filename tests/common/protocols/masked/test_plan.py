@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, DataError
-from dpmosaic.common.privacy.cost import grid_of
+from dpmosaic.common.privacy.cost import PARTS, grid_of
 from dpmosaic.common.privacy.distributed import DistributedNoise
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked import plan as plans
@@ -214,8 +214,8 @@ def test_no_chains_make_no_rectangles():
     assert rectangles(RAGGED, []) == []
 
 
-PARTS = st.lists(st.text("ab12\0", max_size=3), min_size=1, max_size=3).map(tuple)
-CHAINS = st.lists(PARTS, min_size=1, max_size=4).map(tuple)
+CLIQUE_PARTS = st.lists(st.text("ab12\0", max_size=3), min_size=1, max_size=3).map(tuple)
+CHAINS = st.lists(CLIQUE_PARTS, min_size=1, max_size=4).map(tuple)
 
 
 def chain_of(texts):
@@ -312,6 +312,27 @@ P0, P2 = (DealerEntry(entry.name, entry.identity) for entry in (TWO_SLICES[0], T
 def dealt_by(*dealers, **changes):
     """A plan of two parties in slice 0, p0 and p1, and of p2 alone in slice 1, with these dealers."""
     return MaskedPlan(DOMAIN, TWO_SLICES, 1, Ring(32), dealers=dealers, **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"parts": 2}, "parts: expected 1 or 1048576"),
+        ({"parts": PARTS, "check": "one-hot"}, "proves that a row is one-hot"),
+        ({"parts": PARTS, "sample": 1}, "sample: expected all people"),
+    ],
+)
+def test_a_plan_of_people_with_all_rows_asks_for_nothing_that_their_vectors_lack(changes, reason):
+    with pytest.raises(DataError, match=reason):
+        dealt_by(D, **changes)
+    assert dealt_by(D, parts=PARTS).with_sample(None).sample == 0
+
+
+def test_hospitals_of_whole_people_open_nothing_that_could_be_checked():
+    held = roster(["abcde"], ["abcde"], records=(4, 5))
+    alone = MaskedPlan(DOMAIN, held, 1, Ring(64), parts=PARTS, check="one-hot")
+    assert [alone.slice_parts(number) for number in range(2)] == [PARTS, PARTS]
+    assert alone.noise.parts == PARTS
 
 
 @pytest.mark.parametrize(

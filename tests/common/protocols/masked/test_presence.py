@@ -8,6 +8,7 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
+from dpmosaic.common.privacy.cost import PARTS
 from dpmosaic.common.protocols.aligned import Alignment, Population
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.plan import MaskedPlan, labels
@@ -77,6 +78,15 @@ def test_every_party_holds_a_part_and_only_the_last_part_may_be_held_by_one_that
         assert set(openers) == set(holders) - {holders[-1]}
         assert plan.cells(chain) == DOMAIN.cells(clique)
         assert sorted(name for part in chain for name in columns_in(part)) == sorted(clique)
+
+
+@pytest.mark.parametrize("groups", ["abc d", "ab c d", "a b c d"])
+def test_of_people_with_all_rows_each_party_has_one_factor_and_no_part_is_divided(groups):
+    plan = replace(plan_of(groups), parts=PARTS)
+    for clique in CLIQUES:
+        chain = plan.chain(View(clique), 0)
+        assert sorted(plan.holders(chain, 0)) == list(plan.members(0))
+        assert plan.slice_parts(0) ** len(chain) * plan.scale(chain, 0) == PARTS
 
 
 def test_a_presence_is_of_no_attribute_and_has_labels_of_its_own():

@@ -8,7 +8,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.federation.card import DEALER, Card
-from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.privacy.cost import ALL_ROWS, Adjacency
 from dpmosaic.curator.mechanisms.mst import MST
 from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.curator.releasing.over_parties import order_of
@@ -119,6 +119,15 @@ def test_the_rows_of_a_person_that_a_plan_covers_come_into_the_terms(tmp_path):
     assert order_of(plan).spec.rows_per_person == 2
 
 
+def test_a_plan_may_cover_people_with_all_rows_also_over_aligned_rows(tmp_path):
+    every = RELEASE + 'rho = 1\nrows_per_person = "all"\n'
+    for sections in (SLICE, "[alignment]\n" + SLICE):
+        plan = loaded(tmp_path, every + sections)
+        assert order_of(plan).proposal("r").spec.rows_per_person == ALL_ROWS
+    with pytest.raises(DataError, match='population: expected "everywhere" for people with all rows'):
+        loaded(tmp_path, every + '[alignment]\npopulation = "anywhere"\n' + SLICE)
+
+
 def test_settings_of_the_mechanism_are_text_as_on_the_command_line(tmp_path):
     keys = 'mechanism = "privbayes"\nsettings = { group = 6, consistency = true }\n'
     plan = loaded(tmp_path, f"{RELEASE}rho = 1\n{keys}{SLICE}")
@@ -197,7 +206,7 @@ def test_refuses_a_target_that_does_not_exist_or_stands_beside_a_workload(tmp_pa
         (RELEASE + "sigma = 0\n" + SLICE, r"sigma in \[release\]: unknown key; it has domain"),
         (RELEASE + 'epsilon = "1"\n' + SLICE, "a number above 0, got a text"),
         (RELEASE + "rows = true\n" + SLICE, "got true"),
-        (RELEASE + "rows_per_person = 0\n" + SLICE, "rows_per_person .*of at least 1, got 0"),
+        (RELEASE + "rows_per_person = 0\n" + SLICE, "rows_per_person .*of at least 1 or all, got 0"),
         (RELEASE + "[network]\ntries = 0\n" + SLICE, "tries .*of at least 1, got 0"),
         (RELEASE + "[[slice]]\n", r"parties in \[slice\] 1: expected a list of names"),
         (RELEASE + "[[slice]]\nparties = []\n", "that is not empty, got an empty one"),
