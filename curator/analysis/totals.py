@@ -152,7 +152,7 @@ def totals(evidence: Evidence, support: Support, values: Array, inside: Array | 
     rest = centred - explained
     within = 0.0 if inside is None else inside
     noisy = parts * terms.sigmas[:, None]
-    # The number of records may have noise of its own. It counts with what interactions do not say of the means.
+    # The number of records may have noise of its own; it counts with what interactions leave of a mean.
     counted = evidence.records_sigma * (means - parts.T @ terms.released / records)
     return Totals(
         records * means + parts.T @ terms.surprise,
