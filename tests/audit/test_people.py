@@ -96,7 +96,7 @@ def rows_that_count_as_people(monkeypatch):
 
 def all_rows_are_learned_from(monkeypatch):
     monkeypatch.setattr(
-        related._Making, "_one_row_of_each", lambda self, name: np.arange(len(self._raw[name].parent))
+        related.Making, "_one_row_of_each", lambda self, name: np.arange(len(self._raw[name].parent))
     )
 
 

@@ -124,7 +124,7 @@ def test_escapes_names_and_values(certificate, synthetic):
             "attributes": {nasty: 2, "b": 2},
             "parties": [[[nasty], ["b"]]],
             "record_counts": [3],
-            "protocol": nasty,
+            "spec": {**certificate["plan"]["spec"], "protocol": nasty},
             "mechanism": {"name": nasty},
             "workload": [],
         },
