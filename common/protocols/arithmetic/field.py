@@ -32,9 +32,10 @@ _EXACT = 480
 _MULTIPLIED = 1 << 18
 """Numbers multiplied by one call of BLAS, which starts no threads for so few."""
 
+_DOTTED = _MULTIPLIED >> 4
+"""Elements of a vector, of four pieces each, whose products are summed at once; the sums stay below 2^53."""
+
 _PIECE = 16
-_DOTTED = 1 << 15
-"""Elements of a vector whose pieces are multiplied at once: the sums stay far below 2^53."""
 
 
 def elements(integers: Sequence[int]) -> Elements:
