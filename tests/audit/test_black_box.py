@@ -26,6 +26,9 @@ def bounded(pair):
     return lower_bound(*pair.seen(RELEASES))
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture
 def under_a_domain(tmp_path):
     path = tmp_path / "domain.json"

@@ -46,11 +46,13 @@ def test_no_honest_role_uses_a_secret_for_two_values(part, watch):
         assert broken(every[seed % len(every)], seed, watch) is None
 
 
+@pytest.mark.slow
 def test_every_binding_of_the_code_is_used_in_some_release():
     assert all(bindings().values())
     assert sites()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", sites(), ids=str)
 def test_without_a_binding_a_secret_is_used_for_two_values(site, watch, monkeypatch):
     some = bindings()[site]
@@ -58,6 +60,7 @@ def test_without_a_binding_a_secret_is_used_for_two_values(site, watch, monkeypa
     assert found_in(some, watch)
 
 
+@pytest.mark.slow
 def test_without_the_binding_of_a_kind_of_message_two_of_them_are_taken(watch, monkeypatch):
     """The kinds are those that roles take in some release: none has to be listed here."""
     unnoticed = []
