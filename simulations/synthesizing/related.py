@@ -306,14 +306,13 @@ class Making:
 
     def _timed(self, drawn: dict[str, Rows]) -> Family:
         """The tables that know where drawn values of the order move to (`quantiles`)."""
-        family, tables = self._family, frames(self._family, drawn, self._stream.child("people"))
-        for table in family.tables:
-            if table.steps is not None and len(drawn[table.name]):
-                column = tables[table.name][table.steps.when.name]
-                values = table.steps.numbers(column, table.steps.units.ends[0])
-                counted = weights(family, table.name, drawn) / PARTS
-                changed = with_quantiles(table, values, counted, self._releases[table.name])
-                family = family.with_table(changed)
+        family = self._family
+        timed = [(one, one.steps) for one in family.tables if one.steps is not None and len(drawn[one.name])]
+        tables = frames(family, drawn, self._stream.child("people")) if timed else {}
+        for table, steps in timed:
+            values = steps.numbers(tables[table.name][steps.when.name], steps.units.ends[0])
+            counted = weights(family, table.name, drawn) / PARTS
+            family = family.with_table(with_quantiles(table, values, counted, self._releases[table.name]))
         return family
 
     def _evened(self, name: str) -> int:

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ....common.errors import DataError
-from ..conditions import Condition, Where
+from ..conditions import Where
 from ..published import Published
 from .places import Places
 from .selection import is_numeric, levels_of, numbers_of, rows_at, rows_where, rows_with
@@ -83,9 +83,7 @@ class Design:
             DataError: the formula cannot be read, a column does not fit, or there are too many coefficients.
         """
         response, regressors = read_formula(y, x)
-        for name in (response, *regressors):
-            published.domain.position(name)
-        places = Places.of(published, (response, *regressors, *Condition.of(published.domain, where).clique))
+        places = Places.of(published, (response, *regressors), where)
         values = _response(published, places, response, positive)
         selected = rows_where(places, where)
         used = selected.rows & ~np.isnan(values)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.errors import DataError
-from ..conditions import Condition, Where
+from ..conditions import Where
 from ..intervals import LEAST_REACH, OUT_OF_REACH, fieller
 from ..published import Published
 from ..totals import Totals
@@ -58,7 +58,7 @@ def mean(
         DataError: an argument does not fit the release.
     """
     names = _names_of(by)
-    places = _places(published, (column, *names), where)
+    places = Places.of(published, (column, *names), where)
     return _means(published, places, column, column, numbers_of(places, column), where, names, of, level)
 
 
@@ -88,7 +88,7 @@ def proportion(
         DataError: an argument does not fit the release.
     """
     names = _names_of(by)
-    places = _places(published, (column, *names), where)
+    places = Places.of(published, (column, *names), where)
     values, name = _indicator(places, column, value)
     found = _means(published, places, name, column, values, where, names, of, level)
     return replace(found, low=np.clip(found.low, 0, 1), high=np.clip(found.high, 0, 1))
@@ -122,7 +122,7 @@ def difference(
     if len(between) != 3:
         raise DataError(f"between: expected a column and two values, got {len(between)}; give all three")
     group, first, second = between
-    places = _places(published, (column, group), where)
+    places = Places.of(published, (column, group), where)
     if value is ...:
         values, name = numbers_of(places, column), column
     else:
@@ -223,13 +223,6 @@ class _Groups:
 
 def _names_of(by: str | Sequence[str] | None) -> list[str]:
     return [by] if isinstance(by, str) else list(by or ())
-
-
-def _places(published: Published, columns: Sequence[str], where: Where | None) -> Places:
-    """The places of functions of columns and of a condition."""
-    for name in columns:
-        published.domain.position(name)  # A difference of dates is none of its columns.
-    return Places.of(published, (*columns, *Condition.of(published.domain, where).clique))
 
 
 def _means(

@@ -21,6 +21,7 @@ from ....common.data.table import Table
 from ...pgm.structure.zeros import zeros_of
 from ...results.evidence import Evidence
 from ...results.frames import typed
+from ..conditions import Condition, Where
 from ..published import Published, evidence_of
 
 _MOST = 1 << 16
@@ -67,19 +68,26 @@ class Places:
     own: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, published: Published, columns: Iterable[str], *, everywhere: bool = True) -> Places:
-        """The places of functions of these columns.
+    def of(
+        cls, published: Published, columns: Iterable[str], where: Where | None = None, everywhere: bool = True
+    ) -> Places:
+        """The places of functions of these columns and of a condition.
 
         Args:
             published: the release.
-            columns: on which the functions depend.
+            columns: on which the functions depend; a difference of dates is none.
+            where: which rows count, see `mean`.
             everywhere: whether functions can be evaluated where the release has no row.
 
         Raises:
-            DataError: the release has no noisy measurements, or a column is unknown.
+            DataError: the release has no noisy measurements, or a column, or a value of the condition, does
+                not exist.
         """
-        domain, evidence = published.domain, evidence_of(published)
-        clique = domain.canonical(dict.fromkeys(columns))
+        domain, named = published.domain, tuple(columns)
+        for name in named:
+            domain.position(name)
+        clique = domain.canonical(dict.fromkeys((*named, *Condition.of(domain, where).clique)))
+        evidence = evidence_of(published)
         rows, frame = published.rows, published.frame
         count = rows.record_count
         lacking = _lacking(rows, evidence, clique) if everywhere else None
