@@ -20,7 +20,7 @@ _LAST_S = 2
 
 
 @contextlib.contextmanager
-def served(pages: Callable[[Gate, Stop], ASGIApp], stop: Stop, port: int = 0) -> Iterator[str]:
+def serve(pages: Callable[[Gate, Stop], ASGIApp], stop: Stop, port: int = 0) -> Iterator[str]:
     """Serves a console while the context lasts.
 
     Args:
