@@ -19,7 +19,7 @@ from ...common.data.domain import Domain
 from ...common.data.rules.condition import Condition
 from ...common.data.rules.impossible import Impossible
 from ..results.storage import Storage
-from .groups import attribute_of_groups, even_groups
+from .groups import column_of_groups, even_groups
 from .steps import FIRST, NONE, Steps
 from .summaries import SUMMARIES, Summary
 
@@ -249,15 +249,13 @@ class Family:
                     # A gap after another column is known by itself.
                     plain = groups is None and not isinstance(attribute, GapAttribute)
                     codes = groups or tuple(range(attribute.size))
-                    known = (
-                        _rename(attribute, named) if plain else attribute_of_groups(attribute, codes, named)
-                    )
+                    known = _rename(attribute, named) if plain else column_of_groups(attribute, codes, named)
                     found.append(Column(known, above.name, attribute.name, groups=groups))
         if self[name].parent:
             for attribute in self.own(name):
                 named = _free(f"previous_{attribute.name}", name, taken)
                 groups = self._groups_before(name, attribute)
-                known = attribute_of_groups(attribute, groups or tuple(range(attribute.size)), named, NONE)
+                known = column_of_groups(attribute, groups or tuple(range(attribute.size)), named, NONE)
                 found.append(Column(known, name, attribute.name, before=True, groups=groups))
         found += (Column(attribute, name, attribute.name) for attribute in self.own(name))
         return tuple(found)
