@@ -128,7 +128,7 @@ def synthesize(
     from ..simulations.rehearsal import compiling_beside
     from .relations_file import read_relations
     from .synthesize import synthesize as run
-    from .unfinished import unfinished
+    from .unfinished import unfinished_release
 
     table_file = TableFile(table_format, spreadsheet_safe)
     if copies is not None:
@@ -146,7 +146,10 @@ def synthesize(
         if copies is not None:
             raise DataError("copies: a release of people with several rows has none; leave them out")
         stated = None if relations is None else read_relations(relations, data)
-        with unfinished(out, _command(options)) as kept, warnings.catch_warnings(record=True) as advice:
+        with (
+            unfinished_release(out, _command(options)) as kept,
+            warnings.catch_warnings(record=True) as advice,
+        ):
             warnings.simplefilter("always", UserWarning)
             chosen: dict[str, Any] = (
                 {"key": key, "order": order, "per_person": per_person or (), "domain": domain}
@@ -169,7 +172,7 @@ def synthesize(
         return
     if order is not None or per_person:
         raise DataError("order and per_person: expected --key beside them, got none; name the key")
-    with unfinished(out, _command(options)) as kept:
+    with unfinished_release(out, _command(options)) as kept:
         with (
             process_for_checks() as checks,
             compiling_beside(),

@@ -33,7 +33,7 @@ from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.parties.asking import Asking
 from ..curator.people.certificate import OF_COLUMNS, PeopleCertificate, Spent, of_people, part_of
 from ..curator.people.groups import groups_by_mass
-from ..curator.people.numbers import evened, seen
+from ..curator.people.numbers import cap_by_noise, limit_of_equal_counts
 from ..curator.people.quantiles import with_quantiles
 from ..curator.people.release import PeopleRelease, drawn_rows, numbers_of
 from ..curator.people.rows import Rows, records, weights
@@ -45,7 +45,7 @@ from ..curator.pgm.rows.counting import keep_pairs
 from ..curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ..curator.releasing.progress import progress_bar
 from ..curator.releasing.release import ReleaseOrder
-from ..curator.results.raw_frames import cells_of, encoded
+from ..curator.results.raw_frames import cells_of, encode_frame
 from ..simulations.parties.participants import Participants
 from ..simulations.parties.partition import Grid
 from ..simulations.parties.releasing import release_among
@@ -151,7 +151,7 @@ class Making:
         # What can be refused is refused before anything is spent.
         for table in raw:
             self._check_names(table)
-        self._given = {name: self._encoded(name, domain) for name, domain in asked.domains.items()}
+        self._given = {name: self._encode(name, domain) for name, domain in asked.domains.items()}
         self._budgets = self._split()
         self._parts: list[Spent] = []
         self._choices: dict[str, Certificate] = {}
@@ -163,7 +163,7 @@ class Making:
     def release(self) -> tuple[PeopleRelease, tuple[str, ...]]:
         """The release, and what its user should know of it."""
         for name, budget in self._budgets.items():
-            self._budgets[name] = self._described(name, budget)
+            self._budgets[name] = self._learn_columns(name, budget)
         # From here on codes are enough, which take a tenth of the memory.
         self._raw = {name: replace(raw, rows=raw.rows.iloc[:0].copy()) for name, raw in self._raw.items()}
         self._coding.clear()
@@ -174,7 +174,7 @@ class Making:
         self._rows.clear()
         root = self._releases[self._family.root.name].rows
         drawn = drawn_rows(self._family, root, self._releases, self._stream.child("people"))
-        self._family = self._timed(drawn)
+        self._family = self._with_quantiles(drawn)
         certificates = {name: release.certificate for name, release in self._releases.items()}
         certificate = PeopleCertificate.of(certificates, self._asked.budget, tuple(self._parts))
         tables = frames(self._family, drawn, self._stream.child("people"))
@@ -245,7 +245,7 @@ class Making:
         children = self._family.children(name)
         return tuple(one for child in children for one in self._raw[child.name].summaries)
 
-    def _encoded(self, name: str, domain: Domain) -> Table:
+    def _encode(self, name: str, domain: Domain) -> Table:
         """The rows of a table in a domain of its columns."""
         order = self._raw[name].order
         if order and order not in domain.names:
@@ -256,12 +256,14 @@ class Making:
         if order:
             check_order(domain[order])
             domain, self._ends[name], self._coding[name] = with_ends(self._raw[name], domain)
-        return encoded(domain, self._coding[name])
+        return encode_frame(domain, self._coding[name])
 
     def _release_table(self, name: str, budget: Budget) -> None:
         """Releases the records of one table."""
         if self._family[name].parent:
-            self._family = self._family.with_table(replace(self._family[name], evened=self._evened(name)))
+            self._family = self._family.with_table(
+                replace(self._family[name], evened=self._limit_of_equal_counts(name))
+            )
         table = records(self._family, name, self._rows)
         order = ReleaseOrder(
             table.domain,
@@ -271,10 +273,10 @@ class Making:
         )
         count_part((budget.zcdp_rho or 0.0) / self._whole)
         stream = self._stream.child("release", name)
-        self._releases[name] = Release.of(self._made(name, table, order, stream))
+        self._releases[name] = Release.of(self._release_records(name, table, order, stream))
         self._family = self._family.with_table(replace(self._family[name], groups=self._groups(name)))
 
-    def _made(self, name: str, table: Table, order: ReleaseOrder, stream: RandomStream) -> Drawn:
+    def _release_records(self, name: str, table: Table, order: ReleaseOrder, stream: RandomStream) -> Drawn:
         """The release of the records of a table.
 
         Args:
@@ -305,7 +307,7 @@ class Making:
         names = table.domain.names
         return Drawn(made.released, names, stream.child("values").child_key("inside bins"), begun.certificate)
 
-    def _timed(self, drawn: dict[str, Rows]) -> Family:
+    def _with_quantiles(self, drawn: dict[str, Rows]) -> Family:
         """The tables that know where drawn values of the order move to (`quantiles`)."""
         family = self._family
         timed = [(one, one.steps) for one in family.tables if one.steps is not None and len(drawn[one.name])]
@@ -316,9 +318,9 @@ class Making:
             family = family.with_table(with_quantiles(table, values, counted, self._releases[table.name]))
         return family
 
-    def _evened(self, name: str) -> int:
+    def _limit_of_equal_counts(self, name: str) -> int:
         """See `evened`: from the released distribution of numbers of rows."""
-        return evened(self._released_numbers(name))
+        return limit_of_equal_counts(self._released_numbers(name))
 
     def _released_numbers(self, name: str) -> NDArray[np.int64]:
         """Numbers of rows of parents, drawn from their released distribution."""
@@ -326,7 +328,7 @@ class Making:
         mass = np.maximum(self._releases[parent].model.marginal((column,)), 0)
         rng = self._stream.child("evened", name).generator()
         codes = rng.choice(len(mass), _DRAWN, p=mass / mass.sum())
-        codes = seen(codes, column, self._releases[parent])
+        codes = cap_by_noise(codes, column, self._releases[parent])
         return numbers_of(self._family, name, codes, rng)
 
     def _groups(self, name: str) -> dict[str, tuple[int, ...]]:
@@ -334,14 +336,14 @@ class Making:
         model, found = self._releases[name].model, {}
         for attribute in self._family.own(name):
             if self._family.children(name) and attribute.name not in self._family.numbers(name):
-                ordered, bins = self._family.ordered(name, attribute), bins_of(attribute)
+                ordered, bins = self._family.has_order(name, attribute), bins_of(attribute)
                 mass = np.maximum(model.marginal((attribute.name,)), 0)
                 groups = groups_by_mass(mass, ordered, bins.nullable if bins else ordered)
                 if groups is not None:
                     found[attribute.name] = groups
         return found
 
-    def _described(self, name: str, budget: Budget) -> Budget:
+    def _learn_columns(self, name: str, budget: Budget) -> Budget:
         """Finds out what the columns of a table hold, and sets its rows; what is left of its budget."""
         assert budget.zcdp_rho is not None
         raw, table, left = self._raw[name], self._given.get(name), budget.zcdp_rho
@@ -358,7 +360,7 @@ class Making:
             certificate = of_people(begun.certificate)
             self._parts.append(part_of(name, OF_COLUMNS, certificate, chosen))
             self._choices[name] = certificate
-            table = begun.coded(lambda domain: encoded(domain, self._coding[name]))
+            table = begun.coded(lambda domain: encode_frame(domain, self._coding[name]))
             left -= chosen.zcdp_rho
         known = None if table is None else table.domain
         attributes = () if known is None else known.attributes
@@ -408,11 +410,11 @@ class Making:
         )
         noise, kept = self._noise.child("columns", name), self._kept[name].part("columns ")
 
-        def ordered(known: Domain) -> ReleaseOrder:
+        def order_for(known: Domain) -> ReleaseOrder:
             return replace(order, domain=known, workload=Workload.wanted(known, None, None))
 
         if held is not None:
-            return begun_with(held.take(sampled), ordered(held.domain), noise, kept)
+            return begun_with(held.take(sampled), order_for(held.domain), noise, kept)
         raw = self._raw[name]
         table = raw_table(with_texts(raw.rows.iloc[sampled].reset_index(drop=True), raw.storage))
         # Whether there are too few people is asked of the table of people, before anything else. A table to
@@ -422,7 +424,7 @@ class Making:
             begun = begun_without(
                 cells,
                 table.read,
-                ordered,
+                order_for,
                 self._asked.mechanism.granted,
                 Adjacency.ADD_REMOVE,
                 budget,
@@ -452,12 +454,12 @@ class Making:
         raw = self._raw[name]
         above = self._rows[raw.owner]
         said = {}
-        for summary, attribute in self._family.said(name):
+        for summary, attribute in self._family.summaries_in_release(name):
             cells = summary.of(raw.rows, raw.parent, len(above), times).rename(attribute.name)
-            codes = encoded(Domain((attribute,)), cells.to_frame()).column(attribute.name)
+            codes = encode_frame(Domain((attribute,)), cells.to_frame()).column(attribute.name)
             said[attribute.name] = codes.astype(np.int64)
         self._rows[raw.owner] = replace(above, codes={**above.codes, **said})
-        held = {one.name for one, _ in self._family.said(name)}
+        held = {one.name for one, _ in self._family.summaries_in_release(name)}
         self._remarks += (
             f"{name}: too few rows agreed on what {one.column!r} or the order holds, so that the summary "
             f"{one.name!r} is left out; describe it in a domain"
@@ -475,7 +477,7 @@ class Making:
         times = None
         if raw.order and raw.order in domain.names and orders(domain[raw.order]):
             # A column of the parent that no release holds bounds nothing.
-            known = {one.name for one in self._family.shown(raw.owner)}
+            known = {one.name for one in self._family.shown_attributes(raw.owner)}
             low, high = (one if one in known else "" for one in raw.within)
             steps = Steps(domain[raw.order], bool(low))
             kin = replace(kin, steps=steps, within=(low, high))
@@ -504,7 +506,7 @@ class Making:
             kin = replace(kin, domain=domain)
         self._family = self._family.with_table(kin)
         size = len(self._raw[raw.owner].parent) if raw.owner else len(raw.parent)
-        held = {one.name for one in (*self._family.own(name), *self._family.counted(name))}
+        held = {one.name for one in (*self._family.own(name), *self._family.counted_attributes(name))}
         self._rows[name] = Rows(
             {column: one.astype(np.int32) for column, one in codes.items() if column in held},
             raw.parent,
@@ -552,9 +554,9 @@ def _workload(family: Family, name: str, pairs: Sequence[tuple[str, str]]) -> Wo
         pairs: see `with_pairs`; those of columns that the release does not hold are left out.
     """
     columns = [column for column in family.columns(name) if column.attribute.size > 1]
-    own = family.drawn(name)
+    own = family.drawn_columns(name)
     names = [column.attribute.name for column in columns]
-    said = (one.name for child in family.children(name) for _, one in family.said(child.name))
+    said = (one.name for child in family.children(name) for _, one in family.summaries_in_release(child.name))
     below = {*family.numbers(name), *said}
     cliques = tuple(pair for pair in itertools.combinations(names, 2) if own.intersection(pair))
     if pairs:
@@ -566,7 +568,7 @@ def _workload(family: Family, name: str, pairs: Sequence[tuple[str, str]]) -> Wo
     marginals: tuple[Clique, ...] = cliques or tuple((one,) for one in sorted(own))
     weights = [_OF_BELOW if below.intersection(one) else 1.0 for one in marginals]
     # What is counted alone is as important as a column that is in pairs.
-    alone = tuple((one.name,) for one in family.counted(name))
+    alone = tuple((one.name,) for one in family.counted_attributes(name))
     number = len(names) * len(cliques) / max(math.comb(len(names), 2), 1) if pairs else len(names)
     return Workload((*marginals, *alone), (*weights, *(_ALONE_WEIGHT * number for _ in alone)))
 

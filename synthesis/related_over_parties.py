@@ -186,7 +186,7 @@ class _Over(Making):
         singles = tuple((one,) for one in domain.names)
         return ReleaseOrder(domain, spec, mechanism, Workload(singles, (1.0,) * len(singles)))
 
-    def _made(self, name: str, table: Table, order: ReleaseOrder, stream: RandomStream) -> Drawn:
+    def _release_records(self, name: str, table: Table, order: ReleaseOrder, stream: RandomStream) -> Drawn:
         parties = self._parties(name)
         alone = len(parties) == 1
         order = order.with_spec(
@@ -198,7 +198,7 @@ class _Over(Making):
         people, noise = self._people, self._noise.child("parties", name)
         groups = [tuple(column.attribute.name for column in columns) for columns in parties.values()]
         grid = Grid.by_attributes(table.domain, people, self._holders.slices, groups)
-        rows = [self._held(name, columns) for columns in parties.values()]
+        rows = [self._rows_of_party(name, columns) for columns in parties.values()]
         ends = np.cumsum([0, *(cut.rows for cut in grid.slices)]).tolist()
         if alone:
             among = Participants.in_order(rows[0], order, grid, noise, self._holders.dealers, False)
@@ -207,7 +207,7 @@ class _Over(Making):
             pieces = [[one.rows(a, b) for one in rows] for a, b in itertools.pairwise(ends)]
             texts = [[names[a:b]] * len(rows) for a, b in itertools.pairwise(ends)]
             aligning = AlignmentOrder.parse({})
-            among = Participants.placed(
+            among = Participants.place(
                 table, table.domain, pieces, texts, order, grid, noise, aligning, self._holders.dealers
             )
         if parent := self._family[name].parent:
@@ -251,7 +251,7 @@ class _Over(Making):
                 return self._holders.of(child.name)
         return self._holders.of(column.table)
 
-    def _held(self, name: str, columns: Sequence[Column]) -> PeopleRows:
+    def _rows_of_party(self, name: str, columns: Sequence[Column]) -> PeopleRows:
         """What a party holds of the columns of records: the rows of the lowest table that it knows."""
         order = [*(table.name for table in self._family.above(name)), name]
         lowest = max((column.table for column in columns), key=order.index)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..common.bounded import json_of, read_bytes
 from ..common.data.domain import Domain
 from ..common.errors import DataError
-from ..common.forms.nearest import meant
+from ..common.forms.nearest import hint
 from ..curator.people.files import file_name
 from ..curator.people.keys import keys_as_texts
 from ..curator.people.shape import number_name
@@ -109,7 +109,7 @@ def read_tables(
     links = _links(data, relations)
     if unknown := [name for name in order if name not in links]:
         raise DataError(
-            f"order: expected tables that belong to another, got {unknown[0]!r}{meant(unknown[0], links)}; "
+            f"order: expected tables that belong to another, got {unknown[0]!r}{hint(unknown[0], links)}; "
             "order these alone"
         )
     named = _in_order(data, links)
@@ -137,13 +137,15 @@ def read_tables(
         for column in filter(None, (key, link.foreign if link else "", order.get(name))):
             if column not in held:
                 raise DataError(
-                    f"{name}: expected the column {column!r}, found none{meant(column, held)}; fix the "
+                    f"{name}: expected the column {column!r}, found none{hint(column, held)}; fix the "
                     "relations or the order"
                 )
         places, parent = np.arange(len(rows)), np.arange(len(rows))
         if link is not None:
             parent = _parents(name, rows[link.foreign], link, found[link.parent][1])
-            places = _sorted(name, rows, parent, order[name] if name in order else None, name in order, rng)
+            places = _places_in_order(
+                name, rows, parent, order[name] if name in order else None, name in order, rng
+            )
             parent = parent[places]
         rows = rows.iloc[places].reset_index(drop=True)
         index = _index(name, key, rows[key]) if key else pd.Index([])
@@ -186,7 +188,7 @@ def read_keyed(
     for named in (key, *per_person):
         if named not in rows.columns:
             raise DataError(
-                f"expected the column {named!r}, found none{meant(named, map(str, rows.columns))}; fix "
+                f"expected the column {named!r}, found none{hint(named, map(str, rows.columns))}; fix "
                 "the name"
             )
     if column is not None and column in per_person:
@@ -236,7 +238,7 @@ def with_summaries(tables: tuple[Raw, ...], summaries: Summaries) -> tuple[Raw, 
     for name, said in summaries.items():
         if name not in named:
             raise DataError(
-                f"summaries: expected tables that belong to another, got {name!r}{meant(name, named)}; fix it"
+                f"summaries: expected tables that belong to another, got {name!r}{hint(name, named)}; fix it"
             )
         found = []
         raw = named[name]
@@ -246,7 +248,7 @@ def with_summaries(tables: tuple[Raw, ...], summaries: Summaries) -> tuple[Raw, 
                 held = [str(one) for one in raw.rows.columns]
                 raise DataError(
                     f"summaries of {name!r}: expected a column of it beside keys and order, got "
-                    f"{summary.column!r}{meant(summary.column, held)}; fix it"
+                    f"{summary.column!r}{hint(summary.column, held)}; fix it"
                 )
             if raw.order is None and isinstance(summary, (FirstOf, LastOf)):
                 raise DataError(
@@ -281,7 +283,7 @@ def with_bounds(
         low, high = stated
         if name not in named or not named[name].order:
             raise DataError(
-                f"within: expected tables with a column of their order, got {name!r}{meant(name, named)}; "
+                f"within: expected tables with a column of their order, got {name!r}{hint(name, named)}; "
                 "name the order, or leave it out"
             )
         held = list(map(str, named[named[name].owner].rows.columns))
@@ -289,7 +291,7 @@ def with_bounds(
             if column not in held:
                 raise DataError(
                     f"within of {name!r}: expected a column of {named[name].owner!r}, got "
-                    f"{column!r}{meant(column, held)}; fix it"
+                    f"{column!r}{hint(column, held)}; fix it"
                 )
         named[name] = replace(named[name], within=(low or "", high or ""))
     for raw in named.values():
@@ -315,7 +317,7 @@ def _links(data: Mapping[str, Source], relations: Relations) -> dict[str, Link]:
     found = {}
     for name, stated in relations.items():
         if name not in data:
-            raise DataError(f"relations: expected names of tables, got {name!r}{meant(name, data)}; fix it")
+            raise DataError(f"relations: expected names of tables, got {name!r}{hint(name, data)}; fix it")
         if len(stated) != 1:
             raise DataError(
                 f"relations of {name!r}: expected one column that holds the key of one parent, got "
@@ -326,7 +328,7 @@ def _links(data: Mapping[str, Source], relations: Relations) -> dict[str, Link]:
         key = other[len(parent) + 1 :]
         if not parent:
             raise DataError(
-                f"relations of {name!r}: expected the name of a table, got {other!r}{meant(other, data)}; "
+                f"relations of {name!r}: expected the name of a table, got {other!r}{hint(other, data)}; "
                 "fix it"
             )
         found[name] = Link(foreign, parent, key or foreign)
@@ -386,7 +388,7 @@ def _parents(name: str, column: pd.Series, link: Link, index: pd.Index) -> NDArr
     return found
 
 
-def _sorted(
+def _places_in_order(
     name: str,
     rows: pd.DataFrame,
     parent: NDArray[np.int64],
@@ -461,7 +463,7 @@ def with_pairs(tables: tuple[Raw, ...], stated: Pairs) -> tuple[Raw, ...]:
     for name, pairs in stated.items():
         if name not in named:
             raise DataError(
-                f"workload: expected tables that belong to another, got {name!r}{meant(name, named)}; fix it"
+                f"workload: expected tables that belong to another, got {name!r}{hint(name, named)}; fix it"
             )
         raw = named[name]
         own = [*map(str, raw.rows.columns)]
@@ -485,7 +487,7 @@ def with_pairs(tables: tuple[Raw, ...], stated: Pairs) -> tuple[Raw, ...]:
                 if column not in held:
                     raise DataError(
                         f"workload of {name!r}: expected a column of it, 'previous COLUMN' if it has an "
-                        f"order, or 'TABLE.COLUMN' of one above, got {column!r}{meant(column, held)}; fix it"
+                        f"order, or 'TABLE.COLUMN' of one above, got {column!r}{hint(column, held)}; fix it"
                     )
             if not {*pair} & {*own}:
                 raise DataError(

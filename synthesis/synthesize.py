@@ -46,7 +46,7 @@ from .learning.remarks import remarks
 from .people import Ordered, Stated, release_people
 from .related import Asked
 from .related_tables import Pairs, Relations, Summaries, pairs_stated
-from .unfinished import Forgotten, Unfinished, unfinished
+from .unfinished import Forgotten, Unfinished, unfinished_release
 
 _ADVICE = (
     "no domain: the release learns what the columns hold, from a part of its budget. A reviewed domain of "
@@ -246,7 +246,7 @@ def synthesize(
             warnings.warn(_ADVICE, DomainWarning, stacklevel=2)
         pairs = pairs_stated(workload, key, per_person)
         stated = Stated(key, relations, order, within or {}, summaries or {}, pairs, per_person, domain)
-        with _kept(out) as kept:
+        with _answers_kept_in(out) as kept:
             asked = Asked(Budget(epsilon, delta), chosen, {}, anyway, seed, progress, kept)
             people, told = release_people(data, stated, asked)
             if isinstance(out, (str, Path)):
@@ -272,7 +272,7 @@ def synthesize(
         described = Domain.coded(dict.fromkeys(raw.source.columns(), 2))
         known: Loaded | RawTable = raw
     else:
-        loaded = _ruled(load(data, domain, header=header), rules)
+        loaded = _with_rules(load(data, domain, header=header), rules)
         described = loaded.table.domain
         known = loaded
     # What was asked for is checked before anything is spent; without a domain by the names of the columns.
@@ -281,10 +281,10 @@ def synthesize(
     wanted = Workload.wanted(described, workload, target)
     spec = ReleaseSpec(Budget(epsilon, delta), neighbours, TRUSTED.name, rows=rows)
     ordered = ReleaseOrder(described, spec, chosen, wanted)
-    with _kept(out) as kept:
+    with _answers_kept_in(out) as kept:
         kept.bind(_settings(ordered, time_limit, header, seed), data)
-        ordered = replace(ordered, mechanism=limited(chosen, time_limit, kept.noted))
-        drawn, begun = _drawn(known, ordered, target, anyway, seed, progress, checks, kept)
+        ordered = replace(ordered, mechanism=limited(chosen, time_limit, kept.note_once))
+        drawn, begun = _draw_release(known, ordered, target, anyway, seed, progress, checks, kept)
         release = Release.of(replace(drawn, library=Library.of(data)))
         if isinstance(out, (str, Path)):
             release.write(Path(out))
@@ -297,10 +297,10 @@ def synthesize(
     return release
 
 
-def _kept(out: str | Path | Unfinished | None) -> AbstractContextManager[Unfinished | Forgotten]:
+def _answers_kept_in(out: str | Path | Unfinished | None) -> AbstractContextManager[Unfinished | Forgotten]:
     """What keeps the answers of a release until it is in its folder."""
     if isinstance(out, (str, Path)):
-        return unfinished(Path(out))
+        return unfinished_release(Path(out))
     return nullcontext(Forgotten() if out is None else out)
 
 
@@ -322,7 +322,7 @@ def _settings(
     }
 
 
-def _drawn(
+def _draw_release(
     known: Loaded | RawTable,
     order: ReleaseOrder,
     target: str | None,
@@ -352,7 +352,7 @@ def _drawn(
     else:
         with closing(Cells.of(known.source, known.timezones)) as cells:
             names, budget = cells.names, order.spec.budget
-            ordered = partial(_reordered, order, target)
+            ordered = partial(_order_for_known, order, target)
             begun = begun_without(
                 cells,
                 known.read,
@@ -379,7 +379,7 @@ def _drawn(
     return Drawn(made.released, columns, values, begun.certificate, known.storage), begun
 
 
-def _reordered(asked: ReleaseOrder, target: str | None, known: Domain) -> ReleaseOrder:
+def _order_for_known(asked: ReleaseOrder, target: str | None, known: Domain) -> ReleaseOrder:
     """The same order for the columns that are released; of its marginals, those of columns that vary.
 
     Args:
@@ -401,7 +401,7 @@ def _reordered(asked: ReleaseOrder, target: str | None, known: Domain) -> Releas
     return replace(asked, domain=known, workload=Workload(cliques, weights))
 
 
-def _ruled(loaded: Loaded, rules: Sequence[RuleLike]) -> Loaded:
+def _with_rules(loaded: Loaded, rules: Sequence[RuleLike]) -> Loaded:
     """The same rows in a domain with more rules."""
     if not rules:
         return loaded

@@ -86,7 +86,7 @@ class Unfinished:
                 f"{self._folder / UNFINISHED}, which loses what was spent. Nothing was charged now"
             )
 
-    def noted(self, name: str, value: str) -> str:
+    def note_once(self, name: str, value: str) -> str:
         """The value that was noted under a name first."""
         return self._journal.note_once(name, value.encode()).decode()
 
@@ -143,7 +143,7 @@ class Forgotten(NoJournal):
     def bind(self, settings: Mapping[str, str], *data: Source) -> None:
         """Nothing."""
 
-    def noted(self, name: str, value: str) -> str:
+    def note_once(self, name: str, value: str) -> str:
         """The value."""
         return value
 
@@ -160,7 +160,7 @@ def _part_id(release_id: str, name: str) -> str:
 
 
 @contextmanager
-def unfinished(folder: Path, command: Mapping[str, Any] | None = None) -> Iterator[Unfinished]:
+def unfinished_release(folder: Path, command: Mapping[str, Any] | None = None) -> Iterator[Unfinished]:
     """Begins a release in a folder, or goes on with one that stopped; at the end it is finished.
 
     If nothing was answered when the block fails, the folder is as before.

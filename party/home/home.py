@@ -40,11 +40,11 @@ class PartyHome(Home):
 
         return Serve.of(read_by_form(self.folder / POLICY, FORM, TO_BEGIN))
 
-    def opened(self) -> AbstractContextManager[Opened]:
+    def open_role(self) -> AbstractContextManager[Opened]:
         """The party, after its rows are read."""
-        from .opening import opened
+        from .opening import open_party
 
-        return opened(self)
+        return open_party(self)
 
     def approvals(self) -> Approvals:
         """Requests and decisions."""

@@ -80,12 +80,12 @@ def evaluate(
     if isinstance(synthetic, Release):
         known = known or synthetic.domain
         synthetic = synthetic.rows if known == synthetic.domain else synthetic.table
-    made, rows = _coded(synthetic, known), _coded(real, known)
+    made, rows = _encode_rows(synthetic, known), _encode_rows(real, known)
     return evaluate_tables(
         rows,
         made,
         target=target,
-        holdout=None if holdout is None else _coded(holdout, known),
+        holdout=None if holdout is None else _encode_rows(holdout, known),
         workload=Workload.wanted(rows.domain, workload, None),
         **more,
     )
@@ -108,12 +108,12 @@ def compare(real: ArrowTable | Mapping[str, Source], release: Release | PeopleRe
         return Page(people_report(release.family, release.certificate, release.frames, compared))
     if isinstance(real, Mapping):
         raise DataError("expected one data frame beside the release of one table, got several; give one")
-    rows = _coded(real, release.domain)
+    rows = _encode_rows(real, release.domain)
     found = evaluate(rows, release, **more)
     return Page(evaluation_report(release.rows, comparison(found, rows), release.certificate))
 
 
-def _coded(rows: Table | ArrowTable, domain: Domain | None) -> Table:
+def _encode_rows(rows: Table | ArrowTable, domain: Domain | None) -> Table:
     if isinstance(rows, Table):
         return rows
     if domain is None:

@@ -14,7 +14,7 @@ from ...curator.releasing.bins.noisy_counts import NoisyCounts
 from .cells import Cells
 from .kinds import Vote
 from .private_counts import PrivateCounts
-from .ranges import Range, Ruler, crowded, found_range
+from .ranges import Range, Ruler, found_range, has_few_cells
 
 PRESENT = 2.5
 """What is usual is there if its records exceed so many deviations of their noise."""
@@ -118,12 +118,12 @@ class Asking:
             first: share of a column for its first grid.
             next_: for each grid around the records.
         """
-        found = self._found(step, values, rulers, votes, first)
+        found = self._find_ranges(step, values, rulers, votes, first)
         for _ in range(ZOOMS):
             closer = {
                 name: Ruler.between(found[name].low, found[name].high, ruler.unit)
                 for name, ruler in rulers.items()
-                if found[name].certain and crowded(ruler, found[name]) and not found[name].skewed
+                if found[name].certain and has_few_cells(ruler, found[name]) and not found[name].is_skewed
             }
             rulers = closer
             if not rulers:
@@ -131,12 +131,12 @@ class Asking:
             found |= {
                 # Only the first grid has a cell of zero alone.
                 name: replace(one, zeros=found[name].zeros, zoomed=True)
-                for name, one in self._found(step, values, rulers, votes, next_).items()
+                for name, one in self._find_ranges(step, values, rulers, votes, next_).items()
                 if one.certain
             }
         return found
 
-    def _found(
+    def _find_ranges(
         self,
         step: str,
         values: Mapping[str, Values],
@@ -145,18 +145,18 @@ class Asking:
         part: float,
     ) -> dict[str, Range]:
         asked = {
-            name: (ruler.cells, partial(_counted, ruler, values[name])) for name, ruler in rulers.items()
+            name: (ruler.cells, partial(_count_cells, ruler, values[name])) for name, ruler in rulers.items()
         }
         ladders = self.counts.ladders(step, asked, part * self.share)
         return {
-            name: found_range(rulers[name], NoisyCounts.of(ladder, *self._filled(votes[name])))
+            name: found_range(rulers[name], NoisyCounts.of(ladder, *self._cells_with_values(votes[name])))
             for name, ladder in ladders.items()
         }
 
-    def _filled(self, vote: Vote) -> tuple[float, float]:
+    def _cells_with_values(self, vote: Vote) -> tuple[float, float]:
         """The number of cells that hold what their column does, and the variance of its noise."""
         return self.records - vote.missing, self.rows.variance + 2 * vote.deviation**2
 
 
-def _counted(ruler: Ruler, values: Values) -> NDArray[np.int64]:
-    return ruler.counted(values())
+def _count_cells(ruler: Ruler, values: Values) -> NDArray[np.int64]:
+    return ruler.count_in_cells(values())

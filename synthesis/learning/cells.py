@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...common.errors import DataError
 from ...party.sources.cells import ZONED, in_utc
 from ...party.sources.source import Queried
-from ...party.sources.sql import quoted
+from ...party.sources.sql import quote
 from .date_forms import OF_DIGITS
 from .forms import FORMS, place_of, shape_sql
 from .kinds import Numbers, Times
@@ -141,7 +141,7 @@ class Cells:
         text = self.texts[name]
         if kind.format in OF_DIGITS.values():
             text = f"regexp_replace({text}, '[.]0$', '')"
-        read = f"try_strptime({text}, {quoted(kind.format)})"
+        read = f"try_strptime({text}, {quote(kind.format)})"
         if kind.format.endswith("%z"):
             read = in_utc(read)
         found = self._query(f"SELECT ({read})::TIMESTAMP AS x FROM file")["x"]
@@ -172,7 +172,7 @@ def _number_sql(text: str, notation: str) -> str:
     before, mark, after = re.split(r"(\{.*\})", notation)
     for part in (before.strip(), after.strip()):
         if part:
-            text = f"trim(replace({text}, {quoted(part)}, ''))"
+            text = f"trim(replace({text}, {quote(part)}, ''))"
     if mark == "{:,}":
         text = f"replace({text}, ',', '')"
     elif mark == "{,}":

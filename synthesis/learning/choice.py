@@ -21,10 +21,10 @@ from ...curator.releasing.bins.choosing import chosen_coding, published_marginal
 from ...curator.releasing.bins.noisy_counts import NoisyCounts
 from ...curator.releasing.bins.order import open_numbers
 from .asking import SURE_UNSEEN, Rows, tells_missing
-from .columns import Column, trimmed
+from .columns import Column, trim_bins
 from .learning import Learned
 from .private_counts import PrivateCounts
-from .ranges import held
+from .ranges import occupied_cells
 
 
 @dataclass(frozen=True)
@@ -105,15 +105,15 @@ class Choice:
         before = published_marginals(domain, measured, rows.records, coding)
         return cls(coding, rows, ends, before)
 
-    def finished(
+    def finish(
         self, learned: Learned, table: Table
     ) -> tuple[Table, tuple[Measurement, ...], tuple[Unseen, ...]]:
         """The released columns in chosen bins, the measurements of their codes, and what noise may hide."""
         measured = {one.clique[0]: one for one in self.before}
         done = {
-            name: _listed(column, table.domain[name])
+            name: _finish_listed(column, table.domain[name])
             if name not in measured
-            else self._trimmed(column, table.domain[name], measured[name])
+            else self._trim_column(column, table.domain[name], measured[name])
             for name, column in learned.columns.items()
         }
         attributes = tuple(one.attribute for one in done.values())
@@ -127,22 +127,22 @@ class Choice:
     def _beyond(self, name: str) -> tuple[float, ...]:
         return (self.ends[name].below, self.ends[name].above) if name in self.ends else ()
 
-    def _trimmed(self, column: Column, read: Attribute, before: Measurement) -> _Finished:
+    def _trim_column(self, column: Column, read: Attribute, before: Measurement) -> _Finished:
         """A column of numbers or dates, without bins in which no records were seen."""
         attribute, codes = read, np.arange(read.size)
         if read.name in self.ends:
             first, stop = self.ends[read.name].likely
             runs = merged_codes(column.reading, self.coding.runs[read.name])
             within = int(runs[first]), int(runs[stop - 1]) + 1
-            attribute, codes = trimmed(read, *within, numbers_of(column.reading).atoms)
-            before = _merged(before, codes)
+            attribute, codes = trim_bins(read, *within, numbers_of(column.reading).atoms)
+            before = _merge_codes(before, codes)
         nothing, deviation = float(before.values[-1]), float(_sigmas(before)[-1])
         missing, moved = tells_missing(column.missing, nothing, deviation), 0.0
         if not missing:
             moved = max(0.0, nothing) + SURE_UNSEEN * deviation
             before = replace(before, values=before.values[:-1], sigmas=_sigmas(before)[:-1])
         usual = int(np.argmax(before.values[: attribute.size - 1]))
-        released, last = column.finished(attribute, missing, usual)
+        released, last = column.finish(attribute, missing, usual)
         return _Finished(released, last[codes], usual, moved, before)
 
 
@@ -165,9 +165,9 @@ class _Finished:
     before: Measurement | None = None
 
 
-def _listed(column: Column, read: Attribute) -> _Finished:
+def _finish_listed(column: Column, read: Attribute) -> _Finished:
     """A column whose values are listed."""
-    attribute, codes = column.finished(read, column.missing, 0)
+    attribute, codes = column.finish(read, column.missing, 0)
     return _Finished(attribute, codes, int(codes[column.usual]), column.unlisted, column.counted)
 
 
@@ -197,7 +197,7 @@ class Ends:
         """
         cells, atoms = len(attribute.cells), np.flatnonzero(attribute.alone)
         beside = _without(counts, atoms)
-        sure, likely = held(beside, cells)
+        sure, likely = occupied_cells(beside, cells)
         if len(atoms):
             if sure == (0, cells):
                 # Nothing is seen beside the atoms, or up to both ends of the grid.
@@ -241,7 +241,7 @@ def _without(counts: NoisyCounts, cells: NDArray[np.intp]) -> NoisyCounts:
     return replace(counts, sums=np.concatenate([[0.0], np.cumsum(each)]))
 
 
-def _merged(one: Measurement, codes: NDArray[np.int64]) -> Measurement:
+def _merge_codes(one: Measurement, codes: NDArray[np.int64]) -> Measurement:
     """A one-way marginal in new codes."""
     values = np.bincount(codes, one.values).astype(np.float64)
     sigmas = np.sqrt(np.bincount(codes, _sigmas(one) ** 2))
@@ -261,7 +261,7 @@ def _cells(table: Table, name: str) -> NDArray[np.int64]:
 def _labels(counts: PrivateCounts, table: Table, name: str, rho: float, delta: float) -> tuple[str, ...]:
     attribute = table.domain[name]
     assert has_open_categories(attribute)
-    texts, rows = table.texts[name].unlisted(attribute)
+    texts, rows = table.texts[name].unlisted_texts(attribute)
     places, noisy = counts.frequent("texts", name, lambda: rows, rho, delta)
     kept = np.sort(np.argsort(-noisy.values, kind="stable")[:MOST_LABELS])
     return tuple(texts[int(places[place])] for place in kept)

@@ -54,7 +54,7 @@ class Column:
     merged: float = 0.0
     counted: Measurement | None = None
 
-    def finished(self, read: Attribute, missing: bool, usual: int) -> tuple[Attribute, NDArray[np.int64]]:
+    def finish(self, read: Attribute, missing: bool, usual: int) -> tuple[Attribute, NDArray[np.int64]]:
         """The attribute of the released column, and the code in it of each code that was read.
 
         Args:
@@ -101,7 +101,7 @@ def numbers(name: str, kind: Numbers, unit: float | None, found: Range, atoms: S
         True,
         whole,
         atoms=tuple(atoms),
-        scale=Scale.SYMLOG if found.skewed else Scale.LINEAR,
+        scale=Scale.SYMLOG if found.is_skewed else Scale.LINEAR,
         multiple_of=unit,
         unreadable="missing",
         format=notation,
@@ -166,7 +166,7 @@ def categories(
     return Column(reading, missing, released, ("", *plain, OTHER).index(usual))
 
 
-def trimmed(
+def trim_bins(
     attribute: Attribute, first: int, stop: int, atoms: Sequence[float]
 ) -> tuple[Attribute, NDArray[np.int64]]:
     """Numbers or dates without the outer bins, whose records count in the nearest bin.
@@ -181,7 +181,7 @@ def trimmed(
         The attribute, and the code in it of each code.
     """
     if isinstance(attribute, DateAttribute):
-        units, codes = trimmed(attribute.units, first, stop, atoms)
+        units, codes = trim_bins(attribute.units, first, stop, atoms)
         assert isinstance(units, NumericAttribute)
         return replace(attribute, units=units), codes
     assert isinstance(attribute, NumericAttribute)
@@ -219,7 +219,7 @@ def trimmed(
 
 def _multiple(number: float, unit: float) -> float:
     """The multiple of a unit next to a number."""
-    return float(Lattice(unit).snapped(np.array([number]))[0])
+    return float(Lattice(unit).snap(np.array([number]))[0])
 
 
 def listed_numbers(name: str, found: Sequence[float], usual: int, missing: bool) -> Column:
@@ -232,7 +232,7 @@ def listed_numbers(name: str, found: Sequence[float], usual: int, missing: bool)
         missing: whether a value can be missing.
     """
     listed = _values(found)
-    released = _listed(name, listed, missing)
+    released = _attribute_of_values(name, listed, missing)
     reading = CategoricalAttribute(name, ("", *listed, OTHER), other=OTHER, missing=_BLANKS)
     return Column(reading, missing, released, 1 + usual)
 
@@ -243,7 +243,7 @@ def _values(found: Sequence[float]) -> tuple[float, ...]:
     return tuple(int(number) if whole else number for number in found)
 
 
-def _listed(name: str, values: Sequence[float], missing: bool) -> CategoricalAttribute:
+def _attribute_of_values(name: str, values: Sequence[float], missing: bool) -> CategoricalAttribute:
     return CategoricalAttribute(name, ("", *values) if missing else tuple(values))
 
 

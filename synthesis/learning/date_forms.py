@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from ...party.sources.sql import quoted
+from ...party.sources.sql import quote
 
 SHORT_DAY, SHORT_HOUR = 1, 2
 """Details, which add up; 0 where every part has two digits."""
@@ -92,7 +92,7 @@ def digits_sql(text: str) -> str:
         text: expression of the cell's text.
     """
     return " ".join(
-        f"WHEN regexp_full_match({text}, {quoted(_PATTERNS[form])}) THEN chr({ord(shape)})"
+        f"WHEN regexp_full_match({text}, {quote(_PATTERNS[form])}) THEN chr({ord(shape)})"
         for shape, form in OF_DIGITS.items()
     )
 

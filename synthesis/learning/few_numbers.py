@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...curator.releasing.bins.noisy_counts import NoisyCounts
 from .asking import SURE_UNSEEN, Asking, Values, tells_missing
 from .private_counts import Noisy
-from .ranges import LIKELY_BEYOND, Range, Ruler, extended
+from .ranges import LIKELY_BEYOND, Range, Ruler, extend_end
 
 _COUNTED_ALONE = 256
 """So many cells can be counted alone."""
@@ -89,18 +89,18 @@ def few_numbers(
         share: of a column for these counts, the half of it for a second time where numbers seem to be few.
     """
     rulers = {name: _fine(found[name], unit) for name, unit in units.items()}
-    asked = {name: partial(_counted, ruler, values[name]) for name, ruler in rulers.items()}
+    asked = {name: partial(_count_cells, ruler, values[name]) for name, ruler in rulers.items()}
 
-    def told(counts: Mapping[str, Noisy]) -> dict[str, Few]:
+    def columns_told(counts: Mapping[str, Noisy]) -> dict[str, Few]:
         each = {
             name: _few(one, rulers[name], units[name], voted[name], asking) for name, one in counts.items()
         }
         return {name: one for name, one in each.items() if one is not None}
 
     first = asking.counts.histograms("few numbers", asked, share / 2 * asking.share)
-    again = {name: asked[name] for name in told(first)}
+    again = {name: asked[name] for name in columns_told(first)}
     second = asking.counts.histograms("few numbers again", again, share / 2 * asking.share)
-    return told({name: first[name].averaged(one) for name, one in second.items()})
+    return columns_told({name: first[name].average_with(one) for name, one in second.items()})
 
 
 def _fine(found: Range, unit: float) -> Ruler:
@@ -114,10 +114,10 @@ def _fine(found: Range, unit: float) -> Ruler:
     return Ruler.between(found.low - step, found.high + step, step)
 
 
-def _counted(ruler: Ruler, values: Values) -> NDArray[np.int64]:
+def _count_cells(ruler: Ruler, values: Values) -> NDArray[np.int64]:
     """The rows of each cell, then those without a number."""
     found = values()
-    return np.append(ruler.counted(found), np.isnan(found).sum())
+    return np.append(ruler.count_in_cells(found), np.isnan(found).sum())
 
 
 def _few(counts: Noisy, ruler: Ruler, unit: float, voted: bool, asking: Asking) -> Few | None:
@@ -125,7 +125,7 @@ def _few(counts: Noisy, ruler: Ruler, unit: float, voted: bool, asking: Asking) 
     numbers = [ruler.numbers(cell, cell + 1)[0] for cell in range(ruler.cells)]
     shown = _multiples(numbers, unit)
     shown[[0, -1]] = False
-    held = _held(counts, shown)
+    held = _cells_with_rows(counts, shown)
     if not 0 < len(held) <= _MOST_NUMBERS:
         return None
     missing = tells_missing(voted, float(counts.values[-1]), counts.sigma)
@@ -140,7 +140,7 @@ def _few(counts: Noisy, ruler: Ruler, unit: float, voted: bool, asking: Asking) 
     alone = NoisyCounts.single(counts.values[:-1][shown], counts.sigma)
     places = np.searchsorted(np.flatnonzero(shown), held)
     first, stop, cells = int(places[0]), int(places[-1]) + 1, int(shown.sum())
-    low, high = extended(alone, first, 0, LIKELY_BEYOND), extended(alone, stop, cells, LIKELY_BEYOND)
+    low, high = extend_end(alone, first, 0, LIKELY_BEYOND), extend_end(alone, stop, cells, LIKELY_BEYOND)
     between = np.setdiff1d(np.arange(low, high), places)
     others = float(np.diff(alone.sums)[between].sum())
     beyond = alone.between(low, first) + alone.between(stop, high)
@@ -152,10 +152,10 @@ def _few(counts: Noisy, ruler: Ruler, unit: float, voted: bool, asking: Asking) 
     usual = int(np.argmax(counts.values[held]))
     codes = np.insert(held, 0, ruler.cells) if missing else held
     listed = tuple(numbers[cell] for cell in held)
-    return Few(listed, usual, missing, unlisted, *_coded(counts, codes, usual + missing))
+    return Few(listed, usual, missing, unlisted, *_fold_others(counts, codes, usual + missing))
 
 
-def _coded(
+def _fold_others(
     counts: Noisy, cells: NDArray[np.intp], usual: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The noisy rows of some cells, where all others count as one of these, and their deviations."""
@@ -165,7 +165,7 @@ def _coded(
     return values, sigmas
 
 
-def _held(counts: Noisy, usual: NDArray[np.bool_]) -> NDArray[np.intp]:
+def _cells_with_rows(counts: Noisy, usual: NDArray[np.bool_]) -> NDArray[np.intp]:
     """The cells that hold rows: those that can be told among all, and then those next to them.
 
     Args:

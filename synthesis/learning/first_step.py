@@ -89,7 +89,7 @@ def begun_with(
     choosing = DEFAULT_SHARE if table.domain.open else 0.0
     unit = order.spec.unit
     counts = PrivateCounts(granted, unit, stream, answers)
-    rows = _counted(counts, float(granted) * counting, int(table.marginal(())[0]), order.spec.adjacency)
+    rows = _count_rows(counts, float(granted) * counting, int(table.marginal(())[0]), order.spec.adjacency)
     left = float(granted) * (1 - counting - choosing)
     found = Choice.of(counts, table, rows, Spending(float(granted) * choosing, left, delta))
     begun = _begun(found.coding.table(table), found.rows, order, counts, delta, found.before)
@@ -130,7 +130,7 @@ def begun_without(
     whole, columns = float(limit), len(cells.names)
     counts = PrivateCounts(limit, PrivacyUnit(adjacency), stream, answers)
     counting = _counting(adjacency, columns)
-    rows = _counted(counts, whole * counting, cells.records(), adjacency)
+    rows = _count_rows(counts, whole * counting, cells.records(), adjacency)
     if not anyway:
         spent = (
             f"{counting:.0%} of the budget went into the number of rows."
@@ -143,15 +143,15 @@ def begun_without(
     table = read(learned.reading)
     left = whole * (counting + share) - float(counts.accountant.spent)
     found = Choice.of(counts, table, rows, Spending(left, whole * (1 - counting - share)), trim=True)
-    released, before, unseen = found.finished(learned, found.coding.table(table))
+    released, before, unseen = found.finish(learned, found.coding.table(table))
     texts = any(charge.labels for charge in counts.accountant.charges)
     order = replace(ordered(released.domain), unseen=unseen)
     begun = _begun(released, found.rows, order, counts, delta if texts else 0.0, before)
 
-    def coded(read: Callable[[Domain], Table]) -> Table:
-        return found.finished(learned, found.coding.table(read(learned.reading)))[0]
+    def encode_more(read: Callable[[Domain], Table]) -> Table:
+        return found.finish(learned, found.coding.table(read(learned.reading)))[0]
 
-    return replace(begun, lost=learned.lost, others=learned.others, merged=learned.merged, coded=coded)
+    return replace(begun, lost=learned.lost, others=learned.others, merged=learned.merged, coded=encode_more)
 
 
 def _counting(adjacency: Adjacency, columns: int) -> float:
@@ -159,7 +159,7 @@ def _counting(adjacency: Adjacency, columns: int) -> float:
     return max(COUNTING, COUNTING_FEW / columns) if adjacency is Adjacency.ADD_REMOVE else 0.0
 
 
-def _counted(counts: PrivateCounts, rho: float, rows: int, adjacency: Adjacency) -> Rows:
+def _count_rows(counts: PrivateCounts, rho: float, rows: int, adjacency: Adjacency) -> Rows:
     if adjacency is not Adjacency.ADD_REMOVE:
         check_rows(rows)
         return Rows(float(rows))

@@ -121,14 +121,14 @@ class Vote:
     instead: Vote | None = None
 
 
-def counted(vote: Noisy, records: float) -> Vote:
+def kind_voted(vote: Noisy, records: float) -> Vote:
     """The kind that most cells voted for.
 
     Args:
         vote: noisy number of cells of each form, shape (FORMS,).
         records: number of rows of the table.
     """
-    votes = vote.kept(_SEEN)
+    votes = vote.above_noise(_SEEN)
     if not votes[_FILLED].any():
         missing = float(votes[_ONLY_MISSING])
         if missing > records / 2:
@@ -143,19 +143,19 @@ def counted(vote: Noisy, records: float) -> Vote:
     sure = np.where(votes > _OTHERS_SEEN * vote.sigma, votes, 0.0)
 
     def of(kind: Kind) -> Vote:
-        others = max(0.0, float(sure[_FILLED].sum()) - _filled(kind, sure))
-        known = max(_filled(kind, votes), records - missing - others, 0.0)
+        others = max(0.0, float(sure[_FILLED].sum()) - _votes_for(kind, sure))
+        known = max(_votes_for(kind, votes), records - missing - others, 0.0)
         return Vote(kind, missing + others, vote.sigma, known, others)
 
-    most = _measured(votes, _OF_ONE_KIND)
+    most = _number_or_date(votes, _OF_ONE_KIND)
     if most is not None:
         return of(most)
     found = of(_of_texts(votes))
-    main = _measured(votes, _MAIN)
+    main = _number_or_date(votes, _MAIN)
     return found if main is None or isinstance(found.kind, Words) else replace(found, instead=of(main))
 
 
-def _filled(kind: Kind, votes: NDArray[np.float64]) -> float:
+def _votes_for(kind: Kind, votes: NDArray[np.float64]) -> float:
     """The votes for forms that a kind has."""
     match kind:
         case Numbers():
@@ -178,7 +178,7 @@ def _without_digits(votes: NDArray[np.float64]) -> NDArray[np.float64]:
     return known
 
 
-def _measured(votes: NDArray[np.float64], least: float) -> Kind | None:
+def _number_or_date(votes: NDArray[np.float64], least: float) -> Kind | None:
     """Numbers or dates; None if they have a smaller share of the votes."""
     needed = least * votes[_FILLED].sum()
     numbers, dates = votes[_FAMILIES["number"]].sum(), votes[_FAMILIES["date"]].sum()
@@ -222,14 +222,14 @@ def _notation(votes: NDArray[np.float64]) -> str:
     def cast(notation: str) -> float:
         return float(_of_notation(notation, votes).sum())
 
-    def shown(notation: str) -> bool:
+    def is_shown(notation: str) -> bool:
         if notation in ("{:,}", "{,}"):
             return bool(
                 votes[_numbers_in(notation)].sum() + votes[_numbers_in(EITHER)].sum() > _MARKED * numbers
             )
         return notation == "{}" or bool(numbers - bare > numbers / 2)
 
-    return max(filter(shown, NOTATIONS), key=cast)
+    return max(filter(is_shown, NOTATIONS), key=cast)
 
 
 def _of_notation(notation: str, votes: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from ...common.data.domain import Domain
 from .asking import Asking, Rows
 from .cells import Cells
 from .columns import Column, categories
-from .kinds import Numbers, Texts, Times, Words, counted
+from .kinds import Numbers, Texts, Times, Words, kind_voted
 from .of_numbers import learned_numbers
 from .of_texts import different_texts, is_many, learned_texts, learned_words
 from .of_times import learned_times
@@ -68,7 +68,7 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
     asked = {name: partial(cells.forms, name) for name in names}
     voting = _VOTES * zcdp_rho / len(names)
     forms = counts.histograms("forms", asked, voting)
-    votes = {name: counted(vote, records) for name, vote in forms.items()}
+    votes = {name: kind_voted(vote, records) for name, vote in forms.items()}
     kinds = {name: vote.kind for name, vote in votes.items()}
     costly = [name for name, kind in kinds.items() if not isinstance(kind, Words)]
     asking = Asking(cells, counts, rows, (1 - _VOTES) * zcdp_rho / max(1, len(costly)))

@@ -65,7 +65,7 @@ def learned_numbers(
         For each column how it is released; None if too few records were seen anywhere.
     """
     values = {name: partial(asking.cells.numbers, name, kind) for name, kind in kinds.items()}
-    asked = {name: partial(_divided, values[name], kind) for name, kind in kinds.items()}
+    asked = {name: partial(_count_by_rounding, values[name], kind) for name, kind in kinds.items()}
     rounding = asking.counts.histograms("rounding", asked, ROUNDING_SHARE * asking.share)
     units = {name: _unit(kind, rounding[name]) for name, kind in kinds.items()}
     rulers = {name: Ruler.of_all(unit) for name, unit in units.items()}
@@ -116,7 +116,7 @@ def _masses(
     delta: float,
 ) -> dict[float, float]:
     """The numbers that many rows share, and these rows, where not every number has a bin of its own."""
-    if unit is not None and (found.high - found.low) / unit < MOST_SINGLE and not found.skewed:
+    if unit is not None and (found.high - found.low) / unit < MOST_SINGLE and not found.is_skewed:
         return {}
     zero = {0.0: found.zeros} if found.zeros > _ZERO * asking.records else {}
     if found.fullest < asking.counts.findable(MASSES * asking.share, delta):
@@ -128,7 +128,7 @@ def _masses(
     return zero | {float(numbers[places[place]]): float(noisy.values[place]) for place in kept}
 
 
-def _divided(values: partial[NDArray[np.float64]], kind: Numbers) -> NDArray[np.int64]:
+def _count_by_rounding(values: partial[NDArray[np.float64]], kind: Numbers) -> NDArray[np.int64]:
     """The numbers of a column by their rounding: shape (divisors + 2,), then zeros, and what is no number."""
     found = values()
     numbers, rows = np.unique(found[~np.isnan(found)], return_counts=True)

@@ -57,7 +57,7 @@ def learned_words(vote: Vote, forms: Noisy, name: str, rows: Rows, cost: float) 
     unlisted = rows.records - vote.missing - counts.sum()
     other = unlisted > max(PRESENT * forms.sigma * np.sqrt(len(words) + 1), 0.02 * rows.records)
     column = categories(name, words, counts, vote.missing > 0, bool(other))
-    column = replace(column, counted=_counted(column, found, vote, rows, cost))
+    column = replace(column, counted=_count_codes(column, found, vote, rows, cost))
     if other:
         return replace(column, unlisted=SURE_UNSEEN * forms.sigma, merged=float(unlisted))
     return replace(column, unlisted=max(0.0, unlisted) + SURE_UNSEEN * forms.sigma * np.sqrt(len(words) + 1))
@@ -94,7 +94,7 @@ def learned_texts(
     """
     columns: dict[str, Column | Unmodelled] = {}
     for name, kind in kinds.items():
-        share = float(different[name].kept(PRESENT)[0]) / max(1.0, votes[name].filled)
+        share = float(different[name].above_noise(PRESENT)[0]) / max(1.0, votes[name].filled)
         if kind.sentences and share >= _FREE:
             columns[name] = Dropped(name)
             continue
@@ -121,12 +121,14 @@ def learned_texts(
                 unlisted=float(unlisted),
                 merged=rest if other else 0.0,
                 # Beginnings are not counted apart from all longer texts that are listed.
-                counted=None if coded else _counted(column, found, votes[name], asking.rows, asking.share),
+                counted=None
+                if coded
+                else _count_codes(column, found, votes[name], asking.rows, asking.share),
             )
     return columns
 
 
-def _counted(
+def _count_codes(
     column: Column, found: Mapping[str, tuple[float, float]], vote: Vote, rows: Rows, cost: float
 ) -> Measurement:
     """The noisy rows of each code of a released column of texts.
@@ -142,7 +144,7 @@ def _counted(
     """
     assert isinstance(column.reading, CategoricalAttribute)
     assert column.released is not None
-    _, codes = column.finished(column.reading, column.missing, 0)
+    _, codes = column.finish(column.reading, column.missing, 0)
     texts = dict(zip(map(text_of, column.reading.categories), codes.tolist(), strict=True))
     values, variances = np.zeros((2, column.released.size))
     if column.missing:

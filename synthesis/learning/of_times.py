@@ -53,7 +53,7 @@ def learned_times(
     Returns:
         For each column how it is released; None if too few records were seen anywhere.
     """
-    kinds = _ordered(asking, kinds)
+    kinds = _settle_day_and_month(asking, kinds)
     zones = _zones(asking, kinds)
     read = {name: partial(_local, asking, name, kind, zones[name]) for name, kind in kinds.items()}
     asked = {name: partial(_by_finest, read[name]) for name, kind in kinds.items() if kind.timed}
@@ -85,7 +85,7 @@ def _ends(name: str, kind: Times, moments: Moments) -> tuple[int, int]:
     return moments.bound(name, first), moments.bound(name, last)
 
 
-def _ordered(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, Times]:
+def _settle_day_and_month(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, Times]:
     """The formats, with day and month in the order in which more cells can be read."""
     unknown = {
         name: partial(asking.cells.day_and_month, name)
@@ -111,7 +111,7 @@ def _zones(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, str]:
     noisy = asking.counts.histograms("distance from UTC", written, OFFSET * asking.share)
     zones = {name: asking.cells.timezones.get(name, "") for name in kinds}
     for name, one in noisy.items():
-        seen = one.kept(_SEEN)[:-1]
+        seen = one.above_noise(_SEEN)[:-1]
         best = int(np.argmax(seen))
         single = seen[best] > _SINGLE_ZONE * seen.sum()
         zones[name] = zone_of(timedelta(minutes=int(_OFFSETS[best]))) if single else "UTC"
@@ -157,5 +157,5 @@ def _units(moments: Moments, read: partial[NDArray[np.datetime64]]) -> NDArray[n
     found = read()
     units = np.full(len(found), np.nan)
     known = ~np.isnat(found)
-    units[known] = moments.counted(found[known])
+    units[known] = moments.unit_numbers(found[known])
     return units

@@ -49,12 +49,12 @@ class Noisy:
     values: NDArray[np.float64]
     sigma: float
 
-    def averaged(self, other: Noisy) -> Noisy:
+    def average_with(self, other: Noisy) -> Noisy:
         """The average with other counts of the same sets, by their precision."""
         one, two = self.sigma**-2, other.sigma**-2
         return Noisy((one * self.values + two * other.values) / (one + two), (one + two) ** -0.5)
 
-    def kept(self, deviations: float) -> NDArray[np.float64]:
+    def above_noise(self, deviations: float) -> NDArray[np.float64]:
         """The counts that exceed so many deviations of their noise; zero in place of the others."""
         return np.where(self.values > deviations * self.sigma, self.values, 0.0)
 
@@ -96,8 +96,8 @@ class PrivateCounts:
             rows: the number.
             rho: its cost, zCDP.
         """
-        sigma = self._charged(step, [()], rho)
-        (noisy,) = self._answered([step, sigma], 1, lambda: [self._noised(np.array([rows]), sigma)])
+        sigma = self._charge(step, [()], rho)
+        (noisy,) = self._recall_or_draw([step, sigma], 1, lambda: [self._add_noise(np.array([rows]), sigma)])
         return float(noisy[0]), sigma**2
 
     def histograms(self, step: str, asked: Mapping[str, Count], rho: float) -> dict[str, Noisy]:
@@ -110,11 +110,11 @@ class PrivateCounts:
         """
         if not asked:
             return {}
-        sigma = self._charged(step, [(name,) for name in asked], rho)
-        noisy = self._answered(
+        sigma = self._charge(step, [(name,) for name in asked], rho)
+        noisy = self._recall_or_draw(
             [step, sigma, *asked],
             len(asked),
-            lambda: (self._noised(count(), sigma) for count in asked.values()),
+            lambda: (self._add_noise(count(), sigma) for count in asked.values()),
         )
         return {name: Noisy(values, sigma) for name, values in zip(asked, noisy, strict=True)}
 
@@ -133,20 +133,20 @@ class PrivateCounts:
         levels = {
             name: 1 if cells <= _ONE_RESOLUTION_CELLS else RESOLUTIONS for name, (cells, _) in asked.items()
         }
-        sigmas = {name: self._charged(step, [(name,)] * n, rho / n) for name, n in levels.items()}
+        sigmas = {name: self._charge(step, [(name,)] * n, rho / n) for name, n in levels.items()}
         boxes = {
             name: [boxes_of(cells, n) for n in range(levels[name])] for name, (cells, _) in asked.items()
         }
 
-        def drawn() -> Iterator[NDArray[np.float64]]:
+        def draw_boxes() -> Iterator[NDArray[np.float64]]:
             for name, (cells, count) in asked.items():
                 counts = count()
                 for each in boxes[name]:
                     sums = box_sums(counts, (cells,), each) if each else counts
-                    yield self._noised(sums, sigmas[name])
+                    yield self._add_noise(sums, sigmas[name])
 
         question = [step, *([name, asked[name][0], levels[name], sigmas[name]] for name in asked)]
-        noisy = iter(self._answered(question, sum(levels.values()), drawn))
+        noisy = iter(self._recall_or_draw(question, sum(levels.values()), draw_boxes))
         return {
             name: [
                 Measurement(View((name,), boxes=each), next(noisy), sigmas[name], rho / levels[name])
@@ -172,15 +172,15 @@ class PrivateCounts:
         """
         if self._unit.parts > 1:
             raise ValueError("labels are found among whole rows, not among rows of weights")
-        sigma = self._charged(step, [(name,)], rho, labels=True)
+        sigma = self._charge(step, [(name,)], rho, labels=True)
         least = threshold(sigma, delta) / grid_of(sigma)
 
-        def drawn() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-            noisy = self._noised(count(), sigma)
+        def draw_frequent() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            noisy = self._add_noise(count(), sigma)
             found = np.flatnonzero(noisy >= least)
             return found.astype(np.float64), noisy[found]
 
-        places, noisy = self._answered([step, name, sigma, delta], 1, drawn)
+        places, noisy = self._recall_or_draw([step, name, sigma, delta], 1, draw_frequent)
         return places.astype(np.intp), Noisy(noisy, sigma)
 
     def findable(self, rho: float, delta: float) -> float:
@@ -190,7 +190,7 @@ class PrivateCounts:
     def _sigma(self, rho: float) -> float:
         return gaussian_sigma(Fraction(math.floor(rho * _GRAIN), _GRAIN), self._unit)
 
-    def _charged(self, step: str, cliques: Sequence[Clique], rho: float, labels: bool = False) -> float:
+    def _charge(self, step: str, cliques: Sequence[Clique], rho: float, labels: bool = False) -> float:
         """Charges a histogram of each of these; the scale of their noise, in records."""
         sigma = self._sigma(rho)
         cost = gaussian_cost(sigma, self._unit)
@@ -198,7 +198,7 @@ class PrivateCounts:
         self.accountant = self.accountant.charge(*charges)
         return sigma
 
-    def _answered(
+    def _recall_or_draw(
         self, question: Sequence[Any], draws: int, drawn: Callable[[], Iterable[NDArray[np.float64]]]
     ) -> list[NDArray[np.float64]]:
         """The answers to a charged question, which are kept together before any of them is used.
@@ -213,23 +213,23 @@ class PrivateCounts:
         known = self._answers.recall(query_id, query)
         if known is None:
             answers = list(drawn())
-            self._answers.keep(query_id, query, _packed(answers))
+            self._answers.keep(query_id, query, _pack(answers))
             return answers
         self._drawn += draws
-        return _unpacked(known)
+        return _unpack(known)
 
-    def _noised(self, counts: NDArray[np.int64], sigma: float) -> NDArray[np.float64]:
+    def _add_noise(self, counts: NDArray[np.int64], sigma: float) -> NDArray[np.float64]:
         self._drawn += 1
         parts = self._unit.parts
         noisy = noisy_counts(counts.astype(np.int64), sigma, self._stream.child(str(self._drawn)), parts)
         return noisy / grid_of(sigma, parts)
 
 
-def _packed(answers: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _pack(answers: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Answers as one: how many there are, the length of each, their values."""
     return np.concatenate([[len(answers)], [len(one) for one in answers], *answers])
 
 
-def _unpacked(packed: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+def _unpack(packed: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     stop = 1 + int(packed[0])
     return np.split(packed[stop:], np.cumsum(packed[1:stop]).astype(np.intp)[:-1]) if stop > 1 else []

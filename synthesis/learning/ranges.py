@@ -9,7 +9,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.binning.cells import SINGLE_MULTIPLES, unbounded
+from ...common.data.binning.cells import SINGLE_MULTIPLES, edges_without_bounds
 from ...common.data.binning.lattice import Lattice
 from ...curator.releasing.bins.noisy_counts import NoisyCounts
 
@@ -74,7 +74,7 @@ class Ruler:
     def of_all(cls, unit: float | None) -> Ruler:
         """Eight cells for each doubling on both sides of zero, and one for each small multiple."""
         lattice = None if unit is None else Lattice(unit)
-        return cls(unbounded(lattice, _MAGNITUDES_REACH, _MAGNITUDES_SMALLEST), unit)
+        return cls(edges_without_bounds(lattice, _MAGNITUDES_REACH, _MAGNITUDES_SMALLEST), unit)
 
     @classmethod
     def between(cls, low: float, high: float, unit: float | None) -> Ruler:
@@ -97,7 +97,7 @@ class Ruler:
         """The number of cells."""
         return len(self.edges) - 1
 
-    def counted(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+    def count_in_cells(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
         """The number of numbers in each cell; those beyond the ends are in the outer cells."""
         known = numbers[~np.isnan(numbers)]
         places = np.searchsorted(self.edges, known, side="right") - 1
@@ -140,14 +140,14 @@ class Range:
     zoomed: bool = False
 
     @property
-    def skewed(self) -> bool:
+    def is_skewed(self) -> bool:
         """Whether they reach many times farther than their median."""
         return max(abs(self.low), abs(self.high)) > _SKEWED * self.size
 
 
 def found_range(ruler: Ruler, counts: NoisyCounts) -> Range:
     """Where the records are, from noisy counts of the cells of a ruler."""
-    seen = _seen(counts, ruler.cells, _FALSE)
+    seen = _find_seen(counts, ruler.cells, _FALSE)
     if seen is None:
         best = int(np.argmax(np.diff(counts.sums)))
         low, high = ruler.numbers(best, best + 1)
@@ -208,20 +208,20 @@ def _median_size(ruler: Ruler, below: NDArray[np.float64], first: int, stop: int
     return float(np.abs(places[order])[np.searchsorted(sums, sums[-1] / 2)])
 
 
-def held(counts: NoisyCounts, cells: int) -> tuple[tuple[int, int], tuple[int, int]]:
+def occupied_cells(counts: NoisyCounts, cells: int) -> tuple[tuple[int, int], tuple[int, int]]:
     """Where records are for sure and where they likely are: first cell and the one after the last of both.
 
     Args:
         counts: of cells around the records, and perhaps of missing values after them.
         cells: number of cells.
     """
-    seen = _seen(counts, cells, _LAST_FALSE)
+    seen = _find_seen(counts, cells, _LAST_FALSE)
     if seen is None:
         return (0, cells), (0, cells)
     sure = seen.within(counts, (0, cells), _SURE_BEYOND)
     return sure, (
-        extended(counts, sure[0], 0, LIKELY_BEYOND),
-        extended(counts, sure[1], cells, LIKELY_BEYOND),
+        extend_end(counts, sure[0], 0, LIKELY_BEYOND),
+        extend_end(counts, sure[1], cells, LIKELY_BEYOND),
     )
 
 
@@ -238,14 +238,14 @@ class _Seen:
     inner: tuple[int, int]
 
     def within(self, counts: NoisyCounts, limits: tuple[int, int], likely: float) -> tuple[int, int]:
-        """The first cell that holds records and the one after the last; see `extended`."""
+        """The first cell that holds records and the one after the last; see `extend_end`."""
         low, high = (
-            extended(counts, end, limit, likely) for end, limit in zip(self.inner, limits, strict=True)
+            extend_end(counts, end, limit, likely) for end, limit in zip(self.inner, limits, strict=True)
         )
         return (low, high) if low < high else self.outer
 
 
-def _seen(counts: NoisyCounts, cells: int, false: float) -> _Seen | None:
+def _find_seen(counts: NoisyCounts, cells: int, false: float) -> _Seen | None:
     """Where records are seen: in a cell or box of cells whose count can be told from none.
 
     And beyond a place, if the count of all that lies there can.
@@ -283,7 +283,7 @@ def _seen_boxes(counts: NoisyCounts, cells: int, certain: float) -> list[tuple[i
     return boxes
 
 
-def extended(counts: NoisyCounts, end: int, farthest: int, likely: float) -> int:
+def extend_end(counts: NoisyCounts, end: int, farthest: int, likely: float) -> int:
     """The end of the cells that hold records, or one farther out up to which the cells together hold more.
 
     Of the runs of cells beyond an end, the one whose count exceeds its own deviation by most (the likelihood
@@ -311,7 +311,7 @@ def extended(counts: NoisyCounts, end: int, farthest: int, likely: float) -> int
     return end
 
 
-def crowded(ruler: Ruler, found: Range) -> bool:
+def has_few_cells(ruler: Ruler, found: Range) -> bool:
     """Whether the records lie in so few cells that a finer ruler would show more of where they are."""
     inside = (ruler.edges[:-1] <= found.high) & (ruler.edges[1:] > found.low)
     if ruler.unit is not None and np.all(np.diff(ruler.edges)[inside] <= 1.5 * ruler.unit):

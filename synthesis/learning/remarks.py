@@ -26,32 +26,32 @@ def remarks(synthetic: Table, begun: Begun) -> Iterator[str]:
     domain, lost, others = synthetic.domain, begun.lost, begun.others
     if lost:
         yield (
-            f"left out, since too few rows agreed on what they hold: {_named(lost)}; describe them in a "
+            f"left out, since too few rows agreed on what they hold: {_name_some(lost)}; describe them in a "
             'domain, such as {"NAME": {"type": "numeric", "min": 0, "max": 100, "bins": "auto"}}'
         )
     if others:
         yield (
             "texts among numbers or dates, or dates in other formats, count as missing values in "
-            f"{_named(others)}; a category for such a text needs a domain that lists it"
+            f"{_name_some(others)}; a category for such a text needs a domain that lists it"
         )
     free = [one.name for one in domain.unmodelled if isinstance(one, Dropped) and one.name not in lost]
     if free:
-        yield f"left out as free text, of which no release keeps anything: {_named(free)}"
+        yield f"left out as free text, of which no release keeps anything: {_name_some(free)}"
     new = [one.name for one in domain.unmodelled if isinstance(one, Identifier)]
     if new:
-        yield f"new values were drawn for what seems to name the rows: {_named(new)}"
+        yield f"new values were drawn for what seems to name the rows: {_name_some(new)}"
     many = [
         one for one in begun.order.unseen if one.below + one.above >= _MANY_BEYOND * synthetic.record_count
     ]
     yield from beyond_bounds(synthetic.domain, many)
     if begun.merged:
         yield (
-            f'more than half of the rows are "other" in {_named(begun.merged)}, since too few rows share '
+            f'more than half of the rows are "other" in {_name_some(begun.merged)}, since too few rows share '
             'their texts; list public texts in a domain, such as {"NAME": ["first", "second", "other"]}'
         )
 
 
-def _named(names: Collection[str]) -> str:
+def _name_some(names: Collection[str]) -> str:
     shown = ", ".join(map(repr, list(names)[:_REMARKED_COLUMNS]))
     more = len(names) - _REMARKED_COLUMNS
     return f"{shown} and {more} more" if more > 0 else shown

@@ -146,7 +146,7 @@ def test_no_method_tells_tables_apart_that_differ_in_one_record(how, monkeypatch
     pair = [stored(rows, how), stored(other(rows), how)]
     assert [*map(str, pair[0].dtypes)] != [*map(str, pair[1].dtypes)] or how == "category"
     codes = dpmosaic.encode(rows, DOMAIN)
-    monkeypatch.setattr("dpmosaic.simulations.tables.frames.encoded", lambda *_: codes)
+    monkeypatch.setattr("dpmosaic.simulations.tables.frames.encode_frame", lambda *_: codes)
     (one, said), (two, said_of_two) = map(released, pair)
     assert said == said_of_two
     for name, call in CALLS.items():

@@ -48,13 +48,13 @@ OPTIONS = (
 @pytest.fixture(autouse=True)
 def charges(monkeypatch):
     """The steps that were charged; the second opinion is computed in a thread."""
-    steps, before = [], PrivateCounts._charged
+    steps, before = [], PrivateCounts._charge
 
     def charged(self, step, *more, **named):
         steps.append(step)
         return before(self, step, *more, **named)
 
-    monkeypatch.setattr(PrivateCounts, "_charged", charged)
+    monkeypatch.setattr(PrivateCounts, "_charge", charged)
     monkeypatch.setattr(checking, "process_for_checks", contextlib.nullcontext)
     return steps
 

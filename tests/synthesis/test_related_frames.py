@@ -8,7 +8,7 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.curator.people.keys import keys_as_texts
-from dpmosaic.curator.results.raw_frames import encoded
+from dpmosaic.curator.results.raw_frames import encode_frame
 from dpmosaic.synthesis.related_frames import frame_of, with_texts
 
 ROWS = pd.DataFrame(
@@ -46,7 +46,7 @@ def test_texts_are_held_once(read):
 
 
 def test_rows_of_a_file_have_the_codes_of_those_of_a_data_frame(read):
-    found, expected = encoded(DOMAIN, read), encoded(DOMAIN, ROWS)
+    found, expected = encode_frame(DOMAIN, read), encode_frame(DOMAIN, ROWS)
     for name in DOMAIN:
         assert found.column(name).tolist() == expected.column(name).tolist()
 

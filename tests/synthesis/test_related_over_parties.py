@@ -75,7 +75,9 @@ def test_what_was_spent_is_within_the_promise(holders):
 @pytest.mark.slow
 def test_a_party_holds_at_most_one_part_of_each_person_of_each_table(monkeypatch):
     held = []
-    monkeypatch.setattr(related_over_parties._Over, "_held", watched(related_over_parties._Over._held, held))
+    monkeypatch.setattr(
+        related_over_parties._Over, "_rows_of_party", watched(related_over_parties._Over._rows_of_party, held)
+    )
     over(APART)
     assert len(held) == 6
     for rows in held:

@@ -104,7 +104,7 @@ def test_weights_of_a_person_stay_below_one_with_evened_numbers(release):
     assert family["visits"].evened > 1
     numbers = np.array([0, 1, 3, family["visits"].evened, 500])
     parent = np.repeat(np.arange(5), numbers)
-    own = (*family.own("visits"), *family.counted("visits"))
+    own = (*family.own("visits"), *family.counted_attributes("visits"))
     codes = {one.name: np.zeros(len(parent), dtype=np.int64) for one in own}
     people = {one.name: np.zeros(5, dtype=np.int64) for one in family.own("people")}
     rows = {"people": Rows(people, np.arange(5), 5), "visits": Rows(codes, parent, 5)}

@@ -23,13 +23,13 @@ def asked(monkeypatch):
 
 
 def watch(setattr):
-    steps, charged = [], PrivateCounts._charged
+    steps, charged = [], PrivateCounts._charge
 
     def watched(self, step, *arguments, **options):
         steps.append(step)
         return charged(self, step, *arguments, **options)
 
-    setattr(PrivateCounts, "_charged", watched)
+    setattr(PrivateCounts, "_charge", watched)
     return steps
 
 

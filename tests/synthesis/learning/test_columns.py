@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dpmosaic.common.data.attributes.dates import DateAttribute
 from dpmosaic.common.data.attributes.moments import Granularity, Moments
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
-from dpmosaic.synthesis.learning.columns import categories, trimmed
+from dpmosaic.synthesis.learning.columns import categories, trim_bins
 
 RNG = np.random.default_rng(0)
 
@@ -33,7 +33,7 @@ def test_codes_of_outer_bins_become_those_of_the_nearest_and_values_lie_within(c
         units = replace(attribute, integer=True)
         first, stop = min(first, len(units.cells) - 1), min(stop, len(units.cells))
         attribute = DateAttribute("x", units, Moments(False, Granularity.DAY))
-    fewer, codes = trimmed(attribute, first, stop, ())
+    fewer, codes = trim_bins(attribute, first, stop, ())
     assert codes.shape == (attribute.size,)
     assert codes[-1] == fewer.size - 1
     assert np.all(np.diff(codes[:-1]) >= 0)
@@ -44,7 +44,7 @@ def test_codes_of_outer_bins_become_those_of_the_nearest_and_values_lie_within(c
 
 def test_categories_that_are_not_released_count_as_the_usual_one():
     column = categories("x", ("south", "north"), np.array([5.0, 9.0]), False, False)
-    released, codes = column.finished(column.reading, False, 0)
+    released, codes = column.finish(column.reading, False, 0)
     assert released.categories == ("north", "south")
     names = [released.categories[code] for code in codes]
     assert dict(zip(column.reading.categories, names, strict=True)) == {

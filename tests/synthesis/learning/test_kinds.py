@@ -7,7 +7,7 @@ import pytest
 
 from dpmosaic.synthesis.learning.date_forms import SHORT_DAY, SHORT_HOUR
 from dpmosaic.synthesis.learning.forms import FORMS, PLACES, Form, place_of
-from dpmosaic.synthesis.learning.kinds import Numbers, Texts, Times, Words, counted
+from dpmosaic.synthesis.learning.kinds import Numbers, Texts, Times, Words, kind_voted
 from dpmosaic.synthesis.learning.private_counts import Noisy
 
 ROWS = 200
@@ -27,7 +27,7 @@ def votes_of(cells):
 
 
 def voted(cells, sigma=1e-3):
-    return counted(Noisy(votes_of(cells), sigma), len(cells))
+    return kind_voted(Noisy(votes_of(cells), sigma), len(cells))
 
 
 def mixed(**shares):
@@ -79,7 +79,7 @@ def test_one_odd_cell_of_any_form_never_changes_the_kind(name):
     for place, _ in enumerate(FORMS):
         odd = votes.copy()
         odd[place] += 1
-        assert counted(Noisy(odd, 0.5), len(cells)).kind == kind
+        assert kind_voted(Noisy(odd, 0.5), len(cells)).kind == kind
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -88,7 +88,7 @@ def test_noise_that_is_small_beside_the_votes_changes_no_kind(name):
     cells, kind = COLUMNS[name]
     rng = np.random.default_rng(7)
     wrong = sum(
-        counted(Noisy(10 * votes_of(cells) + rng.normal(0, 2, len(FORMS)), 2.0), 10 * ROWS).kind != kind
+        kind_voted(Noisy(10 * votes_of(cells) + rng.normal(0, 2, len(FORMS)), 2.0), 10 * ROWS).kind != kind
         for _ in range(20)
     )
     assert wrong <= 3
@@ -116,7 +116,9 @@ def test_noise_of_several_hundred_forms_is_no_other_kind():
     """Five deviations of 700 forms: one of 500 draws has such a form in 1 of 10 runs, two in 1 of 200."""
     rng = np.random.default_rng(11)
     votes = 100 * votes_of(mixed(**{"5": 1.0}))
-    others = [counted(Noisy(votes + rng.normal(0, 50, len(FORMS)), 50.0), 20_000).others for _ in range(500)]
+    others = [
+        kind_voted(Noisy(votes + rng.normal(0, 50, len(FORMS)), 50.0), 20_000).others for _ in range(500)
+    ]
     assert np.count_nonzero(others) < 2
 
 
@@ -133,4 +135,4 @@ def test_a_column_without_values_is_of_texts_and_missing():
 def test_where_nothing_is_seen_the_form_of_most_votes_decides():
     votes = np.zeros(len(FORMS))
     votes[PLACES[Form("number", "{}", 1)]] = 3.0
-    assert counted(Noisy(votes, 1.0), 5).kind == Numbers("{}", 1, True)
+    assert kind_voted(Noisy(votes, 1.0), 5).kind == Numbers("{}", 1, True)

@@ -130,7 +130,8 @@ def test_bounds_hold_the_times_and_not_much_more(learned, step):
     times = moments(step, UNITS[step][0])
     attribute = learned(pd.DataFrame({"t": times})).columns["t"].reading
     low, high = (
-        attribute.moments.counted(np.array([end], "datetime64[us]"))[0] for end in (times.min(), times.max())
+        attribute.moments.unit_numbers(np.array([end], "datetime64[us]"))[0]
+        for end in (times.min(), times.max())
     )
     assert attribute.units.minimum <= low
     assert attribute.units.maximum >= high

@@ -52,7 +52,7 @@ def test_every_count_is_charged_before_it_is_made(private_counts, ask):
 @pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
 def test_a_count_beyond_the_grant_is_refused_before_rows_are_counted(private_counts, ask, monkeypatch):
     counts = private_counts(0.25)
-    monkeypatch.setattr(PrivateCounts, "_noised", _counting)
+    monkeypatch.setattr(PrivateCounts, "_add_noise", _counting)
     with pytest.raises(BudgetError):
         ask(counts, _counting, 0.5)
     assert counts.accountant.spent <= Fraction(0.25)
@@ -80,8 +80,8 @@ def test_a_large_budget_makes_counts_exact(private_counts):
 def test_counts_that_do_not_exceed_their_noise_are_not_kept(private_counts):
     found = private_counts(1.0).histograms("forms", {"x": lambda: np.array([0, 1000])}, 0.02)["x"]
     assert found.sigma == pytest.approx(5.0, rel=1e-3)
-    assert found.kept(4.0)[0] == 0.0
-    assert found.kept(4.0)[1] == found.values[1]
+    assert found.above_noise(4.0)[0] == 0.0
+    assert found.above_noise(4.0)[1] == found.values[1]
 
 
 def test_no_value_is_stated_whose_noisy_count_is_below_the_threshold(private_counts):

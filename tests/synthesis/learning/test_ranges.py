@@ -7,7 +7,7 @@ from dpmosaic.curator.releasing.bins.noisy_counts import NoisyCounts
 from dpmosaic.synthesis.learning.asking import Asking, Rows
 from dpmosaic.synthesis.learning.kinds import Numbers, Vote
 from dpmosaic.synthesis.learning.of_numbers import CLOSER, MAGNITUDES
-from dpmosaic.synthesis.learning.ranges import FINE_CELLS, Ruler, found_range, held
+from dpmosaic.synthesis.learning.ranges import FINE_CELLS, Ruler, found_range, occupied_cells
 
 ROWS = 5000
 SEEDS = range(5)
@@ -51,7 +51,7 @@ def test_a_range_holds_nearly_all_records_and_is_at_most_sixteen_times_too_wide(
 
 
 def counted(private_counts, ruler, numbers, zcdp_rho=1e8, seed=1):
-    count = lambda: ruler.counted(np.asarray(numbers, float))  # noqa: E731
+    count = lambda: ruler.count_in_cells(np.asarray(numbers, float))  # noqa: E731
     ladder = private_counts(zcdp_rho, seed).ladders("range", {"x": (ruler.cells, count)}, zcdp_rho)
     return NoisyCounts.of(ladder["x"])
 
@@ -61,7 +61,7 @@ def test_exact_counts_of_small_whole_numbers_give_the_cells_that_hold_them(priva
     low, high = min(numbers), max(numbers)
     ruler = Ruler.between(low - 9, high + 9, 1.0)
     counts = counted(private_counts, ruler, numbers * 50)
-    likely, possible = held(counts, ruler.cells)
+    likely, possible = occupied_cells(counts, ruler.cells)
     assert ruler.numbers(*likely) == (low, high)
     assert possible[0] <= likely[0] < likely[1] <= possible[1]
 
@@ -72,7 +72,7 @@ def test_a_tail_that_no_box_shows_is_held_if_its_boxes_together_hold_many(privat
     for seed in range(20):
         ruler = Ruler.between(0, 255, 1.0)
         numbers = np.concatenate([np.full(4000, 100), np.resize(np.arange(101, 131), 600)])
-        _, (first, stop) = held(counted(private_counts, ruler, numbers, 0.001, seed), ruler.cells)
+        _, (first, stop) = occupied_cells(counted(private_counts, ruler, numbers, 0.001, seed), ruler.cells)
         assert first <= 100
         missed += np.mean(numbers >= stop) > 0.06
     # A release in ten misses half of it: more than seven of twenty with a probability of 4e-4.
@@ -92,8 +92,8 @@ def test_where_no_records_are_seen_the_range_is_not_certain(private_counts):
 def test_a_ruler_counts_every_number_once(unit):
     numbers = np.array([-1e30, -7, -0.5, 0, 0.1, 5, 1e9, 1e30, np.nan])
     for ruler in (Ruler.of_all(unit), Ruler.between(0, 100, unit)):
-        assert ruler.counted(numbers).sum() == 8
-        assert len(ruler.counted(numbers)) == ruler.cells
+        assert ruler.count_in_cells(numbers).sum() == 8
+        assert len(ruler.count_in_cells(numbers)) == ruler.cells
         assert np.all(np.diff(ruler.edges) > 0)
 
 
