@@ -13,7 +13,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TypeVar
 
 import numpy as np
@@ -37,6 +37,8 @@ from ..pgm.structure.junction_tree import JunctionTree, tree_cells
 from ..pgm.structure.zeros import zeros_of
 from ..pgm.supplemented import SupplementedModel
 from ..releasing.obedience import Source, breaking, obeying, with_dependents, with_maps
+from ..results.row_forms import RowForms
+from ..results.row_values import Block
 from .conditions import Condition, Where
 from .decoding import Column, Counts, Decoder
 from .published import Published
@@ -67,25 +69,6 @@ _FEWEST_AGAIN = 256
 """Rows that are drawn at least when others were refused."""
 
 
-@dataclass(frozen=True, eq=False)
-class Block:
-    """Some of the rows, decoded.
-
-    Attributes:
-        table: codes.
-        values: values of the columns whose codes have several.
-        first: number of the first row, from 1.
-    """
-
-    table: Table
-    values: dict[str, Column]
-    first: int
-
-    def head(self, rows: int) -> Block:
-        """Its first rows."""
-        return Block(self.table.rows(0, rows), _cut([self.values], rows), self.first)
-
-
 def generate_rows(
     published: Published, rows: int, where: Where | None = None, seed: int | None = None
 ) -> pd.DataFrame:
@@ -109,7 +92,7 @@ def draw(
 ) -> Iterator[pd.DataFrame]:
     """Rows of a release in blocks; see `generate_rows`."""
     drawing = Drawing.of(published, rows, condition, seed)
-    return (drawing.decoder.frame(block.table, block.values, block.first) for block in drawing.blocks())
+    return map(drawing.forms.frame, drawing.blocks())
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +149,11 @@ class Drawing:
         elif rows > ADJUSTED and isinstance(source, MarkovRandomField):
             source = _Tree(source)
         return cls(decoder, source, rules, weights, rows, stream, repeated)
+
+    @cached_property
+    def forms(self) -> RowForms:
+        """The forms in which the rows leave."""
+        return RowForms(self.decoder.domain, self.decoder.domain.columns)
 
     def blocks(self) -> Iterator[Block]:
         """The blocks in order."""
