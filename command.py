@@ -23,11 +23,11 @@ _OBJECTS_BETWEEN_COLLECTIONS = 20_000
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "synthesize": (
-        "simulations.synthesizing.command:synthesize",
+        "synthesis.command:synthesize",
         "Release a synthetic table from one file, with differential privacy.",
     ),
     "resume": (
-        "simulations.synthesizing.command:resume",
+        "synthesis.command:resume",
         "Resume a release from one file; what was answered is neither asked nor charged again.",
     ),
     "simulate": (
@@ -39,7 +39,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Release a bundled health insurance table from two insurers and two clinics, with each protocol.",
     ),
     "evaluate": (
-        "simulations.tables.evaluate_command:evaluate",
+        "synthesis.evaluating.command:evaluate",
         "Compare synthetic tables with the real ones. The result depends on real rows: not for publication.",
     ),
     "local-network": (
@@ -87,7 +87,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Public tables for trying out releases.",
     ),
     "omop": (
-        "simulations.omop.command:omop_commands",
+        "synthesis.omop.command:omop_commands",
         "Databases of the OMOP common data model: made up, released, checked.",
     ),
     "experiment": (

@@ -38,7 +38,7 @@ if __name__ == "__main__":
 """A command whose process is sent a signal before or after a step."""
 
 CHARGE = {"module": "curator.measurers.measurer", "owner": "Measurer", "method": "charge"}
-COUNT = {"module": "simulations.learning.private_counts", "owner": "PrivateCounts", "method": "_charge"}
+COUNT = {"module": "synthesis.learning.private_counts", "owner": "PrivateCounts", "method": "_charge"}
 KEEP = {"module": "curator.parties.journal", "owner": "Journal", "method": "recall"}
 WRITE = {"module": "curator.pgm.model", "owner": "MarkovRandomField", "method": "save"}
 MATCH = {"module": "curator.parties.client", "owner": "PartyClient", "method": "align"}

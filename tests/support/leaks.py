@@ -9,15 +9,15 @@ from dpmosaic.common.errors import DataError
 from dpmosaic.common.privacy import noise
 from dpmosaic.curator.analysis.release import Release
 from dpmosaic.party.sources.source import FileSource
-from dpmosaic.simulations.learning import choice, first_step, learning, private_counts
-from dpmosaic.simulations.learning.asking import Asking
-from dpmosaic.simulations.learning.cells import Cells
-from dpmosaic.simulations.learning.forms import FORMS, PLACES, Form
-from dpmosaic.simulations.learning.kinds import Texts
-from dpmosaic.simulations.learning.private_counts import PrivateCounts
+from dpmosaic.synthesis.learning import choice, first_step, learning, private_counts
+from dpmosaic.synthesis.learning.asking import Asking
+from dpmosaic.synthesis.learning.cells import Cells
+from dpmosaic.synthesis.learning.forms import FORMS, PLACES, Form
+from dpmosaic.synthesis.learning.kinds import Texts
+from dpmosaic.synthesis.learning.private_counts import PrivateCounts
 from support.odd_rows import ROWS
 
-synthesizing = importlib.import_module("dpmosaic.simulations.synthesizing.synthesize")
+synthesizing = importlib.import_module("dpmosaic.synthesis.synthesize")
 
 
 def raw_counts_decide_a_kind(monkeypatch):
