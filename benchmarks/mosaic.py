@@ -164,10 +164,10 @@ def _error(table: Table, epsilon: float, seed: int, k: int, measured: int | None
     # In rho, because the independent check of epsilon takes longer than the release.
     promise = dpmosaic.Budget(zcdp_rho=float(granted))
     made = dpmosaic.simulate(
-        table, budget=promise, protocol="trusted", mechanism="mosaic", workload=f"{k}way", seed=seed
+        table, epsilon=promise, protocol="trusted", mechanism="mosaic", workload=f"{k}way", seed=seed
     )
     distances = [
-        np.abs(made.synthetic.marginal(clique) - table.marginal(clique)).sum()
+        np.abs(made.rows.marginal(clique) - table.marginal(clique)).sum()
         for clique in combinations(table.domain.names, measured or k)
     ]
     return float(np.mean(distances)) / (2 * table.record_count)
