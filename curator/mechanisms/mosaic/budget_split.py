@@ -29,14 +29,8 @@ from .settings import SETTINGS
 
 Array = NDArray[np.float64]
 
-_WEIGHTS = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03)
-"""Weights of a larger interaction beside the workload's marginals; the first that is tolerated counts."""
-
 _AMOUNTS = np.concatenate([[0.0], np.geomspace(1e-7, 1, 120)])
 """Grid of shares of the budget for one interaction."""
-
-_REWEIGHTINGS = 4
-_LEAST_WEIGHT = 0.05
 
 
 class Splitting:
@@ -61,7 +55,7 @@ class Splitting:
 
     def gains(self, cliques: Sequence[Clique], total: float, more: Sequence[Clique] = ()) -> Array:
         """The gain of each of these interactions, then of `more`, if it is in the model."""
-        return self._problem(cliques, more, _WEIGHTS[0]).split(total)[1]
+        return self._problem(cliques, more, SETTINGS.weights[0]).split(total)[1]
 
     def shares_left(self, cliques: Sequence[Clique], parts: Array) -> dict[Clique, float]:
         """The predicted error of each of these interactions if it gets its part, as a share of its size."""
@@ -89,7 +83,7 @@ class Splitting:
         tolerated = max(SETTINGS.tolerated, SETTINGS.for_dominant * exceeds)
         error = alone.error(parts)
         limit = max((1 + tolerated) * error, error + SETTINGS.of_sampling * self._sampling())
-        for weight in _WEIGHTS if more else ():
+        for weight in SETTINGS.weights if more else ():
             both, _ = self._problem(cliques, more, weight).split(total)
             if alone.error(both[: len(cliques)]) <= limit:
                 return both, True
@@ -186,10 +180,10 @@ class SplitProblem:
             slope[:] = EXPECTED_L1 / 2 * in_error.sum(axis=0) / self.price
         importance = self._summed(np.ones_like(self.marginals, dtype=float))
         weights = importance
-        for _ in range(_REWEIGHTINGS):
+        for _reweighting in range(4):
             chosen = self._solve(slopes * weights, amounts, total)
             now = errors[chosen, np.arange(len(chosen))]
-            weights = np.maximum(self._gradient(now), _LEAST_WEIGHT * importance)
+            weights = np.maximum(self._gradient(now), 0.05 * importance)
         parts = amounts[chosen]
         left_out = self.sizes()
         return parts * (total / max(float(parts.sum()), 1e-300)), importance * (left_out - now)

@@ -31,7 +31,7 @@ from ..parts.released import ReleasedModel
 from .components import Axis
 from .effects import Effect
 from .grouping import groups_within
-from .knowledge import LEAST_RAKED, Knowledge, averaged
+from .knowledge import Knowledge, averaged
 from .learning import has_shape, learned_axes, learned_prior
 from .settings import SETTINGS
 
@@ -126,7 +126,7 @@ class Larger:
             if marginal is not None:
                 joint = np.moveaxis(marginal.reshape(self._domain.shape(of)), of.index(name), 0)
                 totals = joint.sum(axis=1, keepdims=True)
-                self._profiles[name] = joint / np.maximum(totals, LEAST_RAKED)
+                self._profiles[name] = joint / np.maximum(totals, SETTINGS.least_cell)
 
     def references(self, cliques: Sequence[Clique], rows: Table) -> list[Array]:
         """The marginals of the rows, scaled to the number of records."""
@@ -168,7 +168,7 @@ class Larger:
         """The marginals of rows plus the posterior means of the measured interactions."""
         found = []
         for clique, reference in zip(cliques, self.references(cliques, rows), strict=True):
-            effect = replace(self.effects[clique], reference=np.maximum(reference, LEAST_RAKED))
+            effect = replace(self.effects[clique], reference=np.maximum(reference, SETTINGS.least_cell))
             counts = np.maximum(effect.estimate(self._records)[0], 0.0)
             found.append(
                 GroupedMarginal(clique, self.groups[clique], counts * (self._records / counts.sum()))
@@ -190,9 +190,9 @@ class Larger:
             margins: the positive one-way marginals of its attributes.
         """
         shape, groups = self._domain.shape(clique), self.groups[clique]
-        reference = np.maximum(group_sums(cells, shape, groups), LEAST_RAKED)
+        reference = np.maximum(group_sums(cells, shape, groups), SETTINGS.least_cell)
         effect = replace(self.effects[clique], reference=reference)
-        ratios = np.maximum(effect.estimate(self._records)[0], LEAST_RAKED) / reference
+        ratios = np.maximum(effect.estimate(self._records)[0], SETTINGS.least_cell) / reference
         scaled = cells * ratios[group_labels(shape, groups)]
         found = raked(scaled, shape, [((axis,), margin) for axis, margin in enumerate(margins)])
         found = np.where(cells > 0, found, 0.0)

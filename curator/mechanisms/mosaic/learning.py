@@ -37,10 +37,6 @@ SHARES = (np.arange(20) + 0.5) / 20
 _FIRST_STEPS, _MORE_STEPS = 4, 2
 """Steps from the prior, and from what fewer measurements taught."""
 
-_OF_EACH = 40
-"""Covariances along an attribute are learned from so many of its interactions, a random choice: more of them
-teach little and take time."""
-
 _COUPLED_PAIRS = 1000
 """Largest number of pairs, evenly chosen, from which their coupling is learned."""
 
@@ -128,13 +124,13 @@ def learned_axes(
 
 
 def _some_of_each(effects: Mapping[tuple[Key, ...], Effect]) -> dict[tuple[Key, ...], Effect]:
-    """Effects chosen at random, until every attribute has `_OF_EACH` of them or all of its own."""
+    """Effects chosen at random, until every attribute has `axis_interactions` of them or all of its own."""
     cliques, seen = list(effects), Counter[Key]()
     chosen: set[tuple[Key, ...]] = set()
     # The choice is public, and the same in every run.
     for place in np.random.default_rng(0).permutation(len(cliques)).tolist():
         clique = cliques[place]
-        if any(seen[name] < _OF_EACH for name in clique):
+        if any(seen[name] < SETTINGS.axis_interactions for name in clique):
             chosen.add(clique)
             seen.update(clique)
     return {clique: effect for clique, effect in effects.items() if clique in chosen}

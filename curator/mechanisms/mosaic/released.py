@@ -21,8 +21,9 @@ from ...pgm.rows.refinement import LARGEST_ADJUSTED, MAX_LARGER_CELLS
 from ...pgm.supplemented import SupplementedModel
 from ..parts.bounds import WeightedAverage
 from ..parts.consistency import raked
-from .knowledge import LEAST_RAKED, Knowledge, parts_of
+from .knowledge import Knowledge, parts_of
 from .larger import Larger
+from .settings import SETTINGS
 
 _LARGER_ADJUSTED = 4096
 """Most marginals of three and more attributes that rows are adjusted to; each takes the model a few ms."""
@@ -44,14 +45,16 @@ def supplemented(
     """The model, supplemented by the measured pairs that are not in it."""
     measured = [clique for clique in pairs_outside(known) if known.effects[clique].observed is not None]
     one_way = zip(known.ones, model.marginals(known.ones), strict=True)
-    margins = {clique: np.maximum(marginal, LEAST_RAKED) for clique, marginal in one_way}
+    margins = {clique: np.maximum(marginal, SETTINGS.least_cell) for clique, marginal in one_way}
     pairs = {}
     for clique, cells in zip(measured, model.marginals_within_limits(measured), strict=True):
         if cells is not None:
-            effect = replace(known.effects[clique], reference=np.maximum(cells, LEAST_RAKED))
+            effect = replace(known.effects[clique], reference=np.maximum(cells, SETTINGS.least_cell))
             values, _ = effect.estimate(known.records)
             ones = [((axis,), margins[(name,)]) for axis, name in enumerate(clique)]
-            found = raked(np.where(cells > 0, np.maximum(values, LEAST_RAKED), 0.0), effect.shape, ones)
+            found = raked(
+                np.where(cells > 0, np.maximum(values, SETTINGS.least_cell), 0.0), effect.shape, ones
+            )
             found = np.where(cells > 0, found, 0.0)
             # The lower bounds of cells can sum to more than the number of records.
             pairs[clique] = found * (model.total / found.sum())
