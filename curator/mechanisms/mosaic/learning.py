@@ -21,9 +21,11 @@ from typing import TypeVar
 
 import numpy as np
 
+from ....common.data.domain import Clique
 from ..parts.consistency import onto
 from .components import Array, Axis, expected_axis, log_prior, ranks
-from .effects import Effect
+from .effects import Effect, Prediction
+from .factors import predicted_pairs
 from .settings import SETTINGS
 
 Key = TypeVar("Key", bound=Hashable)
@@ -86,6 +88,39 @@ def nearness(effects: Sequence[Effect], records: float) -> tuple[float, float]:
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()
     return float(weights.sum(axis=0) @ typical), float(weights.sum(axis=1) @ shares)
+
+
+def predictions(
+    pairs: Mapping[Clique, Effect], margins: Mapping[str, Array], records: float
+) -> dict[Clique, Prediction]:
+    """Each pair as the measured ones lead to expect it; none if no measured pair can be predicted.
+
+    Args:
+        pairs: scored or measured pairs, with what is known of them.
+        margins: attribute -> its shares of the records, shape (n,); in the order of the domain.
+        records: number of records.
+    """
+    axes = {
+        name: expected_axis(margin)
+        for name, margin in margins.items()
+        if 1 < margin.size <= SETTINGS.most_values
+    }
+    for clique, effect in pairs.items():
+        axes |= dict(zip(clique, effect.axes, strict=False))
+    measured = {clique: effect.observed for clique, effect in pairs.items() if effect.observed is not None}
+    found = predicted_pairs(
+        {name: margin for name, margin in margins.items() if name in axes}, axes, measured, records
+    )
+    ahead = {
+        clique: records * np.outer(*(margins[name] for name in clique)).ravel() + found[clique]
+        for clique in pairs
+        if clique in found
+    }
+    known = [pairs[c].with_prediction(Prediction(ahead[c], 1.0, 0.5)) for c in measured if c in ahead]
+    if not known:
+        return {}
+    typical, share = nearness(known, records)
+    return {clique: Prediction(cells, typical, share) for clique, cells in ahead.items()}
 
 
 def has_shape(effect: Effect) -> bool:
