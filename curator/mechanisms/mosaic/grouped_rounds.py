@@ -76,7 +76,7 @@ class GroupedRounds:
         """Interactions in the model and pairs outside it, of codes or groups."""
         known = self._known
         codes = [*known.chosen, *pairs_outside(known)]
-        of_codes = [clique for clique in codes if not known.is_beside(known.view(clique))]
+        of_codes = [clique for clique in codes if not known.view(clique).interaction]
         return [*known.ones, *of_codes, *pairs_beside(known)]
 
     def pairs(self, model: MarkovRandomField) -> None:

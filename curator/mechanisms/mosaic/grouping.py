@@ -64,9 +64,7 @@ class Candidates:
             groups = groups_within(
                 self._domain, clique, self._shares, most_cells, self._profiles, self._groupings
             )
-            # What the model holds in codes is not counted in codes beside it.
-            alone = order > 2 and clique not in self._known.chosen
-            if groups is not None and clique not in without and (groups or alone):
+            if groups is not None and clique not in without and (groups or order > 2):
                 yield View(clique, groups)
 
     def learn_profiles(self, model: ReleasedModel) -> None:
@@ -120,7 +118,7 @@ class Candidates:
         """Unions of two large interactions that differ in one attribute, in the order of their sizes."""
         known = self._known
         smaller = [view.clique for view in known.effects if len(view.clique) == order - 1]
-        smaller.sort(key=lambda clique: not known.is_beside(known.view(clique)))
+        smaller.sort(key=lambda clique: not known.view(clique).interaction)
         inside = {*known.chosen, *known.beside}
         sizes = {clique: known.size(clique) for clique in smaller if clique in inside}
         large = [clique for clique, size in sizes.items() if size >= SETTINGS.large * self._records]

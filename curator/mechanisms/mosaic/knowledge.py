@@ -39,7 +39,8 @@ class Knowledge:
 
     Attributes:
         ones: measured one-way interactions, without what was published before.
-        effects: interactions of two and more attributes that were scored or measured, of codes or groups.
+        effects: interactions of two and more attributes that were scored or measured: by a marginal's view
+            those that a model has or may have, by an interaction's view those beside it, of codes or groups.
         chosen: interactions that are in the model.
         beside: selected interactions beside the model, to which rows are adjusted, small cliques first.
     """
@@ -71,11 +72,7 @@ class Knowledge:
 
     def in_codes(self) -> dict[Clique, Effect]:
         """The interactions that the model has, or may have, in the order in which they became known."""
-        return {view.clique: effect for view, effect in self.effects.items() if not self.is_beside(view)}
-
-    def is_beside(self, view: View) -> bool:
-        """Whether an interaction was scored beside the model in this view."""
-        return self._scored_beside.get(view.clique) == view
+        return {view.clique: effect for view, effect in self.effects.items() if not view.interaction}
 
     def observed(self, clique: Clique) -> Observed | None:
         """The average of the measurements of an interaction of codes; None without any."""
@@ -136,11 +133,12 @@ class Knowledge:
         for view, reference, distance in zip(views, references, scores.values, strict=True):
             sampled = EXPECTED_L1 * float(np.sqrt(reference * self.records / rows).sum())
             error = math.hypot(sampled, self._error_of_parts(view))
-            self._scored_beside[view.clique] = view
+            alone = self._scored_beside[view.clique] = replace(view, interaction=True)
             shape = view.shape(self.domain)
-            self.effects[view] = Effect(shape, reference, float(distance), scores.sigma, error)
-        prior = learned_prior([self.effects[view] for view in views], self.records)
-        for view in views:
+            self.effects[alone] = Effect(shape, reference, float(distance), scores.sigma, error)
+        beside = [self.view(view.clique) for view in views]
+        prior = learned_prior([self.effects[view] for view in beside], self.records)
+        for view in beside:
             self.effects[view] = self.effects[view].with_prior(*prior)
 
     def leave_beside(self, cliques: Collection[Clique]) -> None:
@@ -267,7 +265,7 @@ class Knowledge:
         measured = {
             tuple(_groupings(view).items()): view
             for view, effect in self.effects.items()
-            if effect.observed is not None and has_shape(effect) and self.is_beside(view) == beside
+            if effect.observed is not None and has_shape(effect) and view.interaction == beside
         }
         effects = {attributes: self.effects[view] for attributes, view in measured.items()}
         self._axes[beside] = axes = learned_axes(effects, self.records, self._axes[beside])
