@@ -21,11 +21,11 @@ from ....common.measurement import Measurement
 from ...measurers.measurer import Scores
 from ..parts.allocation import EXPECTED_L1
 from ..parts.bounds import ScoredDistance
-from ..parts.consistency import raked
+from ..parts.consistency import rake
 from .components import Array, Axis
 from .effects import Effect, Observed
 from .learning import couples, has_shape, learned_axes, learned_coupling, learned_prior, predictions
-from .one_way import denoised, is_short
+from .one_way import denoise, is_short
 from .settings import SETTINGS
 
 
@@ -74,14 +74,14 @@ class Knowledge:
         """The interactions that the model has, or may have, in the order in which they became known."""
         return {view.clique: effect for view, effect in self.effects.items() if not view.interaction}
 
-    def observed(self, clique: Clique) -> Observed | None:
+    def average_of(self, clique: Clique) -> Observed | None:
         """The average of the measurements of an interaction of codes; None without any."""
         effect = self.effects.get(View(clique))
         return self.ones.get(clique) or (effect.observed if effect else None)
 
     def precision(self, clique: Clique) -> float:
         """What is known of an interaction's cells: the inverse of the variance of their noise, on average."""
-        observed, published = self.observed(clique), self._before.get(clique)
+        observed, published = self.average_of(clique), self._before.get(clique)
         found = 0.0 if observed is None else 1 / observed.variance
         return found if published is None else found + float(np.mean(1 / _variances(published)))
 
@@ -175,10 +175,10 @@ class Knowledge:
             values = interaction(measurement.values, shape)
             variance = measurement.sigma**2 * freedom(shape)
             if len(clique) == 1:
-                self.ones[clique] = _averaged(self.ones.get(clique), values, variance)
+                self.ones[clique] = _average_with(self.ones.get(clique), values, variance)
             else:
                 effect = self.effects[view]
-                observed = _averaged(effect.observed, values, variance)
+                observed = _average_with(effect.observed, values, variance)
                 self.effects[view] = replace(effect, observed=observed)
         self._learn_axes(True)
         self._estimate_counts({one.clique for one in found if len(one.clique) == 1})
@@ -214,7 +214,7 @@ class Knowledge:
             }
             # Larger interactions that no workload names can be in the model without all their parts.
             margins = [(axes, margins_of[part]) for axes, part in smaller.items() if part in margins_of]
-            effect = replace(effect, reference=raked(effect.reference, effect.shape, margins))
+            effect = replace(effect, reference=rake(effect.reference, effect.shape, margins))
             self.effects[View(clique)] = effect
             values, sigmas = effect.estimate(self.records)
             margins_of[clique] = np.maximum(values, SETTINGS.least_cell)
@@ -242,7 +242,7 @@ class Knowledge:
         """Estimates the counts of these attributes, and of all with few values, which say of each other."""
         if measured:
             asked = [c for c, one in self.ones.items() if c in measured or is_short(one.values)]
-            estimates = denoised([self._one_way(clique) for clique in asked], self.records)
+            estimates = denoise([self._one_way(clique) for clique in asked], self.records)
             self._denoised |= dict(zip(asked, estimates, strict=True))
 
     def _one_way(self, clique: Clique) -> tuple[Array, Array]:
@@ -336,7 +336,7 @@ def _variances(measurement: Measurement) -> Array:
     return np.asarray(measurement.sigmas**2)
 
 
-def _averaged(before: Observed | None, values: Array, variance: float) -> Observed:
+def _average_with(before: Observed | None, values: Array, variance: float) -> Observed:
     """The average of a measurement with those before, if any."""
     return Observed(values, variance) if before is None else before.with_values(values, variance)
 

@@ -23,7 +23,7 @@ from ...pgm.model import MarkovRandomField
 from ...pgm.rows.refinement import LARGEST_ADJUSTED, MAX_LARGER_CELLS
 from ...pgm.supplemented import GroupedMarginal, SupplementedModel
 from ..parts.bounds import WeightedAverage
-from ..parts.consistency import raked
+from ..parts.consistency import rake
 from .components import Array
 from .knowledge import Knowledge, parts_of
 from .settings import SETTINGS
@@ -81,15 +81,15 @@ def pair_in_groups(
     effect = replace(known.effects[view], reference=reference)
     ratios = np.maximum(effect.estimate(known.records)[0], SETTINGS.least_cell) / reference
     scaled = cells * ratios[group_labels(shape, view.groups)]
-    found = raked(scaled, shape, [((axis,), margin) for axis, margin in enumerate(margins)])
+    found = rake(scaled, shape, [((axis,), margin) for axis, margin in enumerate(margins)])
     found = np.where(cells > 0, found, 0.0)
     found *= known.records / found.sum()
     return found, GroupedMarginal(clique, view.groups, group_sums(found, shape, view.groups))
 
 
-def supplemented(model: MarkovRandomField, known: Knowledge, workload: Workload) -> SupplementedModel:
+def supplement_model(model: MarkovRandomField, known: Knowledge, workload: Workload) -> SupplementedModel:
     """The model, supplemented by the measured pairs that are not in it."""
-    measured = [clique for clique in pairs_outside(known) if known.observed(clique) is not None]
+    measured = [clique for clique in pairs_outside(known) if known.average_of(clique) is not None]
     one_way = zip(known.ones, model.marginals(known.ones), strict=True)
     margins = {clique: np.maximum(marginal, SETTINGS.least_cell) for clique, marginal in one_way}
     pairs = {}
@@ -98,7 +98,7 @@ def supplemented(model: MarkovRandomField, known: Knowledge, workload: Workload)
             effect = replace(known.effects[View(clique)], reference=np.maximum(cells, SETTINGS.least_cell))
             values, _ = effect.estimate(known.records)
             ones = [((axis,), margins[(name,)]) for axis, name in enumerate(clique)]
-            found = raked(
+            found = rake(
                 np.where(cells > 0, np.maximum(values, SETTINGS.least_cell), 0.0), effect.shape, ones
             )
             found = np.where(cells > 0, found, 0.0)
@@ -147,7 +147,7 @@ def unbiased_averages(
     for clique in cliques:
         parts = [part for part in parts_of(clique) if min(domain.shape(part)) > 1]
         shape = domain.shape(clique)
-        measured = {part: observed for part in parts if (observed := known.observed(part)) is not None}
+        measured = {part: observed for part in parts if (observed := known.average_of(part)) is not None}
         if len(measured) < len(parts):
             continue
         values, variance = np.full(shape, known.records / math.prod(shape)), 0.0

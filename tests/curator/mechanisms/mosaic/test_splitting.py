@@ -34,7 +34,7 @@ def predicted(known, cliques, parts):
         shape, one_way = known.domain.shape(clique), len(clique) == 1
         cells = math.prod(shape)
         price = (1.0 if one_way else NOISE_LEFT) * freedom(shape) / 2
-        before = known.precision(clique) if one_way else 1 / known.observed(clique).variance
+        before = known.precision(clique) if one_way else 1 / known.average_of(clique).variance
         tau = np.full(cells, float(RECORDS)) if one_way else known.effect(clique).deviations(RECORDS)
         errors[clique] = E * np.sum(tau / np.sqrt(1 + tau**2 * (before + part / price)))
     pairs = [clique for clique in cliques if len(clique) == 2]
