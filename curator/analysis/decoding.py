@@ -23,7 +23,7 @@ from ...common.data.rules.plain import numbers as as_numbers
 from ...common.data.rules.rule import components
 from ...common.data.rules.values import drawn_together, out_of_order
 from ...common.data.table import Table
-from ..results.row_forms import names_following, names_together, single_valued
+from ..results.row_forms import RowForms
 from .conditions import Condition
 
 Counts = Mapping[str, NDArray[np.int64]]
@@ -55,19 +55,9 @@ class Decoder:
         return self.condition.domain
 
     @cached_property
-    def together(self) -> frozenset[str]:
-        """See `row_forms.names_together`."""
-        return names_together(self.domain)
-
-    @cached_property
-    def single(self) -> frozenset[str]:
-        """See `row_forms.single_valued`."""
-        return single_valued(self.domain)
-
-    @cached_property
-    def following(self) -> frozenset[str]:
-        """See `row_forms.names_following`."""
-        return names_following(self.domain)
+    def forms(self) -> RowForms:
+        """The forms in which rows leave."""
+        return RowForms(self.domain, self.domain.columns)
 
     @cached_property
     def orders_within_bins(self) -> tuple[AtMost, ...]:
@@ -89,7 +79,7 @@ class Decoder:
         """Attributes of the condition whose numbers are drawn from its ranges."""
         names = {name for rule in self.orders_within_bins for name in rule.columns}
         allowed = (name for name in self.condition.allowed if bins_of(self.domain[name]) is not None)
-        return frozenset(name for name in allowed if name in names or name not in self.together)
+        return frozenset(name for name in allowed if name in names or name not in self.forms.together)
 
     @property
     def least_share(self) -> float:
@@ -109,7 +99,7 @@ class Decoder:
             rng: draws values from the bins of each row.
         """
         codes = dict(zip(table.domain.names, table.columns, strict=True))
-        names = [name for name in self.domain if name not in self.single]
+        names = [name for name in self.domain if name not in self.forms.single]
         values = {name: self._values(name, codes[name], rng) for name in names}
         if self.orders_within_bins:
             # Rows shall be as frequent as values of their codes that keep the order fall into the ranges:
@@ -122,16 +112,16 @@ class Decoder:
         def draw(name: str, rows: NDArray[np.int64]) -> Column:
             return self._values(name, codes[name][rows], rng)
 
-        if self.together:
+        if self.forms.together:
             values = drawn_together(self.domain, codes, values, draw)
         held = [
             self.condition.holds(name, self._numbers(name, values[name]))
             for name in self.condition.allowed
-            if name in self.together and bins_of(self.domain[name]) is not None
+            if name in self.forms.together and bins_of(self.domain[name]) is not None
         ]
         if held:
             table, values = _select_rows(table, values, np.logical_and.reduce(held))
-        return table, with_times(self.domain, values) if self.following else values
+        return table, with_times(self.domain, values) if self.forms.following else values
 
     def _orderly(self, codes: Mapping[str, Column], rng: np.random.Generator) -> NDArray[np.float64]:
         """The share of values of each row's codes that keep the order, whatever the condition; shape (N,)."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -37,7 +37,6 @@ from ..pgm.structure.junction_tree import JunctionTree, tree_cells
 from ..pgm.structure.zeros import zeros_of
 from ..pgm.supplemented import SupplementedModel
 from ..releasing.obedience import Source, breaking, obeying, with_dependents, with_maps
-from ..results.row_forms import RowForms
 from ..results.row_values import Block
 from .conditions import Condition, Where
 from .decoding import Column, Counts, Decoder
@@ -92,7 +91,7 @@ def draw(
 ) -> Iterator[pd.DataFrame]:
     """Rows of a release in blocks; see `generate_rows`."""
     drawing = Drawing.of(published, rows, condition, seed)
-    return map(drawing.forms.frame, drawing.blocks())
+    return map(drawing.decoder.forms.frame, drawing.blocks())
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,11 +148,6 @@ class Drawing:
         elif rows > ADJUSTED and isinstance(source, MarkovRandomField):
             source = _Tree(source)
         return cls(decoder, source, rules, weights, rows, stream, repeated)
-
-    @cached_property
-    def forms(self) -> RowForms:
-        """The forms in which the rows leave."""
-        return RowForms(self.decoder.domain, self.decoder.domain.columns)
 
     def blocks(self) -> Iterator[Block]:
         """The blocks in order."""
@@ -301,7 +295,7 @@ _RARE = (
 def _weights(decoder: Decoder, name: str) -> Array:
     """The share of each code's rows that meets the condition; of related values, whether any."""
     weights = decoder.condition.weights(name, decoder.counts[name])
-    within = name in decoder.from_ranges or name not in decoder.together
+    within = name in decoder.from_ranges or name not in decoder.forms.together
     return weights if within else (weights > 0).astype(np.float64)
 
 

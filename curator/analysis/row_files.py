@@ -85,13 +85,13 @@ def _complete_or_absent(path: Path) -> Iterator[Path]:
 
 
 def _write_csv(drawing: Drawing, path: Path, safe: bool, advanced: Advanced) -> None:
-    forms = drawing.forms
+    forms = drawing.decoder.forms
     lines = drawing.made(lambda block: (block.table.record_count, forms.lines(block, safe)))
     write_csv(path, forms.header(safe), _count_rows(lines, advanced))
 
 
 def _write_parquet(drawing: Drawing, path: Path, advanced: Advanced) -> None:
-    forms = drawing.forms
+    forms = drawing.decoder.forms
     made = drawing.made(lambda block: (forms.arrow(block), block.head(_TYPED_ROWS)))
     first, head = next(made)
     metadata = _metadata(first.schema, forms.frame(head))

@@ -35,34 +35,6 @@ _MOST_COMBINED = 2**14
 """Most combinations of codes whose joined texts are kept."""
 
 
-def names_together(domain: Domain) -> frozenset[str]:
-    """Attributes whose values rules relate, beyond their codes."""
-    rules = [rule for rule in domain.rules if isinstance(rule, (AtMost, Sum))]
-    return frozenset(name for rule in rules for name in rule.columns)
-
-
-def names_following(domain: Domain) -> frozenset[str]:
-    """Attributes whose values come after others', and these others."""
-    return frozenset(n for name, one in gaps_of(domain).items() for n in (name, one.other))
-
-
-def single_valued(domain: Domain) -> frozenset[str]:
-    """Attributes whose codes have one value each, whatever the rest of the row."""
-    several = names_together(domain) | names_following(domain)
-    return frozenset(
-        attribute.name
-        for attribute in domain.attributes
-        if attribute.name not in several and _one_value_each(attribute)
-    )
-
-
-def _one_value_each(attribute: Attribute) -> bool:
-    bins = bins_of(attribute)
-    if bins is None:
-        return not isinstance(attribute, TimeAttribute)
-    return bool(np.all(bins.reach[:, 0] == bins.reach[:, 1]))
-
-
 @dataclass(frozen=True, eq=False)
 class RowForms:
     """The forms of decoded rows.
@@ -76,14 +48,29 @@ class RowForms:
     columns: tuple[str, ...]
 
     @cached_property
-    def _single(self) -> frozenset[str]:
-        return single_valued(self.domain)
+    def together(self) -> frozenset[str]:
+        """Attributes whose values rules relate, beyond their codes."""
+        rules = [rule for rule in self.domain.rules if isinstance(rule, (AtMost, Sum))]
+        return frozenset(name for rule in rules for name in rule.columns)
+
+    @cached_property
+    def following(self) -> frozenset[str]:
+        """Attributes whose values come after others', and these others."""
+        return frozenset(n for name, one in gaps_of(self.domain).items() for n in (name, one.other))
+
+    @cached_property
+    def single(self) -> frozenset[str]:
+        """Attributes whose codes have one value each, whatever the rest of the row."""
+        several = self.together | self.following
+        return frozenset(
+            one.name for one in self.domain.attributes if one.name not in several and _one_value_each(one)
+        )
 
     def frame(self, block: Block) -> pd.DataFrame:
         """Rows with the types of their columns."""
 
         def column(name: str) -> Any:
-            if name in self._single:
+            if name in self.single:
                 known = self._typed_singles[name]
                 return pd.Series(known.array.take(block.table.column(name)), dtype=known.dtype)
             return typed_column(self.domain, name, self._column_of(name, block))
@@ -94,7 +81,7 @@ class RowForms:
         """The same rows as Arrow writes them to Parquet; categories are dictionaries."""
 
         def column(name: str) -> pa.Array:
-            if name in self._single:
+            if name in self.single:
                 return _looked_up(self._arrow[name], block.table.column(name))
             series = typed_column(self.domain, name, self._column_of(name, block))
             return pa.Array.from_pandas(series)
@@ -120,7 +107,7 @@ class RowForms:
 
     def _text(self, part: Clique, block: Block, spreadsheet_safe: bool) -> pa.Array:
         """The cells of a run of columns, joined by commas; null if it is one column without a value."""
-        if part[0] in self._single:
+        if part[0] in self.single:
             known = self._texts[spreadsheet_safe][part]
             return known.take(pa.array(block.table.cell_codes(part, 0, block.table.record_count)))
         written = spelled_column(self.domain, part[0], self._column_of(part[0], block))
@@ -132,7 +119,7 @@ class RowForms:
         runs: list[Clique] = []
         for name in self.columns:
             longer = (*runs[-1], name) if runs else ()
-            if longer and self._single.issuperset(longer) and self.domain.cells(longer) <= _MOST_COMBINED:
+            if longer and self.single.issuperset(longer) and self.domain.cells(longer) <= _MOST_COMBINED:
                 runs[-1] = longer
             else:
                 runs.append((name,))
@@ -148,7 +135,7 @@ class RowForms:
         rng = np.random.default_rng(0)
         return {
             name: make(name, self.domain[name].decode(np.arange(self.domain[name].size), rng))
-            for name in self._single
+            for name in self.single
         }
 
     @cached_property
@@ -167,7 +154,7 @@ class RowForms:
             known = self._map_single_values(
                 lambda name, values: _cells(spelled_column(self.domain, name, values), safe)
             )
-            runs = [run for run in self._runs if run[0] in self._single]
+            runs = [run for run in self._runs if run[0] in self.single]
             return {run: _join_combinations([known[name] for name in run]) for run in runs}
 
         return {safe: texts_by_run(safe) for safe in (False, True)}
@@ -194,3 +181,10 @@ def _looked_up(known: pa.Array, codes: NDArray[Any]) -> pa.Array:
 def _cells(values: Column, spreadsheet_safe: bool) -> pa.Array:
     """Cells of a CSV file, quoted where they need it; null for a missing value."""
     return cells(with_apostrophes(values) if spreadsheet_safe else values)
+
+
+def _one_value_each(attribute: Attribute) -> bool:
+    bins = bins_of(attribute)
+    if bins is None:
+        return not isinstance(attribute, TimeAttribute)
+    return bool(np.all(bins.reach[:, 0] == bins.reach[:, 1]))
