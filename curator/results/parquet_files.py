@@ -54,9 +54,6 @@ def in_groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 def repeated(domain: Domain, columns: Sequence[str]) -> list[str]:
     """Columns of which a dictionary takes less space: numbers of others hardly ever come twice."""
-    return [name for name in columns if not _any_numbers(domain, name)]
-
-
-def _any_numbers(domain: Domain, name: str) -> bool:
-    attribute = domain[name] if name in domain.names else None
-    return isinstance(attribute, NumericAttribute) and attribute.lattice is None
+    numbers = (one for one in domain.attributes if isinstance(one, NumericAttribute))
+    any_number = {one.name for one in numbers if one.lattice is None}
+    return [name for name in columns if name not in any_number]
