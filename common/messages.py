@@ -1,4 +1,4 @@
-"""Messages between the curator and a party, as frozen values; `wire` encodes them."""
+"""Messages between the curator and a party, as frozen values; `wire/codec.py` encodes them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from fractions import Fraction
 
 from .crypto.randomness import KEY_BYTES
 from .data.domain import Clique, Domain
-from .data.grouping import Groups
 from .data.view import View
 from .errors import MosaicError
-from .history import Mark
+from .history import START, Mark
 from .labels import LabelSearch
 from .privacy.budget import Budget
 from .privacy.cost import PrivacyUnit, counting_sigma
@@ -215,6 +214,21 @@ def counts_people(protocol: str, plan: Partition) -> bool:
 
 
 @dataclass(frozen=True)
+class SignedTerms:
+    """Terms of a release, as the curator signed them.
+
+    Attributes:
+        terms: canonical bytes (`common/canonical/terms.py`).
+        curator_signature: Ed25519 by the curator, over them.
+        seen: mark of the party's ledger that the curator has seen last.
+    """
+
+    terms: bytes
+    curator_signature: bytes = b""
+    seen: Mark = START
+
+
+@dataclass(frozen=True)
 class Acceptance:
     """A party's signed acceptance of a release.
 
@@ -227,6 +241,22 @@ class Acceptance:
     ephemeral: bytes
     signature: bytes
     mark: Mark
+
+
+@dataclass(frozen=True)
+class Acknowledgement:
+    """That a request was done, where there is nothing else to say."""
+
+
+@dataclass(frozen=True)
+class AbandonRequest:
+    """Ends a release without a certificate.
+
+    Attributes:
+        release_id: id of an accepted release.
+    """
+
+    release_id: str
 
 
 @dataclass(frozen=True)
@@ -370,6 +400,19 @@ class MultiplyRequest:
     chains: tuple[Chain, ...]
 
 
+@dataclass(frozen=True)
+class AlignRequest:
+    """Asks a party for the tokens of rows, to align them.
+
+    Attributes:
+        release_id: id of an accepted release.
+        owner: place in the roster of the party whose rows they are of.
+    """
+
+    release_id: str
+    owner: int
+
+
 class AnswerForm(enum.Enum):
     """Form of an answer; the value is its number on the wire."""
 
@@ -426,6 +469,31 @@ class MarginalQuery:
 
 
 @dataclass(frozen=True)
+class Charged:
+    """That a party charged a query.
+
+    Attributes:
+        signature: Ed25519, over the query's entry in the party's ledger and all before it.
+    """
+
+    signature: bytes
+
+
+@dataclass(frozen=True)
+class AnswerRequest:
+    """Asks a party to answer a query.
+
+    Attributes:
+        query: the query.
+        charges: signatures of all parties of the slice over their charges, in the roster's order; empty if
+            the party is alone.
+    """
+
+    query: MarginalQuery
+    charges: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True)
 class ScoreQuery:
     """A query for noisy L1 distances of marginals to public references.
 
@@ -462,12 +530,6 @@ class ScoreQuery:
             raise ValueError("the bounds of a score query must be whole numbers, the total's the larger")
         if any(view.boxes or view.interaction for view in self.views):
             raise ValueError("a score query compares marginals, not boxes nor interactions")
-
-    @property
-    def groups(self) -> tuple[Groups, ...]:
-        """The groups of each view, as they are sent; empty if none has any."""
-        groups = tuple(view.groups for view in self.views)
-        return groups if any(groups) else ()
 
     def cells(self, domain: Domain) -> tuple[int, ...]:
         """The number of cells of each marginal that is compared."""

@@ -14,7 +14,7 @@ from dpmosaic.common.messages import (
     OpeningRequest,
 )
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.wire import queries
+from dpmosaic.common.wire import codec
 from dpmosaic.common.wire.alignments import positions_payload
 from dpmosaic.curator.parties.federation import connect
 from dpmosaic.curator.releasing.planning.alignment_order import AlignmentProposal
@@ -103,7 +103,7 @@ def test_other_positions_than_the_first_ones_are_refused(introduced):
 
 @pytest.mark.parametrize(("place", "chain"), [(1, ()), (0, (("a0",),))])
 def test_only_the_first_party_gives_a_key_and_nothing_else(introduced, place, chain):
-    asked = queries.encode_opening_request(key_for(1 - place, chain))
+    asked = codec.encode(key_for(1 - place, chain))
     with pytest.raises(ProtocolError, match="to the first party"):
         list(introduced.parties.links[0][place].call("Open", [asked]))
 
@@ -132,6 +132,6 @@ def test_the_tokens_of_two_alignments_of_the_same_rows_have_nothing_in_common():
 def test_a_key_is_for_the_parties_that_are_compared_and_no_others():
     """A curator that colludes with a party of one slice learns nothing of the tokens of another slice."""
     two_slices = Introduced([[["ada"], ["bob"]], [["ada"], ["dan"]]])
-    asked = queries.encode_opening_request(key_for(2))
+    asked = codec.encode(key_for(2))
     with pytest.raises(ProtocolError, match="for another one that is compared with it"):
         list(two_slices.parties.links[0][0].call("Open", [asked]))
