@@ -8,15 +8,16 @@ import math
 import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import ClassVar
 
 from .crypto.randomness import KEY_BYTES
 from .data.domain import Clique, Domain
 from .data.view import View
-from .errors import MosaicError
+from .errors import MosaicError, ProtocolError
 from .history import START, Mark
 from .labels import LabelSearch
-from .privacy.budget import Budget
-from .privacy.cost import PrivacyUnit, counting_sigma
+from .privacy.budget import AnswerKind, Budget
+from .privacy.cost import PrivacyUnit, counting_cost, counting_sigma, gaussian_cost, score_cost
 from .privacy.spending import Cost
 from .protocols.alignment.plan import ALIGNMENT, AlignmentPlan
 from .protocols.masked.plan import Chain, MaskedPlan
@@ -24,7 +25,7 @@ from .protocols.partition import Partition
 from .protocols.registry import INDICATOR, MASKED, TRUSTED
 from .release_spec import ReleaseSpec
 
-PROTOCOL_VERSION = 15
+PROTOCOL_VERSION = 1
 """Incremented with every change that an older party or curator would misread."""
 
 MAX_QUERY_ID = 256
@@ -438,6 +439,8 @@ class MarginalQuery:
             that of the first one in the roster, these are those of the others.
     """
 
+    named: ClassVar[str] = "marginal query"
+
     release_id: str
     query_id: str
     form: AnswerForm
@@ -466,6 +469,35 @@ class MarginalQuery:
     def clique(self) -> Clique:
         """The attributes that the query is for."""
         return self.view.clique
+
+    @property
+    def kind(self) -> AnswerKind:
+        """What its noise is added to."""
+        if self.form is AnswerForm.LABELS:
+            return AnswerKind.LABELS
+        return AnswerKind.INTERACTION if self.view.interaction else AnswerKind.MARGINAL
+
+    @property
+    def entered(self) -> View:
+        """What a ledger's entry says of it: its attributes, and how many groups of codes."""
+        return self.view
+
+    def cost(self, terms: ReleaseTerms) -> Cost:
+        """What it costs a person, for the unit of its release.
+
+        Raises:
+            ProtocolError: it is for labels that the release does not look for.
+            BudgetError: it cannot be charged, such as for too much or too little noise.
+        """
+        # Several parties with noise of their own answer for the same records.
+        shape = self.view.interaction_shape(terms.plan.domain)
+        rho = sum((gaussian_cost(sigma, terms.unit, shape) for sigma in self.sigmas), Fraction(0))
+        if self.form is not AnswerForm.LABELS:
+            return Cost(terms.unit, rho)
+        search = terms.purpose.labels
+        if search is None:
+            raise ProtocolError("the release looks for no labels; compare the plan")
+        return Cost(terms.unit, rho, Fraction(search.delta) / len(search.attributes))
 
 
 @dataclass(frozen=True)
@@ -507,6 +539,10 @@ class ScoreQuery:
         largest_total: upper bound of the sum of a view's absolute references.
     """
 
+    named: ClassVar[str] = "score query"
+    kind: ClassVar[AnswerKind] = AnswerKind.SCORES
+    entered: ClassVar[View] = View(())
+
     release_id: str
     query_id: str
     views: tuple[View, ...]
@@ -535,6 +571,10 @@ class ScoreQuery:
         """The number of cells of each marginal that is compared."""
         return tuple(view.cells(domain) for view in self.views)
 
+    def cost(self, terms: ReleaseTerms) -> Cost:
+        """What it costs a person; see `MarginalQuery.cost`."""
+        return Cost(terms.unit, score_cost(self.sigma, terms.unit, len(self.views)))
+
 
 @dataclass(frozen=True)
 class AlignmentQuery:
@@ -546,6 +586,10 @@ class AlignmentQuery:
         sigma: scale of the discrete Gaussian on whole numbers that hides each count, in people.
     """
 
+    named: ClassVar[str] = "alignment query"
+    kind: ClassVar[AnswerKind] = AnswerKind.ALIGNMENT
+    entered: ClassVar[View] = View(())
+
     release_id: str
     query_id: str
     sigma: float
@@ -553,6 +597,10 @@ class AlignmentQuery:
     def __post_init__(self) -> None:
         if not 0 < len(self.query_id) <= MAX_QUERY_ID or not 0 < self.sigma < math.inf:
             raise ValueError("a query needs an id of 1 to 256 characters and a positive finite sigma")
+
+    def cost(self, terms: ReleaseTerms) -> Cost:
+        """What it costs a person; see `MarginalQuery.cost`."""
+        return Cost(terms.unit, counting_cost(self.sigma, terms.unit))
 
 
 def alignment_query(terms: ReleaseTerms) -> AlignmentQuery:
@@ -562,4 +610,4 @@ def alignment_query(terms: ReleaseTerms) -> AlignmentQuery:
 
 
 Asked = MarginalQuery | ScoreQuery | AlignmentQuery
-"""A query that parties charge."""
+"""A query that parties charge: it says its name, its kind, what a ledger enters and what it costs."""

@@ -24,20 +24,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cache
+from operator import attrgetter
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
+from .. import messages
 from ..bounded import fraction_of, json_of
 from ..data.domain import Domain
 from ..errors import MosaicError, ProtocolError
+from ..promises import statement
 from . import party_pb2
 from .parsing import parsed
 from .refusals import error_in, refusal_of
 
 _T = TypeVar("_T")
+_SERVICE = party_pb2.DESCRIPTOR.services_by_name["Party"]
 
 
 def encode(value: Any) -> bytes:
@@ -53,6 +57,20 @@ def decode(kind: type[_T], data: bytes) -> _T:
         ProtocolError: they are not one of this kind, or it is inconsistent.
     """
     return of_message(kind, parsed(_message_class(kind), data))
+
+
+def decode_request(method: str, data: bytes) -> Any:
+    """The only request of a call, of the kind that the service states.
+
+    Args:
+        method: name of a method of the service Party.
+        data: its request.
+
+    Raises:
+        ProtocolError: see `decode`.
+    """
+    name = _SERVICE.methods_by_name[method].input_type.name
+    return decode((vars(messages) | vars(statement))[name], data)
 
 
 def to_message(value: Any) -> Any:
@@ -124,28 +142,40 @@ def _of_dataclass(kind: Any) -> _Form:
     names = [field.name for field in fields(kind)]
     if set(names) != set(places):
         raise TypeError(f"{kind.__name__} has other fields than its message: {set(names) ^ set(places)}")
-    forms = {name: _of_field(hints[name], places[name]) for name in names}
+    forms = [_of_field(hints[name], places[name]) for name in names]
     optional = {name for name in names if type(None) in get_args(hints[name])}
-    present = {name for name in names if places[name].has_presence}
-    if not optional <= present:
-        raise TypeError(f"{kind.__name__} lacks `optional` in its message: {optional - present}")
+    present = [name for name in names if places[name].has_presence]
+    if not optional <= set(present):
+        raise TypeError(f"{kind.__name__} lacks `optional` in its message: {optional - set(present)}")
+    every, single = _all_of(names), {name for name in names if not places[name].is_repeated}
+    writes = [(name, form.write) for name, form in zip(names, forms, strict=True)]
+    reads = [(name, form.read) for name, form in zip(names, forms, strict=True)]
 
     def write(value: Any) -> Message:
-        found = {name: getattr(value, name) for name in names}
-        return made(**{name: forms[name].write(one) for name, one in found.items() if one is not None})
+        parts = zip(writes, every(value), strict=True)
+        return made(
+            **{
+                name: write(part)
+                for (name, write), part in parts
+                if part is not None and (part or name in single)
+            }
+        )
 
     def read(message: Any) -> Any:
         absent = {name for name in present if not message.HasField(name)}
         if not absent <= optional:
             raise ValueError(f"it has no {min(absent - optional)}")
-        return kind(
-            **{
-                name: None if name in absent else form.read(getattr(message, name))
-                for name, form in forms.items()
-            }
-        )
+        parts = zip(reads, every(message), strict=True)
+        return kind(*[None if name in absent else read(part) for (name, read), part in parts])
 
     return _Form(write, read)
+
+
+def _all_of(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """What returns the values of these attributes."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: tuple(getattr(value, name) for name in names)
 
 
 def _of_field(kind: Any, field: Any) -> _Form:
@@ -160,7 +190,7 @@ def _of_field(kind: Any, field: Any) -> _Form:
     each = _of_one(of[0], field)
     if each is _SAME:
         return _Form(lambda values: values, tuple)
-    return _Form(lambda values: list(map(each.write, values)), lambda found: tuple(map(each.read, found)))
+    return _Form(lambda values: [*map(each.write, values)], lambda found: tuple(map(each.read, found)))
 
 
 def _of_one(kind: Any, field: Any) -> _Form:

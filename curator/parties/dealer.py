@@ -13,13 +13,8 @@ from ...common.history import START
 from ...common.messages import (
     PROTOCOL_VERSION,
     Acknowledgement,
-    DealRequest,
-    Introduction,
-    OpeningRequest,
     PartyDescription,
     ReleaseTerms,
-    ScoreQuery,
-    SignedTerms,
     Verdict,
 )
 from ...common.promises.acceptance import accept
@@ -55,11 +50,11 @@ class CuratorDealer:
             case "Review":
                 yield codec.encode(Verdict())
             case "Accept":
-                self._terms = decode_terms(codec.decode(SignedTerms, *requests).terms)
+                self._terms = decode_terms(codec.decode_request(method, *requests).terms)
                 accepted = accept(terms_digest(self._terms), self._identity, self._secret(), START)
                 yield codec.encode(accepted)
             case "Introduce":
-                introduction = codec.decode(Introduction, *requests)
+                introduction = codec.decode_request(method, *requests)
                 assert self._terms is not None, "terms are accepted before the introduction"
                 place = [each.name for each in self._terms.plan.participants].index(CURATOR_DEALS)
                 dealing = Dealing(
@@ -76,14 +71,14 @@ class CuratorDealer:
                 yield codec.encode(Acknowledgement())
             case "Deal":
                 assert self._dealing is not None, "dealers are introduced before they deal"
-                yield from streams.encode_payload(self._dealing.deal(codec.decode(DealRequest, *requests)))
+                yield from streams.encode_payload(self._dealing.deal(codec.decode_request(method, *requests)))
             case "PrepareScores":
                 assert self._dealing is not None, "dealers are introduced before they evaluate"
-                self._dealing.prepare_scores(codec.decode(ScoreQuery, *requests))
+                self._dealing.prepare_scores(codec.decode_request(method, *requests))
                 yield codec.encode(Acknowledgement())
             case "Open":
                 assert self._dealing is not None, "dealers are introduced before they evaluate"
-                yield from streams.encode_payload(self._dealing.open(codec.decode(OpeningRequest, *requests)))
+                yield from streams.encode_payload(self._dealing.open(codec.decode_request(method, *requests)))
             case "Deliver":
                 assert self._dealing is not None, "dealers are introduced before they evaluate"
                 delivery, chunks = streams.decode_delivery(iter(requests))

@@ -13,24 +13,14 @@ from typing import Any
 from ...common.errors import PartyUnavailable, PolicyError, ProtocolError
 from ...common.frames import MESSAGE_BYTES
 from ...common.messages import (
-    AbandonRequest,
     Acknowledgement,
-    AlignRequest,
-    AnswerRequest,
     Charged,
-    DealRequest,
     Delivery,
-    Introduction,
-    MarginalQuery,
-    MultiplyRequest,
-    OpeningRequest,
     PartyDescription,
     PushRequest,
-    ScoreQuery,
     SignedTerms,
     Verdict,
 )
-from ...common.promises.statement import Claim
 from ...common.wire import codec, probes, statements, streams
 from ...common.wire.tls import TlsSide
 from ..disk import FULL, is_full
@@ -108,12 +98,12 @@ class PartyServicer:
                 wanted = probes.decode_asked(requests)
                 yield from probes.encode_replies(self._clock(), wanted)
             case "Review":
-                signed = codec.decode(SignedTerms, _only(requests))
+                signed = codec.decode_request(method, _only(requests))
                 yield from self._turns.of("").replies(
                     lambda: iter([codec.encode(self._reviewed(signed, caller))])
                 )
             case "Accept":
-                signed = codec.decode(SignedTerms, _only(requests))
+                signed = codec.decode_request(method, _only(requests))
 
                 # The party decodes terms only after their signature is verified, so all share one turn.
                 yield from self._turns.of("").replies(
@@ -126,18 +116,18 @@ class PartyServicer:
                     )
                 )
             case "Introduce":
-                introduction = codec.decode(Introduction, _only(requests))
+                introduction = codec.decode_request(method, _only(requests))
                 yield from self._done(introduction.release_id, caller, lambda: party.introduce(introduction))
             case "Open":
-                opening = codec.decode(OpeningRequest, _only(requests))
+                opening = codec.decode_request(method, _only(requests))
                 yield from self._stream(
                     opening.release_id, caller, lambda: streams.encode_payload(party.open(opening))
                 )
             case "Push":
-                pushed = codec.decode(PushRequest, _only(requests))
+                pushed = codec.decode_request(method, _only(requests))
                 yield from self._push(pushed, caller)
             case "Deal":
-                dealt = codec.decode(DealRequest, _only(requests))
+                dealt = codec.decode_request(method, _only(requests))
                 yield from self._stream(
                     dealt.release_id, caller, lambda: streams.encode_payload(party.deal(dealt))
                 )
@@ -146,36 +136,36 @@ class PartyServicer:
                     requests, lambda delivery: party.check_caller(delivery.release_id, caller)
                 )
             case "Multiply":
-                products = codec.decode(MultiplyRequest, _only(requests))
+                products = codec.decode_request(method, _only(requests))
                 yield from self._done(products.release_id, caller, lambda: party.multiply(products))
             case "PrepareScores":
-                scores = codec.decode(ScoreQuery, _only(requests))
+                scores = codec.decode_request(method, _only(requests))
                 yield from self._done(scores.release_id, caller, lambda: party.prepare_scores(scores))
             case "Align":
-                rows = codec.decode(AlignRequest, _only(requests))
+                rows = codec.decode_request(method, _only(requests))
                 yield from self._stream(
                     rows.release_id, caller, lambda: party.align(rows.release_id, rows.owner)
                 )
             case "AnswerScores":
-                scores = codec.decode(ScoreQuery, _only(requests))
+                scores = codec.decode_request(method, _only(requests))
                 yield from self._stream(scores.release_id, caller, lambda: party.answer_scores(scores))
             case "Charge":
-                charged = codec.decode(MarginalQuery, _only(requests))
+                charged = codec.decode_request(method, _only(requests))
                 yield from self._stream(
                     charged.release_id, caller, lambda: iter([codec.encode(Charged(party.charge(charged)))])
                 )
             case "Answer":
-                asked = codec.decode(AnswerRequest, _only(requests))
+                asked = codec.decode_request(method, _only(requests))
                 yield from self._stream(
                     asked.query.release_id, caller, lambda: party.answer(asked.query, asked.charges)
                 )
             case "Certify":
-                claim = codec.decode(Claim, _only(requests))
+                claim = codec.decode_request(method, _only(requests))
                 yield from self._stream(
                     claim.release_id, caller, lambda: statements.encode_statement(party.certify(claim))
                 )
             case "Abandon":
-                abandoned = codec.decode(AbandonRequest, _only(requests)).release_id
+                abandoned = codec.decode_request(method, _only(requests)).release_id
                 yield from self._done(abandoned, caller, lambda: party.abandon(abandoned))
             case _:
                 raise ProtocolError(f"a party has no method {method!r}; compare versions")

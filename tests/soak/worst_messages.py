@@ -36,7 +36,7 @@ MB = 1 << 20
 def terms(slices, attributes):
     """Signed terms of slices that one party holds each."""
     names = tuple(map(str, range(attributes)))
-    roster = tuple(RosterEntry(str(i), i, names, 1, bytes(32)) for i in range(slices))
+    roster = tuple(RosterEntry(str(i), i, names, 1, i.to_bytes(32, "big")) for i in range(slices))
     plan = Partition(Domain.coded(dict.fromkeys(names, 2)), roster)
     encoded = encode_terms(terms_with(terms_of(), plan=plan, protocol="indicator", release_id="f" * 32))
     assert len(encoded) <= FRAME_BYTES

@@ -13,13 +13,12 @@ from dpmosaic.common.messages import (
     MarginalQuery,
     OpeningRequest,
 )
-from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.wire import codec
 from dpmosaic.common.wire.alignments import positions_payload
 from dpmosaic.curator.parties.federation import connect
 from dpmosaic.curator.releasing.planning.alignment_order import AlignmentProposal
 from support.aligning import Aligning, order
-from support.terms import RELEASE_ID
+from support.terms import RELEASE_ID, SPEC
 
 PEOPLE = [[["a", "b", "c"], ["b", "c", "d"]]]
 PLACES = Delivery(RELEASE_ID, DeliveryKind.POSITIONS)
@@ -37,7 +36,7 @@ class Introduced:
     def __init__(self, people=PEOPLE):
         self.parties = Aligning(people)
         federation = connect(self.parties.domain, self.parties.links, counted=False)
-        self.terms = AlignmentProposal(RELEASE_ID, order(), Adjacency.ZERO_OUT).terms(federation)
+        self.terms = AlignmentProposal(RELEASE_ID, order(), SPEC).terms(federation)
         self.clients = [member.client for member in federation.members]
         self.first, self.second, *_ = self.clients
         introduction = Introduction(RELEASE_ID, federation.accept(self.terms))
