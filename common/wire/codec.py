@@ -37,7 +37,7 @@ from ..data.domain import Domain
 from ..errors import MosaicError, ProtocolError
 from ..promises import statement
 from . import party_pb2
-from .parsing import parsed
+from .parsing import parse_message
 from .refusals import error_in, refusal_of
 
 _T = TypeVar("_T")
@@ -56,7 +56,7 @@ def decode(kind: type[_T], data: bytes) -> _T:
     Raises:
         ProtocolError: they are not one of this kind, or it is inconsistent.
     """
-    return of_message(kind, parsed(_message_class(kind), data))
+    return of_message(kind, parse_message(_message_class(kind), data))
 
 
 def decode_request(method: str, data: bytes) -> Any:

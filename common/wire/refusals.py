@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import errors
 from ..showing.printable import printable
 from . import party_pb2 as pb
-from .parsing import parsed
+from .parsing import parse_message
 
 _KINDS = {
     "data": errors.DataError,
@@ -27,7 +27,7 @@ def encode_refusal(error: Exception) -> bytes:
 def decode_refusal(data: bytes) -> errors.MosaicError:
     """The error of a Refusal's bytes."""
     try:
-        message = parsed(pb.Refusal, data)
+        message = parse_message(pb.Refusal, data)
     except errors.ProtocolError as error:
         return error
     return error_in(message)

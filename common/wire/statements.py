@@ -9,7 +9,7 @@ from ..history import Mark
 from ..promises.statement import Entry, Statement
 from . import party_pb2 as pb
 from .codec import of_message, to_message
-from .parsing import parsed
+from .parsing import parse_message
 
 _ENTRIES_IN_A_FRAME = 1000
 
@@ -30,7 +30,7 @@ def decode_statement(frames: Iterable[bytes]) -> Statement:
     for data in frames:
         if last is not None:
             raise ProtocolError("a party's statement continues after its signature; compare versions")
-        frame = parsed(pb.StatementFrame, data)
+        frame = parse_message(pb.StatementFrame, data)
         entries += (of_message(Entry, entry) for entry in frame.entries)
         if frame.signature:
             last = frame

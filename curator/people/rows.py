@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...common.data.domain import Domain
 from ...common.data.table import Table, code_dtype
-from ...common.privacy.cost import PARTS
+from ...common.privacy.cost import WEIGHT_PARTS
 from .shape import Column, Family
 
 Codes = NDArray[np.int64]
@@ -23,7 +23,7 @@ class Rows:
 
     Attributes:
         codes: codes of each of the table's own attributes (`Family.own`), and of real rows of those that are
-            counted (`Family.counted`), shape (N,).
+            counted (`Family.counted_attributes`), shape (N,).
         parent: row of the parent of each row, never decreasing, shape (N,); of the root the row itself.
         parents: number of rows of the parent table.
     """
@@ -84,7 +84,7 @@ def records(family: Family, name: str, rows: Mapping[str, Rows]) -> Table:
 
 def known_columns(family: Family, name: str) -> tuple[Column, ...]:
     """All columns of a table's records, those that are only counted last."""
-    return (*family.columns(name), *(Column(one, name, one.name) for one in family.counted(name)))
+    return (*family.columns(name), *(Column(one, name, one.name) for one in family.counted_attributes(name)))
 
 
 def with_columns(family: Family, name: str, known: Sequence[Column], rows: Mapping[str, Rows]) -> Table:
@@ -147,10 +147,10 @@ def lineage(family: Family, name: str, above: str, rows: Mapping[str, Rows]) -> 
 
 
 def weights(family: Family, name: str, rows: Mapping[str, Rows]) -> Codes:
-    """In how many parts of a person each row counts, shape (N,); those of a person add up to at most `PARTS`.
+    """In how many parts of a person each row counts, shape (N,).
 
-    A row has the weight of its parent divided by the number of rows of this parent, or by `Kin.evened` if
-    that is larger.
+    Those of a person add up to at most `WEIGHT_PARTS`. A row has the weight of its parent divided by
+    the number of rows of this parent, or by `Kin.evened` if that is larger.
 
     Args:
         family: the tables.
@@ -158,7 +158,7 @@ def weights(family: Family, name: str, rows: Mapping[str, Rows]) -> Codes:
         rows: of it and of the tables above it.
     """
     if name == family.root.name:
-        return np.full(len(rows[name]), PARTS, dtype=np.int64)
+        return np.full(len(rows[name]), WEIGHT_PARTS, dtype=np.int64)
     above = weights(family, family[name].parent, rows)
     held = rows[name]
     each = above // np.maximum(held.numbers, family[name].evened)
