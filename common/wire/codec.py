@@ -42,6 +42,7 @@ from .refusals import error_in, refusal_of
 
 _T = TypeVar("_T")
 _SERVICE = party_pb2.DESCRIPTOR.services_by_name["Party"]
+_KINDS = {**vars(messages), **vars(statement)}
 
 
 def encode(value: Any) -> bytes:
@@ -69,8 +70,7 @@ def decode_request(method: str, data: bytes) -> Any:
     Raises:
         ProtocolError: see `decode`.
     """
-    name = _SERVICE.methods_by_name[method].input_type.name
-    return decode((vars(messages) | vars(statement))[name], data)
+    return decode(_KINDS[_SERVICE.methods_by_name[method].input_type.name], data)
 
 
 def to_message(value: Any) -> Any:
