@@ -52,7 +52,7 @@ class Unfinished:
         self._journal = journal
         self._name = name
         self._drawn = 0
-        self.folder: Path | None = folder
+        self.folder = folder
         """The folder of the release."""
         self.release_id = _part_id(journal.release_id, name) if name else journal.release_id
         """The id of the release."""

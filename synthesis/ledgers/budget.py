@@ -133,7 +133,8 @@ def budget(
         content = found.read() if limit is None else _with_limit(found, _limit(limit, delta))
     except OSError as cause:
         raise DataError(f"cannot write the ledger of the table: {cause}; name another") from cause
-    rows = {found.rows(content.salt), *(one.rows for one in content.spent)} if content.spent else set()
+    before = {one.rows for one in content.spent if one.rows}
+    rows = before | {found.rows(content.salt)} if before else before
     return TableBudget(found.path, content.limit, content.spent, len(rows) > 1)
 
 

@@ -98,8 +98,8 @@ def _charge(
     except OSError as cause:
         if ledger is not True:
             raise DataError(
-                f"ledger: expected a file that can be written at {ledger}, got: {cause.strerror}; choose "
-                "another. Nothing was spent"
+                f"ledger: expected a file that can be written, got: {cause}; choose another. Nothing was "
+                "spent"
             ) from cause
         warnings.warn(
             f"this release is not counted: its ledger cannot be written ({cause}). Name one that can be "
@@ -120,6 +120,8 @@ def _line(content: Content, unit: PrivacyUnit) -> str:
         said.append(f"{len(same)} releases together promise {composed(same)}")
     if others := len(content.spent) - len(same):
         said.append(f"{others} of another unit {'is' if others == 1 else 'are'} in no sum with this one")
-    if len({one.rows for one in content.spent}) > 1:
+    if len({one.rows for one in content.spent if one.rows}) > 1:
         said.append("its rows have changed between releases")
-    return "this table was released before: " + "; ".join([*said, "`dpmosaic budget TABLE` or dpmosaic.budget(data) lists them"])
+    return "this table was released before: " + "; ".join(
+        [*said, "`dpmosaic budget TABLE` or dpmosaic.budget(data) lists them"]
+    )

@@ -18,8 +18,8 @@ SUFFIX = ".dpmosaic-budget.json"
 
 _KEY_BYTES = 32
 
-LedgerLike = bool | str | Path
-"""True for the ledger of each table, False for none, or the path of one."""
+LedgerLike = bool | str | Path | Ledger
+"""True for the ledger of each table, False for none, or one ledger or its path."""
 
 
 def ledgers_of(data: Source | Mapping[str, Source], ledger: LedgerLike) -> tuple[Ledger, ...]:
@@ -27,7 +27,7 @@ def ledgers_of(data: Source | Mapping[str, Source], ledger: LedgerLike) -> tuple
 
     Args:
         data: a table, or several by name.
-        ledger: the path of one ledger for all of them; or whether there are any.
+        ledger: one ledger for all of them, or its path; or whether there are any.
 
     Raises:
         OSError: the key of the names of ledgers of data frames cannot be read or made.
@@ -35,6 +35,8 @@ def ledgers_of(data: Source | Mapping[str, Source], ledger: LedgerLike) -> tuple
     if ledger is False:
         return ()
     tables = tuple(data.values()) if isinstance(data, Mapping) else (data,)
+    if isinstance(ledger, Ledger):
+        return (ledger,)
     if ledger is not True:
         return (Ledger(Path(ledger), tables),)
     return tuple(_ledger_of(table) for table in tables)
