@@ -128,8 +128,10 @@ def budget(
         raise DataError("ledger: expected the path of one, or True, got False; leave it out")
     if isinstance(data, str | Path) and not Path(data).is_file():
         raise DataError(f"expected a table at {data}, found no file; fix the path")
+    (found,) = ledgers_of(data, ledger)
+    if found is None:
+        raise DataError("expected a folder of state that can be written, got none; name a ledger")
     try:
-        (found,) = ledgers_of(data, ledger)
         content = found.read() if limit is None else _with_limit(found, _limit(limit, delta))
     except OSError as cause:
         raise DataError(f"cannot write the ledger of the table: {cause}; name another") from cause

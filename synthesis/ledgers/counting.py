@@ -68,10 +68,10 @@ def counted_release(
     if seeded:
         yield
         return
-    ledgers, after = _charge(data, ledger, priced, kept)
+    after = _charge(data, ledger, priced, kept)
     with counted_spending() as spending:
         try:
-            for line in dict.fromkeys(_line(content, priced.unit) for content in after):
+            for line in dict.fromkeys(_line(content, priced.unit) for content in after.values()):
                 if line:
                     warnings.warn(line, BudgetWarning, stacklevel=4)
             yield
@@ -79,35 +79,35 @@ def counted_release(
             # What a folder keeps goes on, and costs then what it was charged for.
             if not kept.has_answers():
                 with contextlib.suppress(OSError):
-                    settle(ledgers, kept.release_id, min(spending.share, 1.0))
+                    settle(tuple(after), kept.release_id, min(spending.share, 1.0))
             raise
 
 
 def _charge(
     data: Source | Mapping[str, Source], ledger: LedgerLike, priced: Priced, kept: Unfinished | Forgotten
-) -> tuple[tuple[Ledger, ...], list[Content]]:
-    """Charges a release; its ledgers, and what they say then. None of either if none can be written."""
+) -> dict[Ledger, Content]:
+    """Charges a release; what its ledgers say then."""
     at = datetime.now(UTC).isoformat(timespec="seconds")
     folder = "" if kept.folder is None else str(kept.folder.resolve())
     one = Spent.of(
         kept.release_id, at, folder, priced.budget, priced.unit, priced.mechanism, priced.labels_delta
     )
-    try:
-        ledgers = ledgers_of(data, ledger)
-        return ledgers, charge(ledgers, one)
-    except OSError as cause:
+    asked = ledgers_of(data, ledger)
+    after = charge([each for each in asked if each is not None], one)
+    if len(after) < len(asked):
+        missing = next((str(each.path) for each in asked if each is not None and each not in after), "")
+        place = missing or "the folder of state"
         if ledger is not True:
             raise DataError(
-                f"ledger: expected a file that can be written, got: {cause}; choose another. Nothing was "
-                "spent"
-            ) from cause
+                f"ledger: expected a file that can be written, got {place}; choose another. Nothing was spent"
+            )
         warnings.warn(
-            f"this release is not counted: its ledger cannot be written ({cause}). Name one that can be "
+            f"this release is not counted where no ledger can be written: {place}. Name one that can be "
             "with ledger= or --ledger, or leave it out with ledger=False or --no-ledger",
             BudgetWarning,
             stacklevel=5,
         )
-        return (), []
+    return after
 
 
 def _line(content: Content, unit: PrivacyUnit) -> str:

@@ -103,7 +103,7 @@ class Content:
         return after
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ledger:
     """The ledger of one table, or of several that are released together.
 
@@ -158,13 +158,22 @@ class Ledger:
                     self.path.unlink()
 
     def write(self, content: Content) -> None:
-        """Replaces the file, whole or not at all, and waits for the disk; within `changing`."""
-        write_private(self.path, (json.dumps(_json(content), indent=1) + "\n").encode())
-        folder = os.open(self.path.parent, os.O_RDONLY)
+        """Replaces the file, whole or not at all, and waits for the disk; within `changing`.
+
+        Raises:
+            DataError: it cannot be written.
+        """
         try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+            write_private(self.path, (json.dumps(_json(content), indent=1) + "\n").encode())
+            folder = os.open(self.path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        except OSError as cause:
+            raise DataError(
+                f"cannot write {self.path}: {cause}; make room for it, or give another"
+            ) from cause
 
     def rows(self, salt: str) -> str:
         """A digest of the rows, which says something only to whoever has the salt; empty for no tables."""
@@ -177,7 +186,7 @@ class Ledger:
         return digest.hexdigest()
 
 
-def charge(ledgers: Sequence[Ledger], one: Spent) -> list[Content]:
+def charge(ledgers: Sequence[Ledger], one: Spent) -> dict[Ledger, Content]:
     """Writes a release into all of its ledgers before it begins; or into none, if a limit does not allow it.
 
     A release that is in a ledger already goes on and is not charged again.
@@ -187,24 +196,23 @@ def charge(ledgers: Sequence[Ledger], one: Spent) -> list[Content]:
         one: the release.
 
     Returns:
-        What each ledger says after it.
+        What each ledger says after it, of those that can be made.
 
     Raises:
         BudgetError: a limit does not allow it; nothing was charged.
         DataError: a ledger cannot be read or changed; nothing was charged.
-        OSError: there is no ledger, and none can be made.
     """
     # In one order for all, so that two releases do not wait for each other.
     each = sorted(ledgers, key=lambda ledger: ledger.path)
     with contextlib.ExitStack() as turns:
+        after: dict[Ledger, Content] = {}
         for ledger in each:
-            turns.enter_context(ledger.changing())
-        before = [ledger.read() for ledger in each]
-        after = [
-            content.with_release(replace(one, rows=ledger.rows(content.salt)), ledger.path)
-            for ledger, content in zip(each, before, strict=True)
-        ]
-        for ledger, content in zip(each, after, strict=True):
+            with contextlib.suppress(OSError):
+                turns.enter_context(ledger.changing())
+                after[ledger] = ledger.read()
+        for ledger, content in after.items():
+            after[ledger] = content.with_release(replace(one, rows=ledger.rows(content.salt)), ledger.path)
+        for ledger, content in after.items():
             ledger.write(content)
     return after
 

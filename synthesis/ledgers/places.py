@@ -22,15 +22,12 @@ LedgerLike = bool | str | Path | Ledger
 """True for the ledger of each table, False for none, or one ledger or its path."""
 
 
-def ledgers_of(data: Source | Mapping[str, Source], ledger: LedgerLike) -> tuple[Ledger, ...]:
-    """The ledgers of tables.
+def ledgers_of(data: Source | Mapping[str, Source], ledger: LedgerLike) -> tuple[Ledger | None, ...]:
+    """The ledgers of tables; None for a data frame if the folder of state cannot be written.
 
     Args:
         data: a table, or several by name.
         ledger: one ledger for all of them, or its path; or whether there are any.
-
-    Raises:
-        OSError: the key of the names of ledgers of data frames cannot be read or made.
     """
     if ledger is False:
         return ()
@@ -48,13 +45,17 @@ def beside(table: str | Path) -> Path:
     return path.with_name(path.name + SUFFIX)
 
 
-def _ledger_of(table: Source) -> Ledger:
+def _ledger_of(table: Source) -> Ledger | None:
     if not isinstance(table, ArrowTable):
         return Ledger(beside(table), (table,))
     folder = _folder()
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        key = _key(folder / "key")
+    except OSError:
+        return None
     # The name tells of the rows only to whoever has the key, and so the same rows have one ledger.
-    name = digest_of(table, _key(folder / "key")).hex()
+    name = digest_of(table, key).hex()
     return Ledger(folder / f"{name}{SUFFIX}")
 
 

@@ -204,7 +204,9 @@ from pathlib import Path
 from dpmosaic.common.errors import BudgetError
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
-from dpmosaic.synthesis.ledgers.ledger import Ledger
+from dpmosaic.common.privacy.spending import Cost
+from dpmosaic.synthesis.ledgers.ledger import Ledger, charge
+from dpmosaic.synthesis.ledgers.spent import Spent
 budget = Budget(0.1, 1e-9)
 cost = Cost(PrivacyUnit(Adjacency.ADD_REMOVE), budget.granted(gaussian_only=True))
 print("ready", flush=True)
@@ -290,14 +292,33 @@ def test_a_ledger_is_private_and_holds_no_value(table):
     assert found["releases"][0]["rows"] != again["releases"][0]["rows"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_where_no_ledger_can_be_made_the_release_says_that_it_is_not_counted(table, tmp_path):
-    tmp_path.chmod(0o500)
-    try:
-        _, warned = synthesize(table)
-    finally:
-        tmp_path.chmod(0o700)
-    assert "this release is not counted" in warned[0]
+def refuse_to_open(monkeypatch, path):
+    """As in a folder or for a file that is read only, which it never is for root."""
+    before = os.open
+
+    def refused(name, *arguments, **options):
+        if os.fspath(name).startswith(str(path)):
+            raise PermissionError(13, "Permission denied", str(name))
+        return before(name, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", refused)
+
+
+def test_where_no_ledger_can_be_made_the_release_says_that_it_is_not_counted(table, monkeypatch):
+    refuse_to_open(monkeypatch, beside(table))
+    _, warned = synthesize(table)
+    assert f"this release is not counted where no ledger can be written: {beside(table)}" in warned[0]
+
+
+@pytest.mark.parametrize("suffix", ["", ".new"])
+def test_a_ledger_that_is_there_and_cannot_be_changed_stops_the_release(table, content, monkeypatch, suffix):
+    synthesize(table)
+    before = content()
+    refuse_to_open(monkeypatch, f"{beside(table)}{suffix}")
+    monkeypatch.setattr(noise, "discrete_gaussian", None)
+    with pytest.raises(DataError, match=r"expected a ledger that can be changed|cannot write"):
+        synthesize(table)
+    assert content() == before
 
 
 def test_without_a_folder_of_state_a_data_frame_is_not_counted(tmp_path, monkeypatch):
@@ -309,7 +330,7 @@ def test_without_a_folder_of_state_a_data_frame_is_not_counted(tmp_path, monkeyp
 
 def test_a_named_ledger_that_cannot_be_made_is_refused(table, tmp_path):
     with pytest.raises(
-        DataError, match=r"ledger: expected a file that can be written, got: .* Nothing was spent"
+        DataError, match=r"ledger: expected a file that can be written, got .* Nothing was spent"
     ):
         synthesize(table, ledger=tmp_path / "missing" / "ledger.json")
     (tmp_path / "folder").mkdir()

@@ -45,7 +45,9 @@ def test_two_releases_promise_the_epsilon_of_the_sum_of_their_rho(one, two):
     rho = sum(Budget(each, DELTA).granted(gaussian_only=True) for each in (one, two))
     # Balle and Wang's condition, which holds at this epsilon and at no smaller one.
     mu = math.sqrt(2 * rho)
-    assert gaussian_delta(mu, both.epsilon) <= DELTA < gaussian_delta(mu, both.epsilon * (1 - 1e-6))
+    assert (
+        gaussian_delta(mu, both.epsilon) <= DELTA * (1 + 1e-9) < gaussian_delta(mu, both.epsilon * (1 - 1e-6))
+    )
     assert max(one, two) < both.epsilon < one + two
     assert both.delta == DELTA
 
