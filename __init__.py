@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from .curator.results.models import load_model
     from .party.drafting.draft import Draft
     from .party.sources.source import read_table
+    from .simulations.attacking.attack import attack
+    from .simulations.attacking.findings import Attacks
     from .simulations.datasets.catalogue import load_dataset
     from .simulations.evaluation.evaluation import Evaluation
     from .simulations.parties.partition import Grid
@@ -73,6 +75,7 @@ __all__ = [
     "Answer",
     "ApprovalPending",
     "AtMost",
+    "Attacks",
     "Attribute",
     "BooleanAttribute",
     "Budget",
@@ -117,6 +120,7 @@ __all__ = [
     "Table",
     "TimeLimitWarning",
     "Workload",
+    "attack",
     "combine",
     "compare",
     "decode",
@@ -140,6 +144,7 @@ _HOMES = {
     "Answer": "curator.analysis.queries.answer",
     "ApprovalPending": "common.errors",
     "AtMost": "common.data.rules.order",
+    "Attacks": "simulations.attacking.findings",
     "Attribute": "common.data.attributes.attribute",
     "BooleanAttribute": "common.data.attributes.boolean",
     "Budget": "common.privacy.budget",
@@ -184,6 +189,7 @@ _HOMES = {
     "Table": "common.data.table",
     "TimeLimitWarning": "simulations.time_limit",
     "Workload": "common.data.workload",
+    "attack": "simulations.attacking.attack",
     "combine": "curator.analysis.copies",
     "compare": "simulations.tables.frame_evaluation",
     "decode": "simulations.tables.frames",
