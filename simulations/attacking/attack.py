@@ -18,12 +18,12 @@ from ...curator.analysis.release import Release
 from ...curator.certificates.certificate import Certificate
 from ...curator.certificates.verify import BINS, CERTIFICATE
 from ...curator.report.promise import promise_of
-from ..tables.frames import RawTable, Source, raw_table
-from .disclosure import copies, drawn_anew, rare_groups
+from ..tables.frames import Source, raw_table
+from .disclosure import copies, rare_groups
 from .findings import Attacks, Ceiling, Finding, Membership
 from .inference import inferences
 from .membership import RowGuesses, guesses_by_rows
-from .reading import RealRows, coded_as_released
+from .reading import RealRows, Rows, real_rows
 from .residuals import Residuals, least_mu
 from .statements import Suspicion, ends_and_bins, rare_labels, uncharged
 
@@ -35,6 +35,9 @@ _ALPHA = FALSE_ALARMS / _TESTS
 
 _ASKED = 2000
 """Real rows whose membership and columns are guessed."""
+
+_FEWEST = 10
+"""An attack on fewer rows says nothing."""
 
 _DRAWN = 8
 """Tables that are drawn anew from the model."""
@@ -63,12 +66,9 @@ def attack(
             of people with several rows, of aligned parties, of a sample, or with other than Gaussian noise.
     """
     _check(release.certificate)
-    raw = raw_table(real, header=header)
-    rows = _coded(release, raw)
-    apart = None if holdout is None else _coded(release, raw_table(holdout, header=header)).table
-    if not rows.table.record_count or (apart is not None and not apart.record_count):
-        raise DataError("expected real rows and, if any are held out, such rows, got none; fix the files")
-    return _Attack(release, raw, rows, apart, np.random.default_rng(seed), seed).run()
+    rows = _coded(release, real, header)
+    apart = None if holdout is None else _coded(release, holdout, header).rows
+    return _Attack(release, rows, apart, np.random.default_rng(seed), seed).run()
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,21 +76,21 @@ class _Attack:
     """One attack; see `attack`."""
 
     release: Release
-    raw: RawTable
-    rows: RealRows
-    held_out: Table | None
+    real: RealRows
+    held_out: Rows | None
     rng: np.random.Generator
     seed: int
 
     def run(self) -> Attacks:
         """All attacks, one after the other."""
-        real, released = self.rows.table, self.release.rows
+        real, released = self.real.rows, Rows.released(self.release.published)
         residuals = self._residuals()
         ceiling = _ceiling(self.release.certificate)
-        members, others = self._some(real), None if self.held_out is None else self._some(self.held_out)
-        by_rows = self._by_rows(ceiling)
+        members = self._some(real.table)
+        others = None if self.held_out is None else self._some(self.held_out.table)
+        by_rows = self._by_rows(released, ceiling)
         membership = self._membership(residuals, ceiling, members, by_rows)
-        drawn = drawn_anew(self.release.published, _DRAWN, self.seed)
+        drawn = [Rows.drawn(self.release.published, self.seed + place) for place in range(_DRAWN)]
         equal = copies(real, released, drawn, self.held_out)
         findings = [
             *_noise_findings(residuals, membership, ceiling),
@@ -100,14 +100,14 @@ class _Attack:
             self._cost_finding(residuals),
         ]
         return Attacks(
-            real.record_count,
-            None if self.held_out is None else self.held_out.record_count,
+            len(real.keys),
+            None if self.held_out is None else len(self.held_out.keys),
             FALSE_ALARMS,
             ceiling,
             membership,
-            tuple(inferences(released, self._some(released), residuals, members, others)),
+            tuple(inferences(released.table, self._some(released.table), residuals, members, others)),
             equal,
-            tuple(rare_groups(real, released, drawn[0], self.rng)),
+            tuple(rare_groups(real.table, released.table, drawn[0].table, self.rng)),
             tuple(findings),
         )
 
@@ -115,17 +115,18 @@ class _Attack:
         evidence = self.release.published.evidence
         if evidence is None or not evidence.known:
             return None
-        return Residuals.of(evidence, self.rows.table)
+        return Residuals.of(evidence, self.real.rows.table)
 
     def _some(self, table: Table) -> Table:
         count = min(_ASKED, table.record_count)
         return table.take(np.sort(self.rng.choice(table.record_count, count, replace=False)))
 
-    def _by_rows(self, ceiling: Ceiling) -> RowGuesses | None:
-        if self.held_out is None or self.held_out.record_count < 2:
+    def _by_rows(self, released: Rows, ceiling: Ceiling) -> RowGuesses | None:
+        if self.held_out is None:
             return None
-        real, released = self.rows.table, self.release.rows
-        return guesses_by_rows(real, self.held_out, released, ceiling.delta, _ALPHA, self.rng)
+        return guesses_by_rows(
+            self.real.rows, self.held_out, released, ceiling.delta, _ALPHA, self.rng
+        )
 
     def _membership(
         self,
@@ -174,8 +175,8 @@ class _Attack:
         certificate, domain = self.release.certificate, self.release.domain
         delta = 0.0 if certificate.plan.bins is None else certificate.plan.bins.labels_delta
         found: list[Suspicion] = [
-            *rare_labels(self.rows, _first(self.release.published), delta),
-            *ends_and_bins(domain, self.raw.source.cells(self.rows.read.domain), ceiling.epsilon),
+            *rare_labels(self.real, _first(self.release.published), delta),
+            *ends_and_bins(domain, self.real.numbers, ceiling.epsilon),
         ]
         worst = min(found, key=lambda one: one.chance, default=Suspicion("", 1.0))
         chance = min(1.0, worst.chance * len(found))
@@ -216,9 +217,12 @@ def _check(certificate: Certificate) -> None:
         )
 
 
-def _coded(release: Release, raw: RawTable) -> RealRows:
+def _coded(release: Release, rows: Source, header: bool | None) -> RealRows:
     unseen = {one.name: one for one in release.certificate.plan.unseen}
-    return coded_as_released(release.domain, unseen, raw.read)
+    found = real_rows(release.domain, unseen, raw_table(rows, header=header))
+    if found.read.record_count < _FEWEST:
+        raise DataError(f"expected at least {_FEWEST} rows, got fewer; give the whole table")
+    return found
 
 
 def _ceiling(certificate: Certificate) -> Ceiling:

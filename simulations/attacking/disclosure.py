@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ...common.data.table import Table
-from ...curator.analysis.drawing import Drawing
-from ...curator.analysis.published import Published
-from .membership import counted_in, row_keys
+from .reading import Rows
 
 _PAIRS = 300
 """Most pairs of columns in which rare groups are looked for."""
@@ -67,16 +65,7 @@ class RareGroups:
     drawn: float
 
 
-def drawn_anew(published: Published, times: int, seed: int) -> list[Table]:
-    """Tables of as many rows as the release, drawn from its published model as its rows were."""
-    rows = published.rows.record_count
-    return [
-        Table.concatenate([block.table for block in Drawing.of(published, rows, None, seed + place).blocks()])
-        for place in range(times)
-    ]
-
-
-def copies(real: Table, released: Table, drawn: Sequence[Table], held_out: Table | None) -> Copies:
+def copies(real: Rows, released: Rows, drawn: Sequence[Rows], held_out: Rows | None) -> Copies:
     """Compares equal rows with those of tables in which no row can be a copy.
 
     Tables that are drawn anew have as many equal rows as chance and the model explain. The difference is
@@ -88,26 +77,25 @@ def copies(real: Table, released: Table, drawn: Sequence[Table], held_out: Table
         drawn: at least two tables that were drawn anew.
         held_out: real rows that the release has not used.
     """
-    only = _unique(real)
-    replicated, *others = (int(counted_in(table, only).sum()) for table in (released, *drawn))
+    only = real.unique()
+    replicated, *others = (int(rows.equal_in(only).sum()) for rows in (released, *drawn))
     mean = float(np.mean(others))
     spread = max(mean, 1.0, float(np.var(others, ddof=1))) * (1 + 1 / len(others))
     chance = float(stats.t.sf((replicated - mean - 0.5) / spread**0.5, len(others) - 1))
     if held_out is None:
-        return Copies(only.record_count, replicated, tuple(others), chance)
-    together = _unique(Table.concatenate([real, held_out]))
-    found = counted_in(together, released) > 0
-    inside = counted_in(together, real) > 0
+        return Copies(len(only.keys), replicated, tuple(others), chance)
+    together = Rows.joined([real, held_out]).unique()
+    found, inside = together.equal_in(released) > 0, together.equal_in(real) > 0
     right, members, hits = int((found & inside).sum()), int(inside.sum()), int(found.sum())
-    rest = together.record_count - members
+    rest = len(together.keys) - members
     return Copies(
-        only.record_count,
+        len(only.keys),
         replicated,
         tuple(others),
         chance,
         right / max(1, members),
         (hits - right) / max(1, rest),
-        float(stats.hypergeom.sf(right - 1, together.record_count, members, hits)),
+        float(stats.hypergeom.sf(right - 1, len(together.keys), members, hits)),
     )
 
 
@@ -127,9 +115,3 @@ def rare_groups(real: Table, released: Table, drawn: Table, rng: np.random.Gener
         shares = [float((counts[rare] > 0).mean()) if rare.any() else 0.0 for counts in held[1:]]
         found.append(RareGroups(fewest, most, int(rare.sum()), *shares))
     return found
-
-
-def _unique(table: Table) -> Table:
-    """The rows that no other row equals."""
-    _, first, counts = np.unique(row_keys(table), return_index=True, return_counts=True)
-    return table.take(np.sort(first[counts == 1]))

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, stats
+from scipy import stats
 
 from ...common.data.table import Table
 from ...common.privacy.conversion import gaussian_mu
+from .reading import Rows
 
 Array = NDArray[np.float64]
 
@@ -42,7 +43,7 @@ class RowGuesses:
 
 
 def guesses_by_rows(
-    members: Table, held_out: Table, released: Table, delta: float, alpha: float, rng: np.random.Generator
+    members: Rows, held_out: Rows, released: Rows, delta: float, alpha: float, rng: np.random.Generator
 ) -> RowGuesses:
     """Guesses by the density of the released rows over that of other people.
 
@@ -63,11 +64,11 @@ def guesses_by_rows(
         alpha: probability with which the bounds may exceed what holds.
         rng: chooses pairs.
     """
-    order = rng.permutation(held_out.record_count)
+    order = rng.permutation(held_out.table.record_count)
     half = len(order) // 2
-    others, known = held_out.take(order[:half]), held_out.take(order[half:])
-    count = min(members.record_count, others.record_count)
-    inside = members.take(rng.choice(members.record_count, count, replace=False))
+    others, known = held_out.take(order[:half]), held_out.table.take(order[half:])
+    count = min(members.table.record_count, others.table.record_count)
+    inside = members.take(rng.choice(members.table.record_count, count, replace=False))
     outside = others.take(np.arange(count))
     first, second = _scores([inside, outside], released, known, rng)
     sure = np.abs(first - second)
@@ -100,33 +101,20 @@ def least_epsilon(right: int, guesses: int, coins: int, delta: float, alpha: flo
     return float(np.log(chance / (1 - chance)))
 
 
-def _scores(asked: Sequence[Table], released: Table, known: Table, rng: np.random.Generator) -> list[Array]:
-    domain = released.domain
+def _scores(asked: Sequence[Rows], released: Rows, known: Table, rng: np.random.Generator) -> list[Array]:
+    domain = known.domain
     pairs = list(itertools.combinations(domain.names, min(2, len(domain))))
     if len(pairs) > _CLIQUES:
         pairs = [pairs[place] for place in rng.choice(len(pairs), _CLIQUES, replace=False)]
-    found = [np.zeros(table.record_count) for table in asked]
+    found = [np.zeros(len(rows.keys)) for rows in asked]
     for pair in pairs:
         shares = [
             (table.marginal(pair) + 1.0) / (table.record_count + domain.cells(pair))
-            for table in (released, known)
+            for table in (released.table, known)
         ]
         ratio = np.log(shares[0] / shares[1]) / len(pairs)
-        for scores, table in zip(found, asked, strict=True):
-            codes = [table.column(name).astype(np.intp) for name in pair]
+        for scores, rows in zip(found, asked, strict=True):
+            codes = [rows.table.column(name).astype(np.intp) for name in pair]
             scores += ratio[np.ravel_multi_index(codes, domain.shape(pair))]
-    copies = [counted_in(table, released) for table in asked]
-    return [scores + np.log1p(same) for scores, same in zip(found, copies, strict=True)]
-
-
-def counted_in(table: Table, among: Table) -> NDArray[np.intp]:
-    """How many rows of another table equal each row, shape (N,)."""
-    keys, counts = np.unique(row_keys(among), return_counts=True)
-    places = np.minimum(np.searchsorted(keys, row_keys(table)), len(keys) - 1)
-    return np.where(keys[places] == row_keys(table), counts[places], 0)
-
-
-def row_keys(table: Table) -> NDArray[np.void]:
-    """The codes of each row as one comparable value, shape (N,)."""
-    codes = np.ascontiguousarray(np.stack([column.astype(">u4") for column in table.columns], axis=1))
-    return codes.view(np.dtype((np.void, codes.dtype.itemsize * codes.shape[1]))).ravel()
+    # A row that is copied exceeds all others, whose mean of logarithms is a small number.
+    return [scores + rows.equal_in(released) for scores, rows in zip(found, asked, strict=True)]

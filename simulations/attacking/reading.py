@@ -1,9 +1,14 @@
-"""The real rows as a release coded them: what a first step did not list counts as it counted there."""
+"""Real and released rows alike: their codes, and whether two rows are equal to the last digit.
+
+Real rows are coded as the release coded them: what a first step did not list counts as it counted there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,45 +21,137 @@ from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
 from ...common.data.table import Table, code_dtype
 from ...common.data.values import text_of
+from ...curator.analysis.drawing import Drawing
+from ...curator.analysis.published import Published
 from ...curator.certificates.unseen import Unseen
+from ...curator.results.raw_frames import raw
 from ...party.drafting.profile import NOT_AVAILABLE
 from ..learning.columns import OTHER
+from ..tables.frames import RawTable
 
-Read = Callable[[Domain], Table]
-"""Reads rows in a domain."""
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows, in codes and as keys that are equal if the rows are.
+
+    Attributes:
+        table: in the domain of the release.
+        keys: shape (N,): codes, and the numbers themselves.
+    """
+
+    table: Table
+    keys: NDArray[np.void]
+
+    @classmethod
+    def of(cls, table: Table, numbers: Mapping[str, NDArray[np.float64]]) -> Rows:
+        """Rows of these codes.
+
+        Args:
+            table: the codes.
+            numbers: of columns of numbers, by name, the number of each row; NaN where one is missing.
+        """
+        told = [
+            np.nan_to_num(numbers[one.name], nan=-math.inf) if one.name in numbers else column
+            for one, column in zip(table.domain.attributes, table.columns, strict=True)
+        ]
+        held = np.ascontiguousarray(np.stack([np.asarray(one, np.float64) for one in told], axis=1))
+        # One zero has a sign.
+        held += 0.0
+        return cls(table, held.view(np.dtype((np.void, 8 * len(told)))).ravel())
+
+    @classmethod
+    def released(cls, published: Published) -> Rows:
+        """The rows of a release."""
+        domain, frame = published.domain, published.frame
+        return cls.of(
+            published.rows, {one.name: one.numbers(raw(one, frame[one.name])) for one in numeric(domain)}
+        )
+
+    @classmethod
+    def drawn(cls, published: Published, seed: int) -> Rows:
+        """As many rows as the release has, drawn from its published model as its rows were."""
+        drawing = Drawing.of(published, published.rows.record_count, None, seed)
+        return cls.joined(
+            [
+                cls.of(
+                    block.table,
+                    {
+                        one.name: one.numbers(
+                            block.values[one.name]
+                            if one.name in block.values
+                            else one.decode(block.table.column(one.name), np.random.default_rng(0))
+                        )
+                        for one in numeric(published.domain)
+                    },
+                )
+                for block in drawing.blocks()
+            ]
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Rows]) -> Rows:
+        """The rows of all parts."""
+        return cls(
+            Table.concatenate([one.table for one in parts]), np.concatenate([one.keys for one in parts])
+        )
+
+    def take(self, places: NDArray[np.integer[Any]]) -> Rows:
+        """Some of the rows."""
+        return Rows(self.table.take(places), self.keys[places])
+
+    def equal_in(self, others: Rows) -> NDArray[np.intp]:
+        """How many of other rows equal each row, shape (N,)."""
+        keys, counts = np.unique(others.keys, return_counts=True)
+        places = np.minimum(np.searchsorted(keys, self.keys), len(keys) - 1)
+        return np.where(keys[places] == self.keys, counts[places], 0)
+
+    def unique(self) -> Rows:
+        """The rows that no other row equals."""
+        _, first, counts = np.unique(self.keys, return_index=True, return_counts=True)
+        return self.take(np.sort(first[counts == 1]))
 
 
 @dataclass(frozen=True, eq=False)
 class RealRows:
-    """Rows in the codes of a release, and in those in which the first step read them.
+    """Real rows.
 
     Attributes:
-        table: in the domain of the release.
-        read: before what is not listed was counted as something else.
+        rows: the rows.
+        read: in the codes in which the first step read them, before what is not listed counted as something
+            else.
+        numbers: of columns of numbers, by name, the number of each row.
     """
 
-    table: Table
+    rows: Rows
     read: Table
+    numbers: Mapping[str, NDArray[np.float64]]
 
 
-def coded_as_released(domain: Domain, unseen: dict[str, Unseen], read: Read) -> RealRows:
+def numeric(domain: Domain) -> list[NumericAttribute]:
+    """The columns of numbers."""
+    return [one for one in domain.attributes if isinstance(one, NumericAttribute)]
+
+
+def real_rows(domain: Domain, unseen: Mapping[str, Unseen], raw_rows: RawTable) -> RealRows:
     """Real rows in the codes of a release.
 
     Args:
         domain: of the release.
         unseen: what the first step that learned columns states of each of them.
-        read: reads the rows in a domain.
+        raw_rows: the rows.
 
     Raises:
         DataError: the rows do not fit the domain.
     """
     taken = [_taken(one, unseen.get(one.name)) for one in domain.attributes]
-    rows = read(replace(domain, attributes=tuple(one for one, _ in taken)))
+    reading = replace(domain, attributes=tuple(one for one, _ in taken))
+    rows = raw_rows.read(reading)
     columns = tuple(
         codes[column].astype(code_dtype(attribute.size))
         for attribute, (_, codes), column in zip(domain.attributes, taken, rows.columns, strict=True)
     )
-    return RealRows(Table(domain, columns), rows)
+    cells = zip(reading.attributes, raw_rows.source.cells(reading), strict=True)
+    numbers = {one.name: one.numbers(column) for one, column in cells if isinstance(one, NumericAttribute)}
+    return RealRows(Rows.of(Table(domain, columns), numbers), rows, numbers)
 
 
 def _taken(released: Attribute, unseen: Unseen | None) -> tuple[Attribute, NDArray[np.int64]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ...common.data.attributes.categorical import CategoricalAttribute
-from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
-from ...common.data.values import RawColumn, text_of
+from ...common.data.values import text_of
 from ...common.privacy.budget import AnswerKind
 from ...common.privacy.cost import gaussian_cost, grid_of, score_cost
 from ...common.privacy.partition_selection import threshold
@@ -23,7 +22,7 @@ from ...curator.certificates.statements import StatedCharge
 from ...curator.mechanisms.parts.scoring import SELECTED_BY
 from ..learning.columns import OTHER
 from ..learning.forms import WORDS
-from .reading import RealRows
+from .reading import RealRows, numeric
 
 _SAME = 1 + 1e-6
 """Relative difference up to which two computations of a cost agree."""
@@ -131,7 +130,9 @@ def rare_labels(rows: RealRows, first: Certificate | None, delta: float) -> list
     return found
 
 
-def ends_and_bins(domain: Domain, cells: Iterable[RawColumn], epsilon: float) -> Iterator[Suspicion]:
+def ends_and_bins(
+    domain: Domain, found: Mapping[str, NDArray[np.float64]], epsilon: float
+) -> Iterator[Suspicion]:
     """Ends of numbers and edges of bins that are those of the real rows.
 
     An end that is the smallest or largest number of at most `_FEW` rows, and none that people like to write,
@@ -141,15 +142,12 @@ def ends_and_bins(domain: Domain, cells: Iterable[RawColumn], epsilon: float) ->
 
     Args:
         domain: of the release.
-        cells: the real columns, in its order.
+        found: the real numbers of its columns of numbers, by name.
         epsilon: of the release.
     """
-    for attribute, column in zip(domain.attributes, cells, strict=True):
-        if not isinstance(attribute, NumericAttribute) or attribute.minimum is None:
-            continue
-        numbers = attribute.numbers(column)
-        numbers = np.sort(numbers[np.isfinite(numbers)])
-        if len(numbers) < 2 or attribute.maximum is None:
+    for attribute in numeric(domain):
+        numbers = np.sort(found[attribute.name][np.isfinite(found[attribute.name])])
+        if len(numbers) < 2 or attribute.minimum is None or attribute.maximum is None:
             continue
         for end, order in ((attribute.minimum, numbers), (attribute.maximum, -numbers[::-1])):
             sign = 1 if order is numbers else -1
