@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
@@ -35,6 +36,9 @@ _ALPHA = FALSE_ALARMS / _TESTS
 
 _ASKED = 2000
 """Real rows whose membership and columns are guessed."""
+
+_OTHER_ROWS = 1e-9
+"""Probability with which the right rows are refused as others, at most."""
 
 _FEWEST = 10
 """An attack on fewer rows says nothing."""
@@ -115,7 +119,13 @@ class _Attack:
         evidence = self.release.published.evidence
         if evidence is None or not evidence.known:
             return None
-        return Residuals.of(evidence, self.real.rows.table)
+        found = Residuals.of(evidence, self.real.rows.table)
+        if found.more_noise() < _OTHER_ROWS:
+            raise DataError(
+                "expected the rows that were released, got others: they are further from the published "
+                "measurements than noise explains; give the table that was released, whole"
+            )
+        return found
 
     def _some(self, table: Table) -> Table:
         count = min(_ASKED, table.record_count)
@@ -141,7 +151,7 @@ class _Attack:
         worst, agree = residuals.mu(ceiling.adjacency)
         # Of the release with the record the ratio is this plus half of mu^2, without it this minus half.
         scores = residuals.scores(members.columns)
-        right = (1 + float((np.abs(scores) < alone**2 / 2).mean())) / 2
+        right_of_real = (1 + float((np.abs(scores) < alone**2 / 2).mean())) / 2
         bound = least_mu(residuals, worst, _ALPHA)
         return Membership(
             residuals.freedom,
@@ -150,7 +160,8 @@ class _Attack:
             agree,
             bound,
             gaussian_epsilon(bound, ceiling.delta),
-            right,
+            NormalDist().cdf(alone / residuals.scale / 2),
+            right_of_real,
             by_rows,
             tuple(self._gaps(worst, ceiling)),
         )
@@ -168,7 +179,7 @@ class _Attack:
             "measurements of groups of codes, which are not published": 2 * grouped,
         }
         yield from ((name, part / whole) for name, part in named.items())
-        yield "the rest: other records' directions and what was not spent", 1 - sum(named.values()) / whole
+        yield "the rest: totals and boxes of marginals, other records' directions, and what was not spent", 1 - sum(named.values()) / whole
 
     def _stated_finding(self, ceiling: Ceiling) -> Finding:
         """Labels, ends and bins."""
@@ -179,7 +190,7 @@ class _Attack:
             *ends_and_bins(domain, self.real.numbers, ceiling.epsilon),
         ]
         worst = min(found, key=lambda one: one.chance, default=Suspicion("", 1.0))
-        chance = min(1.0, worst.chance * len(found))
+        chance = min(1.0, float(worst.chance) * len(found))
         alarm = chance < _ALPHA
         return Finding(
             "Values from the rows",
@@ -248,12 +259,11 @@ def _noise_findings(
         return
     chance, worst = residuals.less_noise()
     alarm = chance < _ALPHA
-    share = math.sqrt(residuals.squared / residuals.freedom)
     yield Finding(
         "Noise as stated",
         "The published measurements minus the true answers, which only the owner knows, have at least the "
         "noise that the certificate states.",
-        f"{share:.3f} times the stated noise over {residuals.freedom:,} independent numbers"
+        f"{residuals.scale:.3f} times the stated noise over {residuals.freedom:,} independent numbers"
         + (f"; too little in {' x '.join(worst)}" if alarm else ""),
         chance,
         alarm,

@@ -13,7 +13,7 @@ from .findings import Attacks
 WIDTH, _ROW, _BAR = 360.0, 36.0, 300.0
 """Width of a figure in drawing units, height of a bar with its label, and the longest bar."""
 
-_COLUMNS = 15
+_COLUMNS = 8
 """Most columns in a figure."""
 
 

@@ -73,6 +73,11 @@ class Residuals:
         """Sum of their squares, each over its stated variance."""
         return sum(self._squared(clique) for clique in self.errors)
 
+    @property
+    def scale(self) -> float:
+        """The scale of the noise that was drawn over the stated one, about; at least a thousandth."""
+        return math.sqrt(max(self.squared / self.freedom, _LEAST))
+
     def less_noise(self) -> tuple[float, Clique]:
         """How likely so little noise is if it is as stated, and the measurement that has least for its size.
 
@@ -88,6 +93,10 @@ class Residuals:
         worst = min(each, key=lambda clique: each[clique])
         together = float(stats.chi2.cdf(self.squared, self.freedom))
         return min(1.0, 2 * min(together, len(each) * each[worst])), worst
+
+    def more_noise(self) -> float:
+        """How likely so much noise is if it is as stated."""
+        return float(stats.chi2.sf(self.squared, self.freedom))
 
     def mu(self, adjacency: Adjacency) -> tuple[float, Clique]:
         """The largest mu of two neighbouring tables by these measurements, and what the two have in common.

@@ -1,0 +1,143 @@
+"""Attacks on honest releases and on releases that leak, by command and in Python.
+
+An honest release raises an alarm with probability .05 at most; tests/soak/attacks.py counts alarms over many.
+Here one release of each kind is attacked. A leak is missed with a probability below 1e-3.
+"""
+
+import json
+import shutil
+import warnings
+
+import pytest
+from typer.testing import CliRunner
+
+import dpmosaic
+from dpmosaic.command import app
+from dpmosaic.common.errors import DataError
+from support.attacked import LEAKS, attacked, honest, people, released
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return people(0)
+
+
+@pytest.fixture(scope="module")
+def release(rows):
+    return released(rows[0], seed=1)
+
+
+@pytest.fixture(scope="module")
+def found(rows, release):
+    return release.attack(*rows)
+
+
+@pytest.mark.parametrize("leak", LEAKS, ids=lambda leak: leak.__name__)
+def test_a_planted_leak_is_found_by_its_attack(leak):
+    assert LEAKS[leak] in attacked(leak, 0).alarms
+
+
+def test_a_release_that_keeps_its_promise_raises_no_alarm(found):
+    """Of a seeded release, so that it never does."""
+    assert found.alarms == ()
+    assert 0.75 * found.ceiling.mu < found.membership.mu_bound < found.ceiling.mu
+    assert found.membership.epsilon_bound < found.ceiling.epsilon
+    assert found.membership.by_rows.epsilon < found.ceiling.epsilon_of_replacing
+
+
+def test_shares_of_the_budget_add_up_to_what_was_promised(found):
+    assert sum(share for _, share in found.membership.gaps) == pytest.approx(1)
+    assert all(share > -1e-9 for _, share in found.membership.gaps)
+
+
+def test_the_gain_by_measurements_stays_below_what_one_record_can_change(found):
+    """Of 2,000 rows, whose share has a deviation of about a point."""
+    assert {one.name for one in found.inferred} == {"age", "income", "sex", "ward", "ill"}
+    assert all(one.gain < found.ceiling.gain + 0.03 for one in found.inferred)
+
+
+def test_without_rows_held_out_guesses_by_rows_are_left_out(rows, release):
+    found = release.attack(rows[0])
+    assert found.membership.by_rows is None
+    assert found.copies.members is None
+    assert "Membership, by the released rows alone" not in {one.name for one in found.findings}
+
+
+def test_columns_that_a_first_step_learned_are_read_as_it_read_them(rows):
+    found = released(rows[0], domain=None, anyway=True, seed=4).attack(rows[0])
+    assert found.alarms == ()
+    assert dict(found.membership.gaps)["the first step, whose counts are not published"] > 0.2
+
+
+def test_under_replace_one_the_worst_two_records_are_searched_for(rows):
+    found = released(rows[0], adjacency="replace-one", seed=4).attack(rows[0])
+    assert found.membership.mu_of_a_record < found.membership.mu_of_the_worst < found.ceiling.mu
+
+
+def test_other_rows_than_those_released_are_refused(rows, release):
+    with pytest.raises(DataError, match="further from the published measurements than noise explains"):
+        release.attack(rows[0].assign(sex="f"))
+
+
+def test_a_table_of_a_few_rows_is_refused(rows, release):
+    with pytest.raises(DataError, match="expected at least 10 rows"):
+        release.attack(rows[0][:3])
+
+
+def test_a_release_of_aligned_parties_is_refused(rows, tmp_path):
+    done = dpmosaic.simulate(
+        rows[0].assign(id=range(len(rows[0]))),
+        domain=honest_domain(),
+        budget=dpmosaic.Budget(1.0, 1e-9),
+        grid="1x2",
+        identifiers=["id"],
+        mechanism="independent",
+        seed=1,
+    )
+    with pytest.raises(DataError, match="got one of aligned parties"):
+        attack_of(done, rows[0])
+
+
+def honest_domain():
+    from support.attacked import DOMAIN
+
+    return DOMAIN
+
+
+def attack_of(done, rows):
+    raise NotImplementedError
+
+
+def test_the_command_writes_a_page_that_says_that_it_is_not_for_release(rows, release, tmp_path):
+    release.save(tmp_path / "release")
+    for name, table in zip(("real", "held"), rows, strict=True):
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    done = CliRunner().invoke(
+        app,
+        [
+            "attack",
+            *(str(tmp_path / name) for name in ("real.csv", "release")),
+            *("--holdout", str(tmp_path / "held.csv"), "--report", str(tmp_path / "page.html"), "--json"),
+        ],
+    )
+    assert done.exit_code == 0, done.output
+    form = json.loads(done.stdout)
+    assert form["alarms"] == []
+    assert "not for publication" in form["private"]
+    page = (tmp_path / "page.html").read_text()
+    assert "Not for publication" in page
+    assert page.count("<svg") == 2
+    assert "http" not in page.replace("http-equiv", "")
+    assert "not for publication" in (tmp_path / "page.html.NOT-FOR-RELEASE.txt").read_text()
+
+
+def test_the_command_ends_with_status_1_if_a_leak_is_found(tmp_path):
+    rows, _ = people(0)
+    rows.to_csv(tmp_path / "real.csv", index=False)
+    leak = next(iter(LEAKS))
+    leak(rows).save(tmp_path / "release")
+    done = CliRunner().invoke(app, ["attack", str(tmp_path / "real.csv"), str(tmp_path / "release")])
+    assert done.exit_code == 1
+    assert "ALARM" in done.stdout
