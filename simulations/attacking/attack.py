@@ -1,4 +1,4 @@
-"""Attacks on a release by the owner of the real rows: what was tried, what it found, what the promise allows."""
+"""Attacks on a release by the owner of the real rows."""
 
 from __future__ import annotations
 
@@ -134,9 +134,7 @@ class _Attack:
     def _by_rows(self, released: Rows, ceiling: Ceiling) -> RowGuesses | None:
         if self.held_out is None:
             return None
-        return guesses_by_rows(
-            self.real.rows, self.held_out, released, ceiling.delta, _ALPHA, self.rng
-        )
+        return guesses_by_rows(self.real.rows, self.held_out, released, ceiling.delta, _ALPHA, self.rng)
 
     def _membership(
         self,
@@ -179,7 +177,10 @@ class _Attack:
             "measurements of groups of codes, which are not published": 2 * grouped,
         }
         yield from ((name, part / whole) for name, part in named.items())
-        yield "the rest: totals and boxes of marginals, other records' directions, and what was not spent", 1 - sum(named.values()) / whole
+        yield (
+            "the rest: totals and boxes of marginals, other records' directions, and what was not spent",
+            1 - sum(named.values()) / whole,
+        )
 
     def _stated_finding(self, ceiling: Ceiling) -> Finding:
         """Labels, ends and bins."""
@@ -287,8 +288,8 @@ def _row_findings(by_rows: RowGuesses | None, ceiling: Ceiling) -> Iterator[Find
     yield Finding(
         "Membership, by the released rows alone",
         "Which of two people, one of the table and one held out, was in the table.",
-        f"{by_rows.right:.1%} of {by_rows.pairs:,} pairs are right; epsilon of replacing a record is at least "
-        f"{by_rows.epsilon:.3g}, and the promise allows {most:.3g}",
+        f"{by_rows.right:.1%} of {by_rows.pairs:,} pairs are right; epsilon of replacing a record is at "
+        f"least {by_rows.epsilon:.3g}, and the promise allows {most:.3g}",
         _ALPHA if above else 1.0,
         above,
     )

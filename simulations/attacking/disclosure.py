@@ -1,6 +1,7 @@
 """Disclosure as statisticians of official statistics mean it: unique rows, rare groups, and equal rows.
 
-Source: replicated uniques as in Raab, Nowok and Dibben, "Practical privacy metrics for synthetic data" (2024).
+Source: replicated uniques as in Raab, Nowok and Dibben, "Practical privacy metrics for synthetic data"
+    (2024).
 """
 
 from __future__ import annotations

@@ -81,10 +81,10 @@ class Membership:
         agree: if a record is replaced, the columns in which the worst two records agree.
         mu_bound: lower bound on mu from the noise that was drawn, with a confidence of 99 %.
         epsilon_bound: the same as epsilon, at the delta of the release.
-        right: probability of a right guess whether a record was in the table, by the scale of the noise that was
-            drawn.
-        right_of_real: share of right guesses over real records, each with and without it under the same noise;
-            all share one draw, so that it may be a point above or below.
+        right: probability of a right guess whether a record was in the table, by the scale of the noise that
+            was drawn.
+        right_of_real: share of right guesses over real records, each with and without it under the same
+            noise; all share one draw, so that it may be a point above or below.
         by_rows: guesses by the released rows alone; None without rows that were held out.
         gaps: what mu^2 went into, as shares.
     """

@@ -52,9 +52,10 @@ def inferences(
     """Guesses of every column.
 
     The guess without the person is by the released rows: the most likely value given all other columns, each
-    by itself (naive Bayes), with all evidence taken to a power, since columns say the same. The guess with the person is by one who knows all other rows too, and adds the
-    likelihood of the published measurements under each value. Both are compared under the same noise: the
-    measurements of the table without the person are those of the release minus the person's contribution.
+    by itself (naive Bayes), with their evidence taken to a power, since columns partly say the same. The
+    guess with the person is by one who knows all other rows too, and adds the likelihood of the published
+    measurements under each value. Both are compared under the same noise: the measurements of the table
+    without the person are those of the release minus the person's contribution.
 
     Args:
         released: the synthetic rows.

@@ -1,4 +1,4 @@
-"""Whose record was in the table: guesses by one who has only the released rows, on rows that were held out."""
+"""Whose record was in the table: guesses by one who has only the released rows."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def guesses_by_rows(
     pair was in the table is a fair coin, given the pair, if chance divided the rows into table and held out.
     Under epsilon, the number of right guesses is then at most that of coins with e^epsilon / (1 + e^epsilon).
 
-    Source: Steinke, Nasr, Jagielski, "Privacy Auditing with One (1) Training Run" (2023), theorems 5.2;
-        van Breugel et al., "Membership Inference Attacks against Synthetic Data through Overfitting Detection"
-        (2023), for the ratio of densities.
+    Source: Steinke, Nasr, Jagielski, "Privacy Auditing with One (1) Training Run" (2023), theorem 5.2;
+        van Breugel et al., "Membership Inference Attacks against Synthetic Data through Overfitting
+        Detection" (2023), for the ratio of densities.
 
     Args:
         members: the real rows, at least one.

@@ -1,4 +1,4 @@
-"""The page of attacks for readers, one HTML file that loads nothing: what was tried, found, and is possible."""
+"""The page of attacks for readers: one HTML file that loads nothing."""
 
 from __future__ import annotations
 

@@ -29,6 +29,7 @@ from ...party.drafting.profile import NOT_AVAILABLE
 from ..learning.columns import OTHER
 from ..tables.frames import RawTable
 
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Rows, in codes and as keys that are equal if the rows are.
@@ -172,7 +173,7 @@ def _taken(released: Attribute, unseen: Unseen | None) -> tuple[Attribute, NDArr
             blanks = tuple(text for text in NOT_AVAILABLE if text) if numbers else ()
         case BooleanAttribute():
             listed = [*released.false, *released.true]
-            known = {text: 0 for text in released.false} | {text: 1 for text in released.true}
+            known = {text_of(one): 0 for one in released.false} | {text_of(one): 1 for one in released.true}
             known |= {"": 2} if released.nullable else {}
             blanks = ()
         case _:

@@ -85,9 +85,7 @@ class Residuals:
         times their number.
         """
         each = {
-            clique: float(
-                stats.chi2.cdf(self._squared(clique), difference_count(self.domain.shape(clique)))
-            )
+            clique: float(stats.chi2.cdf(self._squared(clique), difference_count(self.domain.shape(clique))))
             for clique in self.errors
         }
         worst = min(each, key=lambda clique: each[clique])
@@ -113,7 +111,9 @@ class Residuals:
         names = list(dict.fromkeys(name for clique in self.errors for name in clique))
         agree: set[str] = set()
         least = self._common(agree)
-        while better := [(self._common(agree ^ {name}), name) for name in names if agree ^ {name} != {*names}]:
+        while better := [
+            (self._common(agree ^ {name}), name) for name in names if agree ^ {name} != {*names}
+        ]:
             common, name = min(better)
             if common >= least:
                 break
@@ -141,9 +141,11 @@ class Residuals:
         return (clique for clique in self.errors if name in clique)
 
     def weight(self, name: str) -> float:
-        """By how much <v, v'> of a record's v is larger for the v' with its value of a column than for others."""
+        """By how much <v, v'> of a record is larger for its own value of a column than for another."""
         return sum(
-            freedom([size for one, size in zip(clique, self.domain.shape(clique), strict=True) if one != name])
+            freedom(
+                [size for one, size in zip(clique, self.domain.shape(clique), strict=True) if one != name]
+            )
             / self.sigmas[clique] ** 2
             for clique in self.of_column(name)
         )
@@ -162,10 +164,11 @@ class Residuals:
 
 
 def least_mu(residuals: Residuals, mu: float, alpha: float) -> float:
-    """A lower bound on the mu of two tables whose measurements as stated have this mu; the noise is the one drawn.
+    """A lower bound on the mu of two tables, by the noise that was drawn.
 
-    The noise may have another scale than stated, the same multiple s of every deviation; then mu is the stated
-    one over s. The sum of squares over the stated variances is s^2 chi-square, which bounds s from above.
+    The noise may have another scale than stated, the same multiple s of every deviation; then mu is the
+    stated one over s. The sum of squares over the stated variances is s^2 chi-square, which bounds s from
+    above.
 
     Assumes (not enforced): the noise is Gaussian.
 

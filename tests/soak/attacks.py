@@ -1,9 +1,9 @@
-"""Power and false alarms of `dpmosaic attack`, over N releases of each kind: `python tests/soak/attacks.py N [WORD...]`.
+"""Power and false alarms of `dpmosaic attack`: `python tests/soak/attacks.py N [WORD...]`.
 
-For each planted leak of tests/support/attacked.py the share of releases in which its attack raises an alarm; of
-honest releases at epsilon 1 the share with any alarm, which is .05 at most, and the lower bound of mu over the
-promised one. WORD selects kinds whose name contains it. Status 1 if a leak is found in less than nine of ten
-releases, or a bound exceeds what is promised.
+For each planted leak of tests/support/attacked.py the share of N releases in which its attack raises an
+alarm; of N honest releases at epsilon 1 the share with any alarm, at most .05, and the lower bound of mu over
+the promised one. WORD selects kinds whose name contains it. Status 1 if a leak is found in less than nine of
+ten releases, or a bound exceeds what is promised.
 """
 
 import sys
@@ -30,7 +30,10 @@ def main(count, *words):
         ratios = [one.membership.mu_bound / one.ceiling.mu for one in found]
         failed += max(ratios) > 1
         alarms = [name for one in found for name in one.alarms]
-        print(f"{sum(bool(one.alarms) for one in found) / count:.2f} false alarms {alarms}, mu at least", end=" ")
+        print(
+            f"{sum(bool(one.alarms) for one in found) / count:.2f} false alarms {alarms}, mu at least",
+            end=" ",
+        )
         print(f"{min(ratios):.3f} to {max(ratios):.3f} of the promised  {leak.__name__}", flush=True)
     return min(failed, 1)
 

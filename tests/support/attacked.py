@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from pytest import MonkeyPatch
+import pytest
 
 import dpmosaic
 from dpmosaic.common.privacy import distributed, noise
@@ -58,7 +58,7 @@ def honest_and_learned(rows):
 
 
 def no_noise(rows):
-    with MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         for module in (noise, distributed):
             patch.setattr(
                 module, "discrete_gaussian", lambda sigma, size, stream: np.zeros(size, dtype=np.int64)
@@ -67,7 +67,7 @@ def no_noise(rows):
 
 
 def half_the_noise(rows):
-    with MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         half_of_all_noise(patch)
         return released(rows)
 
@@ -99,14 +99,14 @@ def ends_of_the_rows(rows):
 
 
 def a_score_that_is_not_charged(rows):
-    with MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         for module in (scores, pricing):
             patch.setattr(module, "score_cost", lambda *_: Fraction(0))
         return released(rows)
 
 
 def a_label_of_one_row(rows):
-    with MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         every_label_passes_the_threshold(patch)
         return released(rows[["sex", "ward", "ill"]], domain=None, anyway=True)
 

@@ -5,8 +5,7 @@ Here one release of each kind is attacked. A leak is missed with a probability b
 """
 
 import json
-import shutil
-import warnings
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -14,7 +13,8 @@ from typer.testing import CliRunner
 import dpmosaic
 from dpmosaic.command import app
 from dpmosaic.common.errors import DataError
-from support.attacked import LEAKS, attacked, honest, people, released
+from dpmosaic.curator.results.outputs import PEOPLE
+from support.attacked import LEAKS, attacked, people, released
 
 pytestmark = pytest.mark.slow
 
@@ -86,28 +86,31 @@ def test_a_table_of_a_few_rows_is_refused(rows, release):
         release.attack(rows[0][:3])
 
 
-def test_a_release_of_aligned_parties_is_refused(rows, tmp_path):
-    done = dpmosaic.simulate(
-        rows[0].assign(id=range(len(rows[0]))),
-        domain=honest_domain(),
-        budget=dpmosaic.Budget(1.0, 1e-9),
-        grid="1x2",
-        identifiers=["id"],
-        mechanism="independent",
-        seed=1,
-    )
-    with pytest.raises(DataError, match="got one of aligned parties"):
-        attack_of(done, rows[0])
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"rows_per_person": 2}, "of people with several rows"),
+        ({"sample": 0.5}, "of a sample of the rows"),
+    ],
+)
+def test_a_release_that_counts_other_than_each_row_is_refused(changed, why, rows, release):
+    plan = release.certificate.plan
+    certificate = replace(release.certificate, plan=replace(plan, spec=replace(plan.spec, **changed)))
+    with pytest.raises(DataError, match=why):
+        dpmosaic.Release(replace(release.published, certificate=certificate)).attack(rows[0])
 
 
-def honest_domain():
-    from support.attacked import DOMAIN
+def test_a_release_with_other_than_gaussian_noise_is_refused(rows, release):
+    promise = replace(release.certificate.promise, composition={})
+    certificate = replace(release.certificate, promise=promise)
+    with pytest.raises(DataError, match="with other than Gaussian noise"):
+        dpmosaic.Release(replace(release.published, certificate=certificate)).attack(rows[0])
 
-    return DOMAIN
 
-
-def attack_of(done, rows):
-    raise NotImplementedError
+def test_a_release_of_related_tables_is_refused(tmp_path):
+    (tmp_path / PEOPLE).write_text("{}")
+    done = CliRunner().invoke(app, ["attack", "real.csv", str(tmp_path)])
+    assert "got one of related tables" in str(done.exception)
 
 
 def test_the_command_writes_a_page_that_says_that_it_is_not_for_release(rows, release, tmp_path):

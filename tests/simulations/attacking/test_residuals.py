@@ -82,9 +82,7 @@ def test_the_lower_bound_exceeds_mu_as_often_as_stated():
 @pytest.mark.parametrize("scale", [0.5, 2.0])
 def test_the_bound_follows_the_noise_that_was_drawn(scale):
     wide = Domain.coded({"a": 60, "b": 50})
-    found = residuals(
-        np.random.default_rng(3), scale, {("a", "b"): 4.0}, wide, random_table(wide, 100)
-    )
+    found = residuals(np.random.default_rng(3), scale, {("a", "b"): 4.0}, wide, random_table(wide, 100))
     mu, _ = found.mu(Adjacency.ADD_REMOVE)
     assert found.scale == pytest.approx(scale, rel=0.05)
     assert 0.9 * mu / scale < least_mu(found, mu, 0.01) < mu / scale
