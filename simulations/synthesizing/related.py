@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -36,7 +37,7 @@ from ...curator.people.numbers import evened, seen
 from ...curator.people.quantiles import with_quantiles
 from ...curator.people.release import PeopleRelease, drawn_rows, numbers_of
 from ...curator.people.rows import Rows, records, weights
-from ...curator.people.shape import Family, Kin, bounds_of, number_name
+from ...curator.people.shape import Column, Family, Kin, bounds_of, number_name
 from ...curator.people.steps import Steps, check_order, orders, place_names
 from ...curator.people.summaries import FirstOf, Summary
 from ...curator.people.tables import frames
@@ -266,7 +267,7 @@ class Making:
             table.domain,
             ReleaseSpec(budget, Adjacency.ADD_REMOVE, TRUSTED.name, rows_per_person=ALL_ROWS),
             self._asked.mechanism,
-            _workload(self._family, name),
+            _workload(self._family, name, self._raw[name].pairs),
         )
         count_part((budget.zcdp_rho or 0.0) / self._whole)
         stream = self._stream.child("release", name)
@@ -542,16 +543,39 @@ def _kin(raw: Raw, tables: Sequence[Raw]) -> Kin:
     )
 
 
-def _workload(family: Family, name: str) -> Workload:
-    """The pairs of which one column at least is drawn."""
-    columns = family.columns(name)
+def _workload(family: Family, name: str, pairs: Sequence[tuple[str, str]]) -> Workload:
+    """The pairs that were asked for, or all of which one column at least is drawn.
+
+    Args:
+        family: the tables.
+        name: the table.
+        pairs: see `with_pairs`; those of columns that the release does not hold are left out.
+    """
+    columns = [column for column in family.columns(name) if column.attribute.size > 1]
     own = family.drawn(name)
-    names = [column.attribute.name for column in columns if column.attribute.size > 1]
-    cliques = tuple(pair for pair in itertools.combinations(names, 2) if own.intersection(pair))
-    asked: tuple[Clique, ...] = cliques or tuple((one,) for one in sorted(own))
+    names = [column.attribute.name for column in columns]
     said = (one.name for child in family.children(name) for _, one in family.said(child.name))
     below = {*family.numbers(name), *said}
-    weights = [_OF_BELOW if below.intersection(one) else 1.0 for one in asked]
+    cliques = tuple(pair for pair in itertools.combinations(names, 2) if own.intersection(pair))
+    if pairs:
+        called = {_called(family, column, name): column.attribute.name for column in columns}
+        asked = ({called[one] for one in pair if one in called} for pair in pairs)
+        wanted = [tuple(one for one in names if one in pair) for pair in asked if len(pair) == 2]
+        # What a row says of those below binds tables, whatever was asked for.
+        cliques = tuple(pair for pair in cliques if pair in wanted or below.intersection(pair))
+    marginals: tuple[Clique, ...] = cliques or tuple((one,) for one in sorted(own))
+    weights = [_OF_BELOW if below.intersection(one) else 1.0 for one in marginals]
     # What is counted alone is as important as a column that is in pairs.
     alone = tuple((one.name,) for one in family.counted(name))
-    return Workload((*asked, *alone), (*weights, *(_ALONE_WEIGHT * len(names) for _ in alone)))
+    number = len(names) * len(cliques) / max(math.comb(len(names), 2), 1) if pairs else len(names)
+    return Workload((*marginals, *alone), (*weights, *(_ALONE_WEIGHT * number for _ in alone)))
+
+
+def _called(family: Family, column: Column, name: str) -> str:
+    """The name of a column of records as users call it; see `with_pairs`."""
+    steps = family[column.table].steps
+    of_order = steps is not None and column.source == steps.attribute.name
+    source = steps.when.name if steps is not None and of_order else column.source
+    if column.before:
+        return f"previous {source}"
+    return source if column.table == name else f"{column.table}.{source}"

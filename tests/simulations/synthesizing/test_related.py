@@ -74,6 +74,21 @@ def test_the_order_is_counted_in_records_and_in_no_pair(made):
     assert not [clique for clique in known if "day" in clique and len(clique) > 1]
 
 
+@pytest.mark.parametrize(
+    ("pairs", "asked"),
+    [
+        ([("ward", "previous ward")], {("previous_ward", "ward")}),
+        ([("patients.sex", "ward"), ("ward", "day")], {("sex", "ward"), ("ward", "step_of_day")}),
+        ([("ward", "patients.number_of_stays")], {("number_of_stays", "ward")}),
+    ],
+)
+def test_the_pairs_that_a_workload_names_are_asked_for_and_those_that_bind_tables(pairs, asked):
+    made = release(workload={"stays": pairs})
+    cliques = {one.clique for one in made.releases["stays"].certificate.plan.workload if len(one.clique) > 1}
+    assert {clique for clique in cliques if "number_of_codes" not in clique} == asked
+    assert ("ward", "number_of_codes") in cliques
+
+
 def test_each_person_has_as_many_rows_as_were_drawn(monkeypatch):
     seen = {}
     drawn_rows = related.drawn_rows
