@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from .simulations.tables.frames import decode, draft, encode
     from .simulations.time_limit import TimeLimitWarning
     from .synthesis.attacking.attack import attack
-    from .synthesis.attacking.findings import Attacks
+    from .synthesis.attacking.page import Attacks
     from .synthesis.evaluating.frames import compare, evaluate
     from .synthesis.synthesize import DomainWarning, synthesize
     from .synthesis.synthesizer import Synthesizer
@@ -144,7 +144,7 @@ _HOMES = {
     "Answer": "curator.analysis.queries.answer",
     "ApprovalPending": "common.errors",
     "AtMost": "common.data.rules.order",
-    "Attacks": "synthesis.attacking.findings",
+    "Attacks": "synthesis.attacking.page",
     "Attribute": "common.data.attributes.attribute",
     "BooleanAttribute": "common.data.attributes.boolean",
     "Budget": "common.privacy.budget",

@@ -21,9 +21,10 @@ from ...curator.certificates.verify import BINS, CERTIFICATE
 from ...curator.report.promise import promise_of
 from ...simulations.tables.frames import Source, raw_table
 from .disclosure import copies, rare_groups
-from .findings import Attacks, Ceiling, Finding, Membership
+from .findings import Ceiling, Finding, Membership
 from .inference import inferences
 from .membership import RowGuesses, guesses_by_rows
+from .page import Attacks
 from .reading import RealRows, Rows, real_rows
 from .residuals import Residuals, least_mu
 from .statements import Suspicion, ends_and_bins, rare_labels, uncharged
@@ -40,10 +41,10 @@ _ASKED = 2000
 _OTHER_ROWS = 1e-9
 """Probability with which the right rows are refused as others, at most."""
 
-_FEWEST = 10
+_FEWEST_REAL_ROWS = 10
 """An attack on fewer rows says nothing."""
 
-_DRAWN = 8
+_TABLES_DRAWN = 8
 """Tables that are drawn anew from the model."""
 
 
@@ -70,8 +71,8 @@ def attack(
             of people with several rows, of aligned parties, of a sample, or with other than Gaussian noise.
     """
     _check(release.certificate)
-    rows = _coded(release, real, header)
-    apart = None if holdout is None else _coded(release, holdout, header).rows
+    rows = _encode(release, real, header)
+    apart = None if holdout is None else _encode(release, holdout, header).rows
     return _Attack(release, rows, apart, np.random.default_rng(seed), seed).run()
 
 
@@ -87,14 +88,14 @@ class _Attack:
 
     def run(self) -> Attacks:
         """All attacks, one after the other."""
-        real, released = self.real.rows, Rows.released(self.release.published)
+        real, released = self.real.rows, Rows.of_release(self.release.published)
         residuals = self._residuals()
         ceiling = _ceiling(self.release.certificate)
         members = self._some(real.table)
         others = None if self.held_out is None else self._some(self.held_out.table)
         by_rows = self._by_rows(released, ceiling)
         membership = self._membership(residuals, ceiling, members, by_rows)
-        drawn = [Rows.drawn(self.release.published, self.seed + place) for place in range(_DRAWN)]
+        drawn = [Rows.from_model(self.release.published, self.seed + place) for place in range(_TABLES_DRAWN)]
         equal = copies(real, released, drawn, self.held_out)
         findings = [
             *_noise_findings(residuals, membership, ceiling),
@@ -229,11 +230,11 @@ def _check(certificate: Certificate) -> None:
         )
 
 
-def _coded(release: Release, rows: Source, header: bool | None) -> RealRows:
+def _encode(release: Release, rows: Source, header: bool | None) -> RealRows:
     unseen = {one.name: one for one in release.certificate.plan.unseen}
     found = real_rows(release.domain, unseen, raw_table(rows, header=header))
-    if found.read.record_count < _FEWEST:
-        raise DataError(f"expected at least {_FEWEST} rows, got fewer; give the whole table")
+    if found.read.record_count < _FEWEST_REAL_ROWS:
+        raise DataError(f"expected at least {_FEWEST_REAL_ROWS} rows, got fewer; give the whole table")
     return found
 
 

@@ -18,7 +18,7 @@ from ...curator.options import JsonOutput
 from ...party.sources.options import Header
 
 if TYPE_CHECKING:
-    from .findings import Attacks
+    from .page import Attacks
 
 
 def attack(

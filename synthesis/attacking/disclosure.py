@@ -85,7 +85,7 @@ def copies(real: Rows, released: Rows, drawn: Sequence[Rows], held_out: Rows | N
     chance = float(stats.t.sf((replicated - mean - 0.5) / spread**0.5, len(others) - 1))
     if held_out is None:
         return Copies(len(only.keys), replicated, tuple(others), chance)
-    together = Rows.joined([real, held_out]).unique()
+    together = Rows.concatenate([real, held_out]).unique()
     found, inside = together.equal_in(released) > 0, together.equal_in(real) > 0
     right, members, hits = int((found & inside).sum()), int(inside.sum()), int(found.sum())
     rest = len(together.keys) - members

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
@@ -102,7 +101,7 @@ class Membership:
 
 
 @dataclass(frozen=True, repr=False)
-class Attacks:
+class Findings:
     """All attacks on a release; not for publication.
 
     Attributes:
@@ -138,22 +137,6 @@ class Attacks:
         form["inferred"] = [asdict(one) | {"gain": one.gain} for one in self.inferred]
         form["ceiling"] |= {"guess": self.ceiling.guess, "gain": self.ceiling.gain}
         return {"private": PRIVATE, "alarms": list(self.alarms), **_plain(form)}
-
-    def save(self, path: str | Path) -> None:
-        """Writes the page, and beside it why it must not be released.
-
-        Raises:
-            DataError: a file cannot be written.
-        """
-        from ...curator.results import outputs
-        from .page import page
-
-        outputs.write_not_for_release(Path(path), page(self), PRIVATE)
-
-    def _repr_html_(self) -> str:
-        from .page import page
-
-        return page(self)
 
     def __repr__(self) -> str:
         return f"Attacks({'; '.join(self.alarms) or 'no alarm'}; {PRIVATE})"

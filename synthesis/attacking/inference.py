@@ -64,10 +64,12 @@ def inferences(
         members: real rows to guess.
         held_out: other rows; None of none.
     """
-    return [_inferred(name, released, trial, residuals, members, held_out) for name in released.domain.varied]
+    return [
+        _inference_of(name, released, trial, residuals, members, held_out) for name in released.domain.varied
+    ]
 
 
-def _inferred(
+def _inference_of(
     name: str,
     released: Table,
     trial: Table,

@@ -22,7 +22,7 @@ _CLIQUES = 200
 _SHARES = (1.0, 0.1, 0.01)
 """Shares of all pairs of records of which the surest guesses are counted; each is one test."""
 
-_FEWEST = 20
+_FEWEST_GUESSES = 20
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def guesses_by_rows(
     epsilon = 0.0
     for share in _SHARES:
         asked = int(share * count)
-        if asked >= _FEWEST:
+        if asked >= _FEWEST_GUESSES:
             won = int(right[surest[:asked]].sum())
             epsilon = max(epsilon, least_epsilon(won, asked, count, delta, alpha / len(_SHARES)))
     mu = gaussian_mu(epsilon, delta) if epsilon else 0.0

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from ...common.version import __version__
 from ...curator.report.page import environment
+from ...curator.results import outputs
 from ...simulations.evaluation.metrics import PRIVATE
-from .findings import Attacks
+from .findings import Findings
 
 WIDTH, _ROW, _BAR = 360.0, 36.0, 300.0
 """Width of a figure in drawing units, height of a bar with its label, and the longest bar."""
@@ -53,7 +55,22 @@ class Bars:
     height: float
 
 
-def page(found: Attacks) -> str:
+class Attacks(Findings):
+    """What attacks found, which shows itself as a page."""
+
+    def save(self, path: str | Path) -> None:
+        """Writes the page, and beside it why it must not be released.
+
+        Raises:
+            DataError: a file cannot be written.
+        """
+        outputs.write_not_for_release(Path(path), page(self), PRIVATE)
+
+    def _repr_html_(self) -> str:
+        return page(self)
+
+
+def page(found: Findings) -> str:
     """The page, as HTML.
 
     Args:
@@ -73,7 +90,7 @@ def page(found: Attacks) -> str:
     )
 
 
-def _guesses(found: Attacks) -> Bars:
+def _guesses(found: Findings) -> Bars:
     shares = [("a coin", 0.5)]
     if found.membership is not None:
         if found.membership.by_rows is not None:
@@ -83,7 +100,7 @@ def _guesses(found: Attacks) -> Bars:
     return _bars("Right guesses who was in the table", texts, found.ceiling.guess, 1.0, 0.5)
 
 
-def _gains(found: Attacks) -> Bars:
+def _gains(found: Findings) -> Bars:
     ranked = sorted(found.inferred, key=lambda one: -one.gain)[:_COLUMNS]
     most = max([found.ceiling.gain, *(one.gain for one in ranked)]) * 1.1
     texts = [(one.name, one.gain, f"{100 * one.gain:+.1f}") for one in ranked]

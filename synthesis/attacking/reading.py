@@ -60,7 +60,7 @@ class Rows:
         return cls(table, held.view(np.dtype((np.void, 8 * len(told)))).ravel())
 
     @classmethod
-    def released(cls, published: Published) -> Rows:
+    def of_release(cls, published: Published) -> Rows:
         """The rows of a release."""
         domain, frame = published.domain, published.frame
         return cls.of(
@@ -68,10 +68,10 @@ class Rows:
         )
 
     @classmethod
-    def drawn(cls, published: Published, seed: int) -> Rows:
+    def from_model(cls, published: Published, seed: int) -> Rows:
         """As many rows as the release has, drawn from its published model as its rows were."""
         drawing = Drawing.of(published, published.rows.record_count, None, seed)
-        return cls.joined(
+        return cls.concatenate(
             [
                 cls.of(
                     block.table,
@@ -89,7 +89,7 @@ class Rows:
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[Rows]) -> Rows:
+    def concatenate(cls, parts: Sequence[Rows]) -> Rows:
         """The rows of all parts."""
         return cls(
             Table.concatenate([one.table for one in parts]), np.concatenate([one.keys for one in parts])

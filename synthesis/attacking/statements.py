@@ -24,7 +24,7 @@ from ..learning.columns import OTHER
 from ..learning.forms import WORDS
 from .reading import RealRows, numeric
 
-_SAME = 1 + 1e-6
+_SAME_COST = 1 + 1e-6
 """Relative difference up to which two computations of a cost agree."""
 
 _FEW = 3
@@ -61,10 +61,10 @@ def uncharged(
     for one in (certificate, first):
         if one is None:
             continue
-        stated = {charge: charge.zcdp_rho * _SAME for charge in one.charges}
+        stated = {charge: charge.zcdp_rho * _SAME_COST for charge in one.charges}
         cheap = {charge.step for charge in stated if _cost(one, charge, domain) > stated[charge]}
         found += [f"the step {step!r} costs more at its stated noise than was charged" for step in cheap]
-        if sum(charge.zcdp_rho for charge in one.charges) > one.promise.zcdp_rho_spent * _SAME:
+        if sum(charge.zcdp_rho for charge in one.charges) > one.promise.zcdp_rho_spent * _SAME_COST:
             found.append("the charges add up to more than was stated as spent")
         charged = {charge.clique for charge in one.charges}
         if any(measured.clique not in charged for measured in one.measurements):
@@ -72,7 +72,7 @@ def uncharged(
         scored = any(charge.kind == AnswerKind.SCORES for charge in one.charges)
         if one.selected_by == SELECTED_BY and not scored:
             found.append("measurements were selected by noisy scores, and no score was charged")
-    if published > certificate.promise.zcdp_rho_spent * _SAME:
+    if published > certificate.promise.zcdp_rho_spent * _SAME_COST:
         found.append("the published measurements tell more than all that was charged")
     return found
 

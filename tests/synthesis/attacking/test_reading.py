@@ -43,4 +43,4 @@ def test_rows_are_equal_to_the_last_digit_of_their_numbers():
     other = Rows.of(table, {"age": np.array([7.0, 7.5, np.nan, np.nan])})
     assert one.equal_in(other).tolist() == [1, 0, 0, 2]
     assert len(one.unique().keys) == 4
-    assert len(Rows.joined([one, other]).unique().keys) == 3
+    assert len(Rows.concatenate([one, other]).unique().keys) == 3
