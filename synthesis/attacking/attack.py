@@ -192,7 +192,7 @@ class _Attack:
             *ends_and_bins(domain, self.real.numbers, ceiling.epsilon),
         ]
         worst = min(found, key=lambda one: one.chance, default=Suspicion("", 1.0))
-        chance = min(1.0, float(worst.chance) * len(found))
+        chance = min(1.0, float(worst.chance) * max(1, len(found)))
         alarm = chance < _ALPHA
         return Finding(
             "Values from the rows",

@@ -86,6 +86,8 @@ def copies(real: Rows, released: Rows, drawn: Sequence[Rows], held_out: Rows | N
     if held_out is None:
         return Copies(len(only.keys), replicated, tuple(others), chance)
     together = Rows.concatenate([real, held_out]).unique()
+    if not len(together.keys):
+        return Copies(0, replicated, tuple(others), chance)
     found, inside = together.equal_in(released) > 0, together.equal_in(real) > 0
     right, members, hits = int((found & inside).sum()), int(inside.sum()), int(found.sum())
     rest = len(together.keys) - members

@@ -101,6 +101,8 @@ class Rows:
 
     def equal_in(self, others: Rows) -> NDArray[np.intp]:
         """How many of other rows equal each row, shape (N,)."""
+        if not len(others.keys):
+            return np.zeros(len(self.keys), dtype=np.intp)
         keys, counts = np.unique(others.keys, return_counts=True)
         places = np.minimum(np.searchsorted(keys, self.keys), len(keys) - 1)
         return np.where(keys[places] == self.keys, counts[places], 0)

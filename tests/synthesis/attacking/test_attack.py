@@ -14,7 +14,7 @@ import dpmosaic
 from dpmosaic.command import app
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.results.outputs import PEOPLE
-from support.attacked import LEAKS, attacked, people, released
+from support.attacked import DOMAIN, LEAKS, attacked, people, released
 
 pytestmark = pytest.mark.slow
 
@@ -74,6 +74,35 @@ def test_columns_that_a_first_step_learned_are_read_as_it_read_them(rows):
 def test_under_replace_one_the_worst_two_records_are_searched_for(rows):
     found = released(rows[0], adjacency="replace-one", seed=4).attack(rows[0])
     assert found.membership.mu_of_a_record < found.membership.mu_of_the_worst < found.ceiling.mu
+
+
+def test_a_release_over_parties_is_attacked_with_the_rows_of_all_of_them(rows, tmp_path):
+    rows[0].to_csv(tmp_path / "real.csv", index=False)
+    (tmp_path / "domain.json").write_text(json.dumps(DOMAIN))
+    real, made = str(tmp_path / "real.csv"), str(tmp_path / "release")
+    options = ["--grid", "2x2", "--epsilon", "1", "--mechanism", "independent", "--seed", "1", "--out", made]
+    done = CliRunner().invoke(app, ["simulate", real, "--domain", str(tmp_path / "domain.json"), *options])
+    assert done.exit_code == 0, done.output
+    found = dpmosaic.load(made).attack(real)
+    assert found.alarms == ()
+    assert 0 < found.membership.mu_bound < found.membership.mu_of_the_worst < found.ceiling.mu
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("column", ["sex", "income"])
+def test_a_table_of_one_column_is_attacked_though_no_row_may_be_unique(column, adjacency):
+    real, others = (table[[column]] for table in people(2))
+    found = released(real, domain={column: DOMAIN[column]}, adjacency=adjacency, seed=2).attack(real, others)
+    assert found.alarms == ()
+    assert (found.copies.unique == 0) == (column == "sex")
+    assert "<svg" in found._repr_html_()
+
+
+def test_without_published_measurements_rows_and_costs_are_attacked(rows, release):
+    found = dpmosaic.Release(replace(release.published, evidence=None)).attack(*rows)
+    assert found.membership is None
+    assert "Costs as charged" in {one.name for one in found.findings}
+    assert "no published measurements" in found._repr_html_()
 
 
 def test_other_rows_than_those_released_are_refused(rows, release):
