@@ -56,10 +56,10 @@ from .ends import ends_of, with_ends
 from .learning.cells import Cells
 from .learning.first_step import Begun, begun_with, begun_without
 from .learning.private_counts import PrivateCounts
-from .learning.remarks import remarks
 from .numbers_of_rows import Counts, number_of_rows
 from .related_frames import with_texts
 from .related_tables import Raw
+from .remarks import remarks
 from .unfinished import Forgotten, Unfinished
 
 _NUMBERS, _NUMBERS_OF_TABLE = 0.02, 0.2
@@ -305,7 +305,7 @@ class Making:
                 release_id=kept.release_id,
             )
         names = table.domain.names
-        return Drawn(made.released, names, stream.child("values"), begun.certificate)
+        return Drawn(made.released, names, stream.child("values").child_key("inside bins"), begun.certificate)
 
     def _with_quantiles(self, drawn: dict[str, Rows]) -> Family:
         """The tables that know where drawn values of the order move to (`quantiles`)."""
