@@ -28,6 +28,7 @@ from .conditions import Where
 from .published import Drawn, Published, named_choice
 
 if TYPE_CHECKING:
+    from ... import Attacks
     from .estimators.estimates import Estimates
     from .queries.answer import Answer
 
@@ -202,6 +203,21 @@ class Release:
     def report(self) -> Page:
         """The report for readers: promise, budget, errors, distributions."""
         return Page(release_report(self.certificate, self.rows))
+
+    def attack(self, real: Any, holdout: Any = None, **options: Any) -> Attacks:
+        """Attacks the release with the real rows, as their owner can: not for publication; see `attack`.
+
+        Args:
+            real: the table that was released: a data frame, or the path of a file.
+            holdout: other real rows, which chance left out of `real` and the release has not used.
+            options: see `attack`.
+
+        Raises:
+            DataError: the rows do not fit the release, or it is of a kind that is not attacked.
+        """
+        from ... import attack
+
+        return attack(real, self, holdout, **options)
 
     def save(self, folder: str | Path, table_file: TableFile | str = "csv") -> None:
         """Writes the release's folder, which every command reads: table, certificate, model, report.
