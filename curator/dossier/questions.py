@@ -1,0 +1,135 @@
+"""Answers to what NIST SP 800-226 (2025) asks of a claim of differential privacy, block by block of its pyramid.
+
+Source: Near, Darais, Lefkovitz, Howarth, "Guidelines for Evaluating Differential Privacy Guarantees", NIST SP
+800-226: section 2 (guarantee, parameters, unit), 3 (algorithms, utility, bias), 4 (deployment).
+"""
+
+from __future__ import annotations
+
+from .card import promise_in_words, purpose_of
+from .document import Document, Section, proved, said, told
+from .institution import Institution
+from .subject import Subject
+
+
+def nist_answers(subject: Subject, institution: Institution) -> Document:
+    """The answers for a release."""
+    return Document(
+        "nist-sp-800-226",
+        "Answers to NIST SP 800-226",
+        "What the guidelines for evaluating claims of differential privacy ask, from the top of the pyramid down.",
+        (
+            _guarantee(subject),
+            _algorithms(subject, institution),
+            _deployment(subject, institution),
+        ),
+    )
+
+
+def _guarantee(subject: Subject) -> Section:
+    variant = "(epsilon, delta), accounted in zCDP and Gaussian differential privacy"
+    if subject.zcdp_rho is not None:
+        variant = "zCDP; epsilon is what it implies at delta"
+    bounded = "number of records private" if subject.adjacency == "add-remove" else "number of records public"
+    return Section(
+        "The guarantee (section 2)",
+        (
+            proved("Epsilon and delta", promise_in_words(subject)),
+            proved("Variant of differential privacy", variant),
+            proved("Bounded or unbounded", f"{subject.adjacency}: {bounded}. {subject.adjacency_in_words}"),
+            proved("Unit of privacy", subject.unit),
+            told(
+                "Is epsilon comparable with that of other releases?",
+                "Only for the same unit and the same neighbouring tables: against replacing a record the same "
+                "noise has about twice the epsilon of zero-out.",
+            ),
+            told(
+                "What of several releases of the same records?",
+                "Their costs add up. Each party's ledger reserves them against a lifetime budget and refuses "
+                "what exceeds it; a release from one place has no ledger, and its holder adds them up.",
+            ),
+        ),
+    )
+
+
+def _algorithms(subject: Subject, institution: Institution) -> Section:
+    measured = "; ".join(f"{title}: rho {rho:.3g}" for title, rho in subject.steps)
+    return Section(
+        "Algorithms, utility and bias (section 3)",
+        (
+            proved("What was measured, at what cost?", measured),
+            told(
+                "Which mechanism adds noise?",
+                "The discrete Gaussian, drawn exactly on a grid, with bounded sensitivity: a record lies in "
+                "one cell of a marginal. Costs are computed as exact fractions and rounded up.",
+            ),
+            told(
+                "Are bounds or categories read from the data?",
+                "Never without a charge: they come from a public domain file, or the release learns them from "
+                "noisy counts that it pays for. One that nobody reviewed is labelled as not private.",
+            ),
+            proved("Is it labelled as not private?", "; ".join(subject.labels) or "No"),
+            proved(
+                "Bounds on errors",
+                "; ".join(f"{pair}: {distance:.3f}" for pair, distance in subject.worst)
+                or "the certificate states none",
+            ),
+            told(
+                "Can small groups be wrong?",
+                "Yes: noise of the same size is added to large and small counts, so the share of a small "
+                "group is less certain. Zeros may become positive.",
+            ),
+            said("Systematic and human bias of the real table", institution.says("dataset", "biases")),
+            purpose_of(subject, institution),
+            told(
+                "Is the synthetic table post-processing?",
+                "Yes: rows are drawn from a model that was fitted to noisy answers alone.",
+            ),
+        ),
+    )
+
+
+def _deployment(subject: Subject, institution: Institution) -> Section:
+    members = ", ".join(member.name for member in subject.members) or "one place"
+    against = "; ".join(
+        f"{who}: epsilon {'not computed' if epsilon is None else f'{epsilon:.4g}'}, if {assumes}"
+        for who, assumes, epsilon in subject.observers
+    )
+    return Section(
+        "Deployment (section 4)",
+        (
+            told("Query model", "Not interactive: the release is made once; all answers come from it."),
+            proved("Trust model", subject.trust),
+            proved("Who held the rows?", members),
+            *([proved("Who could read more together?", subject.collusion)] if subject.collusion else []),
+            *([proved("Epsilon against each observer", against)] if against else []),
+            told(
+                "Floating-point arithmetic and randomness",
+                "Noise is whole multiples of a grid, from AES-256 in counter mode under keys of the operating "
+                "system; no floating-point value of noise is released.",
+            ),
+            told(
+                "Side channels",
+                "Messages have sizes that do not depend on rows. The times of computation are not hidden from "
+                "who watches a party's machine or network.",
+            ),
+            told(
+                "How is the implementation tested?",
+                "By an audit of lower bounds on epsilon, adversaries that deviate in every message, vectors of "
+                "a second implementation, and two verifiers of certificates that share no code.",
+            ),
+            proved("Can a reader verify the accounting?", _verifiable(subject)),
+            told(
+                "Data security and access control",
+                "Rows stay at their institution. Only noisy answers leave it; logs and errors hold no value, "
+                "count or key.",
+            ),
+            said("Exposure at collection", institution.says("dataset", "collected")),
+        ),
+    )
+
+
+def _verifiable(subject: Subject) -> str:
+    if subject.signed:
+        return "Yes: from the signed ledgers of all parties, offline; verify.html does it in a browser."
+    return "In part: all numbers follow from the charges that it states, which nobody else signed."
