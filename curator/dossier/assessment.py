@@ -18,25 +18,33 @@ def impact_assessment(subject: Subject, institution: Institution) -> Document:
     """The draft of an assessment of the release."""
     says = institution.says
     residual = (
-        f"A reader's guess whether a record was in the table is right with probability at most {subject.guess:.3f}; "
+        "A reader's guess whether a record was in the table is right with probability at most "
+        f"{subject.guess:.3f}; "
         "what many people have in common can be learned of each of them, as from any statistics."
     )
     return Document(
         "impact-assessment",
         "Draft of a data protection impact assessment",
-        "Art. 35 (7) GDPR. A draft: the controller completes it, asks its data protection officer, and signs it.",
+        "Art. 35 (7) GDPR. A draft: the controller completes it, asks its data protection officer, "
+        "and signs it.",
         (
             Section(
                 "The processing",
                 (
-                    proved("What is done", f"A synthetic table is made and published. {promise_in_words(subject)}"),
+                    proved(
+                        "What is done",
+                        f"A synthetic table is made and published. {promise_in_words(subject)}",
+                    ),
                     purpose_of(subject, institution),
                     *_controllers(subject, institution),
                     said("Whose data", says("processing", "subjects"), _people(subject)),
                     proved("Which data", _columns(subject)),
                     said("Special categories", says("processing", "special"), _special()),
                     said("Legal basis", says("processing", "legal_basis")),
-                    proved("By what means", f"{subject.mechanism} over the protocol {subject.protocol}. {subject.trust}"),
+                    proved(
+                        "By what means",
+                        f"{subject.mechanism} over the protocol {subject.protocol}. {subject.trust}",
+                    ),
                     said("Who gets the result", says("processing", "recipients"), _recipients()),
                     said("How long", says("processing", "retention"), _kept()),
                 ),
@@ -55,20 +63,24 @@ def impact_assessment(subject: Subject, institution: Institution) -> Document:
                     proved("Participants who collude", subject.collusion or subject.trust),
                     told(
                         "More releases of the same records",
-                        "Ledgers add up all costs and refuse what exceeds a lifetime budget. A release from one "
+                        "Ledgers add up all costs and refuse what exceeds a lifetime budget. A "
+                        "release from one "
                         "place has none: its holder counts.",
                     ),
                     told(
                         "A wrong promise",
-                        "Certificates are verified by two programs that share no code, from what parties signed.",
+                        "Certificates are verified by two programs that share no code, from what "
+                        "parties signed.",
                     ),
                     told(
                         "Wrong conclusions from noise",
-                        "Error bounds are in the certificate, intervals in every query; rows are marked as synthetic.",
+                        "Error bounds are in the certificate, intervals in every query; rows are "
+                        "marked as synthetic.",
                     ),
                     told(
                         "Leaks by the software",
-                        "The threat model lists attacks, what stands in their way, remaining risks and the tests.",
+                        "The threat model lists attacks, what stands in their way, remaining risks "
+                        "and the tests.",
                     ),
                     proved("Labels of the release", "; ".join(subject.labels) or "none: private as promised"),
                 ),
@@ -77,7 +89,9 @@ def impact_assessment(subject: Subject, institution: Institution) -> Document:
                 "Consultation",
                 (
                     said("Advice of the data protection officer (Art. 35 (2))", says("processing", "advice")),
-                    said("Views of the people concerned (Art. 35 (9))", says("processing", "views"), _views()),
+                    said(
+                        "Views of the people concerned (Art. 35 (9))", says("processing", "views"), _views()
+                    ),
                 ),
             ),
         ),
@@ -119,7 +133,10 @@ def _controllers(subject: Subject, institution: Institution) -> tuple[Answer, ..
         return (said(question, publisher),)
     answers = []
     for member in subject.members:
-        known = [institution.of_controller(member.name, key) for key in ("institution", "contact", "officer", "role")]
+        known = [
+            institution.of_controller(member.name, key)
+            for key in ("institution", "contact", "officer", "role")
+        ]
         held = f"{', '.join(member.attributes)}: {member.records} records or positions"
         drafted = proved(
             f"Joint controller {member.name}",
@@ -143,30 +160,42 @@ def _columns(subject: Subject) -> str:
 
 def _minimised(subject: Subject) -> str:
     if not subject.members:
-        return "The program reads the columns of the table that it is given, in one place, and opens noisy answers alone."
+        return (
+            "The program reads the columns of the table that it is given, in one place, and opens "
+            "noisy answers alone."
+        )
     return (
-        "Parties show each other and the curator random shares or noisy answers, never rows; only columns of the "
+        "Parties show each other and the curator random shares or noisy answers, never rows; only "
+        "columns of the "
         "agreed domain take part."
     )
 
 
 def _measures(subject: Subject) -> str:
     if not subject.members:
-        return "Rows are read in one place; noise is added before anything is written; no values in logs or errors."
+        return (
+            "Rows are read in one place; noise is added before anything is written; no values in "
+            "logs or errors."
+        )
     return (
-        "Rows stay at their institution; mutual TLS between pinned identities; sealed messages; noise before anything "
+        "Rows stay at their institution; mutual TLS between pinned identities; sealed messages; "
+        "noise before anything "
         "is opened; hash-chained ledgers; no values in logs or errors."
     )
 
 
 def _special() -> Answer:
     return told(
-        "Special categories", "Not known to the program: treat all columns as if they were, until the list is read."
+        "Special categories",
+        "Not known to the program: treat all columns as if they were, until the list is read.",
     )
 
 
 def _recipients() -> Answer:
-    return told("Recipients", "Whoever gets the synthetic table; the promise holds whoever reads it, and whatever they know.")
+    return told(
+        "Recipients",
+        "Whoever gets the synthetic table; the promise holds whoever reads it, and whatever they know.",
+    )
 
 
 def _transfers() -> Answer:
@@ -176,10 +205,14 @@ def _transfers() -> Answer:
 def _kept() -> Answer:
     return told(
         "Erasure",
-        "The release keeps no real row. Secrets of the protocol are erased when it is certified; ledgers keep costs. "
+        "The release keeps no real row. Secrets of the protocol are erased when it is certified; "
+        "ledgers keep costs. "
         "The real rows are kept as before, by each institution's own rule.",
     )
 
 
 def _views() -> Answer:
-    return told("Views", "Not sought by the program; the promise in plain words is in the data card, for that purpose.")
+    return told(
+        "Views",
+        "Not sought by the program; the promise in plain words is in the data card, for that purpose.",
+    )

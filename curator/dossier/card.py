@@ -25,7 +25,9 @@ def data_card(subject: Subject, institution: Institution) -> Document:
             _promise(subject),
             _quality(subject),
             *tables,
-            Section("Files", tuple(proved(name, f"SHA-256 {digest}") for name, digest in subject.files.items())),
+            Section(
+                "Files", tuple(proved(name, f"SHA-256 {digest}") for name, digest in subject.files.items())
+            ),
         ),
     )
 
@@ -41,7 +43,9 @@ def description_of(subject: Subject, institution: Institution) -> str:
     """What the synthetic table is, in a few sentences."""
     given = institution.says("dataset", "description")
     privacy = promise_in_words(subject)
-    made = f"Synthetic rows ({subject.rows}), generated and not copied, that preserve statistics of real ones."
+    made = (
+        f"Synthetic rows ({subject.rows}), generated and not copied, that preserve statistics of real ones."
+    )
     return " ".join(filter(None, (given, made, privacy)))
 
 
@@ -51,7 +55,8 @@ def promise_in_words(subject: Subject) -> str:
         return "Not differentially private as stated: " + "; ".join(subject.labels)
     by_rho = "" if subject.zcdp_rho is None else f" (promised as rho = {subject.zcdp_rho:.6g} of zCDP)"
     return (
-        f"Differentially private with epsilon = {subject.epsilon:.4g} and delta = {subject.delta:.3g}{by_rho}, "
+        f"Differentially private with epsilon = {subject.epsilon:.4g} and delta = "
+        f"{subject.delta:.3g}{by_rho}, "
         f"under {subject.adjacency}. {subject.unit}"
     )
 
@@ -98,7 +103,9 @@ def _promise(subject: Subject) -> Section:
     if subject.epsilon_spent is not None:
         spent = f"epsilon {subject.epsilon_spent:.4g} at delta {subject.delta:.3g}"
     who = ", ".join(member.name for member in subject.members)
-    signed = f"Yes: by {who}, each over its own ledger" if subject.signed else "No: it is the word of its maker"
+    signed = (
+        f"Yes: by {who}, each over its own ledger" if subject.signed else "No: it is the word of its maker"
+    )
     return Section(
         "The promise",
         (
@@ -113,7 +120,10 @@ def _promise(subject: Subject) -> Section:
             proved("Who had to be trusted?", subject.trust),
             *([proved("Who could read more together?", subject.collusion)] if subject.collusion else []),
             proved("Did the institutions sign it?", signed),
-            told("How is it verified?", "Open verify.html and drop the folder of the release on it; it needs no network."),
+            told(
+                "How is it verified?",
+                "Open verify.html and drop the folder of the release on it; it needs no network.",
+            ),
         ),
     )
 

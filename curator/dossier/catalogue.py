@@ -85,7 +85,9 @@ def health_dcat_ap(subject: Subject, institution: Institution) -> dict[str, Any]
         "dct:accessRights": {"@id": f"{_AUTHORITY}access-right/PUBLIC"},
         "dcatap:applicableLegislation": {"@id": "http://data.europa.eu/eli/reg/2025/327/oj"},
         "healthdcatap:healthCategory": {"@id": category} if category else OPEN,
-        "healthdcatap:hdab": _agent(institution.says("health", "body"), institution.says("health", "body_url")),
+        "healthdcatap:hdab": _agent(
+            institution.says("health", "body"), institution.says("health", "body_url")
+        ),
         "healthdcatap:populationCoverage": _text(says("population")),
         "healthdcatap:numberOfRecords": subject.rows,
         "dpv:hasPurpose": _text(subject.purpose or institution.says("dataset", "use") or OPEN),

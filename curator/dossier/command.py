@@ -29,7 +29,10 @@ def dossier(
     subject = Subject.load(release)
     write_dossier(subject, said, out)
     for document in documents(subject, said):
-        tell(f"{out / document.file}.html, .md: {document.filled:.0%} of {len(document.answers)} answers filled in")
+        tell(
+            f"{out / document.file}.html, .md: {document.filled:.0%} of {len(document.answers)} "
+            "answers filled in"
+        )
     tell(f"records for catalogues and tools beside them; open {out / PAGE} and drop {release} on it")
     if institution is None:
         tell(f"fill in {out / NAME}, and write the dossier again with --institution {out / NAME}")

@@ -97,8 +97,8 @@ def croissant(subject: Subject, institution: Institution) -> dict[str, Any]:
         "rai:dataPreprocessingProtocol": f"{subject.mechanism} over the protocol {subject.protocol}",
         "rai:dataBiases": says("biases"),
         "rai:dataUseCases": subject.purpose or says("use"),
-        "rai:dataLimitations": "No row is a person. Total variation distances of the worst marginals at most: "
-        + (limits or "not stated"),
+        "rai:dataLimitations": "No row is a person. Total variation distances of the worst marginals "
+        "at most: " + (limits or "not stated"),
         "rai:personalSensitiveInformation": promise_in_words(subject),
         "rai:dataSocialImpact": institution.says("dataset", "not_for") or OPEN,
         "rai:dataReleaseMaintenancePlan": says("upkeep"),

@@ -118,7 +118,7 @@ def pages() -> Environment:
 @cache
 def _texts() -> Environment:
     """The templates of Markdown, which escape its marks in all that is written into them."""
-    made = Environment(  # noqa: S701 - Markdown, whose marks `escaped` escapes
+    made = Environment(
         loader=FileSystemLoader(OWN),
         autoescape=False,
         undefined=StrictUndefined,

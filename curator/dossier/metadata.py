@@ -1,4 +1,4 @@
-"""What tools that read the synthetic table ask for: CSVW, metadata of SDMetrics, a data dictionary as of SDNist."""
+"""What tools that read the table ask for: CSVW, metadata of SDMetrics, a dictionary as of SDNist."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def sdmetrics(subject: Subject) -> dict[str, Any]:
 
 
 def sdnist(subject: Subject) -> dict[str, Any]:
-    """A data dictionary in the form of SDNist's, and what it asks of a deidentified file: features and privacy."""
+    """A data dictionary in the form of SDNist's, and the labels that it asks of a deidentified file."""
     return {
         "dictionary": {
             column.name: {

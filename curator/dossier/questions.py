@@ -1,4 +1,4 @@
-"""Answers to what NIST SP 800-226 (2025) asks of a claim of differential privacy, block by block of its pyramid.
+"""Answers to what NIST SP 800-226 (2025) asks of a claim of differential privacy, from its pyramid down.
 
 Source: Near, Darais, Lefkovitz, Howarth, "Guidelines for Evaluating Differential Privacy Guarantees", NIST SP
 800-226: section 2 (guarantee, parameters, unit), 3 (algorithms, utility, bias), 4 (deployment).
@@ -17,7 +17,8 @@ def nist_answers(subject: Subject, institution: Institution) -> Document:
     return Document(
         "nist-sp-800-226",
         "Answers to NIST SP 800-226",
-        "What the guidelines for evaluating claims of differential privacy ask, from the top of the pyramid down.",
+        "What the guidelines for evaluating claims of differential privacy ask, from the top of the "
+        "pyramid down.",
         (
             _guarantee(subject),
             _algorithms(subject, institution),
@@ -40,7 +41,8 @@ def _guarantee(subject: Subject) -> Section:
             proved("Unit of privacy", subject.unit),
             told(
                 "Is epsilon comparable with that of other releases?",
-                "Only for the same unit and the same neighbouring tables: against replacing a record the same "
+                "Only for the same unit and the same neighbouring tables: against replacing a record "
+                "the same "
                 "noise has about twice the epsilon of zero-out.",
             ),
             told(
@@ -65,7 +67,8 @@ def _algorithms(subject: Subject, institution: Institution) -> Section:
             ),
             told(
                 "Are bounds or categories read from the data?",
-                "Never without a charge: they come from a public domain file, or the release learns them from "
+                "Never without a charge: they come from a public domain file, or the release learns "
+                "them from "
                 "noisy counts that it pays for. One that nobody reviewed is labelled as not private.",
             ),
             proved("Is it labelled as not private?", "; ".join(subject.labels) or "No"),
@@ -105,17 +108,20 @@ def _deployment(subject: Subject, institution: Institution) -> Section:
             *([proved("Epsilon against each observer", against)] if against else []),
             told(
                 "Floating-point arithmetic and randomness",
-                "Noise is whole multiples of a grid, from AES-256 in counter mode under keys of the operating "
+                "Noise is whole multiples of a grid, from AES-256 in counter mode under keys of the "
+                "operating "
                 "system; no floating-point value of noise is released.",
             ),
             told(
                 "Side channels",
-                "Messages have sizes that do not depend on rows. The times of computation are not hidden from "
+                "Messages have sizes that do not depend on rows. The times of computation are not "
+                "hidden from "
                 "who watches a party's machine or network.",
             ),
             told(
                 "How is the implementation tested?",
-                "By an audit of lower bounds on epsilon, adversaries that deviate in every message, vectors of "
+                "By an audit of lower bounds on epsilon, adversaries that deviate in every message, "
+                "vectors of "
                 "a second implementation, and two verifiers of certificates that share no code.",
             ),
             proved("Can a reader verify the accounting?", _verifiable(subject)),

@@ -1,7 +1,7 @@
 """A draft of an entry in the Differential Privacy Deployments Registry, as YAML.
 
-Source: Nanayakkara, Ghazi, Vadhan, "Practitioners' Perspectives on a Differential Privacy Deployment Registry"
-(arXiv 2509.13509); the keys are those of the registry's data in 2026.
+Source: Nanayakkara, Ghazi, Vadhan, "Practitioners' Perspectives on a Differential Privacy Deployment
+Registry" (arXiv 2509.13509); the keys are those of the registry's data in 2026.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def deployment(subject: Subject, institution: Institution) -> str:
 
     title = title_of(subject, institution)
     steps = "; ".join(f"{step}: rho {rho:.3g}" for step, rho in subject.steps)
-    parameters: list[tuple[str, float]] = [("epsilon", subject.epsilon), ("delta", subject.delta)]
+    parameters = [("epsilon", _number(subject.epsilon)), ("delta", _number(subject.delta))]
     if subject.zcdp_rho is not None:
-        parameters.append(("rho", subject.zcdp_rho))
+        parameters.append(("rho", _number(subject.zcdp_rho)))
     return (
         pages()
         .get_template("deployment.yaml")
@@ -42,7 +42,9 @@ def deployment(subject: Subject, institution: Institution) -> str:
                 f"{table.name}: {', '.join(f'{column.name} ({column.kind})' for column in table.columns)}"
                 for table in subject.tables
             ),
-            unprotected=f"Number of real records: {subject.records}. Names and possible values of the columns.",
+            unprotected=(
+                f"Number of real records: {subject.records}. Names and possible values of the columns."
+            ),
             unit_name="User-level" if "person with all rows" in subject.unit else "Record-level",
             unit=subject.unit,
             parameters=parameters,
@@ -50,13 +52,22 @@ def deployment(subject: Subject, institution: Institution) -> str:
             model="Distributed" if subject.members else "Central",
             trust=" ".join(filter(None, (subject.trust, subject.collusion))),
             composition=f"Costs in zCDP add up ({steps}); epsilon by Gaussian differential privacy at delta.",
-            preprocessing="None on the real rows without a charge; bounds and categories are public or paid for.",
+            preprocessing=(
+                "None on the real rows without a charge; bounds and categories are public or paid for."
+            ),
             mechanisms=f"{subject.mechanism}: discrete Gaussian noise on marginals over {subject.protocol}",
             justification=says("use"),
             digest=subject.digest,
             url=says("url"),
         )
+        + "\n"
     )
+
+
+def _number(value: float) -> str:
+    """A number as YAML 1.1 has it, which needs a point before an exponent."""
+    mantissa, mark, exponent = f"{value:.12g}".partition("e")
+    return f"{mantissa if '.' in mantissa else f'{mantissa}.0'}{mark}{exponent}"
 
 
 def _curators(subject: Subject, institution: Institution) -> list[tuple[str, str]]:

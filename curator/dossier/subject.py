@@ -207,9 +207,7 @@ def of_people(release: PeopleRelease) -> Subject:
         names = tuple(str(name) for name in release.frames[kin.name].columns)
         columns = tuple(Column(name, "key") if name in keys else _column(domain, name) for name in names)
         rows = len(release.frames[kin.name])
-        tables.append(
-            DescribedTable(kin.name, file, digest, rows, columns, kin.key, kin.parent, kin.foreign)
-        )
+        tables.append(DescribedTable(kin.name, file, digest, rows, columns, kin.key, kin.parent, kin.foreign))
     of_records = release.releases[family.root.name].certificate
     one = _subject(of_records, tuple(tables), made.outputs, made.digest().hex())
     parts = tuple((f"{part.table}: {part.of}", float(part.zcdp_rho)) for part in made.parts)
