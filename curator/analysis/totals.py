@@ -39,23 +39,23 @@ Array = NDArray[np.float64]
 LEAST_KAPPA = 0.05
 """Lower bound of kappa: two attributes never tell all about values in bins and about larger marginals."""
 
-_EVEN = 0.01
+_ANYWHERE = 0.01
 """Share of the records that may be anywhere in the support, also where the release has none."""
 
 _THIN = 3.0
 """A cell of fewer records than so many deviations of its noise has them by chance."""
 
-_MOST_STEPS = 100
-_TOLERANCE = 1e-3
+_GRADIENT_STEPS = 100
+_RESIDUAL_TOLERANCE = 1e-3
 """The h_r are good enough when the residual is this share of the first one."""
 
-_FEW_CELLS = 1500
+_DIRECT_CELLS = 1500
 """Equations of so many cells are solved directly."""
 
 _LEAST_NOISE = 1e-10
 """Least variance of noise in these equations, as a share of their largest coefficient."""
 
-_AT_ONCE = 2**22
+_VALUES_AT_ONCE = 2**22
 """Functions are taken in blocks of about so many values."""
 
 
@@ -144,7 +144,7 @@ def totals(evidence: Evidence, support: Support, values: Array, inside: Array | 
     centred = values - means
     terms = _Terms.of(evidence, support)
     explained, parts = np.empty_like(values), np.empty((terms.size, count))
-    block = max(1, _AT_ONCE // max(1, len(weights) + terms.size))
+    block = max(1, _VALUES_AT_ONCE // max(1, len(weights) + terms.size))
     for first in range(0, count, block):
         chosen = slice(first, first + block)
         parts[:, chosen] = terms.solved(centred[:, chosen], records * kappa**2)
@@ -256,7 +256,7 @@ class _Terms:
         sigmas = np.repeat([one.sigma for one in known.values()], sizes)
         thin = (released < _THIN * sigmas)[places]
         single = {clique[0]: thin[:, place] for place, clique in enumerate(known) if len(clique) == 1}
-        spread = (1 - _EVEN) * _smoothed(support, thin.any(axis=1), single) + _EVEN * total / rows
+        spread = (1 - _ANYWHERE) * _smoothed(support, thin.any(axis=1), single) + _ANYWHERE * total / rows
         terms = cls(cells, tuple(shapes), sigmas, released, measured, spread)
         both = terms.projected(np.column_stack([released, measured - released]))
         return replace(terms, released=both[:, 0], surprise=both[:, 1])
@@ -296,7 +296,7 @@ class _Terms:
         Returns:
             Shape (size, q), within the interactions' spaces.
         """
-        if self.size <= _FEW_CELLS:
+        if self.size <= _DIRECT_CELLS:
             gathered = self._gathered(target, price)
             solved: Array = solve(self._equations(price), gathered, assume_a="pos")
             return self.projected(solved)
@@ -328,7 +328,7 @@ class _Terms:
         left = self._gathered(target, price)
         step = scale * left
         size = first = np.einsum("ij,ij->j", left, step)
-        for _ in range(_MOST_STEPS):
+        for _ in range(_GRADIENT_STEPS):
             moved = variances * step + self._gathered(self.fitted(self.projected(step)), price)
             along = np.einsum("ij,ij->j", step, moved)
             rate = np.divide(size, along, out=np.zeros_like(size), where=along > 0)
@@ -336,7 +336,7 @@ class _Terms:
             left -= rate * moved
             ahead = scale * left
             before, size = size, np.einsum("ij,ij->j", left, ahead)
-            if (size <= _TOLERANCE**2 * first).all():
+            if (size <= _RESIDUAL_TOLERANCE**2 * first).all():
                 break
             step = ahead + np.divide(size, before, out=np.zeros_like(size), where=before > 0) * step
         return self.projected(parts)

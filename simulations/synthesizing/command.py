@@ -108,7 +108,11 @@ def synthesize(
         ),
     ] = None,
     workload: Annotated[
-        str | None, typer.Option(help="1way, 2way, 3way, or a JSON file; 2way.", rich_help_panel=MECHANISM)
+        str | None,
+        typer.Option(
+            help="1way, 2way, 3way, or a JSON file; 2way. With --key, a JSON file of pairs of columns.",
+            rich_help_panel=MECHANISM,
+        ),
     ] = None,
     rows: Rows = None,
     copies: Annotated[
@@ -162,9 +166,10 @@ def synthesize(
                     "domain": stated.domains or domain,
                     "summaries": stated.summaries,
                     "within": stated.within,
+                    "workload": stated.workload or workload,
                 }
             )
-            found: Any = run(data if stated is None else stated.files, **asked, out=kept, **chosen)
+            found: Any = run(data if stated is None else stated.files, **asked | chosen, out=kept)
             people: PeopleRelease = found
             people.write(out, table_format)
         sizes = {"tables": {name: len(table) for name, table in people.frames.items()}}

@@ -18,6 +18,7 @@ from ...curator.results.storage import Library
 from ..tables.frames import DomainLike, Source, read_domain
 from .related import Asked, release_tables
 from .related_tables import (
+    Pairs,
     Raw,
     Relations,
     Summaries,
@@ -25,6 +26,7 @@ from .related_tables import (
     read_keyed,
     read_tables,
     with_bounds,
+    with_pairs,
     with_summaries,
 )
 
@@ -41,6 +43,7 @@ class Stated:
     order: Ordered | Mapping[str, Ordered] | None
     within: Mapping[str, tuple[str | None, str | None]]
     summaries: Summaries
+    pairs: Pairs
     per_person: Sequence[str]
     domain: DomainLike | Mapping[str, DomainLike] | None
 
@@ -67,17 +70,19 @@ def release_people(
         data, stated.key, stated.relations, stated.order, stated.per_person, stated.domain, rng
     )
     tables = with_bounds(with_summaries(tables, stated.summaries), stated.within)
+    tables = with_pairs(tables, stated.pairs)
     named = {
         "version of dpmosaic": __version__,
         "epsilon and delta": repr(asked.budget),
         "mechanism": json.dumps(to_json_values(asked.mechanism.describe()), sort_keys=True),
-        "key, relations, order, bounds and summaries": repr(
+        "key, relations, order, bounds, summaries and workload": repr(
             (
                 stated.key,
                 stated.relations,
                 stated.order,
                 stated.within,
                 stated.summaries,
+                stated.pairs,
                 tuple(stated.per_person),
             )
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from ...common.data.workload import Workload
 from ...common.errors import BudgetError, DataError
 from ...common.labels import DELTA_SHARE
 from ...common.privacy.budget import Budget
-from ...common.privacy.cost import ALL_ROWS, PARTS, Adjacency, PrivacyUnit
+from ...common.privacy.cost import ALL_ROWS, WEIGHT_PARTS, Adjacency, PrivacyUnit
 from ...common.protocols.registry import TRUSTED
 from ...common.release_spec import ReleaseSpec
 from ...curator.analysis.published import Drawn
@@ -36,7 +37,7 @@ from ...curator.people.numbers import evened, seen
 from ...curator.people.quantiles import with_quantiles
 from ...curator.people.release import PeopleRelease, drawn_rows, numbers_of
 from ...curator.people.rows import Rows, records, weights
-from ...curator.people.shape import Family, Kin, bounds_of, number_name
+from ...curator.people.shape import Column, Family, Kin, bounds_of, number_name
 from ...curator.people.steps import Steps, check_order, orders, place_names
 from ...curator.people.summaries import FirstOf, Summary
 from ...curator.people.tables import frames
@@ -70,7 +71,7 @@ _LEAST_RHO = 2.0**-28
 _DRAWN = 20_000
 """Numbers of rows that are drawn from their distribution."""
 
-_COUNTED = 0.5
+_ALONE_WEIGHT = 0.5
 """Weight of a column that is counted alone, for each column that it would make a pair with."""
 
 _OF_BELOW = 3.0
@@ -266,7 +267,7 @@ class Making:
             table.domain,
             ReleaseSpec(budget, Adjacency.ADD_REMOVE, TRUSTED.name, rows_per_person=ALL_ROWS),
             self._asked.mechanism,
-            _workload(self._family, name),
+            _workload(self._family, name, self._raw[name].pairs),
         )
         count_part((budget.zcdp_rho or 0.0) / self._whole)
         stream = self._stream.child("release", name)
@@ -311,7 +312,7 @@ class Making:
         tables = frames(family, drawn, self._stream.child("people")) if timed else {}
         for table, steps in timed:
             values = steps.numbers(tables[table.name][steps.when.name], steps.units.ends[0])
-            counted = weights(family, table.name, drawn) / PARTS
+            counted = weights(family, table.name, drawn) / WEIGHT_PARTS
             family = family.with_table(with_quantiles(table, values, counted, self._releases[table.name]))
         return family
 
@@ -542,16 +543,39 @@ def _kin(raw: Raw, tables: Sequence[Raw]) -> Kin:
     )
 
 
-def _workload(family: Family, name: str) -> Workload:
-    """The pairs of which one column at least is drawn."""
-    columns = family.columns(name)
+def _workload(family: Family, name: str, pairs: Sequence[tuple[str, str]]) -> Workload:
+    """The pairs that were asked for, or all of which one column at least is drawn.
+
+    Args:
+        family: the tables.
+        name: the table.
+        pairs: see `with_pairs`; those of columns that the release does not hold are left out.
+    """
+    columns = [column for column in family.columns(name) if column.attribute.size > 1]
     own = family.drawn(name)
-    names = [column.attribute.name for column in columns if column.attribute.size > 1]
-    cliques = tuple(pair for pair in itertools.combinations(names, 2) if own.intersection(pair))
-    asked: tuple[Clique, ...] = cliques or tuple((one,) for one in sorted(own))
+    names = [column.attribute.name for column in columns]
     said = (one.name for child in family.children(name) for _, one in family.said(child.name))
     below = {*family.numbers(name), *said}
-    weights = [_OF_BELOW if below.intersection(one) else 1.0 for one in asked]
+    cliques = tuple(pair for pair in itertools.combinations(names, 2) if own.intersection(pair))
+    if pairs:
+        called = {_called(family, column, name): column.attribute.name for column in columns}
+        asked = ({called[one] for one in pair if one in called} for pair in pairs)
+        wanted = [tuple(one for one in names if one in pair) for pair in asked if len(pair) == 2]
+        # What a row says of those below binds tables, whatever was asked for.
+        cliques = tuple(pair for pair in cliques if pair in wanted or below.intersection(pair))
+    marginals: tuple[Clique, ...] = cliques or tuple((one,) for one in sorted(own))
+    weights = [_OF_BELOW if below.intersection(one) else 1.0 for one in marginals]
     # What is counted alone is as important as a column that is in pairs.
     alone = tuple((one.name,) for one in family.counted(name))
-    return Workload((*asked, *alone), (*weights, *(_COUNTED * len(names) for _ in alone)))
+    number = len(names) * len(cliques) / max(math.comb(len(names), 2), 1) if pairs else len(names)
+    return Workload((*marginals, *alone), (*weights, *(_ALONE_WEIGHT * number for _ in alone)))
+
+
+def _called(family: Family, column: Column, name: str) -> str:
+    """The name of a column of records as users call it; see `with_pairs`."""
+    steps = family[column.table].steps
+    of_order = steps is not None and column.source == steps.attribute.name
+    source = steps.when.name if steps is not None and of_order else column.source
+    if column.before:
+        return f"previous {source}"
+    return source if column.table == name else f"{column.table}.{source}"

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ...common.bounded import json_of, read_bytes
 from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...common.forms.nearest import meant
 from ...curator.people.files import file_name
 from ...curator.people.keys import keys_as_texts
+from ...curator.people.shape import number_name
 from ...curator.people.summaries import FirstOf, LastOf, Summary, TimeTo, summary_of
 from ...curator.results.storage import Storage
 from ..tables.frames import Source
@@ -25,6 +28,9 @@ Summaries = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 Relations = Mapping[str, Mapping[str, str]]
 """For each child, the column that holds the key of its parent -> the parent, or "parent.column"."""
+
+Pairs = Mapping[str, Sequence[Sequence[str]]]
+"""For a table that belongs to another, the pairs of columns that matter."""
 
 PEOPLE = "people"
 """Name of the people whose rows the only table of a release with a key has."""
@@ -47,6 +53,7 @@ class Raw:
             their order means nothing.
         summaries: what a row of the parent says of its rows.
         within: columns of the parent between which the order lies; empty for no bound.
+        pairs: the pairs of columns that its release is asked for; empty for all.
     """
 
     name: str
@@ -60,6 +67,7 @@ class Raw:
     order: str | None = None
     summaries: tuple[Summary, ...] = ()
     within: tuple[str, str] = ("", "")
+    pairs: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -414,3 +422,75 @@ def _sorted(
                 "by another column"
             )
     return np.lexsort((values.to_numpy(), parent))
+
+
+def pairs_stated(workload: object, key: str | None, per_person: Sequence[str]) -> Pairs:
+    """The pairs of each table, of a workload as it was given to `synthesize`.
+
+    Raises:
+        DataError: it is another workload than one of pairs.
+    """
+    if workload is None:
+        return {}
+    if key is not None and isinstance(workload, str):
+        try:
+            workload = json_of(read_bytes(Path(workload)))
+        except (OSError, ValueError):
+            raise DataError(
+                "workload: expected a JSON file of pairs of columns beside a key, got none that can be read; "
+                "fix the path or the file"
+            ) from None
+    if key is None and isinstance(workload, Mapping):
+        return workload
+    if key is not None and isinstance(workload, Sequence) and not isinstance(workload, str):
+        names = {one: f"{PEOPLE}.{one}" for one in per_person}
+        return {ROWS: [[names.get(one, one) for one in pair] for pair in workload]}
+    form = '{"stays": [("ward", "days")]}' if key is None else '[("ward", "days")]'
+    raise DataError(f"workload: expected pairs of columns, such as {form}, got another; state pairs")
+
+
+def with_pairs(tables: tuple[Raw, ...], stated: Pairs) -> tuple[Raw, ...]:
+    """The tables with the pairs that their releases are asked for.
+
+    A column is named `value`; that of the row before `previous value`; one of a table above `patients.sex`.
+
+    Raises:
+        DataError: a table or a column is none, or an entry is no pair.
+    """
+    named = {raw.name: raw for raw in tables if raw.owner}
+    for name, pairs in stated.items():
+        if name not in named:
+            raise DataError(
+                f"workload: expected tables that belong to another, got {name!r}{meant(name, named)}; fix it"
+            )
+        raw = named[name]
+        own = [*map(str, raw.rows.columns)]
+        held = {*own, *(f"previous {column}" for column in own if raw.order is not None)}
+        above = raw
+        while above.owner:
+            below, above = above.name, next(one for one in tables if one.name == above.owner)
+            said = (one.name for child in tables if child.owner == above.name for one in child.summaries)
+            held |= {f"{above.name}.{one}" for one in (*above.rows.columns, number_name(below), *said)}
+        if isinstance(pairs, str) or not pairs:
+            raise DataError(
+                f"workload of {name!r}: expected pairs of columns, got none; name some, or no workload"
+            )
+        for pair in pairs:
+            if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
+                raise DataError(
+                    f"workload of {name!r}: expected pairs of two columns, got another; such as "
+                    f"[{own[0]!r}, {max(held - {own[0]}, default='sex')!r}]"
+                )
+            for column in pair:
+                if column not in held:
+                    raise DataError(
+                        f"workload of {name!r}: expected a column of it, 'previous COLUMN' if it has an "
+                        f"order, or 'TABLE.COLUMN' of one above, got {column!r}{meant(column, held)}; fix it"
+                    )
+            if not {*pair} & {*own}:
+                raise DataError(
+                    f"workload of {name!r}: expected a column of its rows in each pair, got {pair[0]!r} and "
+                    f"{pair[1]!r}; leave it out"
+                )
+        named[name] = replace(raw, pairs=tuple((str(one), str(other)) for one, other in pairs))
+    return tuple(named.get(raw.name, raw) for raw in tables)

@@ -45,7 +45,7 @@ from ..time_limit import TimeLimitWarning, lateness, limited
 from .bar import console_for
 from .people import Ordered, Stated, release_people
 from .related import Asked
-from .related_tables import Relations, Summaries
+from .related_tables import Pairs, Relations, Summaries, pairs_stated
 from .unfinished import Forgotten, Unfinished, unfinished
 
 DEFAULT_DELTA = 1e-9
@@ -79,6 +79,7 @@ def synthesize(
     order: Mapping[str, Ordered] | None = ...,
     within: Mapping[str, tuple[str | None, str | None]] | None = ...,
     summaries: Summaries | None = ...,
+    workload: Pairs | None = ...,
     delta: float = ...,
     domain: Mapping[str, DomainLike] | None = ...,
     anyway: bool = ...,
@@ -97,6 +98,7 @@ def synthesize(
     key: str,
     order: Ordered | None = ...,
     per_person: Sequence[str] = ...,
+    workload: Sequence[Sequence[str]] | None = ...,
     delta: float = ...,
     domain: DomainLike | None = ...,
     anyway: bool = ...,
@@ -148,7 +150,7 @@ def synthesize(
     time_limit: float | None = None,
     rules: Sequence[RuleLike] = (),
     target: str | None = None,
-    workload: Workload | str | None = None,
+    workload: Workload | str | Pairs | Sequence[Sequence[str]] | None = None,
     rows: int | None = None,
     seed: int | None = None,
     progress: bool | None = None,
@@ -199,7 +201,9 @@ def synthesize(
             machine's speed is measured once.
         rules: public statements that no synthetic row breaks, beside those of the domain.
         target: a column that others should predict well: the workload is what predicts it.
-        workload: "1way", "2way", "3way", a file, or a Workload; by default all pairs.
+        workload: "1way", "2way", "3way", a file, or a Workload; by default all pairs. With relations, the
+            pairs of columns that matter, for tables that belong to another: {"stays": [("ward", "days"),
+            ("ward", "previous ward"), ("ward", "patients.sex")]}; with a key, such a list of pairs.
         rows: number of synthetic rows; by default as many as the table has, with noise, at most 10^7.
         seed: makes the release reproducible and not for release; it is labelled so.
         progress: whether to show progress; by default in a terminal and in a notebook.
@@ -233,7 +237,6 @@ def synthesize(
             "adjacency": neighbours is not Adjacency.ADD_REMOVE,
             "rules": bool(rules),
             "target": target is not None,
-            "workload": workload is not None,
             "rows": rows is not None,
             "time_limit": time_limit is not None,
             "header": header is not None,
@@ -244,7 +247,8 @@ def synthesize(
             )
         if domain is None:
             warnings.warn(_ADVICE, DomainWarning, stacklevel=2)
-        stated = Stated(key, relations, order, within or {}, summaries or {}, per_person, domain)
+        pairs = pairs_stated(workload, key, per_person)
+        stated = Stated(key, relations, order, within or {}, summaries or {}, pairs, per_person, domain)
         with _kept(out) as kept:
             asked = Asked(Budget(epsilon, delta), chosen, {}, anyway, seed, progress, kept)
             people, told = release_people(data, stated, asked)
@@ -275,6 +279,8 @@ def synthesize(
         described = loaded.table.domain
         known = loaded
     # What was asked for is checked before anything is spent; without a domain by the names of the columns.
+    if workload is not None and not isinstance(workload, str | Workload):
+        raise DataError('workload: expected "2way", a file or a Workload, got pairs; name a key or relations')
     wanted = Workload.wanted(described, workload, target)
     spec = ReleaseSpec(Budget(epsilon, delta), neighbours, TRUSTED.name, rows=rows)
     ordered = ReleaseOrder(described, spec, chosen, wanted)

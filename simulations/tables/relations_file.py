@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -29,6 +29,11 @@ _TABLE = Table(
         "within": Key(
             ListOf(Text()), 'Columns of the other table between which the order lies: ["born", ""].'
         ),
+        "workload": Key(
+            ListOf(ListOf(Text())),
+            'Pairs of columns that matter: [["ward", "days"], ["ward", "previous ward"], ["ward", '
+            '"patients.sex"]]; without it, all.',
+        ),
         "order": Key(
             Either((Text(), Truth())),
             "Column by which rows of a parent are in order; true: that of the file.",
@@ -50,6 +55,7 @@ class Stated:
         domains: see there.
         summaries: see there.
         within: see there.
+        workload: see there.
     """
 
     files: Mapping[str, Path]
@@ -58,6 +64,7 @@ class Stated:
     domains: Mapping[str, Path] = field(default_factory=dict)
     summaries: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     within: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
+    workload: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
 
 
 def read_relations(path: Path, folder: Path) -> Stated:
@@ -81,6 +88,7 @@ def read_relations(path: Path, folder: Path) -> Stated:
         {name: path.parent / entry["domain"] for name, entry in content.items() if "domain" in entry},
         {name: entry["summaries"] for name, entry in content.items() if "summaries" in entry},
         {name: tuple(entry["within"]) for name, entry in content.items() if "within" in entry},
+        {name: entry["workload"] for name, entry in content.items() if "workload" in entry},
     )
 
 

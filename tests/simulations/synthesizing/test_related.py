@@ -16,7 +16,7 @@ from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.labels import DELTA_SHARE
 from dpmosaic.common.privacy import budget as budgets
 from dpmosaic.common.privacy import noise
-from dpmosaic.common.privacy.cost import PARTS
+from dpmosaic.common.privacy.cost import WEIGHT_PARTS
 from dpmosaic.common.protocols import indicator
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named, mechanism_names
 from dpmosaic.curator.people import release as drawing
@@ -72,6 +72,21 @@ def test_the_order_is_counted_in_records_and_in_no_pair(made):
     known = made.releases["stays"].published.evidence.known
     assert ("day",) in known
     assert not [clique for clique in known if "day" in clique and len(clique) > 1]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "asked"),
+    [
+        ([("ward", "previous ward")], {("previous_ward", "ward")}),
+        ([("patients.sex", "ward"), ("ward", "day")], {("sex", "ward"), ("ward", "step_of_day")}),
+        ([("ward", "patients.number_of_stays")], {("number_of_stays", "ward")}),
+    ],
+)
+def test_the_pairs_that_a_workload_names_are_asked_for_and_those_that_bind_tables(pairs, asked):
+    made = release(workload={"stays": pairs})
+    cliques = {one.clique for one in made.releases["stays"].certificate.plan.workload if len(one.clique) > 1}
+    assert {clique for clique in cliques if "number_of_codes" not in clique} == asked
+    assert ("ward", "number_of_codes") in cliques
 
 
 def test_each_person_has_as_many_rows_as_were_drawn(monkeypatch):
@@ -154,7 +169,7 @@ def unlikely(monkeypatch):
         table = tables[name]
         for clique, known in one.published.evidence.known.items():
             shape = table.domain.shape(clique)
-            exact = interaction(table.marginal(clique) / PARTS, shape)
+            exact = interaction(table.marginal(clique) / WEIGHT_PARTS, shape)
             squares += float(((known.values - exact) ** 2).sum()) / known.sigma**2
             freedom += math.prod(n - 1 for n in shape)
     return 2 * min(stats.chi2.cdf(squares, freedom), stats.chi2.sf(squares, freedom))
@@ -354,7 +369,7 @@ def test_a_release_that_stopped_goes_on_and_draws_no_noise_again(tmp_path, monke
 def test_rows_that_are_drawn_some_people_at_a_time_are_as_near_to_their_pairs(monkeypatch):
     found = []
     for most in (1 << 20, 150):
-        monkeypatch.setattr(drawing, "_AT_ONCE", most)
+        monkeypatch.setattr(drawing, "_DRAWN_AT_ONCE", most)
         made = release(epsilon=1e4, mechanism="mosaic")
         distances = evaluate(patients(), made.frames, RELATIONS, ORDER)
         found.append([mean_distance((*one.within, *one.across)) for one in distances.values()])

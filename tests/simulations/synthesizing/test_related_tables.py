@@ -131,6 +131,25 @@ BAD = {
         "expected names of new columns that differ",
     ),
     "summary of no column": ({"summaries": {"stays": {"any": {"wrad": "a"}}}}, r"did you mean 'ward'\?"),
+    "workload of a text": ({"workload": "2way"}, "workload: expected pairs of columns, such as"),
+    "workload of the root": ({"workload": {"patients": [("sex", "born")]}}, "tables that belong to another"),
+    "workload without pairs": ({"workload": {"stays": []}}, "expected pairs of columns, got none"),
+    "workload of a triple": (
+        {"workload": {"stays": [("ward", "day", "patients.sex")]}},
+        "expected pairs of two columns",
+    ),
+    "workload of an unknown column": (
+        {"workload": {"stays": [("ward", "patients.sexx")]}},
+        r"did you mean 'patients.sex'\?",
+    ),
+    "workload of the row before without an order": (
+        {"workload": {"codes": [("code", "previous code")]}},
+        "'previous COLUMN' if it has an order",
+    ),
+    "workload of columns above": (
+        {"workload": {"stays": [("patients.sex", "patients.born")]}},
+        "expected a column of its rows in each pair",
+    ),
     "bounds that are one text": ({"within": {"stays": "born"}}, "expected two columns or None"),
     "columns without texts as names": (
         {"data": changed(patients=lambda rows: rows.rename(columns={"sex": 1}))},
@@ -175,6 +194,8 @@ def test_bad_input_is_refused_in_one_sentence_before_anything_is_asked(options, 
         ({"order": {"rows": "day"}}, "order: expected a column or True"),
         ({"domain": {"id": 3, "ward": ["a", "b", "c"]}}, "key: expected a column that is no attribute"),
         ({"rows": 5}, "rows: a release of people"),
+        ({"workload": "missing.json"}, "workload: expected a JSON file of pairs"),
+        ({"workload": [("ward", "sexx")]}, r"did you mean 'sex'"),
     ],
 )
 def test_bad_choices_beside_a_key_are_refused_before_anything_is_asked(options, message, asked):
