@@ -121,7 +121,7 @@ def draft(parties: tuple[str, ...]) -> str:
 
 
 def _drafted(parties: tuple[str, ...]) -> Iterator[str]:
-    yield "# What only the institution knows. Take out the # of a line, fill it in, and write the dossier again:"
+    yield "# What only the institution knows. Take out the # of lines, fill them in, and write it again:"
     yield f"# dpmosaic dossier RELEASE --out FOLDER --institution {NAME}"
     for section, key in FORM.keys.items():
         yield ""
