@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 from ..common.crypto.randomness import RandomStream
 from ..common.data.domain import Domain
-from ..common.data.people import PeopleRows, numbered
+from ..common.data.people import PeopleRows, number_people
 from ..common.data.table import Table, check_rows
 from ..common.data.workload import Workload
 from ..common.errors import DataError
@@ -179,7 +179,7 @@ def _of_people(table: Table, people: Sequence[Hashable], identifiers: object) ->
         raise DataError(
             "identifiers: expected none beside people, by which rows are aligned then; leave them out"
         )
-    person, first = numbered(people)
+    person, first = number_people(people)
     return PeopleRows.evenly(table, person, len(first), WEIGHT_PARTS)
 
 

@@ -65,8 +65,8 @@ def usefulness_table(found: Usefulness) -> ScoreTable:
     """The scores of each learner, trained on synthetic records and on real ones."""
     names = ("AUC", "accuracy") if isinstance(found.constant, ClassScores) else ("R²", "mean absolute error")
     constant = "the most common class" if found.classes else "the median"
-    scores = [(one.learner, _shown(one.synthetic), _shown(one.real)) for one in found.learned]
-    scores.append((constant, ("–", "–"), _shown(found.constant)))
+    scores = [(one.learner, _score_texts(one.synthetic), _score_texts(one.real)) for one in found.learned]
+    scores.append((constant, ("–", "–"), _score_texts(found.constant)))
     tested = "that the release has not used" if found.held_out else "that the release has used too"
     classes = (
         f" Of {found.classes} classes, the AUC is the mean of one against the rest."
@@ -82,7 +82,7 @@ def usefulness_table(found: Usefulness) -> ScoreTable:
     )
 
 
-def _shown(scores: Scores) -> tuple[str, str]:
+def _score_texts(scores: Scores) -> tuple[str, str]:
     if isinstance(scores, ClassScores):
         return "–" if scores.auc is None else f"{scores.auc:.4f}", f"{scores.accuracy:.4f}"
     return "–" if scores.r2 is None else f"{scores.r2:.4f}", f"{scores.mae:,.4g}"

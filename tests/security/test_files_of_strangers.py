@@ -183,7 +183,7 @@ def test_a_domain_with_any_other_value_is_read_or_refused_in_one_sentence(name):
     def read(form):
         domain = Domain.from_json(json_of(json.dumps(form)))
         assert len(domain.digest()) == 64
-        assert all(len(column.drawn(2)) == 2 for column in domain.unmodelled if name == "names")
+        assert all(len(column.draw(2)) == 2 for column in domain.unmodelled if name == "names")
 
     entries = {"sizes": 4} | {name: ENTRIES[name] for name in ENTRIES if name in ("texts", "truths")}
     if name == "rules":

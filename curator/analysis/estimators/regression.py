@@ -86,7 +86,7 @@ def linear(
         DataError: an argument does not fit the release, or its rows do not determine the regression.
     """
     design = Design.of(published, y, x, positive, where)
-    return _fitted(published, design, _LINEAR, Target.parse(of), level)
+    return _fit(published, design, _LINEAR, Target.parse(of), level)
 
 
 def logistic(
@@ -118,16 +118,16 @@ def logistic(
         raise DataError(
             "expected a response of two values, got more; say which value is positive, or use linear"
         )
-    return _fitted(published, design.without_separated(), _LOGISTIC, Target.parse(of), level)
+    return _fit(published, design.without_separated(), _LOGISTIC, Target.parse(of), level)
 
 
-def _fitted(published: Published, design: Design, link: _Link, of: Target, level: float) -> Estimates:
+def _fit(published: Published, design: Design, link: _Link, of: Target, level: float) -> Estimates:
     z = quantile_of(level)
     tail = withheld(published, design.columns)
     real = RealTable(design.places, design.columns)
-    scale, scaled = _standardised(design)
-    released = _released(scaled, design, link)
-    solved = _solved(real, scaled, design, link, released)
+    scale, scaled = _standardise(design)
+    released = _synthetic_coefficients(scaled, design, link)
+    solved = _solve(real, scaled, design, link, released)
     before, p = scale @ released, len(released)
     if solved.derivative is None:
         errors, reach, notes = Errors.unknown(p), np.full(p, np.nan), (COLLINEAR,) * p
@@ -162,7 +162,7 @@ def _fitted(published: Published, design: Design, link: _Link, of: Target, level
     )
 
 
-def _standardised(design: Design) -> tuple[Array, Array]:
+def _standardise(design: Design) -> tuple[Array, Array]:
     """The standardised regressors, and before them the matrix from their coefficients to the given ones'."""
     rows = design.regressors[design.used & design.places.own]
     means, spreads = rows.mean(axis=0), rows.std(axis=0)
@@ -178,7 +178,7 @@ def _standardised(design: Design) -> tuple[Array, Array]:
     return matrix, scaled
 
 
-def _released(scaled: Array, design: Design, link: _Link) -> Array:
+def _synthetic_coefficients(scaled: Array, design: Design, link: _Link) -> Array:
     """The coefficients of the synthetic table."""
     own = design.places.own
     scaled, response, used = scaled[own], design.response[own], design.used[own]
@@ -218,7 +218,7 @@ class _Solved(NamedTuple):
     free: NDArray[np.bool_]
 
 
-def _solved(real: RealTable, regressors: Array, design: Design, link: _Link, start: Array) -> _Solved:
+def _solve(real: RealTable, regressors: Array, design: Design, link: _Link, start: Array) -> _Solved:
     """Newton's method, from the coefficients of the synthetic table."""
     own, share = regressors[design.places.own], real.records / real.rows
     before = share * _derivative(own, link, start)

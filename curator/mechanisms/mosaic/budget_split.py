@@ -184,7 +184,7 @@ class SplitProblem:
             in_error *= left
             in_error *= left
             slope[:] = EXPECTED_L1 / 2 * in_error.sum(axis=0) / self.price
-        importance = self._summed(np.ones_like(self.marginals, dtype=float))
+        importance = self._sum_by_interaction(np.ones_like(self.marginals, dtype=float))
         weights = importance
         for _ in range(_REWEIGHTINGS):
             chosen = self._solve(slopes * weights, amounts, total)
@@ -238,9 +238,9 @@ class SplitProblem:
         inside = self.marginals >= 0
         of_each = np.where(inside, errors[np.maximum(self.marginals, 0)], 0.0)
         of_all = np.sqrt((of_each**2).sum(axis=1, keepdims=True))
-        return self._summed(of_each / np.maximum(of_all, 1e-300))
+        return self._sum_by_interaction(of_each / np.maximum(of_all, 1e-300))
 
-    def _summed(self, shares: Array) -> Array:
+    def _sum_by_interaction(self, shares: Array) -> Array:
         """For each interaction, the sum over its marginals of weight times share."""
         inside = self.marginals >= 0
         sums = np.zeros(len(self.price))

@@ -83,7 +83,7 @@ class Component:
 
     @cached_property
     def _classes(self) -> tuple[Array, Array, Array]:
-        return grouped(self.profile, self.away**2)
+        return cell_classes(self.profile, self.away**2)
 
     def posterior(self, scales: Array, weights: Array) -> tuple[Array, Array]:
         """Means and variances of the variables, both of shape (k,), for values of D with their weights."""
@@ -105,7 +105,7 @@ class Component:
         return along(means.reshape(counts), vectors).ravel(), spread.ravel()
 
 
-def grouped(profile: Array, squares: Array) -> tuple[Array, Array, Array]:
+def cell_classes(profile: Array, squares: Array) -> tuple[Array, Array, Array]:
     """Classes of cells: root mean square of the profile, sum of squares, and number of cells."""
     order = np.argsort(profile)
     counts, starts = _even(len(order))

@@ -53,8 +53,8 @@ def groups_within(
     """
     sizes = {name: domain[name].size for name in clique}
     many = [name for name in clique if sizes[name] > _CLASS_CODES]
-    sizes = _capped(sizes, many, _LEAST_GROUPS, most_cells)
-    sizes = _capped(sizes, clique, 2, most_cells)
+    sizes = _cap_sizes(sizes, many, _LEAST_GROUPS, most_cells)
+    sizes = _cap_sizes(sizes, clique, 2, most_cells)
     if math.prod(sizes.values()) > most_cells:
         return None
     known = {} if found is None else found
@@ -134,7 +134,7 @@ def largest_alone(shares: Sequence[float] | Array, groups: int) -> Grouping:
     return tuple(alone.get(code, groups - 1) for code in range(len(shares)))
 
 
-def _capped(
+def _cap_sizes(
     sizes: Mapping[str, int], names: Collection[str], least: int, most_cells: float
 ) -> dict[str, int]:
     """The sizes with the largest limit for these attributes that leaves few enough cells, or else `least`."""

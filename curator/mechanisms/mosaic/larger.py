@@ -26,12 +26,12 @@ from ...measurers.measurer import Scores
 from ...pgm.rows.refinement import LARGEST_ADJUSTED
 from ...pgm.supplemented import GroupedMarginal
 from ..parts.allocation import EXPECTED_L1
-from ..parts.consistency import raked
+from ..parts.consistency import rake
 from ..parts.released import ReleasedModel
 from .components import Axis
 from .effects import Effect
 from .grouping import groups_within
-from .knowledge import LEAST_RAKED, Knowledge, averaged
+from .knowledge import LEAST_RAKED, Knowledge, average_with
 from .learning import has_shape, learned_axes, learned_prior
 from .settings import SETTINGS
 
@@ -160,7 +160,7 @@ class Larger:
             clique, shape = measurement.clique, self.shape(measurement.clique)
             values = interaction(measurement.values, shape)
             variance = measurement.sigma**2 * freedom(shape)
-            observed = averaged(self.effects[clique].observed, values, variance)
+            observed = average_with(self.effects[clique].observed, values, variance)
             self.effects[clique] = replace(self.effects[clique], observed=observed)
         self._learn_axes()
 
@@ -194,7 +194,7 @@ class Larger:
         effect = replace(self.effects[clique], reference=reference)
         ratios = np.maximum(effect.estimate(self._records)[0], LEAST_RAKED) / reference
         scaled = cells * ratios[group_labels(shape, groups)]
-        found = raked(scaled, shape, [((axis,), margin) for axis, margin in enumerate(margins)])
+        found = rake(scaled, shape, [((axis,), margin) for axis, margin in enumerate(margins)])
         found = np.where(cells > 0, found, 0.0)
         found *= self._records / found.sum()
         return found, GroupedMarginal(clique, groups, group_sums(found, shape, groups))

@@ -72,7 +72,7 @@ def is_short(values: Array) -> bool:
     return len(values) < SETTINGS.chain_from
 
 
-def denoised(noisy: Sequence[tuple[Array, Array]], total: float) -> list[tuple[Array, Array]]:
+def denoise(noisy: Sequence[tuple[Array, Array]], total: float) -> list[tuple[Array, Array]]:
     """Nonnegative estimates of one-way counts with the known sum, and their variances.
 
     See `dirichlet_posteriors` for attributes of few values, and `sticky_levels` for the others.
@@ -138,7 +138,7 @@ def dirichlet_posteriors(noisy: Sequence[tuple[Array, Array]], total: float) -> 
     """
     found = [_posterior(*attribute, total) for attribute in noisy]
     evidence = np.array([attribute.evidence for attribute in found]).reshape(-1, len(_EVENNESS))
-    return [_mixed(*attribute, total) for attribute in zip(found, _weights(evidence), strict=True)]
+    return [_mix_posteriors(*attribute, total) for attribute in zip(found, _weights(evidence), strict=True)]
 
 
 def _weights(evidence: Array) -> Array:
@@ -155,7 +155,7 @@ def _weights(evidence: Array) -> Array:
     return np.asarray(weights)
 
 
-def _mixed(found: _Posterior, weights: Array, total: float) -> tuple[Array, Array]:
+def _mix_posteriors(found: _Posterior, weights: Array, total: float) -> tuple[Array, Array]:
     means = weights @ found.mean
     variances = weights @ (found.variance + (found.mean - means) ** 2)
     return np.asarray(means * (total / means.sum())), np.asarray(variances)
@@ -166,13 +166,13 @@ def _posterior(noisy: Array, variances: Array, total: float) -> _Posterior:
     mean = total / count
     # Noise of this variance before its mean was taken away.
     spread = variances * count / (count - 1) / mean**2
-    tilts, found = _tilted(noisy / mean, spread, float(count))
+    tilts, found = _tilt_to_sum(noisy / mean, spread, float(count))
     # The variance that is left once the sum is known.
     left = found.variance - found.variance**2 / found.variance.sum(axis=1, keepdims=True)
     return _Posterior(mean * found.mean, mean**2 * left, _evidence(tilts, found, float(count)))
 
 
-def _tilted(noisy: Array, variances: Array, total: float) -> tuple[Array, _Moments]:
+def _tilt_to_sum(noisy: Array, variances: Array, total: float) -> tuple[Array, _Moments]:
     """The tilt of each parameter for which the means have the sum: Newton's method between two bounds."""
     tilts = np.zeros(len(_EVENNESS))
     low, high = tilts - np.inf, tilts + np.inf
@@ -242,7 +242,7 @@ def sticky_levels(noisy: Array, variances: Array) -> tuple[Array, Array]:
     weights, stays = np.full(len(levels), 1 / len(levels)), 0.5
     before = -math.inf
     for _ in range(min(_MIXTURE_SWEEPS, max(_LEAST_SWEEPS, _MIXTURE_WORK // likelihood.size))):
-        means, left, jumps, stayed, score = _smoothed(likelihood, weights, stays, levels)
+        means, left, jumps, stayed, score = _forward_backward(likelihood, weights, stays, levels)
         weights = jumps / jumps.sum()
         stays = float(np.clip(stayed / (len(noisy) - 1), 1e-3, 0.98))
         if score - before < 1e-3:
@@ -263,7 +263,7 @@ def _levels(noisy: Array, sigma: float) -> Array:
 
 
 @compiled
-def _smoothed(
+def _forward_backward(
     likelihood: Array, weights: Array, stays: float, levels: Array
 ) -> tuple[Array, Array, Array, float, float]:
     """One forward and one backward pass over the chain.

@@ -20,7 +20,7 @@ from ...pgm.model import MarkovRandomField
 from ...pgm.rows.refinement import LARGEST_ADJUSTED, MAX_LARGER_CELLS
 from ...pgm.supplemented import SupplementedModel
 from ..parts.bounds import WeightedAverage
-from ..parts.consistency import raked
+from ..parts.consistency import rake
 from .knowledge import LEAST_RAKED, Knowledge, parts_of
 from .larger import Larger
 
@@ -38,7 +38,7 @@ def pairs_outside(known: Knowledge) -> list[Clique]:
     ]
 
 
-def supplemented(
+def supplement_model(
     model: MarkovRandomField, known: Knowledge, more: Larger, workload: Workload
 ) -> SupplementedModel:
     """The model, supplemented by the measured pairs that are not in it."""
@@ -51,7 +51,7 @@ def supplemented(
             effect = replace(known.effects[clique], reference=np.maximum(cells, LEAST_RAKED))
             values, _ = effect.estimate(known.records)
             ones = [((axis,), margins[(name,)]) for axis, name in enumerate(clique)]
-            found = raked(np.where(cells > 0, np.maximum(values, LEAST_RAKED), 0.0), effect.shape, ones)
+            found = rake(np.where(cells > 0, np.maximum(values, LEAST_RAKED), 0.0), effect.shape, ones)
             found = np.where(cells > 0, found, 0.0)
             # The lower bounds of cells can sum to more than the number of records.
             pairs[clique] = found * (model.total / found.sum())
@@ -96,7 +96,7 @@ def unbiased_averages(
     for clique in cliques:
         parts = [part for part in parts_of(clique) if min(domain.shape(part)) > 1]
         shape = domain.shape(clique)
-        measured = {part: observed for part in parts if (observed := known.observed(part)) is not None}
+        measured = {part: observed for part in parts if (observed := known.average_of(part)) is not None}
         if len(measured) < len(parts):
             continue
         values, variance = np.full(shape, known.records / math.prod(shape)), 0.0

@@ -60,7 +60,7 @@ def coefficients(real: Values, synthetic: Values, label: str, seed: int = _SEED)
     """
     if label not in real.numbers and real.table.domain[label].size > MOST_REGRESSED_CODES:
         return []
-    real, synthetic = (_sampled(values, seed) for values in (real, synthetic))
+    real, synthetic = (_sample(values, seed) for values in (real, synthetic))
     names, columns = _features(real, synthetic, label)
     if not names:
         return []
@@ -77,10 +77,10 @@ def coefficients(real: Values, synthetic: Values, label: str, seed: int = _SEED)
 def _outcomes(real: Values, synthetic: Values, label: str) -> list[tuple[str, tuple[Array, Array]]]:
     """What is regressed: a name, and its column in both tables."""
     if label in real.numbers:
-        return [(label, _standardised(real, synthetic, label))]
+        return [(label, _standardise(real, synthetic, label))]
     return [
         (_category(real, label, code), _indicators(real, synthetic, label, code))
-        for code in _compared(real, label)
+        for code in _codes_to_compare(real, label)
     ]
 
 
@@ -94,10 +94,10 @@ def _features(real: Values, synthetic: Values, label: str) -> tuple[list[str], t
             continue
         if name in real.numbers:
             names.append(name)
-            for held, column in zip(columns, _standardised(real, synthetic, name), strict=True):
+            for held, column in zip(columns, _standardise(real, synthetic, name), strict=True):
                 held.append(column)
         elif attribute.size <= MOST_REGRESSED_CODES:
-            for code in _compared(real, name):
+            for code in _codes_to_compare(real, name):
                 names.append(_category(real, name, code))
                 for held, column in zip(columns, _indicators(real, synthetic, name, code), strict=True):
                     held.append(column)
@@ -106,13 +106,13 @@ def _features(real: Values, synthetic: Values, label: str) -> tuple[list[str], t
     return names, (np.column_stack(columns[0]), np.column_stack(columns[1]))
 
 
-def _compared(real: Values, name: str) -> list[int]:
+def _codes_to_compare(real: Values, name: str) -> list[int]:
     """The codes of an attribute, but not the most common real one."""
     counts = real.table.marginal((name,))
     return [code for code in range(len(counts)) if code != np.argmax(counts)]
 
 
-def _standardised(real: Values, synthetic: Values, name: str) -> tuple[Array, Array]:
+def _standardise(real: Values, synthetic: Values, name: str) -> tuple[Array, Array]:
     numbers = real.numbers[name]
     held = numbers[~np.isnan(numbers)]
     mean, deviation = (held.mean(), held.std()) if len(held) else (0.0, 1.0)
@@ -151,7 +151,7 @@ def _logistic(features: Array, label: Array) -> Array:
     return fitted
 
 
-def _sampled(values: Values, seed: int) -> Values:
+def _sample(values: Values, seed: int) -> Values:
     if values.table.record_count <= TRAINING_ROWS:
         return values
     rng = np.random.default_rng(seed)

@@ -21,7 +21,7 @@ from dpmosaic.curator.pgm.inference.oracle import MarginalOracle
 from dpmosaic.curator.pgm.model import MarkovRandomField
 from dpmosaic.curator.pgm.structure.junction_tree import JunctionTree
 from dpmosaic.curator.pgm.supplemented import SupplementedModel
-from dpmosaic.curator.results.frames import typed
+from dpmosaic.curator.results.frames import typed_frame
 from support.certificates import certificate_form
 
 pytestmark = pytest.mark.slow
@@ -101,7 +101,7 @@ def test_rows_have_the_types_of_their_columns():
     assert frame["pay"].dtype == "float64"
     assert frame["code"].dtype == "int64"
     assert list(frame.columns) == list(DOMAIN.columns)
-    of_a_release = typed(
+    of_a_release = typed_frame(
         tree_model().generate(300, np.random.default_rng(1)), DOMAIN.columns, np.random.default_rng(1)
     )
     pd.testing.assert_series_equal(frame.dtypes, of_a_release.dtypes)

@@ -92,7 +92,7 @@ def test_a_csv_file_is_what_pandas_writes_of_the_same_values(release, tmp_path):
     values = {
         name: DOMAIN[name].decode(block.table.column(name), np.random.default_rng(0)) for name in DOMAIN
     }
-    values |= block.values | {"id": DOMAIN.unmodelled[0].drawn(300)}
+    values |= block.values | {"id": DOMAIN.unmodelled[0].draw(300)}
     frame = pd.DataFrame({name: spelled_column(DOMAIN, name, values[name]) for name in DOMAIN.columns})
     assert path.read_text() == frame.to_csv(index=False)
 

@@ -141,7 +141,9 @@ def test_estimates_are_unbiased_where_a_release_follows_the_noise(monkeypatch, e
     smoothing, it is beyond 10.
     """
     if not everywhere:
-        monkeypatch.setattr(module, "_smoothed", lambda support, thin, single: support.weights)
+        monkeypatch.setattr(
+            module, "_spread_thin_combinations", lambda support, thin, single: support.weights
+        )
     domain = Domain.coded({"value": 40, "group": 2})
     codes = np.array([(value, group) for value in range(40) for group in range(2)])
     real = np.where(codes[:, 0] < 4, 500.0, 0.0)
