@@ -827,6 +827,8 @@ const verifier = (() => {
       return [{ what, passed: false, finding: error.message }];
     }
   };
+  // What people see: no text of others moves a cursor, hides or turns what stands there.
+  const shown = (text_) => String(text_).replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, "\ufffd");
   const some = (names) => names.slice(0, 5).join(", ") + (names.length > 5 ? ` and ${names.length - 5} more` : "");
 
   const labelCheck = (certificate, unreviewed) => {
@@ -1276,7 +1278,7 @@ const verifier = (() => {
     }
   };
   return {
-    FORMAT, Refused, parseJson, jsonOf, written, hex, unhex, readCertificate, readFederation, readTerms, digestOf, verifyRelease,
+    FORMAT, Refused, shown, parseJson, jsonOf, written, hex, unhex, readCertificate, readFederation, readTerms, digestOf, verifyRelease,
     verifyFolder, gaussianEpsilon, zcdpEpsilon, gaussianDelta, rounded, fractionOf, inside,
   };
 })();
@@ -1300,11 +1302,11 @@ if (typeof module !== "undefined") {
       const cards = federation ? verifier.jsonOf(fs.readFileSync(federation)) : null;
       const { checks } = await verifier.verifyFolder(files, cards);
       const words = (passed) => (passed === null ? "      " : passed ? "ok    " : "FAILED");
-      for (const { what, passed, finding } of checks) console.log(`${words(passed)}  ${what}: ${finding}`);
+      for (const { what, passed, finding } of checks) console.log(verifier.shown(`${words(passed)}  ${what}: ${finding}`));
       process.exitCode = checks.some((one) => one.passed === false) ? 1 : 0;
     };
     main().catch((error) => {
-      console.log(`FAILED  form: ${error.message}`);
+      console.log(verifier.shown(`FAILED  form: ${error.message}`));
       process.exitCode = 1;
     });
   }
