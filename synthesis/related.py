@@ -305,7 +305,7 @@ class Making:
                 release_id=kept.release_id,
             )
         names = table.domain.names
-        return Drawn(made.released, names, stream.child("values"), begun.certificate)
+        return Drawn(made.released, names, stream.child("values").child_key("inside bins"), begun.certificate)
 
     def _with_quantiles(self, drawn: dict[str, Rows]) -> Family:
         """The tables that know where drawn values of the order move to (`quantiles`)."""

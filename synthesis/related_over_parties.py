@@ -222,7 +222,7 @@ class _Over(Making):
         released, columns = made.released, table.domain.names
         # A person without rows is no record, so the number of people is not that of records.
         records = float(released.fitted.model.marginal(columns[:1]).sum())
-        return Drawn(released, columns, stream.child("values"), records=records)
+        return Drawn(released, columns, stream.child("values").child_key("inside bins"), records=records)
 
     @property
     def _people(self) -> int:

@@ -86,7 +86,7 @@ class Block:
         return Block(self.table.rows(0, rows), _cut([self.values], rows), self.first)
 
 
-def sample(
+def generate_rows(
     published: Published, rows: int, where: Where | None = None, seed: int | None = None
 ) -> pd.DataFrame:
     """Rows of a release as one data frame.
@@ -107,7 +107,7 @@ def sample(
 def draw(
     published: Published, rows: int, condition: Condition | None = None, seed: int | None = None
 ) -> Iterator[pd.DataFrame]:
-    """Rows of a release in blocks; see `sample`."""
+    """Rows of a release in blocks; see `generate_rows`."""
     drawing = Drawing.of(published, rows, condition, seed)
     return (drawing.decoder.frame(block.table, block.values, block.first) for block in drawing.blocks())
 
