@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from .card import promise_in_words, purpose_of
-from .document import Answer, Document, Section, proved, said, told
+from .document import Answer, Document, Section, from_certificate, from_institution, from_program
 from .institution import Institution
 from .subject import Subject
 
-_PROPORTIONATE = told(
+_PROPORTIONATE = from_program(
     "Necessity and proportionality (Art. 35 (7) b)",
     "The purpose is met by statistics. No row, and no exact count, leaves the institution; the release holds "
     "what noisy answers say, and nothing of a single person beyond the promise.",
@@ -31,65 +31,71 @@ def impact_assessment(subject: Subject, institution: Institution) -> Document:
             Section(
                 "The processing",
                 (
-                    proved(
+                    from_certificate(
                         "What is done",
                         f"A synthetic table is made and published. {promise_in_words(subject)}",
                     ),
                     purpose_of(subject, institution),
                     *_controllers(subject, institution),
-                    said("Whose data", says("processing", "subjects"), _people(subject)),
-                    proved("Which data", _columns(subject)),
-                    said("Special categories", says("processing", "special"), _special()),
-                    said("Legal basis", says("processing", "legal_basis")),
-                    proved(
+                    from_institution("Whose data", says("processing", "subjects"), _people(subject)),
+                    from_certificate("Which data", _columns(subject)),
+                    from_institution("Special categories", says("processing", "special"), _special()),
+                    from_institution("Legal basis", says("processing", "legal_basis")),
+                    from_certificate(
                         "By what means",
                         f"{subject.mechanism} over the protocol {subject.protocol}. {subject.trust}",
                     ),
-                    said("Who gets the result", says("processing", "recipients"), _recipients()),
-                    said("How long", says("processing", "retention"), _kept()),
+                    from_institution("Who gets the result", says("processing", "recipients"), _recipients()),
+                    from_institution("How long", says("processing", "retention"), _retention()),
                 ),
             ),
             Section(
                 "Necessity",
                 (
-                    said(_PROPORTIONATE.question, says("processing", "necessity"), _PROPORTIONATE),
-                    told("Data minimisation", _minimised(subject)),
+                    from_institution(
+                        _PROPORTIONATE.question, says("processing", "necessity"), _PROPORTIONATE
+                    ),
+                    from_program("Data minimisation", _minimisation(subject)),
                 ),
             ),
             Section(
                 "Risks and measures",
                 (
-                    proved("Singling out, linking, inferring a person from the table", residual),
-                    proved("Participants who collude", subject.collusion or subject.trust),
-                    told(
+                    from_certificate("Singling out, linking, inferring a person from the table", residual),
+                    from_certificate("Participants who collude", subject.collusion or subject.trust),
+                    from_program(
                         "More releases of the same records",
                         "Ledgers add up all costs and refuse what exceeds a lifetime budget. A "
                         "release from one "
                         "place has none: its holder counts.",
                     ),
-                    told(
+                    from_program(
                         "A wrong promise",
                         "Certificates are verified by two programs that share no code, from what "
                         "parties signed.",
                     ),
-                    told(
+                    from_program(
                         "Wrong conclusions from noise",
                         "Error bounds are in the certificate, intervals in every query; rows are "
                         "marked as synthetic.",
                     ),
-                    told(
+                    from_program(
                         "Leaks by the software",
                         "The threat model lists attacks, what stands in their way, remaining risks "
                         "and the tests.",
                     ),
-                    proved("Labels of the release", "; ".join(subject.labels) or "none: private as promised"),
+                    from_certificate(
+                        "Labels of the release", "; ".join(subject.labels) or "none: private as promised"
+                    ),
                 ),
             ),
             Section(
                 "Consultation",
                 (
-                    said("Advice of the data protection officer (Art. 35 (2))", says("processing", "advice")),
-                    said(
+                    from_institution(
+                        "Advice of the data protection officer (Art. 35 (2))", says("processing", "advice")
+                    ),
+                    from_institution(
                         "Views of the people concerned (Art. 35 (9))", says("processing", "views"), _views()
                     ),
                 ),
@@ -111,14 +117,22 @@ def processing_record(subject: Subject, institution: Institution) -> Document:
                 (
                     *_controllers(subject, institution),
                     purpose_of(subject, institution),
-                    said("Categories of people", says("processing", "subjects"), _people(subject)),
-                    proved("Categories of personal data", _columns(subject)),
-                    said("Categories of recipients", says("processing", "recipients"), _recipients()),
-                    said("Transfers to third countries", says("processing", "transfers"), _transfers()),
-                    said("Time limits for erasure", says("processing", "retention"), _kept()),
-                    told("Technical measures (Art. 32)", _measures(subject)),
-                    proved("Measure of anonymisation", promise_in_words(subject)),
-                    proved("Date of the processing", subject.asked or subject.day),
+                    from_institution(
+                        "Categories of people", says("processing", "subjects"), _people(subject)
+                    ),
+                    from_certificate("Categories of personal data", _columns(subject)),
+                    from_institution(
+                        "Categories of recipients", says("processing", "recipients"), _recipients()
+                    ),
+                    from_institution(
+                        "Transfers to third countries", says("processing", "transfers"), _transfers()
+                    ),
+                    from_institution(
+                        "Time limits for erasure", says("processing", "retention"), _retention()
+                    ),
+                    from_program("Technical measures (Art. 32)", _measures(subject)),
+                    from_certificate("Measure of anonymisation", promise_in_words(subject)),
+                    from_certificate("Date of the processing", subject.asked or subject.day),
                 ),
             ),
         ),
@@ -130,7 +144,7 @@ def _controllers(subject: Subject, institution: Institution) -> tuple[Answer, ..
     if not subject.members:
         question = "Controller"
         publisher = institution.says("dataset", "publisher")
-        return (said(question, publisher),)
+        return (from_institution(question, publisher),)
     answers = []
     for member in subject.members:
         known = [
@@ -138,19 +152,19 @@ def _controllers(subject: Subject, institution: Institution) -> tuple[Answer, ..
             for key in ("institution", "contact", "officer", "role")
         ]
         held = f"{', '.join(member.attributes)}: {member.records} records or positions"
-        drafted = proved(
+        drafted = from_certificate(
             f"Joint controller {member.name}",
             f"{member.name}, as it signed; decides on, and answers from, its own rows ({held})",
         )
-        answers.append(said(drafted.question, "; ".join(filter(None, known)), drafted))
+        answers.append(from_institution(drafted.question, "; ".join(filter(None, known)), drafted))
     roles = "asks, relays and fits the model; sees noisy answers alone"
     dealers = f"; {', '.join(subject.dealers)} deal randomness and see no rows" if subject.dealers else ""
     contact = f", contact {subject.contact}" if subject.contact else ""
-    return (*answers, proved("Coordination (curator)", f"{roles}{dealers}{contact}"))
+    return (*answers, from_certificate("Coordination (curator)", f"{roles}{dealers}{contact}"))
 
 
 def _people(subject: Subject) -> Answer:
-    return proved("Whose data", f"The people behind the records: {subject.records}. {subject.unit}")
+    return from_certificate("Whose data", f"The people behind the records: {subject.records}. {subject.unit}")
 
 
 def _columns(subject: Subject) -> str:
@@ -158,7 +172,7 @@ def _columns(subject: Subject) -> str:
     return "; ".join(each)
 
 
-def _minimised(subject: Subject) -> str:
+def _minimisation(subject: Subject) -> str:
     if not subject.members:
         return (
             "The program reads the columns of the table that it is given, in one place, and opens "
@@ -185,25 +199,27 @@ def _measures(subject: Subject) -> str:
 
 
 def _special() -> Answer:
-    return told(
+    return from_program(
         "Special categories",
         "Not known to the program: treat all columns as if they were, until the list is read.",
     )
 
 
 def _recipients() -> Answer:
-    return told(
+    return from_program(
         "Recipients",
         "Whoever gets the synthetic table; the promise holds whoever reads it, and whatever they know.",
     )
 
 
 def _transfers() -> Answer:
-    return told("Transfers", "None of personal data: rows and exact counts do not leave their institutions.")
+    return from_program(
+        "Transfers", "None of personal data: rows and exact counts do not leave their institutions."
+    )
 
 
-def _kept() -> Answer:
-    return told(
+def _retention() -> Answer:
+    return from_program(
         "Erasure",
         "The release keeps no real row. Secrets of the protocol are erased when it is certified; "
         "ledgers keep costs. "
@@ -212,7 +228,7 @@ def _kept() -> Answer:
 
 
 def _views() -> Answer:
-    return told(
+    return from_program(
         "Views",
         "Not sought by the program; the promise in plain words is in the data card, for that purpose.",
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .document import Answer, Document, Section, proved, said, told
+from .document import Answer, Document, Section, from_certificate, from_institution, from_program
 from .institution import Institution
 from .subject import Column, DescribedTable, Subject
 
-_CATEGORIES = 6
+_NAMED_CATEGORIES = 6
 """At most so many categories of a column are listed."""
 
 
@@ -26,7 +26,8 @@ def data_card(subject: Subject, institution: Institution) -> Document:
             _quality(subject),
             *tables,
             Section(
-                "Files", tuple(proved(name, f"SHA-256 {digest}") for name, digest in subject.files.items())
+                "Files",
+                tuple(from_certificate(name, f"SHA-256 {digest}") for name, digest in subject.files.items()),
             ),
         ),
     )
@@ -65,33 +66,37 @@ def purpose_of(subject: Subject, institution: Institution) -> Answer:
     """What the table is for, as the parties signed it or as the institution says."""
     question = "What is it for?"
     if subject.purpose:
-        return proved(question, subject.purpose)
-    return said(question, institution.says("dataset", "use"))
+        return from_certificate(question, subject.purpose)
+    return from_institution(question, institution.says("dataset", "use"))
 
 
 def _about(subject: Subject, institution: Institution) -> Section:
     says = institution.says
-    contact = proved("Who answers questions?", subject.contact) if subject.contact else None
+    contact = from_certificate("Who answers questions?", subject.contact) if subject.contact else None
     return Section(
         "The table",
         (
-            said("What does the real table hold?", says("dataset", "description")),
-            proved("What is this table?", f"{_sizes(subject.tables)}, generated from a model and not copied"),
+            from_institution("What does the real table hold?", says("dataset", "description")),
+            from_certificate(
+                "What is this table?", f"{_sizes(subject.tables)}, generated from a model and not copied"
+            ),
             purpose_of(subject, institution),
-            said("What must it not be used for?", says("dataset", "not_for"), _not_for()),
-            said("Who publishes it?", says("dataset", "publisher")),
-            said("Who answers questions?", "", contact),
-            said("How and when were the real rows collected?", says("dataset", "collected")),
-            said("Whom does the real table lack or count wrongly?", says("dataset", "biases")),
-            said("Under which licence may it be used?", says("dataset", "license")),
-            said("Who maintains it?", says("dataset", "upkeep")),
-            proved("When was it made, and by what?", f"{subject.day}, by dpmosaic {subject.version}"),
+            from_institution("What must it not be used for?", says("dataset", "not_for"), _not_for()),
+            from_institution("Who publishes it?", says("dataset", "publisher")),
+            from_institution("Who answers questions?", "", contact),
+            from_institution("How and when were the real rows collected?", says("dataset", "collected")),
+            from_institution("Whom does the real table lack or count wrongly?", says("dataset", "biases")),
+            from_institution("Under which licence may it be used?", says("dataset", "license")),
+            from_institution("Who maintains it?", says("dataset", "upkeep")),
+            from_certificate(
+                "When was it made, and by what?", f"{subject.day}, by dpmosaic {subject.version}"
+            ),
         ),
     )
 
 
 def _not_for() -> Answer:
-    return told(
+    return from_program(
         "What must it not be used for?",
         "To decide about a person: no row is one. To measure rare groups, or what only marginals of many "
         "columns show: noise dominates them.",
@@ -109,18 +114,22 @@ def _promise(subject: Subject) -> Section:
     return Section(
         "The promise",
         (
-            proved("What is promised?", promise_in_words(subject)),
-            proved("Which tables are compared?", subject.adjacency_in_words),
-            proved(
+            from_certificate("What is promised?", promise_in_words(subject)),
+            from_certificate("Which tables are compared?", subject.adjacency_in_words),
+            from_certificate(
                 "What does that mean?",
                 "Whoever guesses, from even odds, which of two such tables it was is right with probability "
                 f"at most {subject.guess:.3f}.",
             ),
-            proved("How much of it was used?", spent),
-            proved("Who had to be trusted?", subject.trust),
-            *([proved("Who could read more together?", subject.collusion)] if subject.collusion else []),
-            proved("Did the institutions sign it?", signed),
-            told(
+            from_certificate("How much of it was used?", spent),
+            from_certificate("Who had to be trusted?", subject.trust),
+            *(
+                [from_certificate("Who could read more together?", subject.collusion)]
+                if subject.collusion
+                else []
+            ),
+            from_certificate("Did the institutions sign it?", signed),
+            from_program(
                 "How is it verified?",
                 "Open verify.html and drop the folder of the release on it; it needs no network.",
             ),
@@ -130,28 +139,28 @@ def _promise(subject: Subject) -> Section:
 
 def _quality(subject: Subject) -> Section:
     answers = [
-        proved(
+        from_certificate(
             pair,
             f"total variation distance at most {distance:.3f}, with probability {subject.confidence:.2f}",
         )
         for pair, distance in subject.worst
     ]
-    known = proved("How many real records are there?", subject.records)
-    none = proved("Which marginals are worst?", "the certificate states no bound on errors")
+    known = from_certificate("How many real records are there?", subject.records)
+    none = from_certificate("Which marginals are worst?", "the certificate states no bound on errors")
     return Section("How near it is: the marginals with the largest bounds", (known, *(answers or [none])))
 
 
 def _column(column: Column) -> Answer:
     parts = [column.kind]
     if column.categories:
-        more = len(column.categories) - _CATEGORIES
-        listed = ", ".join(column.categories[:_CATEGORIES])
+        more = len(column.categories) - _NAMED_CATEGORIES
+        listed = ", ".join(column.categories[:_NAMED_CATEGORIES])
         parts.append(f"one of {listed}" + (f" and {more} more" if more > 0 else ""))
     if column.minimum and column.maximum:
         parts.append(f"from {column.minimum} to {column.maximum}")
     if column.missing:
         parts.append("may be missing")
-    return proved(column.name, "; ".join(parts))
+    return from_certificate(column.name, "; ".join(parts))
 
 
 def _sizes(tables: tuple[DescribedTable, ...]) -> str:

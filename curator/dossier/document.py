@@ -90,17 +90,17 @@ class Document:
         return _texts().get_template("document.md").render(document=self, version=__version__)
 
 
-def proved(question: str, text: str) -> Answer:
+def from_certificate(question: str, text: str) -> Answer:
     """An answer that the certificate proves."""
     return Answer(question, text, Source.CERTIFICATE)
 
 
-def told(question: str, text: str) -> Answer:
+def from_program(question: str, text: str) -> Answer:
     """An answer that holds for every release of this program."""
     return Answer(question, text, Source.PROGRAM)
 
 
-def said(question: str, text: str, draft: Answer | None = None) -> Answer:
+def from_institution(question: str, text: str, draft: Answer | None = None) -> Answer:
     """What the institution says; if it says nothing, a draft, or that it is open."""
     if text:
         return Answer(question, text, Source.INSTITUTION)
@@ -124,11 +124,11 @@ def _texts() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: escaped(value) if isinstance(value, str) else value,
+        finalize=lambda value: as_markdown(value) if isinstance(value, str) else value,
     )
     return made
 
 
-def escaped(text: str) -> str:
+def as_markdown(text: str) -> str:
     """A text of others in Markdown: its marks are shown, and it stays on its line."""
     return _MARKUP.sub(r"\\\1", printable(text))

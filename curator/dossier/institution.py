@@ -117,10 +117,10 @@ def draft(parties: tuple[str, ...]) -> str:
     Args:
         parties: names of the parties of the release.
     """
-    return "\n".join(_drafted(parties)) + "\n"
+    return "\n".join(_draft_lines(parties)) + "\n"
 
 
-def _drafted(parties: tuple[str, ...]) -> Iterator[str]:
+def _draft_lines(parties: tuple[str, ...]) -> Iterator[str]:
     yield "# What only the institution knows. Take out the # of lines, fill them in, and write it again:"
     yield f"# dpmosaic dossier RELEASE --out FOLDER --institution {NAME}"
     for section, key in FORM.keys.items():

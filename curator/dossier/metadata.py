@@ -103,14 +103,14 @@ def _csvw_table(subject: Subject, table: DescribedTable) -> dict[str, Any]:
 def _csvw_column(column: Column) -> dict[str, Any]:
     kind: dict[str, Any] = {"base": _CSVW[column.kind]}
     if column.categories and all(map(str.isprintable, column.categories)):
-        kind["format"] = "|".join(map(_quoted, column.categories))
+        kind["format"] = "|".join(map(_pattern_of, column.categories))
     if column.minimum and column.maximum:
         kind |= {"minimum": column.minimum, "maximum": column.maximum}
     required = {} if column.missing else {"required": True}
     return {"name": column.name, "titles": column.name, "datatype": kind, **required}
 
 
-def _quoted(text: str) -> str:
+def _pattern_of(text: str) -> str:
     """A text as a regular expression, which CSVW takes as the format of a string."""
     return "".join(f"\\{letter}" if letter in r"\^$.|?*+()[]{}" else letter for letter in text)
 

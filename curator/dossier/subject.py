@@ -19,7 +19,7 @@ from ..certificates.certificate import Certificate
 from ..certificates.issuing import some_of
 from ..certificates.verify import BINS, CERTIFICATE
 from ..people.release import PeopleRelease, load_people
-from ..people.tables import released
+from ..people.tables import released_domain
 from ..report.promise import adjacency_in_words, promise_of
 from ..results.outputs import PEOPLE
 
@@ -202,7 +202,7 @@ def of_people(release: PeopleRelease) -> Subject:
         if kin.name not in release.frames:
             continue
         file, digest = _table_of(made.outputs, kin.name)
-        domain = released(family, kin)
+        domain = released_domain(family, kin)
         keys = {kin.key, kin.foreign} - {""}
         names = tuple(str(name) for name in release.frames[kin.name].columns)
         columns = tuple(Column(name, "key") if name in keys else _column(domain, name) for name in names)

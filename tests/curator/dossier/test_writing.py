@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from dpmosaic.common.errors import DataError
-from dpmosaic.curator.dossier.document import OPEN, Source, escaped
+from dpmosaic.curator.dossier.document import OPEN, Source, as_markdown
 from dpmosaic.curator.dossier.institution import FORM, NAME, Institution, draft
 from dpmosaic.curator.dossier.subject import Column
 from dpmosaic.curator.dossier.writing import PAGE, documents, files, verifier_page, write_dossier
@@ -132,7 +132,7 @@ def test_names_of_columns_are_text_in_pages_and_in_markdown():
     page, text = file_of("data-card.html", subject), file_of("data-card.md", subject)
     assert "<script>x" not in page
     assert r"\<script\>x\</script\> \| \`a\`\\n\# b" in text
-    assert escaped("a\tb") == r"a\\tb"
+    assert as_markdown("a\tb") == r"a\\tb"
 
 
 def test_a_draft_of_the_file_has_a_line_for_every_key_and_every_party():
