@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from ...common.data.attributes.unmodelled import Dropped, Identifier
-from ...common.data.table import Table
-from ...curator.report.unseen import beyond_bounds
-from .first_step import Begun
+from ..common.data.attributes.unmodelled import Dropped, Identifier
+from ..common.data.table import Table
+from ..curator.report.unseen import beyond_bounds
+from .learning.first_step import Begun
 
 _MANY_BEYOND = 0.005
 """Records beyond bounds are worth a remark if they may be this share of the rows; the report names all."""
