@@ -5,17 +5,16 @@
 const verifier = (() => {
   // ---- Formats: one constant for each; a reader of another version refuses the file.
   const FORMAT = {
-    certificate: "dpmosaic certificate 3",
+    certificate: "dpmosaic certificate 1",
     people: "dpmosaic certificate of people 1",
     card: "dpmosaic card 1",
     federation: "dpmosaic federation 1",
-    terms: ["dpmosaic release terms", 11n],
-    ledger: "dpmosaic ledger 2",
+    terms: ["dpmosaic release terms", 1n],
+    ledger: "dpmosaic ledger 1",
     signature: "dpmosaic signature 1",
   };
   const SAME = 1e-6; // relative difference up to which two computations of a number agree
   const SECOND_OPINION = 1e-3; // the same for epsilon by the privacy loss distribution, against the Gaussian one
-  const PARTS = 1n << 20n; // parts of a person with all rows
   const CURATOR = "curator"; // the dealer that is the curator
 
   class Refused extends Error {}
