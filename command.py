@@ -70,6 +70,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "curator.analysis.copies_command:copies",
         "Write synthetic tables that differ as the real table may differ from a release; costs no budget.",
     ),
+    "dossier": (
+        "curator.dossier.command:dossier",
+        "Write what officers, catalogues and journals ask of a release, and a page that verifies it.",
+    ),
     "domain": (
         "party.drafting.command:domain_commands",
         "Domain files: possible values of each attribute.",
