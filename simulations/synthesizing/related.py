@@ -16,6 +16,8 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.attributes.dates import GapAttribute, bins_of
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Clique, Domain
+from ...common.data.related.rows import Rows
+from ...common.data.related.steps import Steps, check_order, orders, place_names
 from ...common.data.table import Table, encode_table
 from ...common.data.workload import Workload
 from ...common.errors import BudgetError, DataError
@@ -35,9 +37,8 @@ from ...curator.people.groups import groups_by_mass
 from ...curator.people.numbers import evened, seen
 from ...curator.people.quantiles import with_quantiles
 from ...curator.people.release import PeopleRelease, drawn_rows, numbers_of
-from ...curator.people.rows import Rows, records, weights
-from ...curator.people.shape import Family, Kin, bounds_of, number_name
-from ...curator.people.steps import Steps, check_order, orders, place_names
+from ...curator.people.rows import records, weights
+from ...curator.people.shape import Family, Kin, bounds_of, number_name, numbers_on
 from ...curator.people.summaries import FirstOf, Summary
 from ...curator.people.tables import frames
 from ...curator.pgm.rows.counting import keep_pairs
@@ -310,7 +311,7 @@ class Making:
         timed = [(one, one.steps) for one in family.tables if one.steps is not None and len(drawn[one.name])]
         tables = frames(family, drawn, self._stream.child("people")) if timed else {}
         for table, steps in timed:
-            values = steps.numbers(tables[table.name][steps.when.name], steps.units.ends[0])
+            values = numbers_on(steps, tables[table.name][steps.when.name], steps.units.ends[0])
             counted = weights(family, table.name, drawn) / PARTS
             family = family.with_table(with_quantiles(table, values, counted, self._releases[table.name]))
         return family
