@@ -25,7 +25,7 @@ from .protocols.partition import Partition
 from .protocols.registry import INDICATOR, MASKED, TRUSTED
 from .release_spec import ReleaseSpec
 
-PROTOCOL_VERSION = 15
+PROTOCOL_VERSION = 16
 """Incremented with every change that an older party or curator would misread."""
 
 MAX_QUERY_ID = 256
@@ -160,6 +160,9 @@ class ReleaseTerms:
             raise ValueError("a release of people with all rows looks for no labels")
         if self.unit.parts > 1 and not counts_people(self.spec.protocol, self.plan):
             raise ValueError("the protocol does not count people with all rows")
+        part = self.plan.related
+        if part is not None and (self.unit.parts == 1 or part.left_rho < self.granted_rho):
+            raise ValueError("a part of a release of related tables counts people, within what is left of it")
         if self.masked is not None and self.masked.parts != self.unit.parts:
             object.__setattr__(self, "plan", replace(self.masked, parts=self.unit.parts))
 

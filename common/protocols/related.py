@@ -7,16 +7,14 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 
 from ..data.domain import Clique
 from ..errors import DataError
+from ..privacy.cost import PrivacyUnit
+from ..privacy.spending import Cost
 
 _RELEASE_ID = re.compile(r"[0-9a-f]{32}")
-
-
-def joint_name(table: str, column: str) -> str:
-    """The name of a column among those of all tables."""
-    return f"{table}.{column}"
 
 
 class Way(enum.Enum):
@@ -127,6 +125,10 @@ class RelatedPart:
     def parents(self) -> dict[str, str]:
         """The parent of each table; empty for that of people."""
         return {one.table: one.parent for one in self.relations}
+
+    def left(self, unit: PrivacyUnit) -> Cost:
+        """Upper limit of the cost of this part and those after it."""
+        return Cost(unit, Fraction(self.left_rho))
 
     def lineage(self, table: str) -> tuple[str, ...]:
         """A table and those above it, that of people last."""

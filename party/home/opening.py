@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from pathlib import Path
 
 from ...common.crypto.randomness import fresh_key
 from ...common.errors import DataError
@@ -12,9 +13,12 @@ from ...common.processes.notices import APPROVAL_WAITS, BUDGET_LOW
 from ..accounts.ledger import Ledger
 from ..approving.approvals import Approvals
 from ..counting.engines.folders import empty
+from ..counting.identifiers import Identifiers
 from ..counting.people import People
+from ..institution.held import HeldRows
 from ..institution.institution import Institution, Rules
 from ..institution.records import records_of
+from ..institution.related import read_related
 from ..names import CODES, LEDGER, REQUESTS
 from ..party import Party
 from ..policies.direct import Direct
@@ -32,12 +36,13 @@ def opened(home: Home) -> Iterator[Opened]:
         contextlib.closing(Ledger(home.folder / LEDGER)) as ledger,
         contextlib.closing(requests_of(home, settings)) as approvals,
     ):
-        before = stamp_of(settings.source())
+        before = {name: stamp_of(source) for name, source in settings.sources().items()}
 
         def check_source() -> None:
-            source = settings.source()
-            source.columns()
-            if stamp_of(source) != before:
+            sources = settings.sources()
+            for source in sources.values():
+                source.columns()
+            if {name: stamp_of(source) for name, source in sources.items()} != before:
                 raise DataError(
                     "the file of its rows was replaced since the party was started; its operator restarts it"
                 )
@@ -75,12 +80,23 @@ def party_of(home: Home, settings: Settings, ledger: Ledger, approvals: Approval
     curators = [curator.identity for curator in home.curators()]
     rules = Rules(settings.policy, home.pinned(), curators, approvals)
     empty(home.folder / CODES)
-    people = People(settings.key, settings.policy.max_rows_per_person, settings.identifiers)
-    rows, order, identifiers = records_of(
-        settings.source(), settings.domain, people, settings.timeout_s, home.folder / CODES
-    )
+    rows, order, identifiers = rows_of(settings, home.folder / CODES)
     institution = Institution(home.keyring.name, home.keyring.identity, rows, rules, order, identifiers)
     return Party(institution, ledger, fresh_key, settings.workers)
+
+
+def rows_of(settings: Settings, folder: Path) -> tuple[HeldRows, bytes | None, Identifiers]:
+    """The rows of a party, the digest of their order and what names their people; see `records_of`.
+
+    Args:
+        settings: what its policy says.
+        folder: where codes are written.
+    """
+    if settings.tables:
+        related, named = read_related(settings.tables)
+        return related, None, named if settings.identifiers else Identifiers()
+    people = People(settings.key, settings.policy.max_rows_per_person, settings.identifiers)
+    return records_of(settings.source(), settings.domain, people, settings.timeout_s, folder)
 
 
 def requests_of(home: Home, settings: Settings) -> Approvals:

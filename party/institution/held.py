@@ -21,9 +21,12 @@ from ..counting.placed import placed_bytes
 from ..counting.rows import CountedRows
 from ..counting.spool import spool_bytes
 from .placed import PlacedRows, PlacedTable
+from .related import RelatedRows
 
-HeldRows = Table | CountedRows | PeopleRows
-"""Rows as codes. All give exact marginals; of an engine, codes of single rows are on disk."""
+HeldRows = Table | CountedRows | PeopleRows | RelatedRows
+"""Rows as codes. All give exact marginals; of an engine, codes of single rows are on disk.
+
+Of related tables, records are made for each part of a release (`Institution.recoded`)."""
 
 
 def placed(rows: HeldRows, alignment_id: str, placement: Placement, domain: Domain, absent: bool) -> Rows:

@@ -25,6 +25,7 @@ from ..approving.approvals import Approvals
 from ..counting.identifiers import Identifiers
 from ..policies.policy import Policy
 from .held import HeldRows, recoded, watched
+from .related import RelatedRows
 
 
 class ReleaseLimits(Protocol):
@@ -156,6 +157,9 @@ class Institution:
         Raises:
             ProtocolError: they were chosen for another domain.
         """
+        if isinstance(self.table, RelatedRows) and plan.related is not None:
+            own = next((entry.attributes for entry in plan.roster if entry.name == self.name), ())
+            return replace(self, table=self.table.records(plan.related, own)) if own else self
         if plan.chosen is None:
             return self
         try:
@@ -295,6 +299,23 @@ class Institution:
                 f"under {terms.spec.adjacency.value}; plan both with one adjacency"
             )
 
+    def check_related(self, plan: Partition) -> None:
+        """Refuses to answer of related tables as of one, and the other way round; see `RelatedRows.check`.
+
+        Raises:
+            ProtocolError: the plan is of another kind of table, or relates tables otherwise.
+            PolicyError: the policy does not allow a table.
+        """
+        if isinstance(plan, AlignmentPlan):
+            return
+        if isinstance(self.table, RelatedRows) != (plan.related is not None):
+            raise ProtocolError(
+                "expected a plan of this party's kind of tables: with [tables.NAME] of related ones, or "
+                "with a domain of a single one; compare the plan and the policy"
+            )
+        if isinstance(self.table, RelatedRows) and plan.related is not None:
+            self.table.check(plan.related, self.rules.policy.tables)
+
     def check_reviewed(self, terms: ReleaseTerms) -> None:
         """Refuses terms that hide which of this party's attributes nobody has reviewed.
 
@@ -318,7 +339,8 @@ class Institution:
         Raises:
             PolicyError: the party's source names no key column.
         """
-        weighted = isinstance(self.table, Table | PeopleRows) and self.table.weights is not None
+        related = isinstance(self.table, RelatedRows)
+        weighted = related or (isinstance(self.table, Table | PeopleRows) and self.table.weights is not None)
         whole = self.rules.policy.max_rows_per_person != ALL_ROWS
         if whole == weighted:
             raise PolicyError(

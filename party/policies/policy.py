@@ -90,6 +90,7 @@ class Policy:
         min_tolerated: with `masked`, smallest number of colluding parties that a release must tolerate; at
             most all parties other than this one.
         records: whose records the party holds.
+        tables: names of the related tables of which releases may be.
         max_rows_per_person: largest number of rows of one person that are used, or `ALL_ROWS`; a release
             covers at least so many.
         min_parties: smallest number of parties with distinct identities in a release.
@@ -123,6 +124,7 @@ class Policy:
     max_cells: int = 0
     min_tolerated: int = 1
     records: Records = field(default_factory=Records)
+    tables: frozenset[str] = frozenset()
     max_rows_per_person: int = 1
     min_parties: int = 1
     veto_evaluators: frozenset[str] = frozenset()
@@ -150,7 +152,10 @@ class Policy:
             record_count: number of rows of the party.
             reserved: what the releases accepted so far reserve or spent.
         """
-        granted, total = Fraction(terms.granted_rho), self.total((*reserved, terms.granted))
+        part = terms.plan.related
+        # Of a release in parts, all that are left are decided on with each.
+        granted = Fraction(terms.granted_rho if part is None else part.zcdp_rho)
+        total = self.total((*reserved, terms.granted if part is None else part.left(terms.unit)))
         if terms.protocol_version != PROTOCOL_VERSION:
             yield PolicyError(
                 f"this party uses protocol version {PROTOCOL_VERSION}, the curator version "
