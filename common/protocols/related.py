@@ -5,10 +5,11 @@ from __future__ import annotations
 import enum
 import math
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 
+from ..data.coding import Coding
 from ..data.domain import Clique
 from ..errors import DataError
 from ..privacy.cost import PrivacyUnit
@@ -96,6 +97,7 @@ class RelatedPart:
         table: the table.
         relations: the tables, the one of people first, each after its parent.
         columns: the columns of its records.
+        codings: table -> the bins that a part before chose of its open columns.
     """
 
     whole: str
@@ -104,6 +106,7 @@ class RelatedPart:
     table: str
     relations: tuple[Relation, ...]
     columns: tuple[KnownColumn, ...]
+    codings: Mapping[str, Coding] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not _RELEASE_ID.fullmatch(self.whole) or not 0 < self.left_rho <= self.zcdp_rho < math.inf:

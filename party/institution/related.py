@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.coding import Coding
 from ...common.data.domain import Clique, Domain
 from ...common.data.people import PeopleRows, numbered
 from ...common.data.related.joint import joint_name
@@ -52,6 +53,14 @@ class TableRows:
         if self.table is None or self.times is None:
             raise ProtocolError("the plan asks where rows are in an order that this party's have not")
         return Steps(self.table.domain[self.order])
+
+    def coded(self, coding: Coding) -> TableRows:
+        """The table in the bins that a part of a release chose.
+
+        Raises:
+            DataError: they were chosen for another domain.
+        """
+        return self if self.table is None else replace(self, table=coding.table(self.table))
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +126,12 @@ class RelatedRows:
             own: names of the columns that the party answers for, in the order of the plan.
 
         Raises:
-            ProtocolError: a column is not one of this party.
+            ProtocolError: a column is not one of this party, or the bins are those of another domain.
         """
+        try:
+            coded = {name: held.coded(part.codings.get(name, Coding())) for name, held in self.tables.items()}
+        except DataError as cause:
+            raise ProtocolError(f"the plan has bins that do not fit this party's tables: {cause}") from cause
         columns = {column.name: column for column in part.columns}
         asked = [columns[name] for name in own if name in columns]
         if len(asked) < len(own) or not all(column.holder in self.parents for column in asked):
@@ -131,7 +144,7 @@ class RelatedRows:
         rows = {name: self.tables[name].rows for name in path}
         codes, sizes = {}, {}
         for column in asked:
-            found, size = self._codes(column)
+            found, size = _codes(column, coded)
             at = lineage(path[: path.index(column.table) + 1], rows)
             codes[column.name] = found[at].astype(code_dtype(size))
             sizes[column.name] = size
@@ -146,35 +159,6 @@ class RelatedRows:
             for column in part.columns
             if column.name in own and joint_name(column.table, column.source) in named
         )
-
-    def _codes(self, column: KnownColumn) -> tuple[Codes, int]:
-        """The codes of a column at the rows of its table, and their number."""
-        held = self.tables[column.table]
-        match column.way:
-            case Way.CODE:
-                if held.table is None or column.source not in held.table.domain.names:
-                    raise ProtocolError("the plan asks this party for a column that its table has not")
-                size = held.table.domain[column.source].size
-                found = held.table.column(column.source).astype(np.int64)
-            case Way.NUMBER:
-                numbers = self.tables[column.source].rows.numbers
-                size, found = len(column.starts), np.searchsorted(column.starts[1:], numbers, "right")
-            case Way.STEP:
-                assert held.times is not None or held.steps, "steps refuse what has no order"
-                size, found = held.steps.attribute.size, held.steps.codes(held.times, held.rows.first)
-            case _:
-                below = self.tables[column.source]
-                steps, parent = below.steps, below.rows.parent
-                place = [Way.FIRST, Way.SPAN].index(column.way)
-                found = steps.codes_of_places(below.times, parent, below.rows.parents)[place]
-                size = steps.places(column.source)[place].size
-        if column.groups:
-            if len(column.groups) != size:
-                raise ProtocolError("the plan groups other codes than this party's; use the same domain file")
-            found, size = np.array(column.groups)[found], max(column.groups) + 1
-        if column.before:
-            found, size = of_row_before(found, held.rows.first, size), size + 1
-        return found, size
 
 
 def read_related(settings: Sequence[TableSettings]) -> tuple[RelatedRows, Identifiers]:
@@ -217,6 +201,36 @@ def read_related(settings: Sequence[TableSettings]) -> tuple[RelatedRows, Identi
     parents = {one.name: one.parent for one in settings}
     rows = RelatedRows(domain_of_tables(tuple(settings)), len(people), tables, parents)
     return rows, Identifiers({KEY: people})
+
+
+def _codes(column: KnownColumn, tables: Mapping[str, TableRows]) -> tuple[Codes, int]:
+    """The codes of a column at the rows of its table, and their number."""
+    held = tables[column.table]
+    match column.way:
+        case Way.CODE:
+            if held.table is None or column.source not in held.table.domain.names:
+                raise ProtocolError("the plan asks this party for a column that its table has not")
+            size = held.table.domain[column.source].size
+            found = held.table.column(column.source).astype(np.int64)
+        case Way.NUMBER:
+            numbers = tables[column.source].rows.numbers
+            size, found = len(column.starts), np.searchsorted(column.starts[1:], numbers, "right")
+        case Way.STEP:
+            assert held.times is not None or held.steps, "steps refuse what has no order"
+            size, found = held.steps.attribute.size, held.steps.codes(held.times, held.rows.first)
+        case _:
+            below = tables[column.source]
+            steps, parent = below.steps, below.rows.parent
+            place = [Way.FIRST, Way.SPAN].index(column.way)
+            found = steps.codes_of_places(below.times, parent, below.rows.parents)[place]
+            size = steps.places(column.source)[place].size
+    if column.groups:
+        if len(column.groups) != size:
+            raise ProtocolError("the plan groups other codes than this party's; use the same domain file")
+        found, size = np.array(column.groups)[found], max(column.groups) + 1
+    if column.before:
+        found, size = of_row_before(found, held.rows.first, size), size + 1
+    return found, size
 
 
 def _read(

@@ -90,7 +90,6 @@ class Policy:
         min_tolerated: with `masked`, smallest number of colluding parties that a release must tolerate; at
             most all parties other than this one.
         records: whose records the party holds.
-        tables: names of the related tables of which releases may be.
         max_rows_per_person: largest number of rows of one person that are used, or `ALL_ROWS`; a release
             covers at least so many.
         min_parties: smallest number of parties with distinct identities in a release.
@@ -114,6 +113,7 @@ class Policy:
         max_active_releases: number of releases whose deliveries are kept at the same time; so many times the
             memory and the disk of one may be used in total.
         lifetime_labels_delta: largest delta of the labels of all releases together; None for that of one.
+        tables: names of the related tables of which releases may be.
     """
 
     protocols: frozenset[str] = frozenset()
@@ -124,7 +124,6 @@ class Policy:
     max_cells: int = 0
     min_tolerated: int = 1
     records: Records = field(default_factory=Records)
-    tables: frozenset[str] = frozenset()
     max_rows_per_person: int = 1
     min_parties: int = 1
     veto_evaluators: frozenset[str] = frozenset()
@@ -141,6 +140,7 @@ class Policy:
     max_queries: int = 10_000
     max_active_releases: int = 8
     lifetime_labels_delta: float | None = None
+    tables: frozenset[str] = frozenset()
 
     def refusals(
         self, terms: ReleaseTerms, record_count: int, reserved: Iterable[Cost]
