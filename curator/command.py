@@ -293,6 +293,11 @@ def _run(session: Session, json_output: bool) -> None:
     from .releasing.telling import told
     from .results.outputs import formula_warning
 
+    if session.plan.tables is not None:
+        from .related.telling import run_related
+
+        run_related(session, json_output)
+        return
     activity = Activity()
     shown = (
         progress_lines(partial(tell, err=True), activity)
