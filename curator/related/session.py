@@ -32,7 +32,7 @@ from ..releasing.session import AWAY_S, Session
 from ..results import outputs as files
 from .making import Making, RelatedOrder
 
-_MADE = "all parts are made"
+_MADE, _RESULTS = "all parts are made", "made"
 
 
 def tables_of(plan: ReleasePlan) -> PlannedTables:
@@ -118,7 +118,7 @@ class RelatedSession:
             parts = _Parts(session, slices, watching, aligned, report)
             stream = RandomStream(session.journal.key).child("people")
             made = Making(order, parts, stream).release()
-            releases = {name: load(parts.folder(f"records {name}")) for name in made.releases}
+            releases = {name: load(parts.folder(f"records {name}") / _RESULTS) for name in made.releases}
             made = replace(made, releases=releases)
             made.write(session.folder, session.table_file.table_format)
             session.journal.note_once(_MADE, b"")
@@ -142,7 +142,8 @@ class _Parts:
 
     def make(self, name: str, order: ReleaseOrder, part: RelatedPart, supposed: NoisySize | None) -> Released:
         """See `Parts.make`."""
-        session, folder = self.session, self.folder(name)
+        session, folder = self.session, self.folder(name) / _RESULTS
+        make_private(folder)
 
         def publish(made: Released) -> dict[str, str]:
             if isinstance(order.mechanism, Bins):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..attributes.attribute import Attribute
-from ..attributes.dates import GapAttribute
+from ..attributes.dates import GapAttribute, TimeAttribute
 from ..domain import Domain
 
 
@@ -27,6 +27,8 @@ def joint_domain(domains: Mapping[str, Domain]) -> Domain:
 
 def _named(table: str, attribute: Attribute) -> Attribute:
     changed: dict[str, Any] = {"name": joint_name(table, attribute.name)}
+    if isinstance(attribute, TimeAttribute):
+        changed["units"] = replace(attribute.units, name=changed["name"])
     if isinstance(attribute, GapAttribute):
         changed["other"] = joint_name(table, attribute.other)
     return replace(attribute, **changed)  # type: ignore[type-var]
