@@ -38,7 +38,7 @@ class PlannedTable:
         """A table, from its section.
 
         Raises:
-            DataError: a column of keys is an attribute, the order is none, or it is open to texts or rules.
+            DataError: see `checked`; or several parents are named.
         """
         belongs, where = section.get("belongs_to", {"": ""}), f"plan: [tables.{name}]"
         if len(belongs) != 1:
@@ -46,8 +46,17 @@ class PlannedTable:
         ((foreign, parent),) = belongs.items()
         domain = Domain.load(folder / section["domain"]) if "domain" in section else None
         order, key = section.get("order", ""), section.get("key", "")
+        return cls(name, domain, key, parent, foreign, order).checked()
+
+    def checked(self) -> PlannedTable:
+        """This table, if it can be released over parties.
+
+        Raises:
+            DataError: a column of keys is an attribute, or the order is none, or a rule is about it.
+        """
+        domain, order, where = self.domain, self.order, f"plan: [tables.{self.name}]"
         if domain is not None:
-            for column in filter(None, (key, foreign)):
+            for column in filter(None, (self.key, self.foreign)):
                 if column in domain:
                     raise DataError(f"{where}: expected the key {column!r} to be no attribute; take one out")
         if order:
@@ -59,7 +68,7 @@ class PlannedTable:
                     f"{where}: expected no rule about the order {order!r} over parties; describe a later "
                     'date with "after", or take the rule out'
                 )
-        return cls(name, domain, key, parent, foreign, order)
+        return self
 
     @property
     def columns(self) -> tuple[str, ...]:
