@@ -41,11 +41,17 @@ class Relation:
         table: the table.
         parent: the table to whose rows its rows belong; empty for that of people.
         order: column by which rows of a parent are in order; empty for the order that they are read in.
+        evened: up to so many rows of a parent all count the same.
     """
 
     table: str
     parent: str
     order: str
+    evened: int = 1
+
+    def __post_init__(self) -> None:
+        if self.evened < 1:
+            raise DataError("rows of a parent count the same up to one at least")
 
 
 @dataclass(frozen=True)

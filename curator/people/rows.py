@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ...common.data.domain import Domain
 from ...common.data.related.rows import Rows, of_row_before
 from ...common.data.related.rows import lineage as lineage_along
+from ...common.data.related.rows import weights as weights_along
 from ...common.data.table import Table, code_dtype
 from ...common.privacy.cost import PARTS
 from .shape import Column, Family
@@ -110,10 +111,7 @@ def _codes(family: Family, name: str, known: Sequence[Column], rows: Mapping[str
 
 def lineage(family: Family, name: str, above: str, rows: Mapping[str, Rows]) -> Codes:
     """For each row of a table its row in a table above, shape (N,)."""
-    path = [name]
-    while path[-1] != above:
-        path.append(family[path[-1]].parent)
-    return lineage_along(path, rows)
+    return lineage_along(_path(family, name, above), rows)
 
 
 def weights(family: Family, name: str, rows: Mapping[str, Rows]) -> Codes:
@@ -127,9 +125,14 @@ def weights(family: Family, name: str, rows: Mapping[str, Rows]) -> Codes:
         name: the table.
         rows: of it and of the tables above it.
     """
-    if name == family.root.name:
-        return np.full(len(rows[name]), PARTS, dtype=np.int64)
-    above = weights(family, family[name].parent, rows)
-    held = rows[name]
-    each = above // np.maximum(held.numbers, family[name].evened)
-    return each[held.parent]
+    path = _path(family, name, family.root.name)
+    evened = {one: family[one].evened for one in path}
+    return weights_along(path, rows, evened, PARTS)
+
+
+def _path(family: Family, name: str, above: str) -> list[str]:
+    """A table, its parent and so on, up to a table above."""
+    path = [name]
+    while path[-1] != above:
+        path.append(family[path[-1]].parent)
+    return path

@@ -39,6 +39,7 @@ from ..people.modelling import (
     timed,
     workload_of,
 )
+from ..people.numbers import evened
 from ..people.numbers_of_rows import number_of_rows
 from ..people.release import PeopleRelease, drawn_rows
 from ..people.shape import Family, Kin, number_name
@@ -257,7 +258,9 @@ class Making:
         supposed, family = None, self._family
         if parent := family[name].parent:
             numbers = released_numbers(family, name, self._releases, self._stream)
-            self._total[name] = self._total[parent] * float((numbers > 0).mean())
+            even = evened(numbers)
+            self._family = family = family.with_table(replace(family[name], evened=even))
+            self._total[name] = self._total[parent] * float(np.minimum(1, numbers / even).mean())
             supposed = NoisySize(self._total[name], (_GUESS * self._total[name]) ** 2)
         made = self._made(*self._records(name), self._rho[name], supposed)
         columns = made.synthetic.domain.names
@@ -279,7 +282,9 @@ class Making:
         return f"records {name}", order, self._stated(name, stated_columns(self._family, name))
 
     def _stated(self, name: str, columns: tuple[KnownColumn, ...]) -> RelatedPart:
-        relations = self._order.tables.relations
+        relations = tuple(
+            replace(one, evened=self._family[one.table].evened) for one in self._order.tables.relations
+        )
         whole, left = _raised(self._granted), min(_raised(self._left), _raised(self._granted))
         return RelatedPart(self._order.whole, whole, left, name, relations, columns, dict(self._codings))
 

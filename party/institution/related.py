@@ -14,7 +14,7 @@ from ...common.data.coding import Coding
 from ...common.data.domain import Clique, Domain
 from ...common.data.people import PeopleRows, numbered
 from ...common.data.related.joint import joint_name
-from ...common.data.related.rows import Rows, lineage, of_row_before
+from ...common.data.related.rows import Rows, lineage, of_row_before, weights
 from ...common.data.related.steps import Steps, in_units
 from ...common.data.table import Table, code_dtype
 from ...common.errors import DataError, PolicyError, ProtocolError
@@ -148,8 +148,10 @@ class RelatedRows:
             at = lineage(path[: path.index(column.table) + 1], rows)
             codes[column.name] = found[at].astype(code_dtype(size))
             sizes[column.name] = size
+        evened = {one.table: one.evened for one in part.relations}
         table = Table.from_codes(Domain.coded(sizes), codes)
-        return PeopleRows.evenly(table, lineage(path, rows), self.record_count, PARTS)
+        table = Table(table.domain, table.columns, weights=weights(path, rows, evened, PARTS))
+        return PeopleRows(table, lineage(path, rows), self.record_count, PARTS)
 
     def unreviewed(self, part: RelatedPart, own: Clique) -> Clique:
         """Those columns of records that follow from attributes which nobody has reviewed."""
