@@ -196,7 +196,13 @@ def release(
     given, table_file = parsed(settings), TableFile(table_format, spreadsheet_safe)
     opened = CuratorHome.open(home or plan.parent)
     if dry_run:
-        _forecast(ReleasePlan.load(plan).with_settings(given), opened, link, json_output)
+        read = ReleasePlan.load(plan).with_settings(given)
+        if read.tables is not None:
+            from .related.planned import tell_parts
+
+            tell_parts(read, json_output)
+            return
+        _forecast(read, opened, link, json_output)
         return
     if out is None:
         raise DataError("expected --out, the folder for the results, or --dry-run; got neither")

@@ -68,6 +68,17 @@ class Parts(Protocol):
         ...
 
 
+class _NoParts:
+    """Makes none: for what is known before the first."""
+
+    def make(self, name: str, order: ReleaseOrder, part: RelatedPart, supposed: NoisySize | None) -> Released:
+        """Refuses."""
+        raise ValueError(f"the part {name!r} is made nowhere")
+
+
+no_parts = _NoParts()
+
+
 @dataclass(frozen=True)
 class RelatedOrder:
     """A release of related tables.
@@ -211,6 +222,20 @@ class Making:
         root = self._order.tables.tables[0]
         rho = self._choice_rho(root)
         return self._choice(root, rho) if rho else self._records(root.name)
+
+    def costs(self) -> list[tuple[str, Fraction]]:
+        """The parts and their costs, zCDP, in order."""
+        tables = self._order.tables.tables
+        choices = {one.name: self._choice_rho(one) for one in tables}
+        held = {one.name for one in tables if one.domain is not None or self._family.children(one.name)}
+        return [
+            *((f"bins {name}", rho) for name, rho in choices.items() if rho),
+            *(
+                (f"records {one.name}", self._rho[one.name] - choices[one.name])
+                for one in tables
+                if one.name in held
+            ),
+        ]
 
     def _describe(self, table: PlannedTable) -> None:
         """Chooses bins of a table, and describes it."""

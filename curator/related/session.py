@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 
 from ...common.crypto.randomness import RandomStream
@@ -14,69 +13,23 @@ from ...common.protocols.related import RelatedPart
 from ..analysis.release import load
 from ..measurers.size import NoisySize
 from ..mechanisms.bins import Bins
-from ..mechanisms.catalogue import mechanism_named
 from ..mechanisms.parts.fitted import Report, ignore
 from ..parties.activity import Activity
 from ..parties.alignments import Aligned
 from ..parties.client import Connection
-from ..parties.federation import Federation, PartOfTables, connect
+from ..parties.federation import PartOfTables
 from ..parties.journal import Journal
 from ..parties.private_folder import JOURNAL, PARTS, make_private, private_folder
 from ..people.files import file_name
 from ..people.release import PeopleRelease
 from ..releasing.over_parties import release_over_parties
-from ..releasing.planning.plan import ReleasePlan
-from ..releasing.planning.tables import PlannedTables
 from ..releasing.release import Released, ReleaseOrder
 from ..releasing.session import AWAY_S, Session
 from ..results import outputs as files
-from .making import Making, RelatedOrder
+from .making import Making
+from .planned import connected, related_order, tables_of
 
 _MADE, _RESULTS = "all parts are made", "made"
-
-
-def tables_of(plan: ReleasePlan) -> PlannedTables:
-    """The tables of a plan of related ones."""
-    assert plan.tables is not None, "a plan of a single table has its own session"
-    return plan.tables
-
-
-def related_order(plan: ReleasePlan, whole: str) -> RelatedOrder:
-    """The order of a plan of related tables.
-
-    Args:
-        plan: the plan.
-        whole: id of the release.
-
-    Raises:
-        DataError: the mechanism does not count people, or a name is taken.
-        BudgetError: nothing is left for a table.
-    """
-    mechanism = mechanism_named(plan.mechanism, plan.variant, plan.settings)
-    share = plan.bins_share
-    assert share is not None, "a plan of related tables has one"
-    rho = plan.alignment.rho if plan.alignment is not None else 0
-    return RelatedOrder(tables_of(plan), plan.spec, mechanism, share, Fraction(rho), whole)
-
-
-def connected(plan: ReleasePlan, links: Sequence[Sequence[Connection]]) -> Federation:
-    """The parties of a plan, whose tables are those that the plan says they hold.
-
-    Raises:
-        DataError: a party has other tables, or other columns of one.
-    """
-    federation = connect(plan.domain, links, counted=plan.alignment is None)
-    tables = tables_of(plan)
-    for member in federation.members:
-        name = member.description.name
-        held = {one for one in tables.holds[name] if one in tables.domains}
-        found = {column.partition(".")[0] for column in member.attributes}
-        if found != held:
-            raise DataError(
-                f"party {name!r}: expected the tables {', '.join(sorted(held))}, as holds in the plan says, "
-                f"got {', '.join(sorted(found))}; fix the plan"
-            )
-    return federation
 
 
 @dataclass(frozen=True)

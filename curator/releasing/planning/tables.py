@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ....common.data.domain import Domain
+from ....common.data.related.joint import joint_name
 from ....common.data.related.steps import check_order
 from ....common.errors import DataError
 from ....common.protocols.related import Relation
@@ -128,6 +129,26 @@ class PlannedTables:
                     )
             holds |= held
         return cls(tables, holds)
+
+    def check_held(self, answers: Mapping[str, Sequence[str]]) -> None:
+        """Refuses parties with other tables than the plan says.
+
+        Args:
+            answers: party -> its columns, by joint names.
+
+        Raises:
+            DataError: names the first party.
+        """
+        for party, columns in answers.items():
+            stated = {joint_name(table, one) for table in self.holds[party] for one in self._columns(table)}
+            if stated != set(columns):
+                raise DataError(
+                    f"party {party!r}: expected the columns of {', '.join(self.holds[party])}, as holds in "
+                    "the plan says, got those of other tables; fix the plan"
+                )
+
+    def _columns(self, table: str) -> tuple[str, ...]:
+        return self.domains[table].names if table in self.domains else ()
 
     @property
     def domains(self) -> dict[str, Domain]:
