@@ -59,11 +59,11 @@ if TYPE_CHECKING:
     from .simulations.evaluation.evaluation import Evaluation
     from .simulations.parties.partition import Grid
     from .simulations.simulate import Simulation, simulate
-    from .simulations.synthesizing.synthesize import DomainWarning, synthesize
-    from .simulations.synthesizing.synthesizer import Synthesizer
-    from .simulations.tables.frame_evaluation import compare, evaluate
     from .simulations.tables.frames import decode, draft, encode
     from .simulations.time_limit import TimeLimitWarning
+    from .synthesis.evaluating.frames import compare, evaluate
+    from .synthesis.synthesize import DomainWarning, synthesize
+    from .synthesis.synthesizer import Synthesizer
 
 __all__ = [
     "AIM",
@@ -154,7 +154,7 @@ _HOMES = {
     "DeliveriesLost": "common.errors",
     "Determines": "common.data.rules.determines",
     "Domain": "common.data.domain",
-    "DomainWarning": "simulations.synthesizing.synthesize",
+    "DomainWarning": "synthesis.synthesize",
     "Draft": "party.drafting.draft",
     "Estimates": "curator.analysis.estimators.estimates",
     "Evaluation": "simulations.evaluation.evaluation",
@@ -180,23 +180,23 @@ _HOMES = {
     "Rule": "common.data.rules.rule",
     "Simulation": "simulations.simulate",
     "Sum": "common.data.rules.order",
-    "Synthesizer": "simulations.synthesizing.synthesizer",
+    "Synthesizer": "synthesis.synthesizer",
     "Table": "common.data.table",
     "TimeLimitWarning": "simulations.time_limit",
     "Workload": "common.data.workload",
     "combine": "curator.analysis.copies",
-    "compare": "simulations.tables.frame_evaluation",
+    "compare": "synthesis.evaluating.frames",
     "decode": "simulations.tables.frames",
     "draft": "simulations.tables.frames",
     "encode": "simulations.tables.frames",
-    "evaluate": "simulations.tables.frame_evaluation",
+    "evaluate": "synthesis.evaluating.frames",
     "load": "curator.analysis.release",
     "load_dataset": "simulations.datasets.catalogue",
     "load_model": "curator.results.models",
     "load_people": "curator.people.release",
     "read_table": "party.sources.source",
     "simulate": "simulations.simulate",
-    "synthesize": "simulations.synthesizing.synthesize",
+    "synthesize": "synthesis.synthesize",
 }
 
 

@@ -63,7 +63,7 @@ def _last_score(effect: Effect, reference: Any, distance: float, deviation: floa
 
 
 def _without_forest(run: Run, start: Any, tolerance: float) -> Any:
-    return released.supplemented(run._fit(start, tolerance), run._known, run._larger, run._workload)
+    return released.supplement_model(run._fit(start, tolerance), run._known, run._larger, run._workload)
 
 
 def _any_part(
@@ -86,9 +86,9 @@ PARTS: dict[str, list[Any]] = {
     "whole marginals are measured": [
         patch.object(FederationMeasurer, "_interaction", lambda self, query: ())
     ],
-    "one-way marginals are only projected": [patch.object(knowledge, "denoised", _projected)],
-    "references are not raked": [patch.object(of, "raked", _unraked) for of in (knowledge, released)],
-    "pairs are estimated beside earlier models": [patch.object(Run, "_released", _without_forest)],
+    "one-way marginals are only projected": [patch.object(knowledge, "denoise", _projected)],
+    "references are not raked": [patch.object(of, "rake", _unraked) for of in (knowledge, released)],
+    "pairs are estimated beside earlier models": [patch.object(Run, "_fit_with_supplement", _without_forest)],
     "interactions are not shrunk": [patch.object(Effect, "estimate", _unshrunk)],
     "cells are modelled as independent": [patch.object(knowledge, "has_shape", lambda effect: False)],
     "coefficients are not coupled": [

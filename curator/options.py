@@ -64,7 +64,7 @@ TimeLimit = Annotated[
 ]
 
 
-def parsed(settings: Sequence[str] | None) -> dict[str, str]:
+def parse_settings(settings: Sequence[str] | None) -> dict[str, str]:
     """The parameters given by `--set`.
 
     Raises:

@@ -26,7 +26,7 @@ from ..curator.options import (
     Settings,
     SpreadsheetSafe,
     TimeLimit,
-    parsed,
+    parse_settings,
     with_options_of,
 )
 from ..curator.releasing.planning.bins_share import DEFAULT_SHARE, check_coded
@@ -191,7 +191,7 @@ def simulate(
         if out is None:
             raise DataError("expected --out, the folder for the results, or --dry-run; got neither")
         files.check_folder(out, ["metrics.json", BINS])
-    chosen = limited(mechanism_named(mechanism, variant, parsed(settings)), time_limit)
+    chosen = limited(mechanism_named(mechanism, variant, parse_settings(settings)), time_limit)
     source = FileSource(data, header)
     loaded = Domain.load(domain)
     if key is not None and person is not None:

@@ -63,7 +63,7 @@ def forecast_simulation(
     among = Participants.in_order(table, order, cut, stream, dealers, record_wise=False)
     if table.domain.open:
         chosen = planned_bins(table.domain, order, check_share(bins_share), table.record_count)
-        domain = among.coded(chosen)
+        domain = among.coded_domain(chosen)
         wanted = Workload.wanted(domain, workload, target)
         order = replace(order, domain=domain, chosen=chosen, workload=wanted)
     federation = connect(table.domain, among.links, dealers=among.dealing, chosen=order.chosen)

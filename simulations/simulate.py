@@ -10,12 +10,12 @@ from typing import Any, Unpack
 
 from ..common.crypto.randomness import RandomStream
 from ..common.data.domain import Domain
-from ..common.data.people import PeopleRows, numbered
+from ..common.data.people import PeopleRows, number_people
 from ..common.data.table import Table, check_rows
 from ..common.data.workload import Workload
 from ..common.errors import DataError
 from ..common.privacy.budget import Budget
-from ..common.privacy.cost import ALL_ROWS, PARTS
+from ..common.privacy.cost import ALL_ROWS, WEIGHT_PARTS
 from ..common.protocols.aligned import DEFAULT_RHO, Population
 from ..common.protocols.registry import INDICATOR, MASKED
 from ..common.release_spec import ReleaseOptions, ReleaseSpec
@@ -179,8 +179,8 @@ def _of_people(table: Table, people: Sequence[Hashable], identifiers: object) ->
         raise DataError(
             "identifiers: expected none beside people, by which rows are aligned then; leave them out"
         )
-    person, first = numbered(people)
-    return PeopleRows.evenly(table, person, len(first), PARTS)
+    person, first = number_people(people)
+    return PeopleRows.evenly(table, person, len(first), WEIGHT_PARTS)
 
 
 def ordered(

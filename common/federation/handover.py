@@ -12,7 +12,7 @@ from ..crypto.identity import Identity, verify
 from ..errors import DataError, ProtocolError
 
 _PURPOSE = "handover of an identity"
-_MOST = 1000
+_MOST_HANDOVERS = 1000
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Handover:
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        message = _signed(self.role, self.name, self.former, self.identity, self.recounted)
+        message = _signed_bytes(self.role, self.name, self.former, self.identity, self.recounted)
         try:
             verify(self.former, _PURPOSE, message, self.signature)
         except ProtocolError as cause:
@@ -55,7 +55,7 @@ class Handover:
         cls, role: str, name: str, former: Identity, identity: bytes, *, recounted: bool = False
     ) -> Handover:
         """Signs a hand-over with the former key."""
-        message = _signed(role, name, former.public, identity, recounted)
+        message = _signed_bytes(role, name, former.public, identity, recounted)
         return cls(role, name, former.public, identity, recounted, former.sign(_PURPOSE, message))
 
     @classmethod
@@ -89,7 +89,7 @@ def read_handovers(form: object) -> tuple[Handover, ...]:
     Raises:
         DataError: the form is no list of hand-overs, or one was altered.
     """
-    if not isinstance(form, list) or len(form) > _MOST:
+    if not isinstance(form, list) or len(form) > _MOST_HANDOVERS:
         raise DataError("expected a list of hand-overs of an identity, got another; ask for the card again")
     return tuple(Handover.from_json(entry) for entry in form)
 
@@ -124,7 +124,7 @@ def path(
     return taken if reached == identity else None
 
 
-def _signed(role: str, name: str, former: bytes, identity: bytes, recounted: bool) -> bytes:
+def _signed_bytes(role: str, name: str, former: bytes, identity: bytes, recounted: bool) -> bytes:
     form = {
         "role": role,
         "name": name,

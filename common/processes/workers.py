@@ -24,7 +24,7 @@ from .pool import Pool, check_link
 MANY_RECORDS = 1 << 19
 """With fewer records, the calling thread is done before others have the work."""
 
-_ATTEMPTS = 4
+_TIMES_BEGUN = 4
 """So many times the work that is under way is begun."""
 
 Result = TypeVar("Result")
@@ -128,14 +128,14 @@ class Workers:
         try:
             while True:
                 for piece in itertools.islice(waiting, max(0, 2 * pool.workers - len(under_way))):
-                    under_way.append((piece, pool.executor.submit(_timed, function, piece)))
+                    under_way.append((piece, pool.executor.submit(_run_timed, function, piece)))
                 if not under_way:
                     return
                 try:
                     result, seconds = under_way[0][1].result()
                 except self._lost as cause:
                     failures += 1
-                    if failures == _ATTEMPTS:
+                    if failures == _TIMES_BEGUN:
                         raise PartyUnavailable(
                             "the workers that compute ended again and again, or cannot be reached; look at "
                             "the cluster's scheduler and at the memory of its workers"
@@ -143,7 +143,7 @@ class Workers:
                     pool = self._begun(pool)
                     again = [piece for piece, _ in under_way]
                     under_way.clear()
-                    under_way.extend((p, pool.executor.submit(_timed, function, p)) for p in again)
+                    under_way.extend((p, pool.executor.submit(_run_timed, function, p)) for p in again)
                     continue
                 under_way.popleft()
                 spent(seconds)
@@ -181,7 +181,7 @@ def inline(
     return itertools.starmap(function, pieces)
 
 
-def _timed(function: Callable[..., Result], arguments: tuple[Any, ...]) -> tuple[Result, float]:
+def _run_timed(function: Callable[..., Result], arguments: tuple[Any, ...]) -> tuple[Result, float]:
     """A result, and the seconds that this thread computed for it."""
     began = time.thread_time()
     return function(*arguments), time.thread_time() - began

@@ -34,10 +34,10 @@ from ...common.data.interactions import interaction
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ..certificates.verify import WARNING
-from ..pgm.rows.refinement import MAX_CELLS, refined
+from ..pgm.rows.refinement import LARGEST_ADJUSTED, refined
 from ..pgm.structure.zeros import zeros_of
 from ..results.evidence import Evidence, Known
-from ..results.frames import typed
+from ..results.frames import typed_frame
 from ..results.outputs import warning_of, write_table, write_text
 from ..results.table_format import TableFile
 from .published import Published, evidence_of
@@ -48,7 +48,7 @@ Array = NDArray[np.float64]
 _LARGEST_ERROR = 3.0
 """Before a measurement, no cell of the release is off by more than so many times its count."""
 
-_ROUNDS = 10
+_MARGIN_ROUNDS = 10
 """Rounds in which a drawn pair is brought to the drawn margins."""
 
 
@@ -64,7 +64,7 @@ def copies(published: Published, m: int, seed: int | None = None) -> list[pd.Dat
         DataError: there are too few, or the release has no noisy measurements.
     """
     tables, columns, values = _tables(published, m, seed)
-    return [typed(table, columns, values) for table in tables]
+    return [typed_frame(table, columns, values) for table in tables]
 
 
 def write_copies(
@@ -137,7 +137,9 @@ def drawn(published: Published, rng: np.random.Generator) -> Iterator[Table]:
     """
     rows, evidence = published.rows, evidence_of(published)
     domain, zeros = rows.domain, zeros_of(rows.domain).masks
-    pairs = [pair for pair in itertools.combinations(domain.names, 2) if domain.cells(pair) <= MAX_CELLS]
+    pairs = [
+        pair for pair in itertools.combinations(domain.names, 2) if domain.cells(pair) <= LARGEST_ADJUSTED
+    ]
     singles = [(name,) for name in domain.names]
     # The cliques of rules come first: whatever does not fit, rows have to keep to these.
     ruled = {clique: rows.marginal(clique).astype(np.float64) for clique, _ in zeros}
@@ -146,7 +148,7 @@ def drawn(published: Published, rng: np.random.Generator) -> Iterator[Table]:
     tied = sorted({name for clique in ruled for name in clique}, key=domain.position)
     while True:
         margins, wanted = _draw(domain, evidence, counts, pairs, rng)
-        start = rows.take(_resampled(rows, {name: margins[name] for name in tied}, rng))
+        start = rows.take(_resample_rows(rows, {name: margins[name] for name in tied}, rng))
         targets = {_places(domain, clique): marginal for clique, marginal in (ruled | wanted).items()}
         yield refined(start, targets, rng, masks)
 
@@ -231,17 +233,19 @@ def _draw(
         sizes = domain.shape((one, other))
         # What the changes of the margins add to each cell of a pair whose interaction is as measured.
         effects = np.add.outer(changes[one] / sizes[1], changes[other] / sizes[0])
-        found[one, other] = _fitted(drawn_of((one, other), effects.ravel()), margins[one], margins[other])
+        found[one, other] = _scale_to_margins(
+            drawn_of((one, other), effects.ravel()), margins[one], margins[other]
+        )
     return margins, found
 
 
-def _resampled(rows: Table, margins: Mapping[str, Array], rng: np.random.Generator) -> NDArray[np.int64]:
+def _resample_rows(rows: Table, margins: Mapping[str, Array], rng: np.random.Generator) -> NDArray[np.int64]:
     """Rows, some several times and some not at all, that have about these margins, in random order.
 
     Rules may tie the values of several columns, so that they cannot be changed one by one.
     """
     weights = np.ones(rows.record_count)
-    for name, margin in (each for _ in range(_ROUNDS) for each in margins.items()):
+    for name, margin in (each for _ in range(_MARGIN_ROUNDS) for each in margins.items()):
         codes = rows.column(name)
         sums = np.bincount(codes, weights, len(margin))
         weights *= np.divide(margin, sums, out=np.zeros_like(sums), where=sums > 0)[codes]
@@ -279,10 +283,10 @@ def _positive(means: Array, variances: Array, rng: np.random.Generator) -> Array
     return np.where(random, drawn, means)
 
 
-def _fitted(cells: Array, first: Array, second: Array) -> Array:
+def _scale_to_margins(cells: Array, first: Array, second: Array) -> Array:
     """Cells of a pair, scaled to these margins in turn."""
     found = cells.reshape(len(first), len(second))
-    for _ in range(_ROUNDS):
+    for _ in range(_MARGIN_ROUNDS):
         for margin, axis in ((first[:, None], 1), (second[None, :], 0)):
             sums = found.sum(axis=axis, keepdims=True)
             found = found * np.divide(margin, sums, out=np.zeros_like(sums), where=sums > 0)

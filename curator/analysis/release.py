@@ -82,7 +82,7 @@ class Release:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """The synthetic table, with types and spellings that the domain implies: see `storage.shown`."""
+        """The synthetic table, with types and spellings as in the domain: see `storage.shown_frame`."""
         return self.published.shown(self.published.frame)
 
     @property

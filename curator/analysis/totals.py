@@ -39,23 +39,23 @@ Array = NDArray[np.float64]
 LEAST_KAPPA = 0.05
 """Lower bound of kappa: two attributes never tell all about values in bins and about larger marginals."""
 
-_EVEN = 0.01
+_ANYWHERE = 0.01
 """Share of the records that may be anywhere in the support, also where the release has none."""
 
 _THIN = 3.0
 """A cell of fewer records than so many deviations of its noise has them by chance."""
 
-_MOST_STEPS = 100
-_TOLERANCE = 1e-3
+_GRADIENT_STEPS = 100
+_RESIDUAL_TOLERANCE = 1e-3
 """The h_r are good enough when the residual is this share of the first one."""
 
-_FEW_CELLS = 1500
+_DIRECT_CELLS = 1500
 """Equations of so many cells are solved directly."""
 
 _LEAST_NOISE = 1e-10
 """Least variance of noise in these equations, as a share of their largest coefficient."""
 
-_AT_ONCE = 2**22
+_VALUES_AT_ONCE = 2**22
 """Functions are taken in blocks of about so many values."""
 
 
@@ -144,11 +144,11 @@ def totals(evidence: Evidence, support: Support, values: Array, inside: Array | 
     centred = values - means
     terms = _Terms.of(evidence, support)
     explained, parts = np.empty_like(values), np.empty((terms.size, count))
-    block = max(1, _AT_ONCE // max(1, len(weights) + terms.size))
+    block = max(1, _VALUES_AT_ONCE // max(1, len(weights) + terms.size))
     for first in range(0, count, block):
         chosen = slice(first, first + block)
-        parts[:, chosen] = terms.solved(centred[:, chosen], records * kappa**2)
-        explained[:, chosen] = terms.fitted(parts[:, chosen])
+        parts[:, chosen] = terms.minimise(centred[:, chosen], records * kappa**2)
+        explained[:, chosen] = terms.centred_sums(parts[:, chosen])
     rest = centred - explained
     within = 0.0 if inside is None else inside
     noisy = parts * terms.sigmas[:, None]
@@ -165,7 +165,9 @@ def totals(evidence: Evidence, support: Support, values: Array, inside: Array | 
     )
 
 
-def _smoothed(support: Support, thin: NDArray[np.bool_], single: Mapping[str, NDArray[np.bool_]]) -> Array:
+def _spread_thin_combinations(
+    support: Support, thin: NDArray[np.bool_], single: Mapping[str, NDArray[np.bool_]]
+) -> Array:
     """The records of a support, spread over its thin combinations as if attributes were independent there.
 
     Which thin cells of a release have records follows the noise of their measurements. Functions h_r that
@@ -224,7 +226,7 @@ class _Terms:
         sigmas: shape (size,): scale of the noise of each cell's interaction.
         released: shape (size,): interactions of the release.
         surprise: shape (size,): measurements less the release.
-        spread: shape (n,): records that may be at each combination; see `_smoothed`.
+        spread: shape (n,): records that may be at each combination; see `_spread_thin_combinations`.
     """
 
     cells: csr_array
@@ -256,9 +258,11 @@ class _Terms:
         sigmas = np.repeat([one.sigma for one in known.values()], sizes)
         thin = (released < _THIN * sigmas)[places]
         single = {clique[0]: thin[:, place] for place, clique in enumerate(known) if len(clique) == 1}
-        spread = (1 - _EVEN) * _smoothed(support, thin.any(axis=1), single) + _EVEN * total / rows
+        spread = (1 - _ANYWHERE) * _spread_thin_combinations(
+            support, thin.any(axis=1), single
+        ) + _ANYWHERE * total / rows
         terms = cls(cells, tuple(shapes), sigmas, released, measured, spread)
-        both = terms.projected(np.column_stack([released, measured - released]))
+        both = terms.project(np.column_stack([released, measured - released]))
         return replace(terms, released=both[:, 0], surprise=both[:, 1])
 
     @property
@@ -266,7 +270,7 @@ class _Terms:
         """Number of cells of all interactions."""
         return len(self.sigmas)
 
-    def projected(self, parts: Array) -> Array:
+    def project(self, parts: Array) -> Array:
         """Each interaction's part within its space, shape (size, q)."""
         found, start = np.empty_like(parts), 0
         for shape in self.shapes:
@@ -278,13 +282,13 @@ class _Terms:
             start = stop
         return found
 
-    def fitted(self, parts: Array) -> Array:
+    def centred_sums(self, parts: Array) -> Array:
         """The sum of h_r at each combination, less its mean; shape (n, q)."""
         summed: Array = self.cells @ parts
         found: Array = summed - self.spread @ summed / self.spread.sum()
         return found
 
-    def solved(self, target: Array, price: float) -> Array:
+    def minimise(self, target: Array, price: float) -> Array:
         """The h_r that minimise noise plus price times the weighted squares of what they leave of a target.
 
         Directly for few cells, otherwise by conjugate gradients. A solution that is not exact is as unbiased.
@@ -296,47 +300,47 @@ class _Terms:
         Returns:
             Shape (size, q), within the interactions' spaces.
         """
-        if self.size <= _FEW_CELLS:
-            gathered = self._gathered(target, price)
+        if self.size <= _DIRECT_CELLS:
+            gathered = self._adjoint(target, price)
             solved: Array = solve(self._equations(price), gathered, assume_a="pos")
-            return self.projected(solved)
-        return self._descended(target, price)
+            return self.project(solved)
+        return self._conjugate_gradients(target, price)
 
-    def _gathered(self, rest: Array, price: float) -> Array:
+    def _adjoint(self, rest: Array, price: float) -> Array:
         """How much each cell's part would take of a rest, shape (size, q)."""
         weighed = (rest - self.spread @ rest / self.spread.sum()) * self.spread[:, None]
         summed: Array = self.cells.T @ weighed
-        return price * self.projected(summed)
+        return price * self.project(summed)
 
     def _equations(self, price: float) -> Array:
         """The matrix of the equations that the parts solve, shape (size, size)."""
         weighed = (self.cells.T * self.spread) @ self.cells
         means = self.cells.T @ self.spread
         squares = weighed.toarray() - np.outer(means, means / self.spread.sum())
-        projected = self.projected(self.projected(squares).T)
+        projected = self.project(self.project(squares).T)
         projected *= price
         # What little noise leaves singular gets the least that can be solved.
         least = _LEAST_NOISE * float(np.max(np.diagonal(projected), initial=0))
         projected[np.diag_indices(self.size)] += np.maximum(self.sigmas**2, least)
         return projected
 
-    def _descended(self, target: Array, price: float) -> Array:
+    def _conjugate_gradients(self, target: Array, price: float) -> Array:
         """An approximate solution by conjugate gradients, for all columns at once."""
         variances = (self.sigmas**2)[:, None]
         scale = 1 / (variances + price * (self.cells.T @ self.spread)[:, None])
         parts = np.zeros((self.size, target.shape[1]))
-        left = self._gathered(target, price)
+        left = self._adjoint(target, price)
         step = scale * left
         size = first = np.einsum("ij,ij->j", left, step)
-        for _ in range(_MOST_STEPS):
-            moved = variances * step + self._gathered(self.fitted(self.projected(step)), price)
+        for _ in range(_GRADIENT_STEPS):
+            moved = variances * step + self._adjoint(self.centred_sums(self.project(step)), price)
             along = np.einsum("ij,ij->j", step, moved)
             rate = np.divide(size, along, out=np.zeros_like(size), where=along > 0)
             parts += rate * step
             left -= rate * moved
             ahead = scale * left
             before, size = size, np.einsum("ij,ij->j", left, ahead)
-            if (size <= _TOLERANCE**2 * first).all():
+            if (size <= _RESIDUAL_TOLERANCE**2 * first).all():
                 break
             step = ahead + np.divide(size, before, out=np.zeros_like(size), where=before > 0) * step
-        return self.projected(parts)
+        return self.project(parts)

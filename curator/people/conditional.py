@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-_CELLS = 1 << 18
+_CONDITIONAL_CELLS = 1 << 18
 """Most cells of the table of a column and what it is drawn from."""
 
-_GIVEN, _GROUPS = 4, 24
+_GIVEN, _GIVEN_GROUPS = 4, 24
 """Most columns that one is drawn from, and most groups of codes of each."""
 
-_ROUNDS = 12
+_FITTING_ROUNDS = 12
 """Rounds of iterative proportional fitting."""
 
-_LEAST = 1e-4
+_LEAST_INFORMATION = 1e-4
 """Mutual information in nats below which a column says nothing of another."""
 
 Pairs = Callable[[int, int], Numbers]
@@ -62,22 +62,22 @@ class Conditional:
         Source: Deming and Stephan (1940), iterative proportional fitting.
         """
         joint = {one: pair(one, column) for one in others}
-        grouped = {one: _grouped(cells.sum(axis=1)) for one, cells in joint.items()}
+        grouped = {one: _groups_of_equal_mass(cells.sum(axis=1)) for one, cells in joint.items()}
         said = {one: _information(cells) for one, cells in joint.items()} | {needed: math.inf}
         given: list[int] = []
         cells = sizes[column]
         for one in sorted(others, key=lambda one: -said[one]):
             more = cells * (int(grouped[one].max()) + 1)
-            if len(given) < _GIVEN and more <= _CELLS and said[one] > _LEAST:
+            if len(given) < _GIVEN and more <= _CONDITIONAL_CELLS and said[one] > _LEAST_INFORMATION:
                 given.append(one)
                 cells = more
         labels = [*(grouped[one] for one in given), np.arange(sizes[column])]
-        table = _fitted([*given, column], labels, pair)
+        table = _fit_table([*given, column], labels, pair)
         flat = table.reshape(-1, sizes[column])
         flat[flat.sum(axis=1) <= 0] = flat.sum(axis=0) + 1e-9
         return cls(column, tuple(given), tuple(labels[:-1]), np.cumsum(flat, axis=1))
 
-    def drawn(self, codes: NDArray[np.int32], low: int, high: int, rng: np.random.Generator) -> Codes:
+    def draw(self, codes: NDArray[np.int32], low: int, high: int, rng: np.random.Generator) -> Codes:
         """A code for each row, of low to high - 1.
 
         Args:
@@ -107,15 +107,15 @@ class Conditional:
         return self._lines[low, high]
 
 
-def _fitted(places: Sequence[int], labels: Sequence[Codes], pair: Pairs) -> Numbers:
+def _fit_table(places: Sequence[int], labels: Sequence[Codes], pair: Pairs) -> Numbers:
     """The table of largest entropy of groups of codes with all pairs, one axis for each column."""
     shape = [int(one.max()) + 1 for one in labels]
     wanted = {
-        (a, b): _summed(pair(places[a], places[b]), labels[a], labels[b])
+        (a, b): _sum_groups(pair(places[a], places[b]), labels[a], labels[b])
         for a, b in itertools.combinations(range(len(places)), 2)
     }
     table = np.ones(shape)
-    for _ in range(_ROUNDS):
+    for _ in range(_FITTING_ROUNDS):
         for both, target in wanted.items():
             now = table.sum(axis=tuple({*range(len(shape))} - {*both}), keepdims=True)
             goal = target.reshape([n if axis in both else 1 for axis, n in enumerate(shape)])
@@ -123,17 +123,17 @@ def _fitted(places: Sequence[int], labels: Sequence[Codes], pair: Pairs) -> Numb
     return table
 
 
-def _grouped(mass: Numbers) -> Codes:
+def _groups_of_equal_mass(mass: Numbers) -> Codes:
     """Groups of neighbouring codes of about equal mass; each code by itself if there are few."""
-    if len(mass) <= _GROUPS:
+    if len(mass) <= _GIVEN_GROUPS:
         return np.arange(len(mass))
     share = np.cumsum(mass) / max(mass.sum(), 1e-300)
-    found = np.minimum((share * _GROUPS * (1 - 1e-9)).astype(np.int64), _GROUPS - 1)
+    found = np.minimum((share * _GIVEN_GROUPS * (1 - 1e-9)).astype(np.int64), _GIVEN_GROUPS - 1)
     _, labels = np.unique(found, return_inverse=True)
     return labels.astype(np.int64)
 
 
-def _summed(cells: Numbers, one: Codes, other: Codes) -> Numbers:
+def _sum_groups(cells: Numbers, one: Codes, other: Codes) -> Numbers:
     """A pair of groups of codes."""
     found = np.zeros((int(one.max()) + 1, int(other.max()) + 1))
     np.add.at(found, (one[:, None], other[None, :]), cells)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...common.data.domain import Clique
 from ...common.data.related.rows import Rows
-from ...common.privacy.cost import PARTS
+from ...common.privacy.cost import WEIGHT_PARTS
 from .conditional import Conditional
 from .rows import codes_of, weights
 from .shape import Column, Family
@@ -20,7 +20,7 @@ from .sweeps import Free, Pair, sweep
 
 Numbers = NDArray[np.float64]
 
-_SWEEPS = 4
+_PEOPLE_SWEEPS = 4
 
 
 class Model(Protocol):
@@ -98,7 +98,7 @@ class _Drawing:
         known = codes_of(family, name, every)
         codes = np.column_stack([known[one].astype(np.int32) for one in names])
         sizes = tuple(column.attribute.size for column in columns)
-        drawing = cls(columns, sizes, codes, weights(family, name, every) / PARTS, held, steps, {})
+        drawing = cls(columns, sizes, codes, weights(family, name, every) / WEIGHT_PARTS, held, steps, {})
         drawing._estimate(model, names)
         return drawing
 
@@ -153,28 +153,28 @@ class _Drawing:
         if not one and not other:
             return self._counts(a, b)
         if not one:
-            return self._shifted(a, b, owner[b])
+            return self._pair_with_previous(a, b, owner[b])
         if not other:
-            return self._shifted(b, a, owner[a]).T
+            return self._pair_with_previous(b, a, owner[a]).T
         # What lies before a row are two columns of one row.
         first = self.weights[self.held.first].sum()
         found = np.zeros((self.sizes[a], self.sizes[b]))
-        inner = self._grouped(b, self._grouped(a, self.pair(owner[a], owner[b]).T).T)
+        inner = self._sum_by_group(b, self._sum_by_group(a, self.pair(owner[a], owner[b]).T).T)
         found[:-1, :-1] = inner * ((self.weights.sum() - first) / max(inner.sum(), 1e-300))
         found[-1, -1] = first
         return found
 
-    def _grouped(self, before: int, table: Numbers) -> Numbers:
+    def _sum_by_group(self, before: int, table: Numbers) -> Numbers:
         """A table whose second axis is a column, in its groups as the next row knows them."""
         found = np.zeros((len(table), self.sizes[before] - 1))
         np.add.at(found.T, self.columns[before].of(np.arange(table.shape[1])), table.T)
         return found
 
-    def _shifted(self, given: int, before: int, own: int) -> Numbers:
+    def _pair_with_previous(self, given: int, before: int, own: int) -> Numbers:
         """The pair of a column above and one before: as that of the row itself, if there is a row before."""
         first = self.held.first
         starts = np.bincount(self.codes[first, given], self.weights[first], self.sizes[given])
-        inner = self._grouped(before, self.pair(given, own))
+        inner = self._sum_by_group(before, self.pair(given, own))
         later = (self.weights.sum() - starts.sum()) / max(inner.sum(), 1e-300)
         return np.column_stack([inner * later, starts])
 
@@ -198,7 +198,7 @@ class _Drawing:
             codes = self.codes[at]
             for one in drawn:
                 low, high = self._bounds(one.column, nth > 1)
-                codes[:, one.column] = one.drawn(codes, low, high, rng)
+                codes[:, one.column] = one.draw(codes, low, high, rng)
             self.codes[at] = codes
             on = left > nth
             if not on.any():
@@ -219,7 +219,7 @@ class _Drawing:
             free.append(Free(place, before, groups, *bounds))
         pairs = [Pair(a, b, self._counts(a, b) - wanted) for (a, b), wanted in self.pairs.items()]
         following = np.append(~first[1:], False)
-        for _ in range(_SWEEPS):
+        for _ in range(_PEOPLE_SWEEPS):
             if not sweep(self.codes, self.weights, following, free, pairs):
                 return
 

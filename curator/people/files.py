@@ -26,13 +26,13 @@ from .certificate import (
 RECORDS, CHOICES = "records", "choices"
 """Folders of the releases of records, and of the certificates of what columns hold."""
 
-_LONGEST = 100
+_FILE_NAME_LENGTH = 100
 
 
 def file_name(name: str) -> str:
     """A table's name as that of a file."""
     safe = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in name)
-    return safe[:_LONGEST]
+    return safe[:_FILE_NAME_LENGTH]
 
 
 def verify_people(folder: Path, federation: FederationList | None = None) -> Iterator[Check]:
@@ -139,12 +139,12 @@ def _certificates(folder: Path) -> dict[str, Certificate]:
 def _check_parts(certificate: PeopleCertificate, held: dict[str, Certificate]) -> Check:
     """Whether each part with a certificate is one of those in the folder, at its cost."""
 
-    def known(part: Spent) -> bool:
+    def is_held(part: Spent) -> bool:
         if not part.certificate:
             return True
         return part.certificate in held and cost_of(held[part.certificate]) == part.zcdp_rho
 
-    if not all(map(known, certificate.parts)):
+    if not all(map(is_held, certificate.parts)):
         return Check("parts", False, "one is not as its certificate in the folder says")
     if not {part.certificate for part in certificate.parts}.issuperset(held):
         return Check("parts", False, "a certificate in the folder is that of no part")

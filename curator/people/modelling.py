@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -13,14 +14,14 @@ from ...common.data.attributes.dates import bins_of
 from ...common.data.domain import Clique
 from ...common.data.related.rows import Rows
 from ...common.data.workload import Workload
-from ...common.privacy.cost import PARTS
+from ...common.privacy.cost import WEIGHT_PARTS
 from ..analysis.release import Release
 from .groups import groups_by_mass
-from .numbers import seen
+from .numbers import cap_by_noise
 from .quantiles import with_quantiles
 from .release import numbers_of
 from .rows import weights
-from .shape import Family, number_name, numbers_on
+from .shape import Column, Family, number_name, numbers_on
 from .tables import frames
 
 NUMBERS, NUMBERS_OF_TABLE = 0.02, 0.2
@@ -32,7 +33,7 @@ LEAST_RHO = 2.0**-28
 _DRAWN = 20_000
 """Numbers of rows that are drawn from their distribution."""
 
-_COUNTED = 0.5
+_ALONE_WEIGHT = 0.5
 """Weight of a column that is counted alone, for each column that it would make a pair with."""
 
 _OF_BELOW = 3.0
@@ -55,19 +56,42 @@ def shares_of(family: Family, columns: Callable[[str], Sequence[str]]) -> dict[s
     return {name: number / sum(pairs.values()) for name, number in pairs.items()}
 
 
-def workload_of(family: Family, name: str) -> Workload:
-    """The pairs of which one column at least is drawn."""
-    columns = family.columns(name)
-    own = family.drawn(name)
-    names = [column.attribute.name for column in columns if column.attribute.size > 1]
-    cliques = tuple(pair for pair in itertools.combinations(names, 2) if own.intersection(pair))
-    asked: tuple[Clique, ...] = cliques or tuple((one,) for one in sorted(own))
-    said = (one.name for child in family.children(name) for _, one in family.said(child.name))
+def workload_of(family: Family, name: str, pairs: Sequence[tuple[str, str]] = ()) -> Workload:
+    """The pairs that were asked for, or all of which one column at least is drawn.
+
+    Args:
+        family: the tables.
+        name: the table.
+        pairs: see `with_pairs`; those of columns that the release does not hold are left out.
+    """
+    columns = [column for column in family.columns(name) if column.attribute.size > 1]
+    own = family.drawn_columns(name)
+    names = [column.attribute.name for column in columns]
+    said = (one.name for child in family.children(name) for _, one in family.summaries_in_release(child.name))
     below = {*family.numbers(name), *said}
-    weighted = [_OF_BELOW if below.intersection(one) else 1.0 for one in asked]
+    cliques = tuple(pair for pair in itertools.combinations(names, 2) if own.intersection(pair))
+    if pairs:
+        called = {_called(family, column, name): column.attribute.name for column in columns}
+        asked = ({called[one] for one in pair if one in called} for pair in pairs)
+        wanted = [tuple(one for one in names if one in pair) for pair in asked if len(pair) == 2]
+        # What a row says of those below binds tables, whatever was asked for.
+        cliques = tuple(pair for pair in cliques if pair in wanted or below.intersection(pair))
+    marginals: tuple[Clique, ...] = cliques or tuple((one,) for one in sorted(own))
+    weighted = [_OF_BELOW if below.intersection(one) else 1.0 for one in marginals]
     # What is counted alone is as important as a column that is in pairs.
-    alone = tuple((one.name,) for one in family.counted(name))
-    return Workload((*asked, *alone), (*weighted, *(_COUNTED * len(names) for _ in alone)))
+    alone = tuple((one.name,) for one in family.counted_attributes(name))
+    number = len(names) * len(cliques) / max(math.comb(len(names), 2), 1) if pairs else len(names)
+    return Workload((*marginals, *alone), (*weighted, *(_ALONE_WEIGHT * number for _ in alone)))
+
+
+def _called(family: Family, column: Column, name: str) -> str:
+    """The name of a column of records as users call it; see `with_pairs`."""
+    steps = family[column.table].steps
+    of_order = steps is not None and column.source == steps.attribute.name
+    source = steps.when.name if steps is not None and of_order else column.source
+    if column.before:
+        return f"previous {source}"
+    return source if column.table == name else f"{column.table}.{source}"
 
 
 def released_numbers(
@@ -78,7 +102,7 @@ def released_numbers(
     mass = np.maximum(releases[parent].model.marginal((column,)), 0)
     rng = stream.child("evened", name).generator()
     codes = rng.choice(len(mass), _DRAWN, p=mass / mass.sum())
-    return numbers_of(family, name, seen(codes, column, releases[parent]), rng)
+    return numbers_of(family, name, cap_by_noise(codes, column, releases[parent]), rng)
 
 
 def groups_of(family: Family, name: str, release: Release) -> dict[str, tuple[int, ...]]:
@@ -86,7 +110,7 @@ def groups_of(family: Family, name: str, release: Release) -> dict[str, tuple[in
     found = {}
     for attribute in family.own(name):
         if family.children(name) and attribute.name not in family.numbers(name):
-            ordered, bins = family.ordered(name, attribute), bins_of(attribute)
+            ordered, bins = family.has_order(name, attribute), bins_of(attribute)
             mass = np.maximum(release.model.marginal((attribute.name,)), 0)
             groups = groups_by_mass(mass, ordered, bins.nullable if bins else ordered)
             if groups is not None:
@@ -102,6 +126,6 @@ def timed(
     tables = frames(family, drawn, stream.child("people")) if orders else {}
     for table, steps in orders:
         values = numbers_on(steps, tables[table.name][steps.when.name], steps.units.ends[0])
-        counted = weights(family, table.name, drawn) / PARTS
+        counted = weights(family, table.name, drawn) / WEIGHT_PARTS
         family = family.with_table(with_quantiles(table, values, counted, releases[table.name]))
     return family

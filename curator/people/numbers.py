@@ -25,7 +25,7 @@ from .shape import Family, number_name
 Codes = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
-_ROUNDS = 30
+_SCORE_ROUNDS = 30
 """Rounds in which scores of codes are adjusted."""
 
 _STEP = 0.5
@@ -41,7 +41,7 @@ _NOISE = 3.0
 """Standard deviations of a sum of counts that noise explains."""
 
 
-def evened(numbers: Codes) -> int:
+def limit_of_equal_counts(numbers: Codes) -> int:
     """Up to how many rows all count the same (`Kin.evened`).
 
     Rows of a parent with fewer rows then weigh as much as those of others. But the weights of all rows add up
@@ -57,7 +57,7 @@ def evened(numbers: Codes) -> int:
     return most
 
 
-def seen(codes: Codes, column: str, release: Release) -> Codes:
+def cap_by_noise(codes: Codes, column: str, release: Release) -> Codes:
     """Codes of numbers of rows, none so large that noise explains all that are as large or larger.
 
     A few parents of very many rows, whom noise alone has made, would have most of all rows.
@@ -97,7 +97,7 @@ class Margin:
     ordered: bool
 
 
-def moved(
+def move_numbers(
     numbers: Codes, weight: Numbers, most: int, margins: Sequence[Margin], rng: np.random.Generator
 ) -> Codes:
     """The numbers of rows, moved between parents.
@@ -127,7 +127,7 @@ def moved(
         np.maximum(slope * np.bincount(margin.codes, weight, len(margin.cells)), 1e-9) for margin in margins
     ]
     found = numbers
-    for _ in range(_ROUNDS):
+    for _ in range(_SCORE_ROUNDS):
         shifted = places + sum(score[margin.codes] for score, margin in zip(scores, margins, strict=True))
         found = np.empty_like(numbers)
         found[np.argsort(shifted, kind="stable")] = in_order
@@ -184,6 +184,6 @@ def margins_of(family: Family, name: str, rows: Mapping[str, Rows], release: Rel
             at = lineage(family, parent, column.table, rows)
             codes = column.of(rows[column.table].codes[column.source])[at]
             source = next(one for one in family.own(column.table) if one.name == column.source)
-            ordered = family.ordered(column.table, source)
+            ordered = family.has_order(column.table, source)
             found.append(Margin(codes, known.values.ravel(), known.sigma**2, evidence.records, ordered))
     return found

@@ -19,7 +19,7 @@ from ...common.data.domain import Domain
 from ...common.data.related.rows import Rows
 from ...common.data.table import Table, encode_table
 from ...common.errors import DataError
-from ...common.privacy.cost import PARTS
+from ...common.privacy.cost import WEIGHT_PARTS
 from ...common.showing.printable import printable
 from ..analysis.conditions import Condition, Where
 from ..analysis.drawing import Drawing
@@ -38,16 +38,16 @@ from .certificate import PeopleCertificate
 from .drawing import draw
 from .files import CHOICES, RECORDS, check_files, file_name
 from .keeping import least_numbers, rules_kept, summaries_kept
-from .numbers import margins_of, moved, seen
+from .numbers import cap_by_noise, margins_of, move_numbers
 from .report import people_report
 from .rows import lineage, of_people, weights
 from .shape import Family, Kin, number_name
-from .tables import frames, released, shown_as_real
+from .tables import frames, released_domain, shown_as_real
 
 if TYPE_CHECKING:
     from ..analysis.queries.answer import Answer
 
-_AT_ONCE = 1 << 20
+_DRAWN_AT_ONCE = 1 << 20
 """Rows of a table that are drawn at once."""
 
 _FORMAT = "dpmosaic people 1"
@@ -99,9 +99,9 @@ class PeopleRelease:
         Raises:
             DataError: it cannot be read.
         """
-        from .queries import answered
+        from .queries import answer_query
 
-        return answered(self.family, self.releases, self.frames, text, level, of)
+        return answer_query(self.family, self.releases, self.frames, text, level, of)
 
     @property
     def table(self) -> Any:
@@ -241,7 +241,7 @@ def _read(folder: Path, family: Family, table: Kin) -> pd.DataFrame:
     if path.is_file():
         return pd.read_parquet(path)
     texts = pd.read_csv(folder / f"{file_name(table.name)}.csv", dtype=object, keep_default_na=False)
-    domain = released(family, table)
+    domain = released_domain(family, table)
     parts: dict[str, Any] = {}
     if domain is not None:
         parts |= dict(typed_values(domain, values_in(domain, texts), domain.columns).items())
@@ -268,16 +268,18 @@ def drawn_rows(
         rng = stream.child("rows", table.name).generator()
         parents, release = rows[table.parent], releases.get(table.name)
         column = number_name(table.name)
-        counted = seen(parents.codes[column], column, releases[table.parent])
+        counted = cap_by_noise(parents.codes[column], column, releases[table.parent])
         numbers = numbers_of(family, table.name, counted, rng)
         if release is None:
             rows[table.name] = Rows({}, np.repeat(np.arange(len(numbers)), numbers), len(numbers))
             continue
-        above = weights(family, table.parent, rows) / PARTS
-        numbers = moved(numbers, above, table.evened, margins_of(family, table.name, rows, release), rng)
+        above = weights(family, table.parent, rows) / WEIGHT_PARTS
+        numbers = move_numbers(
+            numbers, above, table.evened, margins_of(family, table.name, rows, release), rng
+        )
         numbers = np.maximum(numbers, least_numbers(family, table.name, parents))
         rows[table.parent] = parents = _with_numbers(family, table, parents, numbers)
-        drawn = _drawn(family, table.name, rows, release.model, numbers, rng)
+        drawn = _draw_table(family, table.name, rows, release.model, numbers, rng)
         drawn = summaries_kept(family, table.name, drawn, parents, rng)
         if table.domain is not None:
             drawn = rules_kept(table.domain, drawn, FittedModel(release.model, (), (), ()), rng)
@@ -285,7 +287,7 @@ def drawn_rows(
     return rows
 
 
-def _drawn(
+def _draw_table(
     family: Family,
     name: str,
     rows: Mapping[str, Rows],
@@ -295,13 +297,13 @@ def _drawn(
 ) -> Rows:
     """Rows of a table, some people at a time, so that memory holds the records of these alone; see `draw`."""
     blank = Rows({}, np.repeat(np.arange(len(numbers)), numbers), len(numbers))
-    if len(blank) <= _AT_ONCE:
+    if len(blank) <= _DRAWN_AT_ONCE:
         return draw(family, name, rows, model, numbers, rng)
     above = family[name].parent
     person = lineage(family, above, family.root.name, rows)
     total = np.bincount(person, numbers, len(rows[family.root.name])).astype(np.int64)
     # The first person of each part.
-    parts = np.cumsum(total) // _AT_ONCE
+    parts = np.cumsum(total) // _DRAWN_AT_ONCE
     edges = [*np.flatnonzero(np.diff(parts, prepend=-1)).tolist(), len(total)]
     drawn: dict[str, list[NDArray[np.int32]]] = {one.name: [] for one in family.own(name)}
     for first, last in itertools.pairwise(edges):

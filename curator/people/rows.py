@@ -12,7 +12,7 @@ from ...common.data.related.rows import Rows, of_row_before
 from ...common.data.related.rows import lineage as lineage_along
 from ...common.data.related.rows import weights as weights_along
 from ...common.data.table import Table, code_dtype
-from ...common.privacy.cost import PARTS
+from ...common.privacy.cost import WEIGHT_PARTS
 from .shape import Column, Family
 
 Codes = NDArray[np.int64]
@@ -56,7 +56,7 @@ def records(family: Family, name: str, rows: Mapping[str, Rows]) -> Table:
 
 def known_columns(family: Family, name: str) -> tuple[Column, ...]:
     """All columns of a table's records, those that are only counted last."""
-    return (*family.columns(name), *(Column(one, name, one.name) for one in family.counted(name)))
+    return (*family.columns(name), *(Column(one, name, one.name) for one in family.counted_attributes(name)))
 
 
 def with_columns(family: Family, name: str, known: Sequence[Column], rows: Mapping[str, Rows]) -> Table:
@@ -115,10 +115,10 @@ def lineage(family: Family, name: str, above: str, rows: Mapping[str, Rows]) -> 
 
 
 def weights(family: Family, name: str, rows: Mapping[str, Rows]) -> Codes:
-    """In how many parts of a person each row counts, shape (N,); those of a person add up to at most `PARTS`.
+    """In how many parts of a person each row counts, shape (N,).
 
-    A row has the weight of its parent divided by the number of rows of this parent, or by `Kin.evened` if
-    that is larger.
+    Those of a person add up to at most `WEIGHT_PARTS`. A row has the weight of its parent divided by
+    the number of rows of this parent, or by `Kin.evened` if that is larger.
 
     Args:
         family: the tables.
@@ -127,7 +127,7 @@ def weights(family: Family, name: str, rows: Mapping[str, Rows]) -> Codes:
     """
     path = _path(family, name, family.root.name)
     evened = {one: family[one].evened for one in path}
-    return weights_along(path, rows, evened, PARTS)
+    return weights_along(path, rows, evened, WEIGHT_PARTS)
 
 
 def _path(family: Family, name: str, above: str) -> list[str]:

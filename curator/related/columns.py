@@ -9,12 +9,12 @@ from ...common.data.related.joint import joint_name
 from ...common.data.related.steps import place_names
 from ...common.errors import DataError
 from ...common.protocols.related import KnownColumn, Way
-from ..people.numbers_of_rows import CLASSES
+from ..people.numbers_of_rows import ROW_CLASSES
 from ..people.rows import known_columns
 from ..people.shape import Column, Family, number_name
 from ..releasing.planning.tables import PlannedTables
 
-_CLASSES = (0, *(1 << place for place in range(CLASSES - 1)))
+_CLASSES = (0, *(1 << place for place in range(ROW_CLASSES - 1)))
 """The smallest number of rows of each class."""
 
 

@@ -39,7 +39,7 @@ from ..people.modelling import (
     timed,
     workload_of,
 )
-from ..people.numbers import evened
+from ..people.numbers import limit_of_equal_counts
 from ..people.numbers_of_rows import number_of_rows
 from ..people.release import PeopleRelease, drawn_rows
 from ..people.shape import Family, Kin, number_name
@@ -283,7 +283,7 @@ class Making:
         supposed, family = None, self._family
         if parent := family[name].parent:
             numbers = released_numbers(family, name, self._releases, self._stream)
-            even = evened(numbers)
+            even = limit_of_equal_counts(numbers)
             self._family = family = family.with_table(replace(family[name], evened=even))
             self._total[name] = self._total[parent] * float(np.minimum(1, numbers / even).mean())
             supposed = NoisySize(self._total[name], (_GUESS * self._total[name]) ** 2)

@@ -64,7 +64,7 @@ class RelatedSession:
             slices = [[watching[name] for name in names] for names in plan.slices]
             order = related_order(plan, session.journal.release_id)
             connected(plan, slices)
-            aligned = session.aligned(slices)
+            aligned = session.alignment(slices)
             if aligned is not None:
                 # What parties charged for the alignment, as they signed it.
                 order = replace(order, alignment_rho=aligned.alignment.zcdp_rho)

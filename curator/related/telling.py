@@ -12,7 +12,7 @@ from ..parties.activity import Activity
 from ..parties.private_folder import private_folder
 from ..releasing.progress import progress_bar, progress_lines
 from ..releasing.session import Session
-from ..releasing.telling import told
+from ..releasing.telling import notify_on_failure
 from .session import RelatedSession
 
 
@@ -33,7 +33,7 @@ def run_related(session: Session, json_output: bool) -> None:
         else progress_bar(Terminal(stderr=True), activity)
     )
     try:
-        with told(session.home), shown as report:
+        with notify_on_failure(session.home), shown as report:
             made = RelatedSession(session).run(report, activity)
     except (PartyUnavailable, PolicyError) as stopped:
         if session.journal.abandoned:

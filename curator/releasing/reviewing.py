@@ -80,9 +80,9 @@ def review(
         found = alignments.find(slices)
         if found is None:
             federation = connect(plan.domain, slices, plan.left_out, counted=False)
-            yield _reviewed(home, "the alignment", federation, alignments.proposal(secrets.token_hex(16)))
+            yield _review(home, "the alignment", federation, alignments.proposal(secrets.token_hex(16)))
             return
-        aligned = found.aligned(plan.alignment.population)
+        aligned = found.for_population(plan.alignment.population)
     order = order_of(plan) if first is None else first.order
     what = "the release" if first is None else first.what
     if plan.bins_share is not None and first is None:
@@ -90,10 +90,10 @@ def review(
     dealing = dealers_of(plan, dealers, home.keyring.identity, RandomStream.from_os(), BindingsInMemory())
     domain, part = (plan.domain, None) if first is None else (order.domain, first.part)
     federation = connect(domain, slices, plan.left_out, aligned, dealers=dealing, part=part)
-    yield _reviewed(home, what, federation, order.proposal(secrets.token_hex(16)))
+    yield _review(home, what, federation, order.proposal(secrets.token_hex(16)))
 
 
-def _reviewed(home: CuratorHome, what: str, federation: Federation, proposal: Proposing) -> Reviewed:
+def _review(home: CuratorHome, what: str, federation: Federation, proposal: Proposing) -> Reviewed:
     terms: ReleaseTerms = proposal.terms(federation)
     signature = sign_terms(home.keyring.identity, terms)
     return Reviewed(what, federation.review(terms, signature, home.marks()))

@@ -38,7 +38,7 @@ class Known:
     values: NDArray[np.float64]
     sigma: float
 
-    def averaged(self, other: Known) -> Known:
+    def average_with(self, other: Known) -> Known:
         """The inverse-variance weighted mean of two independent estimates."""
         one, two = self.sigma**-2, other.sigma**-2
         return Known((one * self.values + two * other.values) / (one + two), (one + two) ** -0.5)
@@ -66,7 +66,7 @@ class Evidence:
     unseen: Mapping[str, Unseen] = field(default_factory=dict)
 
     @classmethod
-    def released(
+    def of_release(
         cls, fitted: FittedModel, certificate: Certificate, records: float | None = None
     ) -> Evidence:
         """The evidence of a release with its certificate.
@@ -95,7 +95,7 @@ class Evidence:
             if coarse or measurement.sampled or not measurement.gaussian or measurement.sigmas is not None:
                 continue
             for clique, found in _interactions_of(domain, measurement):
-                known[clique] = found if clique not in known else known[clique].averaged(found)
+                known[clique] = found if clique not in known else known[clique].average_with(found)
         bounds: dict[Clique, float] = {}
         for bound in fitted.bounds:
             # A marginal is no further than a larger one that contains it.

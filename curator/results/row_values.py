@@ -14,17 +14,17 @@ from ...common.data.domain import Domain
 from ...common.data.table import Table, code_counts, decode_table
 from ...common.processes.blocks import made_in_order
 
-BLOCK = 2**15
+DECODED_ROWS = 2**15
 """Most rows that are decoded at once: arrays of so many numbers stay in a processor's cache."""
 
-_CELLS = 2**22
+_DECODED_CELLS = 2**22
 """Most cells that are decoded at once; it bounds temporary memory."""
 
 Values = dict[str, NDArray[Any]]
 """Decoded columns by name, shape (N,) each."""
 
 
-def decoded(table: Table, rng: np.random.Generator) -> Values:
+def decode_rows(table: Table, rng: np.random.Generator) -> Values:
     """The values of each column, and new identifiers, shape (N,) each; those of `decodings`.
 
     Args:
@@ -43,19 +43,19 @@ def decodings(table: Table, rng: np.random.Generator) -> Iterator[Callable[[], V
         table: the table, coded.
         rng: draws values inside bins.
     """
-    length = max(1, min(BLOCK, _CELLS // max(1, len(table.domain))))
+    length = max(1, min(DECODED_ROWS, _DECODED_CELLS // max(1, len(table.domain))))
     firsts = range(0, max(1, table.record_count), length)
     counts = code_counts(table)
     for first, own in zip(firsts, rng.spawn(len(firsts)), strict=True):
-        yield partial(_decoded, table, slice(first, first + length), counts, own)
+        yield partial(_decode_block, table, slice(first, first + length), counts, own)
 
 
-def _decoded(
+def _decode_block(
     table: Table, some: slice, counts: Mapping[str, NDArray[np.int64]], rng: np.random.Generator
 ) -> Values:
     block = table.rows(some.start, min(some.stop, table.record_count))
     identifiers = [column for column in table.domain.unmodelled if isinstance(column, Identifier)]
-    drawn = {column.name: column.drawn(block.record_count, some.start + 1) for column in identifiers}
+    drawn = {column.name: column.draw(block.record_count, some.start + 1) for column in identifiers}
     return drawn | decode_table(block, rng, counts)
 
 

@@ -32,7 +32,7 @@ from ..pgm.structure.junction_tree import JunctionTree
 REFERENCE_S = 0.1
 """Processor seconds of the work on the reference core, of an AMD EPYC (Milan) at 2.45 GHz."""
 
-_REPETITIONS = 6
+_TIMED_RUNS = 6
 """The fastest counts: other work can only slow one down, and the first one loads what is compiled."""
 
 _FILE = "speed.json"
@@ -47,22 +47,22 @@ def speed() -> float:
     """
     folder = folder_of(pass_messages)
     path = None if folder is None else folder / _FILE
-    known = None if path is None else _kept(path)
+    known = None if path is None else _kept_speed(path)
     if known is not None:
         return known
-    found = measured(time.thread_time)
+    found = measure_speed(time.thread_time)
     if path is not None:
         _keep(path, found)
     return found
 
 
-def measured(clock: Callable[[], float]) -> float:
+def measure_speed(clock: Callable[[], float]) -> float:
     """The speed by a clock.
 
     Args:
         clock: processor seconds of this thread.
     """
-    return REFERENCE_S / min(_seconds_of_work(clock) for _ in range(_REPETITIONS))
+    return REFERENCE_S / min(_seconds_of_work(clock) for _ in range(_TIMED_RUNS))
 
 
 def _seconds_of_work(clock: Callable[[], float]) -> float:
@@ -123,7 +123,7 @@ def _machine() -> str:
     return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
 
 
-def _kept(path: Path) -> float | None:
+def _kept_speed(path: Path) -> float | None:
     """The speed in a file; None if there is none, it is damaged, or it is of another machine."""
     try:
         said = json_of(read_bytes(path))

@@ -17,7 +17,7 @@ from .spool import Spool, spool_bytes
 
 _POSITION = "position"
 
-_AT_ONCE = 2**18
+_POSITIONS_AT_ONCE = 2**18
 """Number of positions of a range."""
 
 _SORTING = "sorting.duckdb"
@@ -70,7 +70,7 @@ class PlacedSpool(Spool):
         self._positions, self._size = positions, size
         super().__init__(folder, domain, ranges)
 
-    def placed(self, number: int, names: Iterable[str]) -> tuple[NDArray[np.int32], Table]:
+    def rows_in_range(self, number: int, names: Iterable[str]) -> tuple[NDArray[np.int32], Table]:
         """The rows of a range, and where in it they are.
 
         Args:
@@ -85,7 +85,7 @@ class PlacedSpool(Spool):
 
     def _fill(self, ranges: Iterable[Mapping[str, NDArray[Any]]]) -> None:
         database = self._folder.path / _SORTING
-        with self._connected(database) as sorting:
+        with self._connect(database) as sorting:
             sorting.execute(f"CREATE TABLE unsorted ({self._schema()})")
             start = 0
             for columns in ranges:
@@ -98,8 +98,8 @@ class PlacedSpool(Spool):
                 sorting.unregister("batch")
             sorting.execute(f"CREATE TABLE sorted AS SELECT * FROM unsorted ORDER BY {_POSITION}")
             sorting.execute("DROP TABLE unsorted")
-            for first in range(0, self._size, _AT_ONCE):
-                last = min(first + _AT_ONCE, self._size)
+            for first in range(0, self._size, _POSITIONS_AT_ONCE):
+                last = min(first + _POSITIONS_AT_ONCE, self._size)
                 query = f"SELECT * FROM sorted WHERE {_POSITION} >= {first} AND {_POSITION} < {last}"
                 self._copy(sorting, f"{query} ORDER BY {_POSITION}", last - first)
         database.unlink()

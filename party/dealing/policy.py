@@ -94,7 +94,7 @@ class DealerPolicy:
                 f"this dealer uses protocol version {PROTOCOL_VERSION}, the curator version "
                 f"{terms.protocol_version}; install the same version of the software on both sides"
             )
-        plan = terms.masked
+        plan = terms.masked_plan
         if plan is None:
             yield PolicyError(
                 f"a dealer takes part only in masked releases, got {terms.spec.protocol!r}; plan "

@@ -39,11 +39,11 @@ class PartyHome(Home):
 
         return Serve.of(read_toml(self.folder / POLICY, FORM, PARTY))
 
-    def opened(self) -> AbstractContextManager[Opened]:
+    def open_role(self) -> AbstractContextManager[Opened]:
         """The party, after its rows are read."""
-        from .opening import opened
+        from .opening import open_party
 
-        return opened(self)
+        return open_party(self)
 
     def approvals(self) -> Approvals:
         """Requests and decisions."""

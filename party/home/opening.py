@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from pathlib import Path
 
 from ...common.crypto.randomness import fresh_key
 from ...common.errors import DataError
@@ -15,7 +14,6 @@ from ..approving.approvals import Approvals
 from ..counting.engines.folders import empty
 from ..counting.identifiers import Identifiers
 from ..counting.people import People
-from ..institution.held import HeldRows
 from ..institution.institution import Institution, Rules
 from ..institution.records import records_of
 from ..institution.related import read_related
@@ -28,7 +26,7 @@ from .folder import Condition, Home, Opened
 
 
 @contextlib.contextmanager
-def opened(home: Home) -> Iterator[Opened]:
+def open_party(home: Home) -> Iterator[Opened]:
     """The party, after its rows are read."""
     settings = Settings.load(home.folder)
     with (
@@ -57,7 +55,7 @@ def opened(home: Home) -> Iterator[Opened]:
         watched: dict[str, Condition] = {APPROVAL_WAITS: approvals.waiting}
         if settings.notify is not None and settings.notify.budget_below:
             below = settings.notify.budget_below
-            watched[BUDGET_LOW] = budget_low(lifetime, ledger.reserved, below)
+            watched[BUDGET_LOW] = budget_low(lifetime, ledger.total_reserved, below)
         direct = Direct(
             settings.direct.get("send", {}), frozenset(settings.direct.get("take", [])), home.cards
         )
@@ -78,25 +76,20 @@ def opened(home: Home) -> Iterator[Opened]:
 def party_of(home: Home, settings: Settings, ledger: Ledger, approvals: Approvals) -> Party:
     """The party; reads its rows, or has them encoded where they are."""
     curators = [curator.identity for curator in home.curators()]
-    rules = Rules(settings.policy, home.pinned(), curators, approvals)
+    rules = Rules(settings.policy, home.pinned_identities(), curators, approvals)
     empty(home.folder / CODES)
-    rows, order, identifiers = rows_of(settings, home.folder / CODES)
-    institution = Institution(home.keyring.name, home.keyring.identity, rows, rules, order, identifiers)
-    return Party(institution, ledger, fresh_key, settings.workers)
-
-
-def rows_of(settings: Settings, folder: Path) -> tuple[HeldRows, bytes | None, Identifiers]:
-    """The rows of a party, the digest of their order and what names their people; see `records_of`.
-
-    Args:
-        settings: what its policy says.
-        folder: where codes are written.
-    """
+    name, identity = home.keyring.name, home.keyring.identity
     if settings.tables:
         related, named = read_related(settings.tables)
-        return related, None, named if settings.identifiers else Identifiers()
+        named = named if settings.identifiers else Identifiers()
+        institution = Institution(name, identity, related.people, rules, identifiers=named, related=related)
+        return Party(institution, ledger, fresh_key, settings.workers)
     people = People(settings.key, settings.policy.max_rows_per_person, settings.identifiers)
-    return records_of(settings.source(), settings.domain, people, settings.timeout_s, folder)
+    rows, order, identifiers = records_of(
+        settings.source(), settings.domain, people, settings.timeout_s, home.folder / CODES
+    )
+    institution = Institution(name, identity, rows, rules, order, identifiers)
+    return Party(institution, ledger, fresh_key, settings.workers)
 
 
 def requests_of(home: Home, settings: Settings) -> Approvals:

@@ -24,7 +24,7 @@ from ..accounts.rows import KeptAlignment
 from ..approving.approvals import Approvals
 from ..counting.identifiers import Identifiers
 from ..policies.policy import Policy
-from .held import HeldRows, recoded, watched
+from .held import HeldRows, recode_rows, watch_rows
 from .related import RelatedRows
 
 
@@ -131,6 +131,8 @@ class Institution:
         order: digest of the key of each row (`order_digest`); None without a key column.
         identifiers: what names the person of each row, by which rows are aligned.
         stated: number of rows that it states, which was released with noise; None to state that of its table.
+        related: related tables, of which records are made for each part of a release; None of a single table.
+            The table then has their columns and people, and no rows.
     """
 
     name: str
@@ -140,6 +142,7 @@ class Institution:
     order: bytes | None = None
     identifiers: Identifiers = field(default_factory=Identifiers)
     stated: int | None = None
+    related: RelatedRows | None = None
 
     @property
     def record_count(self) -> int:
@@ -148,29 +151,29 @@ class Institution:
 
     def digest(self) -> str:
         """SHA-256 (hex) of rows and identifiers."""
-        rows = self.table.digest()
+        rows = self.table.digest() if self.related is None else self.related.digest()
         return self.identifiers.digest(rows) if self.identifiers.columns else rows
 
-    def recoded(self, plan: Partition) -> Institution:
+    def with_chosen_codes(self, plan: Partition) -> Institution:
         """This institution with its rows in the codes that an earlier release chose, if the plan has any.
 
         Raises:
             ProtocolError: they were chosen for another domain.
         """
-        if isinstance(self.table, RelatedRows) and plan.related is not None:
+        if self.related is not None and plan.related is not None:
             own = next((entry.attributes for entry in plan.roster if entry.name == self.name), ())
-            return replace(self, table=self.table.records(plan.related, own)) if own else self
+            return replace(self, table=self.related.records(plan.related, own)) if own else self
         if plan.chosen is None:
             return self
         try:
             plan.chosen.coding.check_complete(self.table.domain)
-            return replace(self, table=recoded(self.table, plan.chosen.coding))
+            return replace(self, table=recode_rows(self.table, plan.chosen.coding))
         except DataError as cause:
             raise ProtocolError(f"the plan has codes that do not fit this party's domain: {cause}") from cause
 
-    def watched(self, check: Callable[[], None]) -> Institution:
-        """This institution for a release; see `held.watched`."""
-        return replace(self, table=watched(self.table, check))
+    def with_check(self, check: Callable[[], None]) -> Institution:
+        """This institution for a release; see `held.watch_rows`."""
+        return replace(self, table=watch_rows(self.table, check))
 
     def check_partition(self, plan: Partition, aligned: KeptAlignment | None = None) -> None:
         """Refuses a plan that does not match this institution, or names parties that it did not pin.
@@ -272,7 +275,7 @@ class Institution:
                     "align the rows first, or plan the release with zero-out"
                 )
             return
-        if terms.masked is None or terms.spec.rows_per_person > 1:
+        if terms.masked_plan is None or terms.spec.rows_per_person > 1:
             raise PolicyError(
                 "aligned parties answer by the protocol 'masked' only, with one row of each person; plan the "
                 "release with rows_per_person = 1"
@@ -308,13 +311,13 @@ class Institution:
         """
         if isinstance(plan, AlignmentPlan):
             return
-        if isinstance(self.table, RelatedRows) != (plan.related is not None):
+        if (self.related is None) != (plan.related is None):
             raise ProtocolError(
                 "expected a plan of this party's kind of tables: with [tables.NAME] of related ones, or "
                 "with a domain of a single one; compare the plan and the policy"
             )
-        if isinstance(self.table, RelatedRows) and plan.related is not None:
-            self.table.check(plan.related, self.rules.policy.tables)
+        if self.related is not None and plan.related is not None:
+            self.related.check(plan.related, self.rules.policy.tables)
 
     def check_reviewed(self, terms: ReleaseTerms) -> None:
         """Refuses terms that hide which of this party's attributes nobody has reviewed.
@@ -339,8 +342,7 @@ class Institution:
         Raises:
             PolicyError: the party's source names no key column.
         """
-        related = isinstance(self.table, RelatedRows)
-        weighted = related or (isinstance(self.table, Table | PeopleRows) and self.table.weights is not None)
+        weighted = isinstance(self.table, Table | PeopleRows) and self.table.weights is not None
         whole = self.rules.policy.max_rows_per_person != ALL_ROWS
         if whole == weighted:
             raise PolicyError(
@@ -357,7 +359,7 @@ class Institution:
         slices = [entry.slice for entry in terms.plan.roster]
         (own,) = [entry.slice for entry in terms.plan.roster if entry.name == self.name]
         guaranteed = self.rules.policy.records.order_guaranteed
-        if terms.masked is not None and slices.count(own) > 1 and not guaranteed:
+        if terms.masked_plan is not None and slices.count(own) > 1 and not guaranteed:
             raise PolicyError(
                 "the plan joins rows of several parties, and this party has no key column to compare their "
                 "order; its owner names one, or states that the order is guaranteed"

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.coding import Coding
 from ...common.data.domain import Clique, Domain
-from ...common.data.people import PeopleRows, numbered
+from ...common.data.people import PeopleRows, number_people
 from ...common.data.related.joint import joint_name
 from ...common.data.related.rows import Rows, lineage, of_row_before, weights
 from ...common.data.related.steps import Steps, in_units
 from ...common.data.table import Table, code_dtype
 from ...common.errors import DataError, PolicyError, ProtocolError
-from ...common.privacy.cost import PARTS
+from ...common.privacy.cost import WEIGHT_PARTS
 from ...common.protocols.related import KnownColumn, RelatedPart, Way
 from ..counting.identifiers import Identifiers
 from ..policies.domain import KEY
@@ -44,15 +44,15 @@ class TableRows:
     times: NDArray[np.float64] | None = None
 
     @property
-    def steps(self) -> Steps:
-        """The codes of the order.
+    def in_order(self) -> tuple[Steps, NDArray[np.float64]]:
+        """The codes of the order, and its values.
 
         Raises:
             ProtocolError: there is none.
         """
         if self.table is None or self.times is None:
             raise ProtocolError("the plan asks where rows are in an order that this party's have not")
-        return Steps(self.table.domain[self.order])
+        return Steps(self.table.domain[self.order]), self.times
 
     def coded(self, coding: Coding) -> TableRows:
         """The table in the bins that a part of a release chose.
@@ -78,6 +78,14 @@ class RelatedRows:
     record_count: int
     tables: Mapping[str, TableRows]
     parents: Mapping[str, str]
+
+    @property
+    def people(self) -> PeopleRows:
+        """The people, with the columns of all tables and without rows."""
+        none = np.zeros(0, dtype=np.int64)
+        table = Table.from_codes(self.domain, dict.fromkeys(self.domain.names, none))
+        table = Table(table.domain, table.columns, weights=none)
+        return PeopleRows(table, none, self.record_count, WEIGHT_PARTS)
 
     def digest(self) -> str:
         """SHA-256 (hex) of the tables."""
@@ -150,8 +158,8 @@ class RelatedRows:
             sizes[column.name] = size
         evened = {one.table: one.evened for one in part.relations}
         table = Table.from_codes(Domain.coded(sizes), codes)
-        table = Table(table.domain, table.columns, weights=weights(path, rows, evened, PARTS))
-        return PeopleRows(table, lineage(path, rows), self.record_count, PARTS)
+        table = Table(table.domain, table.columns, weights=weights(path, rows, evened, WEIGHT_PARTS))
+        return PeopleRows(table, lineage(path, rows), self.record_count, WEIGHT_PARTS)
 
     def unreviewed(self, part: RelatedPart, own: Clique) -> Clique:
         """Those columns of records that follow from attributes which nobody has reviewed."""
@@ -182,7 +190,7 @@ def read_related(settings: Sequence[TableSettings]) -> tuple[RelatedRows, Identi
         people = list(read[root][1][settings[0].key])
     else:
         names = [text for one in settings if one.parent == root for text in read[one.name][1][one.foreign]]
-        people = [names[row] for row in numbered(names)[1]]
+        people = [names[row] for row in number_people(names)[1]]
     known[root] = _places(root, people)
     everybody = np.arange(len(people))
     tables = {root: TableRows(Rows({}, everybody, len(people)), read[root][0] if root in read else None)}
@@ -218,13 +226,13 @@ def _codes(column: KnownColumn, tables: Mapping[str, TableRows]) -> tuple[Codes,
             numbers = tables[column.source].rows.numbers
             size, found = len(column.starts), np.searchsorted(column.starts[1:], numbers, "right")
         case Way.STEP:
-            assert held.times is not None or held.steps, "steps refuse what has no order"
-            size, found = held.steps.attribute.size, held.steps.codes(held.times, held.rows.first)
+            steps, times = held.in_order
+            size, found = steps.attribute.size, steps.codes(times, held.rows.first)
         case _:
             below = tables[column.source]
-            steps, parent = below.steps, below.rows.parent
+            steps, times = below.in_order
             place = [Way.FIRST, Way.SPAN].index(column.way)
-            found = steps.codes_of_places(below.times, parent, below.rows.parents)[place]
+            found = steps.codes_of_places(times, below.rows.parent, below.rows.parents)[place]
             size = steps.places(column.source)[place].size
     if column.groups:
         if len(column.groups) != size:

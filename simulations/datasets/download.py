@@ -19,10 +19,8 @@ from ...common.errors import DataError
 SILENCE_S = 30.0
 """Longest time without data from the server."""
 
-DEADLINE_S = 600.0
+DOWNLOAD_DEADLINE_S = 600.0
 """Longest time for a download."""
-
-_BLOCK_BYTES = 2**16
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ def download(
     path: Path,
     *,
     silence_s: float = SILENCE_S,
-    deadline_s: float = DEADLINE_S,
+    deadline_s: float = DOWNLOAD_DEADLINE_S,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Downloads a file and moves it to its path once its checksum is right.
@@ -73,13 +71,13 @@ def download(
             for block in _blocks(remote.url, silence_s):
                 received += len(block)
                 if received > remote.size:
-                    raise _refused(remote, f"is larger than the expected {remote.size:,} bytes")
+                    raise _refusal_of_file(remote, f"is larger than the expected {remote.size:,} bytes")
                 if clock() > until:
                     raise DataError(f"{remote.url} took longer than {deadline_s:g} s; try again later")
                 digest.update(block)
                 file.write(block)
         if digest.hexdigest() != remote.sha256:
-            raise _refused(remote, f"does not have the expected SHA-256 {remote.sha256}")
+            raise _refusal_of_file(remote, f"does not have the expected SHA-256 {remote.sha256}")
         os.replace(temporary, path)
     finally:
         Path(temporary).unlink(missing_ok=True)
@@ -88,7 +86,7 @@ def download(
 def _blocks(url: str, silence_s: float) -> Iterator[bytes]:
     try:
         with urllib.request.urlopen(url, timeout=silence_s) as answer:
-            while block := answer.read1(_BLOCK_BYTES):
+            while block := answer.read1(1 << 16):
                 yield block
     except HTTPError as cause:
         cause.close()
@@ -102,7 +100,7 @@ def _blocks(url: str, silence_s: float) -> Iterator[bytes]:
         ) from cause
 
 
-def _refused(remote: Remote, why: str) -> DataError:
+def _refusal_of_file(remote: Remote, why: str) -> DataError:
     return DataError(
         f"{remote.url} {why}: the file was changed at its source or on the way; nothing was kept. Try again, "
         "or report that the file has changed"

@@ -57,7 +57,7 @@ class Features:
         """Numbers, NaN where missing, and one indicator for each category; shape (N, features)."""
         return np.column_stack([*self._raw(rows), *self._one_hot(rows)])
 
-    def standardised(self, rows: Values) -> Array:
+    def standardise(self, rows: Values) -> Array:
         """As `indicators`, without NaN.
 
         Numbers have mean 0 and standard deviation 1 in the training rows. A missing one is their median, and

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...common.errors import DataError
 
-GROUPS = 10
+COMPARED_GROUPS = 10
 """Numbers are compared in so many groups of equal mass, categories as the most frequent and all others."""
 
 Tables = Mapping[str, pd.DataFrame]
@@ -115,13 +115,13 @@ def evaluate(
         first, second = (
             _View.of(tables, child, relations, keys, order.get(child)) for tables in (real, synthetic)
         )
-        found[child] = _compared(first, second, {foreign, keys.get(child, "")}, order.get(child))
+        found[child] = _compare(first, second, {foreign, keys.get(child, "")}, order.get(child))
     return found
 
 
 def pairs_within(real: pd.DataFrame, synthetic: pd.DataFrame) -> tuple[PairDistance, ...]:
     """How far the rows of a table are from the real ones, in all pairs of its columns."""
-    groups = {str(name): _grouped(real[name], synthetic[name]) for name in real.columns}
+    groups = {str(name): _group_cells(real[name], synthetic[name]) for name in real.columns}
     return tuple(_distance(a, b, groups[a], groups[b]) for a, b in itertools.combinations(groups, 2))
 
 
@@ -185,22 +185,22 @@ class _View:
         return np.flatnonzero(self.parent[1:] == self.parent[:-1]) + 1
 
 
-def _compared(real: _View, synthetic: _View, hidden: set[str], order: str | bool | None) -> ChildEvaluation:
+def _compare(real: _View, synthetic: _View, hidden: set[str], order: str | bool | None) -> ChildEvaluation:
     columns = [name for name in real.own.columns if name not in hidden]
-    own = {name: _grouped(real.own[name], synthetic.own[name]) for name in columns}
-    above = {name: _grouped(real.above[name], synthetic.above[name]) for name in real.above.columns}
+    own = {name: _group_cells(real.own[name], synthetic.own[name]) for name in columns}
+    above = {name: _group_cells(real.above[name], synthetic.above[name]) for name in real.above.columns}
     within = pairs_within(real.own[columns], synthetic.own[columns])
     across = [_distance(a, b, own[a], above[b]) for a in columns for b in above]
     before: list[PairDistance] = []
     gaps = spans = None
     if order is not None:
         at = real.later, synthetic.later
-        now = {name: _taken(codes, at) for name, codes in own.items()}
-        previous = {name: _taken(codes, [one - 1 for one in at]) for name, codes in own.items()}
+        now = {name: _take(codes, at) for name, codes in own.items()}
+        previous = {name: _take(codes, [one - 1 for one in at]) for name, codes in own.items()}
         if isinstance(order, str):
             del previous[order]
             between = [_between(view, order) for view in (real, synthetic)]
-            now[order] = _grouped(pd.Series(between[0]), pd.Series(between[1]))
+            now[order] = _group_cells(pd.Series(between[0]), pd.Series(between[1]))
             gaps = _total_variation(*now[order])
             spans = _kolmogorov(_spans(real, order), _spans(synthetic, order))
         before = [_distance(a, _previous(b), now[a], previous[b]) for a in now for b in previous]
@@ -219,28 +219,30 @@ def _compared(real: _View, synthetic: _View, hidden: set[str], order: str | bool
 _Both = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def _grouped(real: pd.Series, synthetic: pd.Series) -> _Both:
+def _group_cells(real: pd.Series, synthetic: pd.Series) -> _Both:
     """The groups of the cells of both tables; missing cells are the last one."""
     if _is_ordered(real):
         known = _numbers(real.dropna())
         values = np.unique(known)
-        if len(values) <= GROUPS:
+        if len(values) <= COMPARED_GROUPS:
             # A value between two is that of its neighbour.
             edges = (values[1:] + values[:-1]) / 2
         else:
-            edges = np.unique(np.quantile(known, np.arange(1, GROUPS) / GROUPS, method="inverted_cdf"))
+            edges = np.unique(
+                np.quantile(known, np.arange(1, COMPARED_GROUPS) / COMPARED_GROUPS, method="inverted_cdf")
+            )
         group: Callable[[pd.Series], NDArray[np.int64]] = lambda cells: np.searchsorted(  # noqa: E731
             edges, _numbers(cells), "left"
         )
         return _with_missing(real, group), _with_missing(synthetic, group)
     frequent = real.astype(str).value_counts().index
-    kept = frequent[: GROUPS if len(frequent) <= GROUPS else GROUPS - 1]
+    kept = frequent[: COMPARED_GROUPS if len(frequent) <= COMPARED_GROUPS else COMPARED_GROUPS - 1]
 
-    def named(cells: pd.Series) -> NDArray[np.int64]:
+    def group_of_name(cells: pd.Series) -> NDArray[np.int64]:
         found = pd.Index(kept).get_indexer(pd.Index(cells.astype(str)))
         return np.where(found < 0, len(kept), found)
 
-    return _with_missing(real, named), _with_missing(synthetic, named)
+    return _with_missing(real, group_of_name), _with_missing(synthetic, group_of_name)
 
 
 def _is_ordered(cells: pd.Series) -> bool:
@@ -258,14 +260,14 @@ def _numbers(cells: pd.Series) -> NDArray[np.float64]:
 
 
 def _with_missing(cells: pd.Series, group: Callable[[pd.Series], NDArray[np.int64]]) -> NDArray[np.int64]:
-    found = np.full(len(cells), GROUPS + 1, dtype=np.int64)
+    found = np.full(len(cells), COMPARED_GROUPS + 1, dtype=np.int64)
     known = cells.notna().to_numpy()
     found[known] = group(cells[known])
     return found
 
 
 def _distance(one: str, other: str, first: _Both, second: _Both) -> PairDistance:
-    width = GROUPS + 2
+    width = COMPARED_GROUPS + 2
     cells = [a * width + b for a, b in zip(first, second, strict=True)]
     shares = _shares(cells[0], width * width).reshape(width, width)
     apart = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0, keepdims=True)
@@ -276,7 +278,9 @@ def _distance(one: str, other: str, first: _Both, second: _Both) -> PairDistance
 
 
 def _total_variation(real: NDArray[np.int64], synthetic: NDArray[np.int64]) -> float:
-    return float(np.abs(_shares(real, GROUPS + 2) - _shares(synthetic, GROUPS + 2)).sum() / 2)
+    return float(
+        np.abs(_shares(real, COMPARED_GROUPS + 2) - _shares(synthetic, COMPARED_GROUPS + 2)).sum() / 2
+    )
 
 
 def _shares(cells: NDArray[np.int64], size: int) -> NDArray[np.float64]:
@@ -292,7 +296,7 @@ def _kolmogorov(real: NDArray[np.generic], synthetic: NDArray[np.generic]) -> fl
     return float(np.abs(one - other).max())
 
 
-def _taken(codes: _Both, places: Iterable[NDArray[np.intp]]) -> _Both:
+def _take(codes: _Both, places: Iterable[NDArray[np.intp]]) -> _Both:
     real, synthetic = (held[at] for held, at in zip(codes, places, strict=True))
     return real, synthetic
 

@@ -10,7 +10,7 @@ from .other_metrics import OtherMetric
 from .usefulness import ClassScores, Scores, Usefulness
 from .values.tables import value_tables
 
-_SHOWN = 5
+_WORST_SHOWN = 5
 _SHOWN_ON_PAGE = 20
 
 
@@ -44,7 +44,7 @@ def score_tables(found: Evaluation) -> list[ScoreTable]:
 
 def furthest_tables(found: Evaluation) -> list[ScoreTable]:
     """The values, attributes and pairs with the largest distances."""
-    tables = [] if found.values is None else value_tables(found.values, _SHOWN)
+    tables = [] if found.values is None else value_tables(found.values, _WORST_SHOWN)
     tables.append(_furthest("Furthest attributes", "attribute", found.attributes))
     if found.pairs:
         tables.append(_furthest("Furthest pairs", "pair", found.pairs))
@@ -65,8 +65,8 @@ def usefulness_table(found: Usefulness) -> ScoreTable:
     """The scores of each learner, trained on synthetic records and on real ones."""
     names = ("AUC", "accuracy") if isinstance(found.constant, ClassScores) else ("R²", "mean absolute error")
     constant = "the most common class" if found.classes else "the median"
-    scores = [(one.learner, _shown(one.synthetic), _shown(one.real)) for one in found.learned]
-    scores.append((constant, ("–", "–"), _shown(found.constant)))
+    scores = [(one.learner, _score_texts(one.synthetic), _score_texts(one.real)) for one in found.learned]
+    scores.append((constant, ("–", "–"), _score_texts(found.constant)))
     tested = "that the release has not used" if found.held_out else "that the release has used too"
     classes = (
         f" Of {found.classes} classes, the AUC is the mean of one against the rest."
@@ -82,7 +82,7 @@ def usefulness_table(found: Usefulness) -> ScoreTable:
     )
 
 
-def _shown(scores: Scores) -> tuple[str, str]:
+def _score_texts(scores: Scores) -> tuple[str, str]:
     if isinstance(scores, ClassScores):
         return "–" if scores.auc is None else f"{scores.auc:.4f}", f"{scores.accuracy:.4f}"
     return "–" if scores.r2 is None else f"{scores.r2:.4f}", f"{scores.mae:,.4g}"
@@ -143,6 +143,6 @@ def _furthest(title: str, heading: str, distances: tuple[Distance, ...]) -> Scor
         (heading, "total variation", "KL"),
         tuple(
             (" x ".join(d.clique), f"{d.total_variation:.4f}", f"{d.kl:.4f}")
-            for d in worst(distances, _SHOWN)
+            for d in worst(distances, _WORST_SHOWN)
         ),
     )

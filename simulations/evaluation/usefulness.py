@@ -21,7 +21,7 @@ from .prediction import TEST_SHARE
 from .values.values import Values
 
 LEARNERS = ("gradient boosting", "random forest", "linear")
-MOST_ROWS = 50_000
+USEFULNESS_ROWS = 50_000
 """Largest number of training rows; of more, a seeded random sample is used."""
 
 MOST_CLASSES = 10
@@ -29,7 +29,6 @@ MOST_CLASSES = 10
 
 _TREES = 100
 _LEAST_LEAF = 5
-_STEPS = 200
 _SEED = 0
 
 Array = NDArray[Any]
@@ -140,7 +139,7 @@ def usefulness(
         raise DataError(
             f"label: expected an attribute of the domain beside others, got {label!r}; name another label"
         )
-    numeric = label in real.numbers and len(np.unique(_known(real.numbers[label]))) > 2
+    numeric = label in real.numbers and len(np.unique(_without_missing(real.numbers[label]))) > 2
     if numeric:
         real, synthetic = _with_label(real, label), _with_label(synthetic, label)
         holdout = None if holdout is None else _with_label(holdout, label)
@@ -155,7 +154,7 @@ def usefulness(
             f"label {label!r}: expected rows with a value to train and to test on in each table, got none in "
             "one of them; give more rows or name another label"
         )
-    trained = {"synthetic": _sampled(synthetic, rng), "real": _sampled(real, rng)}
+    trained = {"synthetic": _sample(synthetic, rng), "real": _sample(real, rng)}
     task = _Numbers(label, seed) if numeric else _Classes.of(real, label, seed)
     constant = task.constant(trained["real"], test)
     # One thread: figures do not depend on the machine, and threads that wait for a busy core cost far more.
@@ -256,7 +255,7 @@ class _Classes:
         elif learner == "random forest":
             model = RandomForestClassifier(_TREES, min_samples_leaf=_LEAST_LEAF, random_state=self.seed)
         else:
-            model = LogisticRegression(max_iter=_STEPS)
+            model = LogisticRegression(max_iter=200)
         with warnings.catch_warnings():
             # The steps bound the time; the figures hardly change after them.
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -289,7 +288,7 @@ class _Classes:
 def _features(features: Features, rows: Values, learner: str) -> NDArray[np.float32]:
     if learner == "gradient boosting":
         return features.columns(rows)
-    return features.indicators(rows) if learner == "random forest" else features.standardised(rows)
+    return features.indicators(rows) if learner == "random forest" else features.standardise(rows)
 
 
 def _with_label(rows: Values, label: str) -> Values:
@@ -297,10 +296,10 @@ def _with_label(rows: Values, label: str) -> Values:
     return rows.take(np.flatnonzero(~np.isnan(rows.numbers[label])))
 
 
-def _known(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+def _without_missing(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     return numbers[~np.isnan(numbers)]
 
 
-def _sampled(rows: Values, rng: np.random.Generator) -> Values:
+def _sample(rows: Values, rng: np.random.Generator) -> Values:
     count = rows.table.record_count
-    return rows.take(rng.choice(count, MOST_ROWS, replace=False)) if count > MOST_ROWS else rows
+    return rows.take(rng.choice(count, USEFULNESS_ROWS, replace=False)) if count > USEFULNESS_ROWS else rows

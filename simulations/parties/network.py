@@ -24,6 +24,7 @@ from ...party.counting.identifiers import Identifiers
 from ...party.dealing.dealer import Dealer
 from ...party.dealing.policy import DealerPolicy
 from ...party.institution.institution import Institution, Rules
+from ...party.institution.related import RelatedRows
 from ...party.party import Party
 from ...party.policies.policy import Policy, Records
 from ...party.serving.servicer import PartyServicer
@@ -34,7 +35,7 @@ _NOBODY = b""
 _KEY = "key"
 """Name of the only identifier, by which plans match rows unless they say otherwise."""
 
-_MAX_CELLS = 1 << 28
+_LARGEST_OF_PARTY = 1 << 28
 """Largest number of cells of a marginal of one party's attributes: 2 GiB of counts."""
 
 
@@ -42,7 +43,7 @@ Fresh = Callable[[RandomStream], FreshKeys]
 """The keys of a party's noise, from a stream of its own."""
 
 
-def unchanged(stream: RandomStream) -> FreshKeys:
+def keep_key(stream: RandomStream) -> FreshKeys:
     """The keys of a stream."""
     return stream.key
 
@@ -67,13 +68,13 @@ class InProcessConnection:
     def call(self, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
         """Replies to encoded requests; see `Connection`."""
         try:
-            for reply in self.servicer.serve(method, self._counted(requests), _NOBODY):
+            for reply in self.servicer.serve(method, self._count_bytes(requests), _NOBODY):
                 self.bytes_out += len(reply)
                 yield reply
         except MosaicError as error:
             raise decode_refusal(encode_refusal(error)) from error
 
-    def _counted(self, requests: Iterable[bytes]) -> Iterator[bytes]:
+    def _count_bytes(self, requests: Iterable[bytes]) -> Iterator[bytes]:
         for request in requests:
             self.bytes_in += len(request)
             yield request
@@ -91,18 +92,18 @@ def dealer_names(count: int) -> list[str]:
 
 
 def start_parties(
-    pieces: Sequence[Sequence[Table | PeopleRows]],
+    pieces: Sequence[Sequence[Table | PeopleRows | RelatedRows]],
     policy: Policy,
     keys: RandomStream,
     identifiers: Sequence[Sequence[Sequence[str]]] | None = None,
     dealers: int = 0,
     stated: int | None = None,
-    fresh: Fresh = unchanged,
+    fresh: Fresh = keep_key,
 ) -> list[list[InProcessConnection]]:
     """Starts a party with an in-memory ledger for each piece of a table; they know each other's identities.
 
     Args:
-        pieces: for each slice, the table of each party.
+        pieces: for each slice, the table of each party, or its related tables.
         policy: policy of every party, but for whose records it holds, which follows from the pieces.
         keys: source of the parties' keys.
         identifiers: for each slice, the identifier of each row of each party, by which rows are aligned; None
@@ -118,18 +119,21 @@ def start_parties(
     identities = {name: _identity(name, keys) for name in (*chain(*names), *dealer_names(dealers))}
     peers = {name: identity.public for name, identity in identities.items()}
 
-    def started(i: int, j: int) -> InProcessConnection:
+    def start_party(i: int, j: int) -> InProcessConnection:
         name = names[i][j]
         # Without identifiers, the pieces of a slice are cut from one table, whose rows keep their order.
         records = Records(frozenset(names[i]) - {name}, order_guaranteed=identifiers is None)
         rules = Rules(replace(policy, records=records), peers)
         naming = Identifiers({} if identifiers is None else {_KEY: identifiers[i][j]})
+        held = pieces[i][j]
+        related = held if isinstance(held, RelatedRows) else None
+        rows = held.people if isinstance(held, RelatedRows) else held
         institution = Institution(
-            name, identities[name], pieces[i][j], rules, identifiers=naming, stated=stated
+            name, identities[name], rows, rules, identifiers=naming, stated=stated, related=related
         )
         return InProcessConnection(PartyServicer(Party(institution, Ledger(), fresh(keys.child(name)))))
 
-    return [[started(i, j) for j, _ in enumerate(row)] for i, row in enumerate(names)]
+    return [[start_party(i, j) for j, _ in enumerate(row)] for i, row in enumerate(names)]
 
 
 def start_dealers(
@@ -149,7 +153,7 @@ def start_dealers(
     for link in chain(*parties):
         described = PartyClient(link).describe()
         known[described.name] = described.identity
-    rules = Rules(DealerPolicy(sys.maxsize, _MAX_CELLS, sys.maxsize, sys.maxsize), known)
+    rules = Rules(DealerPolicy(sys.maxsize, _LARGEST_OF_PARTY, sys.maxsize, sys.maxsize), known)
     dealers = [Dealer(name, _identity(name, keys), rules, Ledger(), keys.child(name).key) for name in names]
     return [InProcessConnection(PartyServicer(dealer)) for dealer in dealers]
 
@@ -180,7 +184,7 @@ def policy_for(
         adjacencies=frozenset({adjacency}),
         max_release_rho=granted,
         lifetime_rho=granted + alignment_rho,
-        max_cells=_MAX_CELLS,
+        max_cells=_LARGEST_OF_PARTY,
         min_tolerated=0,
         max_alignment_rho=alignment_rho,
         max_labels_delta=labels_delta,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ..domain import Clique, Domain
 
-ROUNDING = 1e-9
+SUM_ROUNDING = 1e-9
 """Largest difference of a sum, relative to its parts, that is taken as rounding."""
 
 
@@ -89,11 +89,11 @@ class Sum(Rule):
 
     def forbids(self, domain: Domain, codes: Mapping[str, Codes]) -> Mask:
         """See `Rule.forbids`."""
-        low, high = self._reached(domain, codes)
+        low, high = self._reach_of_sums(domain, codes)
         total = extent(domain[self.total])[codes[self.total]]
         # Between bins of any numbers there is no room for differences of rounding.
         exact = all(on_lattice(domain[name]) for name in self.columns)
-        slack = (ROUNDING if exact else 0.0) * np.maximum(np.abs(low), np.abs(high))
+        slack = (SUM_ROUNDING if exact else 0.0) * np.maximum(np.abs(low), np.abs(high))
         found: Mask = (total[..., 1] < low - slack) | (total[..., 0] > high + slack)
         return found
 
@@ -101,7 +101,7 @@ class Sum(Rule):
         """See `Rule.broken`; differences of rounding are no break."""
         total = numbers(columns[self.total])
         parts = np.stack([numbers(columns[name]) for name in self.addends])
-        found: Mask = np.abs(total - parts.sum(axis=0)) > ROUNDING * np.abs(parts).sum(axis=0)
+        found: Mask = np.abs(total - parts.sum(axis=0)) > SUM_ROUNDING * np.abs(parts).sum(axis=0)
         return found
 
     def to_json(self) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class Sum(Rule):
 
     def dependent(self, domain: Domain, codes: Mapping[str, Codes]) -> dict[str, Codes]:
         """The total's code, moved to the nearest that the parts can add up to."""
-        low, high = self._reached(domain, codes)
+        low, high = self._reach_of_sums(domain, codes)
         reached = extent(domain[self.total])
         numbered = np.flatnonzero(~np.isnan(reached[:, 0]))
         first = np.minimum(np.searchsorted(reached[numbered, 1], low), len(numbered) - 1)
@@ -120,7 +120,7 @@ class Sum(Rule):
         missing = np.isnan(low) | np.isnan(reached[now, 0])
         return {self.total: np.where(missing, now, nearest)}
 
-    def _reached(
+    def _reach_of_sums(
         self, domain: Domain, codes: Mapping[str, Codes]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The least and the largest sum of the parts; NaN if one is missing."""

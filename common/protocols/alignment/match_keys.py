@@ -14,7 +14,7 @@ MatchKey = tuple[str, ...]
 MAX_MATCH_KEYS = 16
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _LENGTH_BYTES = 4
-_REMEMBERED = 1 << 16
+_REMEMBERED_VALUES = 1 << 16
 """Number of different values of a field whose normalised form is remembered, since names come again."""
 
 
@@ -68,13 +68,13 @@ def key_texts(columns: Mapping[str, Iterable[str]], key: MatchKey) -> list[bytes
     Returns:
         For each row its normalised fields, each as UTF-8 with its length in front; empty if one is missing.
     """
-    fields = [_encoded(columns, field) for field in key]
+    fields = [_encode_field(columns, field) for field in key]
     if len(fields) == 1:
         return fields[0]
     return [b"".join(parts) if all(parts) else b"" for parts in zip(*fields, strict=True)]
 
 
-def _encoded(columns: Mapping[str, Iterable[str]], field: str) -> list[bytes]:
+def _encode_field(columns: Mapping[str, Iterable[str]], field: str) -> list[bytes]:
     name, _, normalisation = field.partition(":")
     normalise = NORMALISATIONS[normalisation]
     remembered: dict[str, bytes] = {}
@@ -85,7 +85,7 @@ def _encoded(columns: Mapping[str, Iterable[str]], field: str) -> list[bytes]:
             data = normalise(value).encode()
             if data:
                 data = len(data).to_bytes(_LENGTH_BYTES, "big") + data
-            if len(remembered) < _REMEMBERED:
+            if len(remembered) < _REMEMBERED_VALUES:
                 remembered[value] = data
         encoded.append(data)
     return encoded

@@ -20,7 +20,7 @@ from .influence import RealTable
 from .places import Places
 from .ratios import Ratio
 from .selection import Mask, levels_of, numbers_of, rows_at, rows_where, rows_with
-from .unseen import moved, wider, withheld
+from .unseen import reach_of_mean, wider, withheld
 
 Array = NDArray[np.float64]
 
@@ -30,7 +30,7 @@ CONSTANT = (
 )
 EMPTY = "no estimate: the corrected number of records of the group is not positive"
 
-MOST_GROUPS = 200
+MEANS_GROUPS = 200
 """Largest number of groups of one estimate."""
 
 
@@ -152,7 +152,7 @@ def difference(
         note = note or withheld(published, (column,))
     for mask, sign in zip(groups, (1, -1), strict=True):
         held, rows = values[mask & places.own], published.rows.record_count
-        by = moved(published, column, held, rows, (group, *selected.columns), value is not ...)
+        by = reach_of_mean(published, column, held, rows, (group, *selected.columns), value is not ...)
         less, more = less + by[::sign][0], more + by[::sign][1]
     low, high = (made.low - less, made.high + more) if not note else (np.nan, np.nan)
     return Estimates(
@@ -279,9 +279,9 @@ def _groups_by(published: Published, places: Places, names: Sequence[str], chose
             for level, rows in levels.items()
             if ((found := mask & rows) & places.own).any()
         }
-        if len(groups) > MOST_GROUPS:
+        if len(groups) > MEANS_GROUPS:
             raise DataError(
-                f"by: expected at most {MOST_GROUPS} groups, got more; name columns with fewer values"
+                f"by: expected at most {MEANS_GROUPS} groups, got more; name columns with fewer values"
             )
     return groups
 

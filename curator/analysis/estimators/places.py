@@ -20,11 +20,11 @@ from ....common.data.domain import Clique, Domain
 from ....common.data.table import Table
 from ...pgm.structure.zeros import zeros_of
 from ...results.evidence import Evidence
-from ...results.frames import typed
+from ...results.frames import typed_frame
 from ..conditions import Condition, Where
 from ..published import Published, evidence_of
 
-_MOST = 1 << 16
+_WEIGHTLESS_ROWS = 1 << 16
 """Rows of no weight, at most; more cells than that are represented by a random sample."""
 
 
@@ -93,7 +93,7 @@ class Places:
         lacking = _lacking(rows, evidence, clique) if everywhere else None
         if lacking is not None:
             rng = np.random.default_rng(0)
-            values = typed(lacking, published.columns, rng)
+            values = typed_frame(lacking, published.columns, rng)
             rows = Table.concatenate([rows, lacking])
             frame = pd.concat([frame, values], ignore_index=True)
         own = np.arange(rows.record_count) < count
@@ -114,8 +114,8 @@ def _lacking(rows: Table, evidence: Evidence, clique: Clique) -> Table | None:
     if not found:
         return None
     everywhere = np.concatenate(found)
-    if len(everywhere) > _MOST:
-        everywhere = everywhere[rng.choice(len(everywhere), _MOST, replace=False)]
+    if len(everywhere) > _WEIGHTLESS_ROWS:
+        everywhere = everywhere[rng.choice(len(everywhere), _WEIGHTLESS_ROWS, replace=False)]
     kept = np.ones(len(everywhere), dtype=np.bool_)
     for one, mask in zeros_of(domain).masks:
         kept &= mask[tuple(everywhere[:, domain.position(name)] for name in one)]

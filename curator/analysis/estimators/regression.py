@@ -34,12 +34,12 @@ UNSTABLE = "no interval: too few records for so much noise, or too little was me
 SEPARATED = "no estimate: all rows of the release with it have the same response; they are left out"
 COLLINEAR = "no interval: with their noise, the measurements do not determine the regression"
 
-_FARTHEST = 2.0
+_FARTHEST_COEFFICIENT = 2.0
 """Largest difference between a coefficient of the release and of the real table: log odds for one standard
 deviation."""
 
-_MOST_STEPS = 25
-_TOLERANCE = 0.1
+_NEWTON_STEPS = 25
+_STEP_TOLERANCE = 0.1
 """In standard errors of a random sample; sums over the real table are not computed to more than that."""
 
 
@@ -86,7 +86,7 @@ def linear(
         DataError: an argument does not fit the release, or its rows do not determine the regression.
     """
     design = Design.of(published, y, x, positive, where)
-    return _fitted(published, design, _LINEAR, Target.parse(of), level)
+    return _fit(published, design, _LINEAR, Target.parse(of), level)
 
 
 def logistic(
@@ -118,16 +118,16 @@ def logistic(
         raise DataError(
             "expected a response of two values, got more; say which value is positive, or use linear"
         )
-    return _fitted(published, design.without_separated(), _LOGISTIC, Target.parse(of), level)
+    return _fit(published, design.without_separated(), _LOGISTIC, Target.parse(of), level)
 
 
-def _fitted(published: Published, design: Design, link: _Link, of: Target, level: float) -> Estimates:
+def _fit(published: Published, design: Design, link: _Link, of: Target, level: float) -> Estimates:
     z = quantile_of(level)
     tail = withheld(published, design.columns)
     real = RealTable(design.places, design.columns)
-    scale, scaled = _standardised(design)
-    released = _released(scaled, design, link)
-    solved = _solved(real, scaled, design, link, released)
+    scale, scaled = _standardise(design)
+    released = _synthetic_coefficients(scaled, design, link)
+    solved = _solve(real, scaled, design, link, released)
     before, p = scale @ released, len(released)
     if solved.derivative is None:
         errors, reach, notes = Errors.unknown(p), np.full(p, np.nan), (COLLINEAR,) * p
@@ -162,7 +162,7 @@ def _fitted(published: Published, design: Design, link: _Link, of: Target, level
     )
 
 
-def _standardised(design: Design) -> tuple[Array, Array]:
+def _standardise(design: Design) -> tuple[Array, Array]:
     """The standardised regressors, and before them the matrix from their coefficients to the given ones'."""
     rows = design.regressors[design.used & design.places.own]
     means, spreads = rows.mean(axis=0), rows.std(axis=0)
@@ -178,12 +178,12 @@ def _standardised(design: Design) -> tuple[Array, Array]:
     return matrix, scaled
 
 
-def _released(scaled: Array, design: Design, link: _Link) -> Array:
+def _synthetic_coefficients(scaled: Array, design: Design, link: _Link) -> Array:
     """The coefficients of the synthetic table."""
     own = design.places.own
     scaled, response, used = scaled[own], design.response[own], design.used[own]
     theta = np.zeros(scaled.shape[1])
-    for _ in range(_MOST_STEPS):
+    for _ in range(_NEWTON_STEPS):
         residuals = response - used * link.mean(scaled @ theta)
         derivative = _derivative(scaled, link, theta)
         if np.linalg.cond(derivative) > 1e10:
@@ -218,14 +218,14 @@ class _Solved(NamedTuple):
     free: NDArray[np.bool_]
 
 
-def _solved(real: RealTable, regressors: Array, design: Design, link: _Link, start: Array) -> _Solved:
+def _solve(real: RealTable, regressors: Array, design: Design, link: _Link, start: Array) -> _Solved:
     """Newton's method, from the coefficients of the synthetic table."""
     own, share = regressors[design.places.own], real.records / real.rows
     before = share * _derivative(own, link, start)
     # By how much the real table's derivative differs is estimated once.
     correction, free = _correction(real, regressors, before, link, start)
     unit, moving, theta = np.sqrt(np.linalg.inv(before).diagonal()), np.ones(len(start), dtype=bool), start
-    for _ in range(_MOST_STEPS):
+    for _ in range(_NEWTON_STEPS):
         derivative = share * _derivative(own, link, theta) + correction
         if np.linalg.eigvalsh(derivative).min() <= 0:
             break
@@ -234,11 +234,13 @@ def _solved(real: RealTable, regressors: Array, design: Design, link: _Link, sta
         step = np.zeros(len(theta))
         step[moving] = np.linalg.solve(derivative[np.ix_(moving, moving)], found[moving])
         theta = theta + step
-        if link is _LINEAR or (np.abs(step) < _TOLERANCE * unit).all():
+        if link is _LINEAR or (np.abs(step) < _STEP_TOLERANCE * unit).all():
             return _Solved(theta, derivative, free)
         # Coefficients without enough records may have no finite solution; they take one step.
-        free &= np.abs(theta - start) < _FARTHEST
-        theta = np.where(free, theta, np.clip(theta, start - _FARTHEST, start + _FARTHEST))
+        free &= np.abs(theta - start) < _FARTHEST_COEFFICIENT
+        theta = np.where(
+            free, theta, np.clip(theta, start - _FARTHEST_COEFFICIENT, start + _FARTHEST_COEFFICIENT)
+        )
         moving = free
     return _Solved(theta, None, free)
 

@@ -25,12 +25,12 @@ TOO_MANY = "no interval: too many groups of too many combinations; ask for fewer
 
 TOO_FEW = "no interval: there are too few such rows against the noise"
 
-_LARGEST = 2**23
+_COMBINED_VALUES = 2**23
 """Values of functions at combinations that are computed at once."""
 
 _MOST_AT_ONCE = 512
 
-_MOST_WORK = 2**25
+_INTERVAL_WORK = 2**25
 """Functions times combinations for which intervals are computed, at most: about a minute."""
 """Functions whose covariances are computed at once."""
 
@@ -51,15 +51,16 @@ class Estimate:
     high: Any = float("nan")
     note: str = ""
 
-    def clipped(self, least: float, most: float) -> Estimate:
+    def clip(self, least: float, most: float) -> Estimate:
         """The estimate and its interval within what is possible."""
         value, low, high = np.clip([self.value, self.low, self.high], least, most).tolist()
         return Estimate(value, low, high, self.note)
 
-    def shown(self, axis: Axis) -> Estimate:
+    def as_values_of(self, axis: Axis) -> Estimate:
         """The same of a column's numbers, as values of the column."""
         value, low, high = (
-            number if np.isnan(number) else axis.shown(number) for number in (self.value, self.low, self.high)
+            number if np.isnan(number) else axis.value_at(number)
+            for number in (self.value, self.low, self.high)
         )
         return Estimate(value, low, high, self.note)
 
@@ -88,7 +89,7 @@ class Grouped:
         """Why no intervals can be computed from so many functions of each group; empty if they can."""
         if self.evidence is None:
             return NO_EVIDENCE
-        return TOO_MANY if self.size * functions * len(self.groups) > _MOST_WORK else ""
+        return TOO_MANY if self.size * functions * len(self.groups) > _INTERVAL_WORK else ""
 
     def sums(self, values: Array) -> Array:
         """The sum over each group of a function of pieces times records; shape (m,) to (groups,)."""
@@ -111,11 +112,11 @@ class Grouped:
 
     def chunks(self, functions: int) -> Iterator[NDArray[np.int64]]:
         """The groups, so many at once as memory allows with so many functions of each."""
-        once = min(_LARGEST // max(len(self.groups), 1), _MOST_AT_ONCE) // functions
+        once = min(_COMBINED_VALUES // max(len(self.groups), 1), _MOST_AT_ONCE) // functions
         for start in range(0, self.size, max(once, 1)):
             yield np.arange(start, min(start + max(once, 1), self.size))
 
-    def estimated(self, values: Array, inside: Array) -> Totals:
+    def estimate_totals(self, values: Array, inside: Array) -> Totals:
         """The totals of functions of codes; `inside` is their covariance within, summed over records."""
         if self.evidence is None:
             raise ValueError("without evidence there are no estimates")
@@ -146,7 +147,7 @@ def sums(grouped: Grouped, values: Array, variances: Array) -> list[Estimate]:
     means, found = grouped.joint.means(values), []
     for groups in grouped.chunks(1):
         chosen = grouped.groups[:, None] == groups
-        total = grouped.estimated(chosen * means[:, None], np.diag(inside[groups]))
+        total = grouped.estimate_totals(chosen * means[:, None], np.diag(inside[groups]))
         low, high = wald(total.values, np.diag(total.covariance(grouped.population)), grouped.level)
         reach = reach_of(total)
         for place, group in enumerate(groups):
@@ -193,7 +194,7 @@ def ratios(
         top = chosen * means[:, None] - share[groups] * bottom
         blocks = [[above, between], [between, below]]
         inside = np.block([[np.diag(part[groups]) for part in row] for row in blocks])
-        total = grouped.estimated(np.hstack([top, bottom]), inside)
+        total = grouped.estimate_totals(np.hstack([top, bottom]), inside)
         count = len(groups)
         covariance = total.covariance(grouped.population).reshape(2, count, 2, count)
         covariances = np.stack([covariance[:, place, :, place] for place in range(count)])

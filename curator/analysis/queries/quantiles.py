@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 _MOST_THRESHOLDS = 128
 
-_LARGEST = 2**24
+_THRESHOLD_VALUES = 2**24
 """Thresholds times combinations of pieces, at most."""
 
 
@@ -53,7 +53,7 @@ def _quantile(
     weights = np.bincount(places[rows], joint.weights[rows], len(order)).astype(np.float64)
     if not weights.sum() > 0:
         return Estimate(float("nan"), note=NO_ROWS)
-    thresholds = _thresholds(weights, max(8, min(_MOST_THRESHOLDS, _LARGEST // len(rows))))
+    thresholds = _thresholds(weights, max(8, min(_MOST_THRESHOLDS, _THRESHOLD_VALUES // len(rows))))
 
     def value_at(curve: Array) -> float:
         """Where a curve over the thresholds first crosses 0."""
@@ -81,7 +81,7 @@ def _quantile(
     means = joint.means(above)
     inside = (above**2).T @ joint.weights - (means**2).T @ joint.support.weights
     inside = np.where(inside > 1e-12 * weights.sum(), inside, 0)
-    total = grouped.estimated(means, np.diag(inside))
+    total = grouped.estimate_totals(means, np.diag(inside))
     value = value_at(np.maximum.accumulate(total.values))
     nearest = int(np.argmin(np.abs(total.values)))
     if reach_of(total)[nearest] < LEAST_REACH:

@@ -22,7 +22,7 @@ from ....common.data.workload import Workload
 from ...measurers.measurer import Measurer
 from ..parts.allocation import EXPECTED_L1
 from ..parts.steps import measurable_as_interaction
-from .components import CLASSES, classes_of
+from .components import DEVIATION_CLASSES, classes_of
 from .knowledge import Knowledge, parts_of
 from .larger import Larger
 from .settings import SETTINGS
@@ -107,7 +107,10 @@ class Splitting:
     ) -> SplitProblem:
         records = self._measurer.record_count
         every = [*cliques, *more]
-        deviations, cells = np.zeros((len(every), CLASSES)), np.zeros((len(every), CLASSES))
+        deviations, cells = (
+            np.zeros((len(every), DEVIATION_CLASSES)),
+            np.zeros((len(every), DEVIATION_CLASSES)),
+        )
         precision, price = np.zeros(len(every)), np.zeros(len(every))
         probe = self._measurer.accountant.remaining / len(every)
         for i, clique in enumerate(every):
@@ -181,7 +184,7 @@ class SplitProblem:
             in_error *= left
             in_error *= left
             slope[:] = EXPECTED_L1 / 2 * in_error.sum(axis=0) / self.price
-        importance = self._summed(np.ones_like(self.marginals, dtype=float))
+        importance = self._sum_by_interaction(np.ones_like(self.marginals, dtype=float))
         weights = importance
         for _ in range(_REWEIGHTINGS):
             chosen = self._solve(slopes * weights, amounts, total)
@@ -235,9 +238,9 @@ class SplitProblem:
         inside = self.marginals >= 0
         of_each = np.where(inside, errors[np.maximum(self.marginals, 0)], 0.0)
         of_all = np.sqrt((of_each**2).sum(axis=1, keepdims=True))
-        return self._summed(of_each / np.maximum(of_all, 1e-300))
+        return self._sum_by_interaction(of_each / np.maximum(of_all, 1e-300))
 
-    def _summed(self, shares: Array) -> Array:
+    def _sum_by_interaction(self, shares: Array) -> Array:
         """For each interaction, the sum over its marginals of weight times share."""
         inside = self.marginals >= 0
         sums = np.zeros(len(self.price))

@@ -21,15 +21,15 @@ from ....common.data.view import View
 from ....common.measurement import Measurement
 from ..parts.allocation import EXPECTED_L1
 from ..parts.bounds import ScoredDistance
-from ..parts.consistency import raked
+from ..parts.consistency import rake
 from .components import Axis, expected_axis
 from .effects import Effect, Observed, Prediction
 from .factors import predicted_pairs
 from .learning import couples, has_shape, learned_axes, learned_coupling, learned_prior, nearness
-from .one_way import denoised, is_short
+from .one_way import denoise, is_short
 from .settings import SETTINGS
 
-LEAST_CELL = 1e-3
+LEAST_RAKED = 1e-3
 """Smallest value of a cell in a fit, because raking cannot raise a cell of zero."""
 
 
@@ -58,14 +58,14 @@ class Knowledge:
         self._axes: dict[str, Axis] = {}
         self._coupling: NDArray[np.float64] | None = None
 
-    def observed(self, clique: Clique) -> Observed | None:
+    def average_of(self, clique: Clique) -> Observed | None:
         """The average of an interaction's measurements; None without any."""
         effect = self.effects.get(clique)
         return self.ones.get(clique) or (effect.observed if effect else None)
 
     def precision(self, clique: Clique) -> float:
         """What is known of an interaction's cells: the inverse of the variance of their noise, on average."""
-        observed, published = self.observed(clique), self._before.get(clique)
+        observed, published = self.average_of(clique), self._before.get(clique)
         found = 0.0 if observed is None else 1 / observed.variance
         return found if published is None else found + float(np.mean(1 / _variances(published)))
 
@@ -122,10 +122,10 @@ class Knowledge:
             values = interaction(measurement.values, shape)
             variance = measurement.sigma**2 * freedom(shape)
             if len(clique) == 1:
-                self.ones[clique] = averaged(self.ones.get(clique), values, variance)
+                self.ones[clique] = average_with(self.ones.get(clique), values, variance)
             else:
                 effect = self.effects[clique]
-                observed = averaged(effect.observed, values, variance)
+                observed = average_with(effect.observed, values, variance)
                 self.effects[clique] = replace(effect, observed=observed)
         self._estimate_counts({one.clique for one in found if len(one.clique) == 1})
 
@@ -150,7 +150,7 @@ class Knowledge:
         targets = []
         for clique, (values, variances) in self._denoised.items():
             sigmas = np.sqrt(np.maximum(variances, SETTINGS.least_variance * self.ones[clique].variance))
-            margins_of[clique] = np.maximum(values, LEAST_CELL)
+            margins_of[clique] = np.maximum(values, LEAST_RAKED)
             targets.append(_target(clique, values, sigmas))
         for clique in sorted(cliques, key=len):
             effect = self.effects[clique]
@@ -160,16 +160,18 @@ class Knowledge:
             }
             # Larger interactions that no workload names can be in the model without all their parts.
             margins = [(axes, margins_of[part]) for axes, part in smaller.items() if part in margins_of]
-            effect = replace(effect, reference=raked(effect.reference, effect.shape, margins))
+            effect = replace(effect, reference=rake(effect.reference, effect.shape, margins))
             self.effects[clique] = effect
             values, sigmas = effect.estimate(self.records)
-            margins_of[clique] = np.maximum(values, LEAST_CELL)
+            margins_of[clique] = np.maximum(values, LEAST_RAKED)
             targets.append(_target(clique, values, sigmas))
         return targets
 
     def shares(self) -> dict[str, NDArray[np.float64]]:
         """The share of each code of each measured attribute, from denoised counts."""
-        counts = {clique[0]: np.maximum(values, LEAST_CELL) for clique, (values, _) in self._denoised.items()}
+        counts = {
+            clique[0]: np.maximum(values, LEAST_RAKED) for clique, (values, _) in self._denoised.items()
+        }
         return {name: values / values.sum() for name, values in counts.items()}
 
     def learn_sizes(self) -> None:
@@ -190,7 +192,7 @@ class Knowledge:
             asked = [
                 clique for clique, one in self.ones.items() if clique in measured or is_short(one.values)
             ]
-            estimates = denoised([self._one_way(clique) for clique in asked], self.records)
+            estimates = denoise([self._one_way(clique) for clique in asked], self.records)
             self._denoised |= dict(zip(asked, estimates, strict=True))
 
     def _one_way(self, clique: Clique) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -277,7 +279,7 @@ def _variances(measurement: Measurement) -> NDArray[np.float64]:
     return np.asarray(measurement.sigmas**2)
 
 
-def averaged(before: Observed | None, values: NDArray[np.float64], variance: float) -> Observed:
+def average_with(before: Observed | None, values: NDArray[np.float64], variance: float) -> Observed:
     """The average of a measurement with those before, if any."""
     return Observed(values, variance) if before is None else before.with_values(values, variance)
 

@@ -46,7 +46,7 @@ class Measuring:
         """Budget of a step each time, zCDP."""
         return self.steps[name].budget(self.measurer.granted)
 
-    def reported(self, step: str, number: int) -> None:
+    def report_step(self, step: str, number: int) -> None:
         """Reports that a step was taken for this round."""
         self._report(Progress(step, (), number, self.measurer.accountant.spent_share))
 

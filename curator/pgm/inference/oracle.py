@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ....common.data.domain import Clique
 from ....common.errors import ModelError
 from ..structure.junction_tree import JunctionTree
-from ..structure.zeros import NOTHING, zeros_of
+from ..structure.zeros import EXCLUDED, zeros_of
 from .belief_propagation import Workspace, pass_messages, write_belief
 from .layout import lay_out
 
@@ -62,11 +62,11 @@ class MarginalOracle:
         self.evaluations += 1
         return self._work.sums[: self._cells].copy(), log_partition
 
-    def excluded(self) -> NDArray[np.bool_] | None:
+    def excluded_cells(self) -> NDArray[np.bool_] | None:
         """The cells of the cliques that rules exclude, shape (n,); None without rules."""
         if not self._zeros.masks:
             return None
-        return self(np.zeros(self._cells))[0] <= NOTHING * self.total
+        return self(np.zeros(self._cells))[0] <= EXCLUDED * self.total
 
     def beliefs(self) -> tuple[Array, ...]:
         """The marginals of the tree's cliques at the latest call, each of its clique's shape."""
@@ -77,4 +77,4 @@ class MarginalOracle:
             order = [axis for part in cut for axis in part]
             ordered = belief.reshape([shape[axis] for axis in order])
             found.append(np.ascontiguousarray(ordered.transpose(np.argsort(order))))
-        return self._zeros.cleared(self.tree.cliques, found)
+        return self._zeros.clear_excluded(self.tree.cliques, found)

@@ -17,18 +17,18 @@ from numpy.typing import NDArray
 
 from ....common.data.domain import Clique, Domain
 from ....common.data.rules.determines import Determines
-from .elimination import joined, triangulate
+from .elimination import join_cliques, triangulate
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-LARGEST = 2**17
+LARGEST_OF_RULES = 2**17
 """Largest number of cells of a junction tree of the rules' cliques alone (1 MiB)."""
 
 EXCLUDED = -1e5
 """Log-potential of an excluded cell: exact to 1e-11 beside others, and far below those that a fit reaches."""
 
-NOTHING = 1e-60
+EXCLUDED_SHARE = 1e-60
 """Shares of the total below this are those of excluded cells, whose logarithms the kernels bound."""
 
 
@@ -51,14 +51,14 @@ class Zeros:
         parts = [np.where(mask, 0.0, EXCLUDED).ravel() for _, mask in self.masks]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def cleared(self, cliques: Sequence[Clique], tables: Sequence[Array]) -> tuple[Array, ...]:
+    def clear_excluded(self, cliques: Sequence[Clique], tables: Sequence[Array]) -> tuple[Array, ...]:
         """Tables of counts of these cliques with exact zeros where cells are excluded."""
         if not self.masks:
             return tuple(tables)
         return tuple(self._without(clique, table) for clique, table in zip(cliques, tables, strict=True))
 
     def _without(self, clique: Clique, table: Array) -> Array:
-        kept = table > NOTHING * table.sum()
+        kept = table > EXCLUDED_SHARE * table.sum()
         for part, mask in self.masks:
             if set(part) <= set(clique):
                 sizes = dict(zip(part, mask.shape, strict=True))
@@ -68,21 +68,21 @@ class Zeros:
 
 def zeros_of(domain: Domain) -> Zeros:
     """The structural zeros of a domain; none without rules."""
-    return _found(domain) if domain.rules else Zeros()
+    return _zeros_of_rules(domain) if domain.rules else Zeros()
 
 
 @functools.lru_cache(maxsize=32)
-def _found(domain: Domain) -> Zeros:
+def _zeros_of_rules(domain: Domain) -> Zeros:
     parts = [part for rule in domain.rules for part in rule.parts]
     parts.sort(key=lambda part: domain.cells(part.columns))
     graph = [0] * len(domain)
     structure: dict[Clique, Mask | None] = {}
     for part in parts:
         clique = domain.canonical(part.columns)
-        if math.prod(domain.shape(clique)) > LARGEST:
+        if math.prod(domain.shape(clique)) > LARGEST_OF_RULES:
             continue
-        wider = joined(graph, [sum(1 << domain.position(name) for name in clique)])
-        if triangulate(wider, domain.sizes)[1] > LARGEST + sum(domain.sizes):
+        wider = join_cliques(graph, [sum(1 << domain.position(name) for name in clique)])
+        if triangulate(wider, domain.sizes)[1] > LARGEST_OF_RULES + sum(domain.sizes):
             continue
         graph = wider
         allowed, before = part.allowed(domain), structure.get(clique)

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....common.extras import require_extra
-from ..prediction import MOST_ROWS
+from ..prediction import TRAINING_ROWS
 from .values import Array, Values
 
-MOST_CODES = 20
+MOST_REGRESSED_CODES = 20
 """Attributes of more codes that are not numbers are left out."""
 
 _PENALTY = 1.0
-_MOST_STEPS = 1000
 _SEED = 0
 
 
@@ -50,7 +49,7 @@ def coefficients(real: Values, synthetic: Values, label: str, seed: int = _SEED)
     squared coefficients.
 
     Args:
-        real: the real table; of more than `MOST_ROWS` rows a random sample is used.
+        real: the real table; of more than `TRAINING_ROWS` rows a random sample is used.
         synthetic: of the same domain, likewise.
         label: attribute to regress.
         seed: of the samples.
@@ -59,9 +58,9 @@ def coefficients(real: Values, synthetic: Values, label: str, seed: int = _SEED)
         DataError: no such attribute.
         MissingExtraError: scikit-learn is not installed.
     """
-    if label not in real.numbers and real.table.domain[label].size > MOST_CODES:
+    if label not in real.numbers and real.table.domain[label].size > MOST_REGRESSED_CODES:
         return []
-    real, synthetic = (_sampled(values, seed) for values in (real, synthetic))
+    real, synthetic = (_sample(values, seed) for values in (real, synthetic))
     names, columns = _features(real, synthetic, label)
     if not names:
         return []
@@ -78,10 +77,10 @@ def coefficients(real: Values, synthetic: Values, label: str, seed: int = _SEED)
 def _outcomes(real: Values, synthetic: Values, label: str) -> list[tuple[str, tuple[Array, Array]]]:
     """What is regressed: a name, and its column in both tables."""
     if label in real.numbers:
-        return [(label, _standardised(real, synthetic, label))]
+        return [(label, _standardise(real, synthetic, label))]
     return [
         (_category(real, label, code), _indicators(real, synthetic, label, code))
-        for code in _compared(real, label)
+        for code in _codes_to_compare(real, label)
     ]
 
 
@@ -95,10 +94,10 @@ def _features(real: Values, synthetic: Values, label: str) -> tuple[list[str], t
             continue
         if name in real.numbers:
             names.append(name)
-            for held, column in zip(columns, _standardised(real, synthetic, name), strict=True):
+            for held, column in zip(columns, _standardise(real, synthetic, name), strict=True):
                 held.append(column)
-        elif attribute.size <= MOST_CODES:
-            for code in _compared(real, name):
+        elif attribute.size <= MOST_REGRESSED_CODES:
+            for code in _codes_to_compare(real, name):
                 names.append(_category(real, name, code))
                 for held, column in zip(columns, _indicators(real, synthetic, name, code), strict=True):
                     held.append(column)
@@ -107,13 +106,13 @@ def _features(real: Values, synthetic: Values, label: str) -> tuple[list[str], t
     return names, (np.column_stack(columns[0]), np.column_stack(columns[1]))
 
 
-def _compared(real: Values, name: str) -> list[int]:
+def _codes_to_compare(real: Values, name: str) -> list[int]:
     """The codes of an attribute, but not the most common real one."""
     counts = real.table.marginal((name,))
     return [code for code in range(len(counts)) if code != np.argmax(counts)]
 
 
-def _standardised(real: Values, synthetic: Values, name: str) -> tuple[Array, Array]:
+def _standardise(real: Values, synthetic: Values, name: str) -> tuple[Array, Array]:
     numbers = real.numbers[name]
     held = numbers[~np.isnan(numbers)]
     mean, deviation = (held.mean(), held.std()) if len(held) else (0.0, 1.0)
@@ -147,13 +146,13 @@ def _logistic(features: Array, label: Array) -> Array:
 
     if (label == label[0]).all():
         return np.zeros(features.shape[1])
-    model = LogisticRegression(C=1 / _PENALTY, max_iter=_MOST_STEPS).fit(features, label)
+    model = LogisticRegression(C=1 / _PENALTY, max_iter=1000).fit(features, label)
     fitted: Array = model.coef_[0]
     return fitted
 
 
-def _sampled(values: Values, seed: int) -> Values:
-    if values.table.record_count <= MOST_ROWS:
+def _sample(values: Values, seed: int) -> Values:
+    if values.table.record_count <= TRAINING_ROWS:
         return values
     rng = np.random.default_rng(seed)
-    return values.take(rng.choice(values.table.record_count, MOST_ROWS, replace=False))
+    return values.take(rng.choice(values.table.record_count, TRAINING_ROWS, replace=False))
