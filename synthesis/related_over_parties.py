@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,7 @@ from ..curator.measurers.masked import MaskedMeasurer
 from ..curator.measurers.size import NoisySize
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
+from ..curator.mechanisms.parts.fitted import Report, ignore
 from ..curator.parties.alignments import Aligned
 from ..curator.parties.client import Connection
 from ..curator.parties.federation import PartOfTables
@@ -40,7 +41,9 @@ from ..curator.releasing.planning.tables import PlannedTable, PlannedTables
 from ..curator.releasing.progress import progress_bar
 from ..curator.releasing.release import Released, ReleaseOrder, make_release
 from ..curator.results.raw_frames import encode_frame
-from ..party.institution.related import read_related
+from ..party.counting.identifiers import Identifiers
+from ..party.institution.related import RelatedRows, read_related
+from ..party.policies.domain import KEY
 from ..party.policies.tables import TableSettings
 from ..simulations.parties.alignment import align
 from ..simulations.parties.network import InProcessConnection, policy_for, start_dealers, start_parties
@@ -145,7 +148,7 @@ def simulate_people(
         collusions=holders.collusions,
         rows_per_person=ALL_ROWS,
     )
-    tables = PlannedTables(tuple(_planned(table, domains.get(table.name)) for table in raw), _holds(holders))
+    tables = planned_tables(raw, domains, holders)
     aligning = holders.aligning
     rho = Fraction(0) if aligning is None else Fraction(aligning.rho)
     wanted = RelatedOrder(tables, spec, chosen, DEFAULT_SHARE, rho, secrets.token_hex(16))
@@ -153,6 +156,24 @@ def simulate_people(
         parts = _Parts.start(raw, wanted, holders, stream.child("parties"), seed is not None)
         parts = replace(parts, report=report)
         return Making(wanted, parts, stream.child("making")).release()
+
+
+def parties_of(
+    raw: Sequence[Raw], tables: PlannedTables, holders: Holders
+) -> list[list[tuple[RelatedRows, Identifiers]]]:
+    """For each slice, what each party holds of its people, and what names these.
+
+    Raises:
+        DataError: there are more slices than people.
+    """
+    people = len(raw[0].parent)
+    if people < holders.slices:
+        raise DataError("slices: expected at most one for each person, got more; take fewer")
+    found = []
+    for low, high in itertools.pairwise(np.linspace(0, people, holders.slices + 1).astype(int).tolist()):
+        frames = _cut(raw, low, high)
+        found.append([read_related(_settings(tables, frames, held, holders)) for held in holders.tables])
+    return found
 
 
 @dataclass(frozen=True)
@@ -165,23 +186,16 @@ class _Parts:
     holds: Mapping[str, tuple[str, ...]]
     stream: RandomStream
     seeded: bool
-    report: Any = None
+    report: Report = ignore
 
     @classmethod
     def start(
         cls, raw: Sequence[Raw], order: RelatedOrder, holders: Holders, stream: RandomStream, seeded: bool
     ) -> _Parts:
         """Starts the parties, and aligns their people."""
-        people = len(raw[0].parent)
-        if people < holders.slices:
-            raise DataError("slices: expected at most one for each person, got more; take fewer")
-        edges = np.linspace(0, people, holders.slices + 1).astype(int)
-        pieces, identifiers = [], []
-        for low, high in itertools.pairwise(edges.tolist()):
-            frames = _cut(raw, low, high)
-            read = [read_related(_settings(order.tables, frames, held, holders)) for held in holders.tables]
-            pieces.append([rows for rows, _ in read])
-            identifiers.append([list(named.columns["key"]) for _, named in read])
+        read = parties_of(raw, order.tables, holders)
+        pieces = [[rows for rows, _ in row] for row in read]
+        identifiers = [[list(named.columns[KEY]) for _, named in row] for row in read]
         aligning, spec = holders.aligning, order.spec
         policy = policy_for(
             MASKED.name,
@@ -257,6 +271,11 @@ class _Settings(TableSettings):
     def source(self) -> _Frame:
         """See `TableSettings.source`."""
         return self.frame
+
+
+def planned_tables(raw: Sequence[Raw], domains: Mapping[str, Domain], holders: Holders) -> PlannedTables:
+    """The tables as a plan would name them."""
+    return PlannedTables(tuple(_planned(table, domains.get(table.name)) for table in raw), _holds(holders))
 
 
 def _planned(table: Raw, domain: Domain | None) -> PlannedTable:
