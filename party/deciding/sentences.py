@@ -192,7 +192,8 @@ def _related_in_words(related: dict[str, Any]) -> str:
     return (
         f"of the release {related['release']} of the related tables {tables}: the records of "
         f"{related['table']}, in which a person counts as one with all rows; all its parts cost up to rho "
-        f"{related['zcdp_rho']:.6g} at this party, this and those after it up to {related['left_rho']:.6g}"
+        f"{related['zcdp_rho']:.6g} at this party, this and those after it up to {related['left_rho']:.6g}. "
+        "Who approves the first part approves the others, within this cost"
     )
 
 
