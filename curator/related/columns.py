@@ -59,9 +59,9 @@ def choice_columns(
         The columns, and the names of those that are asked for; none if there is nothing to choose.
     """
     domain = tables.domains.get(name)
-    found: list[tuple[Attribute, KnownColumn]] = [
-        (domain[one], KnownColumn(one, name, Way.CODE, one)) for one in (domain.open if domain else ())
-    ]
+    found: list[tuple[Attribute, KnownColumn]] = []
+    if domain is not None:
+        found += [(domain[one], KnownColumn(one, name, Way.CODE, one)) for one in domain.open]
     children = [one.name for one in tables.tables if one.parent == name]
     found += [_classes(number_name(child), name, child) for child in children]
     asked = tuple(column.name for _, column in found)

@@ -99,6 +99,10 @@ class ReleasePlan:
         """A plan from its TOML values."""
         check_file("plan", plan_form(), form)
         release, network = form["release"], form.get("network", {})
+        if ("tables" in form) == ("domain" in release):
+            raise DataError(
+                "plan: expected either domain in [release] or [tables.NAME], got both or none; keep one"
+            )
         budget = Budget(release.get("epsilon"), release.get("delta"), release.get("rho"))
         options = {name: release[name] for name in options_of(ReleaseSpec) if name in release}
         spec = ReleaseSpec.of(budget, options, _about(form.get("about", {})))
@@ -178,10 +182,6 @@ def _tables(form: Mapping[str, Any], folder: Path, spec: ReleaseSpec) -> Planned
         DataError: both or none are stated, or an option is none of related tables.
     """
     release, slices = form["release"], form["slice"]
-    if ("tables" in form) == ("domain" in release):
-        raise DataError(
-            "plan: expected either domain in [release] or [tables.NAME], got both or none; keep one of them"
-        )
     if "tables" not in form:
         if any("holds" in piece for piece in slices):
             raise DataError("plan: holds goes with [tables.NAME]; take it out")
