@@ -53,7 +53,7 @@ def main() -> None:
         }
         for name, (data, options) in releases.items():
             started = time.perf_counter()
-            synthetic = dpmosaic.simulate(data, budget=budget, seed=seed, **options).synthetic
+            synthetic = dpmosaic.simulate(data, epsilon=budget, seed=seed, **options).rows
             (pairs,) = kway_errors(joined, complete(synthetic, table), ks=(2,))
             found.setdefault(name, []).append(pairs.total_variation)
             ratio = pairs.total_variation / found["trusted"][-1]

@@ -13,16 +13,22 @@ from rich.markup import escape
 
 from ..common.errors import DataError
 from ..common.extras import require_extra
+from ..common.privacy.budget import DEFAULT_DELTA
 from ..common.release_spec import BUDGET, OUTPUT
 from ..common.showing.telling import tell
 from ..common.showing.terminal import Terminal
 from ..curator.options import (
+    EPSILON,
     MECHANISM,
+    PEOPLE,
+    Delta,
     JsonOutput,
+    Key,
     MechanismName,
     Rows,
     Seed,
     SpreadsheetSafe,
+    Target,
     TimeLimit,
 )
 from ..curator.results.table_format import Format, TableFile, TableFormat
@@ -42,8 +48,6 @@ Anyway = Annotated[
     bool, typer.Option("--anyway", help="Without a domain: release a table of too few rows too.")
 ]
 
-PEOPLE = "Several rows a person, related tables"
-
 _TOLD = ("out", "json_output")
 """Options that a resumed release is given anew."""
 
@@ -57,21 +61,13 @@ def synthesize(
         ),
     ],
     out: Annotated[Path, typer.Option(help="Folder for the release.")],
-    epsilon: Annotated[float, typer.Option(help="Privacy budget, with delta.", rich_help_panel=BUDGET)] = 1.0,
-    delta: Annotated[
-        float, typer.Option(help="Privacy budget, with epsilon.", rich_help_panel=BUDGET)
-    ] = 1e-9,
+    epsilon: Annotated[float, EPSILON] = 1.0,
+    delta: Delta = DEFAULT_DELTA,
     domain: Annotated[
         Path | None,
         typer.Option(help="Domain file; without one, a part of the budget learns what the columns hold."),
     ] = None,
-    key: Annotated[
-        str | None,
-        typer.Option(
-            help="Column that names the person of each row, if a person has several rows.",
-            rich_help_panel=PEOPLE,
-        ),
-    ] = None,
+    key: Key = None,
     order: Annotated[
         str | None,
         typer.Option(
@@ -101,12 +97,7 @@ def synthesize(
     anyway: Anyway = False,
     mechanism: MechanismName = "mosaic",
     time_limit: TimeLimit = None,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            help="Column that others should predict well; it weights the workload.", rich_help_panel=MECHANISM
-        ),
-    ] = None,
+    target: Target = None,
     workload: Annotated[
         str | None,
         typer.Option(
@@ -154,6 +145,10 @@ def synthesize(
     if key is not None or relations is not None:
         if copies is not None:
             raise DataError("copies: a release of people with several rows has none; leave them out")
+        if spreadsheet_safe:
+            raise DataError(
+                "--spreadsheet-safe: a release of people with several rows has no such choice; leave it out"
+            )
         stated = None if relations is None else read_relations(relations, data)
         with (
             unfinished_release(out, _command(options)) as kept,

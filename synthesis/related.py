@@ -64,9 +64,9 @@ from .ends import ends_of, with_ends
 from .learning.cells import Cells
 from .learning.first_step import Begun, begun_with, begun_without
 from .learning.private_counts import PrivateCounts
-from .learning.remarks import remarks
 from .related_frames import with_texts
 from .related_tables import Raw
+from .remarks import remarks
 from .unfinished import Forgotten, Unfinished
 
 
@@ -290,7 +290,7 @@ class Making:
                 release_id=kept.release_id,
             )
         names = table.domain.names
-        return Drawn(made.released, names, stream.child("values"), begun.certificate)
+        return Drawn(made.released, names, stream.child("values").child_key("inside bins"), begun.certificate)
 
     def _learn_columns(self, name: str, budget: Budget) -> Budget:
         """Finds out what the columns of a table hold, and sets its rows; what is left of its budget."""

@@ -213,7 +213,7 @@ class _Parts:
         aligned = None
         if aligning is not None:
             joint = joint_domain(order.tables.domains)
-            aligned = align(links, joint, aligning, spec.adjacency, stream.child("alignment"), ALL_ROWS)
+            aligned = align(links, joint, aligning, spec, stream.child("alignment"))
         return cls(links, dealing, aligned, order.tables.holds, stream, seeded)
 
     def make(self, name: str, order: ReleaseOrder, part: RelatedPart, supposed: NoisySize | None) -> Released:

@@ -17,7 +17,7 @@ from ..common.data.domain import Domain
 from ..common.data.rules import Rule, read_rules
 from ..common.data.workload import Workload
 from ..common.errors import DataError, MosaicWarning
-from ..common.privacy.budget import Budget
+from ..common.privacy.budget import DEFAULT_DELTA, Budget
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.registry import TRUSTED
 from ..common.release_spec import ReleaseSpec
@@ -42,14 +42,11 @@ from ..simulations.time_limit import TimeLimitWarning, lateness, limited
 from .bar import console_for
 from .learning.cells import Cells
 from .learning.first_step import Begun, begun_with, begun_without
-from .learning.remarks import remarks
 from .people import Ordered, Stated, release_people
 from .related import Asked
 from .related_tables import Pairs, Relations, Summaries, pairs_stated
+from .remarks import remarks
 from .unfinished import Forgotten, Unfinished, unfinished_release
-
-DEFAULT_DELTA = 1e-9
-"""Delta of a release, unless it is given."""
 
 _ADVICE = (
     "no domain: the release learns what the columns hold, from a part of its budget. A reviewed domain of "
@@ -378,7 +375,7 @@ def _draw_release(
         made = release_among(
             among, order, DEFAULT_SHARE, stream, seed is not None, report, target, checks, kept.release_id
         )
-    values = stream.child("values")
+    values = stream.child("values").child_key("inside bins")
     return Drawn(made.released, columns, values, begun.certificate, known.storage), begun
 
 

@@ -10,11 +10,12 @@ import pandas as pd
 
 from ..common.data.workload import Workload
 from ..common.errors import DataError
+from ..common.privacy.budget import DEFAULT_DELTA
 from ..common.privacy.cost import Adjacency
 from ..curator.analysis.conditions import Where
 from ..curator.mechanisms.mechanism import Mechanism
 from ..simulations.tables.frames import DomainLike, Source
-from .synthesize import DEFAULT_DELTA, RuleLike, synthesize
+from .synthesize import RuleLike, synthesize
 
 
 @dataclass(eq=False)
@@ -69,19 +70,19 @@ class Synthesizer:
         self.release_ = synthesize(X, **self.get_params())
         return self
 
-    def sample(
+    def generate(
         self, n: int | None = None, where: Where | None = None, seed: int | None = None
     ) -> pd.DataFrame:
-        """Rows of the release: see `Release.sample`; without arguments the released table.
+        """Rows of the release: see `Release.generate`; without arguments the released table.
 
         Raises:
-            DataError: nothing was fitted, or see `Release.sample`.
+            DataError: nothing was fitted, or see `Release.generate`.
         """
         if not hasattr(self, "release_"):
             raise DataError("expected a fitted synthesizer, got one that is not; call fit first")
         if n is None and where is None and seed is None:
             return self.release_.table
-        return self.release_.sample(len(self.release_.table) if n is None else n, where, seed)
+        return self.release_.generate(len(self.release_.table) if n is None else n, where, seed)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name.

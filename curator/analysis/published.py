@@ -41,7 +41,7 @@ class Drawn:
     Attributes:
         released: the release.
         columns: columns of the synthetic table, in order.
-        values: randomness of the values inside bins, the same whenever they are drawn.
+        values: key of the values inside bins, 32 bytes: they are the same whenever they are drawn.
         bins: certificate of the release that chose bins; None if there was none.
         storage: how the columns of the real table were stored; see `Storage`.
         library: whose data frame the real table was.
@@ -50,7 +50,7 @@ class Drawn:
 
     released: Released
     columns: tuple[str, ...]
-    values: RandomStream
+    values: bytes
     bins: Certificate | None = None
     storage: Mapping[str, Storage] = field(default_factory=dict)
     library: Library = Library.PANDAS
@@ -59,7 +59,7 @@ class Drawn:
     @property
     def rng(self) -> np.random.Generator:
         """A generator that gives the same values each time."""
-        return self.values.child("inside bins").generator()
+        return RandomStream(self.values).generator()
 
 
 @dataclass(frozen=True, eq=False)

@@ -120,17 +120,17 @@ class PeopleRelease:
         """The report for readers: promise, budget, and the distributions of all tables."""
         return Page(people_report(self.family, self.certificate, self.frames))
 
-    def sample(self, people: int, where: Where | None = None, seed: int | None = None) -> dict[str, Any]:
+    def generate(self, people: int, where: Where | None = None, seed: int | None = None) -> dict[str, Any]:
         """Further people with all that belongs to them, by table.
 
         Args:
             people: number of people.
             where: condition that all of them meet, of columns of people, of summaries and of numbers of rows,
-                such as {"had_stroke": True}; see `Release.sample`.
+                such as {"had_stroke": True}; see `Release.generate`.
             seed: makes them reproducible.
 
         Raises:
-            DataError: there are none, or see `Release.sample`.
+            DataError: there are none, or see `Release.generate`.
         """
         if people < 1:
             raise DataError(f"people: expected at least 1, got {people}; ask for more")

@@ -293,7 +293,8 @@ class Making:
         records = float(made.fitted.model.marginal(columns[:1]).sum())
         if not parent:
             self._total[name] = records
-        drawn = Drawn(made, columns, self._stream.child("values", name), records=records)
+        values = self._stream.child("values", name).child_key("inside bins")
+        drawn = Drawn(made, columns, values, records=records)
         self._releases[name] = Release.of(drawn)
         groups = groups_of(family, name, self._releases[name])
         self._family = family.with_table(replace(family[name], groups=groups))

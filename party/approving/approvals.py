@@ -19,11 +19,7 @@ from .decisions import APPROVED, DENIED, PENDING, Decision
 
 _MAX_PENDING = 100
 _ROUNDING = 2.0**-40
-_FORMAT = Format(
-    kind="file of requests",
-    number=4,
-    else_do="remove it; curators send their requests again",
-)
+_FORMAT = Format(kind="file of requests", number=1)
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS request (
     release_id TEXT PRIMARY KEY,

@@ -14,7 +14,7 @@ from .policy import DealerSettings
 
 if TYPE_CHECKING:
     from ..accounts.ledger import Ledger
-    from ..policies.toml_file import Serve
+    from ..policies.serve import Serve
     from .dealer import Dealer
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ..accounts.ledger import Ledger
     from ..institution.role import Role
     from ..policies.direct import Direct
-    from ..policies.toml_file import Serve
+    from ..policies.serve import Serve
 
 _TRUSTED = "trusted"
 

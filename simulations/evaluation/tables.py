@@ -74,7 +74,7 @@ def usefulness_table(found: Usefulness) -> ScoreTable:
         else ""
     )
     return ScoreTable(
-        f"Usefulness: prediction of {found.label}",
+        f"Usefulness: prediction of {found.target}",
         ("learner", *(f"{name}, {kind}" for name in names for kind in ("synthetic", "real"))),
         tuple((name, made[0], real[0], made[1], real[1]) for name, made, real in scores),
         f"Trained on {found.train_rows[0]:,} synthetic records and on {found.train_rows[1]:,} real ones, "
@@ -100,7 +100,7 @@ def _predictions(found: Evaluation) -> ScoreTable:
         for p in found.predictions
     )
     return ScoreTable(
-        f"Misclassification of {found.predictions[0].label}",
+        f"Misclassification of {found.predictions[0].target}",
         ("classifier", "synthetic", "real", "difference", "majority"),
         rows,
         f"Shares of {found.predictions[0].test_rows:,} real records predicted wrongly by classifiers trained "

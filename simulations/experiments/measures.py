@@ -65,14 +65,14 @@ def _release(cell: Cell, table: Table) -> tuple[Table, Values]:
         raise DataError(f"method: expected one of {expected}; got {cell.method!r}")
     result = simulate(
         table,
-        budget=budget,
+        budget,
         grid=cell.grid,
         protocol=cell.protocol,
         mechanism=mechanism_named(cell.method, cell.variant, dict(cell.settings)),
         workload=_weight_by_label(Workload.parse(table.domain, cell.workload), cell),
         seed=cell.seed,
     )
-    return result.synthetic, {
+    return result.rows, {
         "seconds": float(result.metrics["seconds"]),
         "rounds": float(len(result.fitted.rounds)),
         "model_mb": float(result.fitted.model.size_mb),

@@ -16,7 +16,7 @@ from ...common.errors import DataError
 from ...common.extras import require_extra
 from ...common.showing.telling import tell
 from ...common.showing.terminal import Terminal
-from ...curator.options import JsonOutput
+from ...curator.options import PEOPLE, JsonOutput
 from ...party.sources.options import Header
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ...curator.report.comparison import ScoreTable
     from ...simulations.evaluation.evaluation import Evaluation
     from ...simulations.evaluation.people import PeopleEvaluation
-
-PEOPLE = "Several rows a person, related tables"
 
 
 def evaluate(
@@ -44,7 +42,7 @@ def evaluate(
             help="Domain file of both; of a release that chose bins, bins/domain.json beside the table."
         ),
     ] = None,
-    label: Annotated[
+    target: Annotated[
         str | None,
         typer.Option(help="Train classifiers and regressions to predict this attribute from all others."),
     ] = None,
@@ -87,9 +85,9 @@ def evaluate(
     """Compare synthetic tables with the real ones. The result depends on real rows: not for publication."""
     if certificate is not None and report is None:
         raise DataError("--certificate is for the report; give --report too, or leave it out")
-    require_extra("curator" if label is None else "eval")
+    require_extra("curator" if target is None else "eval")
     if synthetic.is_dir():
-        given = {"domain": domain, "label": label, "holdout": holdout, "pay": pay, "workload": workload}
+        given = {"domain": domain, "target": target, "holdout": holdout, "pay": pay, "workload": workload}
         if useless := [name for name, one in {**given, "certificate": certificate}.items() if one]:
             raise DataError(f"{useless[0]}: an evaluation of related tables has no such choice; leave it out")
         _evaluate_people(real, synthetic, relations, follow, report, json_output)
@@ -117,7 +115,7 @@ def evaluate(
     found = run(
         rows.table,
         made_up.table,
-        label=label,
+        target=target,
         holdout=None if apart is None else apart.table,
         workload=Workload.wanted(loaded, workload, None),
         pay=None if pay is None else Pay(*pay),
@@ -125,8 +123,8 @@ def evaluate(
     )
     found = replace(
         found,
-        values=value_distances(rows, made_up, label=label, holdout=apart, seed=seed),
-        usefulness=None if label is None else usefulness(rows, made_up, label, apart, seed),
+        values=value_distances(rows, made_up, target=target, holdout=apart, seed=seed),
+        usefulness=None if target is None else usefulness(rows, made_up, target, apart, seed),
     )
     if report is not None:
         page = evaluation_report(made_up.table, comparison(found, rows.table), issued)

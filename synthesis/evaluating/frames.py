@@ -38,7 +38,7 @@ def evaluate(
     synthetic: Release | Table | ArrowTable,
     *,
     domain: DomainLike | None = ...,
-    label: str | None = ...,
+    target: str | None = ...,
     holdout: Table | ArrowTable | None = ...,
     workload: Workload | str | None = ...,
     **more: Any,
@@ -50,7 +50,7 @@ def evaluate(
     synthetic: PeopleRelease | Release | Table | ArrowTable,
     *,
     domain: DomainLike | None = None,
-    label: str | None = None,
+    target: str | None = None,
     holdout: Table | ArrowTable | None = None,
     workload: Workload | str | None = None,
     **more: Any,
@@ -63,7 +63,7 @@ def evaluate(
         real: the table that was released, or those by name.
         synthetic: a release, or its table.
         domain: of data frames; by default that of the release, with the bins that it chose.
-        label: column that classifiers predict; by default none are trained.
+        target: column that classifiers predict; by default none are trained.
         holdout: real rows that the release has not used.
         workload: of the workload error; by default all pairs.
         more: see `simulations.evaluation.evaluation.evaluate`.
@@ -72,7 +72,7 @@ def evaluate(
         DataError: the tables do not fit the domain, or there is none for data frames.
     """
     if isinstance(synthetic, PeopleRelease):
-        given = {"domain": domain, "label": label, "holdout": holdout, "workload": workload}
+        given = {"domain": domain, "target": target, "holdout": holdout, "workload": workload}
         if useless := [name for name, one in given.items() if one is not None]:
             raise DataError(f"{useless[0]}: an evaluation of related tables has no such choice; leave it out")
         return evaluate_people(named_frames(real), synthetic, **more)
@@ -84,7 +84,7 @@ def evaluate(
     return evaluate_tables(
         rows,
         made,
-        label=label,
+        target=target,
         holdout=None if holdout is None else _encode_rows(holdout, known),
         workload=Workload.wanted(rows.domain, workload, None),
         **more,

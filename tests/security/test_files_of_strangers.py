@@ -22,6 +22,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError, MosaicError, ProtocolError
 from dpmosaic.common.federation.card import Card, FederationList, read_json
+from dpmosaic.common.forms.toml_file import read_by_form
 from dpmosaic.common.wire import party_pb2 as pb
 from dpmosaic.common.wire.statements import decode_statement
 from dpmosaic.curator.certificates.certificate import Certificate
@@ -33,7 +34,6 @@ from dpmosaic.curator.results.storage import load_storage
 from dpmosaic.party.drafting.draft import Draft
 from dpmosaic.party.operating.backup import restore
 from dpmosaic.party.policies.file import FORM
-from dpmosaic.party.policies.toml_file import read_toml
 from dpmosaic.simulations.parties.partition import Grid
 from support.certificates import certificate_form
 
@@ -74,7 +74,7 @@ JSON_BOMBS = {
     "a number": b"1",
     "marks and escapes": '{"\\u001b]0;x\\u0007\u202e": 0}'.encode(),
 }
-TOML = {"plan": ReleasePlan.load, "policy": lambda path: read_toml(path, FORM, "party")}
+TOML = {"plan": ReleasePlan.load, "policy": lambda path: read_by_form(path, FORM)}
 TOML_BOMBS = {
     "not UTF-8": b"\xff = 1",
     "deep lists": b"a = " + b"[" * 100_000 + b"]" * 100_000,
@@ -385,8 +385,10 @@ def test_a_backup_that_is_none_is_refused_and_leaves_nothing(tmp_path, content):
 
 @pytest.mark.parametrize("cost", ["1e99999999", "-1", "1/0", "٣", "", "9" * 5000, "1.5", " 1"])
 def test_a_cost_in_a_statement_that_is_no_fraction_is_refused_at_once(cost):
-    entry = pb.Entry(query_id="q", query=bytes(32), rho=cost, signature=bytes(64))
-    with pytest.raises(ProtocolError, match="expected a cost as a fraction"):
+    entry = pb.Entry(
+        query_id="q", query=bytes(32), kind="marginal", zcdp_rho=cost, delta="0", signature=bytes(64)
+    )
+    with pytest.raises(ProtocolError, match="no fraction"):
         decode_statement([pb.StatementFrame(entries=[entry]).SerializeToString()])
 
 

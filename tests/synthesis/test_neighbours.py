@@ -91,7 +91,7 @@ CALLS = {
     "certificate": lambda release: release.certificate.to_json(),
     "model": lambda release: [release.model.marginal((name,)) for name in release.domain],
     "domain": lambda release: release.domain.to_json(),
-    "sample": lambda release: [release.sample(20, seed=1), release.sample(9, "illness=aids", seed=1)],
+    "sample": lambda release: [release.generate(20, seed=1), release.generate(9, "illness=aids", seed=1)],
     "query": lambda release: (
         release.query("SELECT illness, count(*), avg(rate) FROM release GROUP BY 1").frame
     ),

@@ -138,7 +138,7 @@ def test_what_patients_say_of_their_stays_is_what_the_stays_are(folder):
     done = released(folder, "out")
     assert done.exit_code == 0, done.output
     release = dpmosaic.load_people(folder / "out")
-    for tables in (release.tables, release.sample(300, seed=2)):
+    for tables in (release.tables, release.generate(300, seed=2)):
         patients, stays = tables["patients"].set_index("id"), tables["stays"]
         wards = stays.groupby("id").ward
         icu = stays[stays.ward == "icu"].groupby("id").day.first()
@@ -181,7 +181,7 @@ def test_people_are_drawn_by_what_they_say(folder, stated, where, holds):
         mechanism="independent",
         seed=1,
     )
-    some = release.sample(200, where={"said": where}, seed=3)
+    some = release.generate(200, where={"said": where}, seed=3)
     assert holds(some["patients"].said).all()
     assert set(some["stays"].id) == set(some["patients"].id)
 
@@ -205,6 +205,7 @@ def test_one_table_with_a_key_is_released(folder):
         (("--key", "ids"), "did you mean 'id'"),
         (("--order", "day"), "expected --key"),
         (("--key", "id", "--copies", "3"), "copies: a release of people"),
+        (("--key", "id", "--spreadsheet-safe"), "--spreadsheet-safe: a release of people"),
         (("--key", "id", "--rows", "3"), "rows: a release of people"),
     ],
 )

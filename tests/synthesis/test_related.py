@@ -106,10 +106,10 @@ def test_each_person_has_as_many_rows_as_were_drawn(monkeypatch):
 
 
 def test_further_people_come_with_all_that_belongs_to_them(made):
-    some = made.sample(50, seed=3)
+    some = made.generate(50, seed=3)
     assert len(some["patients"]) == 50
     assert set(some["stays"]["id"]) <= set(range(1, 51))
-    again = made.sample(50, seed=3)
+    again = made.generate(50, seed=3)
     for name, rows in some.items():
         pd.testing.assert_frame_equal(rows, again[name])
 
@@ -330,7 +330,7 @@ def test_people_keep_to_the_rules_of_their_domain():
     data["patients"]["sex"] = data["patients"]["sex"].where(born < 1970, "m")
     domains = DOMAINS | {"patients": {"attributes": DOMAINS["patients"], "rules": [rule]}}
     made = release(data, domain=domains, epsilon=0.3)
-    for people in (made.tables["patients"], made.sample(300, seed=1)["patients"]):
+    for people in (made.tables["patients"], made.generate(300, seed=1)["patients"]):
         assert not ((people["sex"] == "f") & (people["born"] > 1969)).any()
 
 

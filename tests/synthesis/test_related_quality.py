@@ -86,7 +86,7 @@ def test_dates_do_not_pile_up_at_the_bounds(release):
 
 def test_a_first_row_and_no_other_has_none_before_it(release):
     family = release.family
-    rows = release.sample(500, seed=2)["visits"]
+    rows = release.generate(500, seed=2)["visits"]
     assert rows.groupby("id").day.apply(lambda days: days.is_monotonic_increasing).all()
     domain = family.record("visits")
     assert domain.rules

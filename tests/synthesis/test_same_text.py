@@ -277,7 +277,7 @@ def test_the_same_kind_of_frame_comes_back_and_columns_are_stored_as_they_were(k
     make, kinds = STORED[kind]
     data = make()
     release = release_of(data)
-    for rows in (release.table, release.sample(5), release.copies(2)[0]):
+    for rows in (release.table, release.generate(5), release.copies(2)[0]):
         assert type(rows) is type(data)
         assert kinds_of(rows) == expected(USUAL | kinds)
     if kind == "category":
@@ -288,7 +288,7 @@ def test_the_same_kind_of_frame_comes_back_and_columns_are_stored_as_they_were(k
     # A folder does not say whose frame the table was; it is one of pandas, with the types of Arrow.
     pd.testing.assert_frame_equal(loaded.table, data_frame(release.table), check_dtype=kind in PANDAS)
     pd.testing.assert_frame_equal(
-        loaded.sample(5, seed=1), data_frame(release.sample(5, seed=1)), check_dtype=kind in PANDAS
+        loaded.generate(5, seed=1), data_frame(release.generate(5, seed=1)), check_dtype=kind in PANDAS
     )
 
 

@@ -3,6 +3,8 @@
 import inspect
 import json
 import logging
+import pydoc
+import re
 import warnings
 
 import numpy as np
@@ -243,11 +245,13 @@ def test_a_synthesizer_fits_and_samples_like_those_of_scikit_learn():
     assert made.get_params()["epsilon"] == 2.0
     assert again.fit(REAL) is again
     assert again.release_.certificate.promise.epsilon == 3.0
-    assert again.sample().equals(again.release_.table)
-    assert again.sample(7, {"town": "north"}, seed=1).equals(again.release_.sample(7, "town=north", seed=1))
-    assert len(again.sample(seed=1)) == ROWS
+    assert again.generate().equals(again.release_.table)
+    assert again.generate(7, {"town": "north"}, seed=1).equals(
+        again.release_.generate(7, "town=north", seed=1)
+    )
+    assert len(again.generate(seed=1)) == ROWS
     with pytest.raises(DataError, match="call fit first"):
-        made.sample(3)
+        made.generate(3)
     with pytest.raises(DataError, match="expected one of the parameters epsilon"):
         made.set_params(eps=1.0)
 
@@ -307,10 +311,10 @@ def test_the_command_refuses_a_folder_with_results_before_it_reads_the_table(tmp
 
 
 def test_simulate_takes_data_frames():
-    options = {"budget": dpmosaic.Budget(1.0, 1e-9), "mechanism": "independent", "seed": 1}
+    options = {"epsilon": dpmosaic.Budget(1.0, 1e-9), "mechanism": "independent", "seed": 1}
     table = dpmosaic.encode(REAL, DOMAIN)
     expected = dpmosaic.simulate(table, **options)
-    assert dpmosaic.simulate(REAL, domain=DOMAIN, **options).synthetic.digest() == expected.synthetic.digest()
+    assert dpmosaic.simulate(REAL, domain=DOMAIN, **options).rows.digest() == expected.rows.digest()
     with pytest.raises(DataError, match="expected a domain: parties agree on one"):
         dpmosaic.simulate(REAL, **options)
     with pytest.raises(DataError, match="no domain beside a Table"):
@@ -412,8 +416,14 @@ def test_compare_shows_a_data_frame_beside_a_release_on_one_page():
 def test_every_public_name_is_listed_and_loads():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert all(hasattr(dpmosaic, name) for name in dpmosaic.__all__)
-    assert set(dpmosaic.__all__) <= set(dir(dpmosaic))
+        assert all(hasattr(dpmosaic, name) for name in dpmosaic._HOMES)
+    assert set(dpmosaic._HOMES) <= set(dir(dpmosaic))
+
+
+def test_the_help_of_the_package_names_every_public_name_and_is_read_on_one_screen():
+    page = pydoc.plain(pydoc.render_doc(dpmosaic))
+    assert len(page.splitlines()) <= 60
+    assert set(dpmosaic._HOMES) <= set(re.findall(r"\w+", dpmosaic.__doc__))
 
 
 RECORDS = "Anna Muster,1968-03-14,Chur,84250.00\n" + "Bert,1951-02-11,Bern,40037.00\n" * 60

@@ -59,15 +59,10 @@ from ..parts.parameters import Positive, check_parameters
 from ..parts.schedule import Schedule
 from ..parts.scoring import measurable_cliques
 from ..parts.steps import Asks, PublicFacts, Step, measurable_as_interaction
-from .grouped_rounds import ORDER_OF_PAIRS, most_cells, most_scored, orders_of
+from .grouped_rounds import most_cells, most_scored, orders_of
 from .grouping import groups_within
 from .run import Run
 from .settings import SETTINGS
-
-_SCORES_TITLE, _TITLE = "Scores of larger marginals", "Selected larger interactions"
-
-_MOST_EXPECTED = 10
-"""Number of larger interactions that a forecast expects in a round, at most."""
 
 
 @dataclass(frozen=True)
@@ -237,18 +232,18 @@ def _larger(facts: PublicFacts, seconds: float) -> tuple[Step, ...]:
         clique: groups
         for clique, groups in grouped.items()
         if groups is not None
-        and (groups or len(clique) > ORDER_OF_PAIRS)
+        and (groups or len(clique) > 2)
         and math.isfinite(facts.expected_sigma(View(clique, groups=groups, interaction=True), facts.granted))
     }
     if not planned:
         return ()
     cliques, groups = tuple(planned), tuple(planned.values())
     scores, rounds = Fraction(SETTINGS.larger_scores), Fraction(SETTINGS.larger_rounds)
-    few = min(len(cliques), _MOST_EXPECTED)
-    asks = Asks.INTERACTIONS
+    few = min(len(cliques), 10)  # A forecast expects at most so many in a round.
+    scored, selected = "Scores of larger marginals", "Selected larger interactions"
     return (
-        Step("larger scores", _SCORES_TITLE, Asks.SCORES, scores, cliques, times=times, groups=groups),
-        Step("larger", _TITLE, asks, rounds, cliques, times=times, at_once=few, groups=groups),
+        Step("larger scores", scored, Asks.SCORES, scores, cliques, times=times, groups=groups),
+        Step("larger", selected, Asks.INTERACTIONS, rounds, cliques, times=times, at_once=few, groups=groups),
     )
 
 

@@ -27,20 +27,14 @@ from .settings import SETTINGS
 
 Array = NDArray[np.float64]
 
-_MIXTURE_SWEEPS = 60
-_LEAST_SWEEPS = 4
 _MIXTURE_WORK = 1 << 24
-"""Most cells of the table of counts and levels over all sweeps, if it is large."""
+"""Most cells of the table of counts and levels over all sweeps, but for four sweeps at least."""
 
 _COUNT_LEVELS = 128
 """Most levels that come from the noisy counts themselves, besides those near zero."""
 
 _TABLE = 1 << 23
 """Most cells of the table of counts and levels that these levels may make, 8 bytes each."""
-
-_LOST = 16
-"""Bound on the squared error of a noisy count, as a multiple of the variance."""
-
 
 _EVENNESS = np.array([0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0])
 """Parameters of the Dirichlet distribution that are weighed; large ones say that counts are equal."""
@@ -51,15 +45,6 @@ further than where a density that falls from zero on has become exp(-_DECAYS).""
 
 _TOWARDS_ZERO = 6
 """Nodes are at this power of even places, because densities of small parameters are steep at zero."""
-
-_TILTS = 60
-"""Most steps to the tilt; about five are usual."""
-
-_SUM_ERROR = 1e-6
-"""Allowed error of the sum, relative."""
-
-_EM_STEPS = 50
-"""Sweeps of expectation maximisation over parameters, whose cost is nothing."""
 
 _EVEN = (np.arange(_NODES) + 0.5) / _NODES
 _PLACES = _EVEN**_TOWARDS_ZERO
@@ -148,7 +133,7 @@ def _weights(evidence: Array) -> Array:
     """
     likelihoods = np.exp(evidence - evidence.max(axis=1, keepdims=True))
     frequent = np.full(evidence.shape[1], 1 / evidence.shape[1])
-    for _ in range(_EM_STEPS):
+    for _ in range(50):
         weights = likelihoods * frequent
         weights /= weights.sum(axis=1, keepdims=True)
         frequent = (weights.sum(axis=0) + 1 / len(frequent)) / (len(weights) + 1)
@@ -178,9 +163,9 @@ def _tilt_to_sum(noisy: Array, variances: Array, total: float) -> tuple[Array, _
     low, high = tilts - np.inf, tilts + np.inf
     wide = 8 * max(float(1 / np.sqrt(variances).min()), float(1 / variances.min()))
     found = _moments(noisy, variances, tilts)
-    for _ in range(_TILTS):
+    for _ in range(60):  # About five are usual.
         gap = found.mean.sum(axis=1) - total
-        if (np.abs(gap) <= _SUM_ERROR * total).all():
+        if (np.abs(gap) <= 1e-6 * total).all():
             break
         low, high = np.where(gap < 0, tilts, low), np.where(gap > 0, tilts, high)
         newton = tilts - gap / found.variance.sum(axis=1)
@@ -241,15 +226,15 @@ def sticky_levels(noisy: Array, variances: Array) -> tuple[Array, Array]:
     np.exp(likelihood, out=likelihood)
     weights, stays = np.full(len(levels), 1 / len(levels)), 0.5
     before = -math.inf
-    for _ in range(min(_MIXTURE_SWEEPS, max(_LEAST_SWEEPS, _MIXTURE_WORK // likelihood.size))):
+    for _ in range(min(60, max(4, _MIXTURE_WORK // likelihood.size))):
         means, left, jumps, stayed, score = _forward_backward(likelihood, weights, stays, levels)
         weights = jumps / jumps.sum()
         stays = float(np.clip(stayed / (len(noisy) - 1), 1e-3, 0.98))
         if score - before < 1e-3:
             break
         before = score
-    # If levels are far apart relative to the noise, a count may have no level near it.
-    lost = (means - noisy) ** 2 > _LOST * variances
+    # If levels are far apart relative to the noise, a count may have no level within four deviations.
+    lost = (means - noisy) ** 2 > 4**2 * variances
     return np.where(lost, noisy, means), np.where(lost, variances, left)
 
 

@@ -23,11 +23,9 @@ from ..parts.released import ReleasedModel
 from ..parts.schedule import Schedule
 from ..parts.scoring import DRAFT, FINAL, SELECTED_BY, rounds_of, score_against
 from ..parts.steps import Step
-from .budget_split import Splitting
-from .grouped_rounds import ORDER_OF_PAIRS, GroupedRounds
+from .budget_split import Measuring, Splitting
+from .grouped_rounds import GroupedRounds
 from .knowledge import Knowledge, largest_forest
-from .larger import Larger
-from .measuring import Measuring
 from .released import supplement_model, unbiased_averages
 from .settings import SETTINGS
 
@@ -64,11 +62,10 @@ class Run:
         self._steps = steps
         self._schedule = schedule
         self._known = Knowledge(measurer.domain, measurer.record_count, measurer.before)
-        self._larger = Larger(self._known)
-        self._splitting = Splitting(measurer, self._known, self._larger, workload)
-        self._measuring = Measuring(measurer, self._known, self._larger, steps, report)
+        self._splitting = Splitting(measurer, self._known, workload)
+        self._measuring = Measuring(measurer, self._known, steps, report)
         self._grouped = GroupedRounds(
-            self._measuring, self._known, self._larger, self._splitting, workload, seconds, stream
+            self._measuring, self._known, self._splitting, workload, seconds, stream
         )
         self._rounds: list[Round] = []
         self._surveyed: dict[Clique, Measurement] = {}
@@ -97,7 +94,7 @@ class Run:
             averages=unbiased_averages(self._known, self._workload.cliques, self._measuring.used),
             scored=scored,
             rounds=self._rounds,
-            selected=[*self._known.chosen, *self._larger.chosen],
+            selected=[*self._known.chosen, *self._known.beside],
             selection=selection,
         )
 
@@ -176,18 +173,17 @@ class Run:
         """
         known = self._known
         total = float(self._measurer.accountant.remaining - reserved)
-        cliques = [*known.ones, *known.effects]
+        of_codes = known.in_codes()
+        cliques = [*known.ones, *of_codes]
         known.learn_sizes()
         parts, gains = self._splitting.parts_and_gains(cliques, total)
         part, gain = dict(zip(cliques, parts, strict=True)), dict(zip(cliques, gains, strict=True))
         before, needed = {*known.chosen}, {*zeros_of(self._domain).learned}
         paid = (
-            c
-            for c in known.effects
-            if part[c] > SETTINGS.least_part * total or known.average_of(c) is not None
+            c for c in of_codes if part[c] > SETTINGS.least_part * total or known.average_of(c) is not None
         )
         worth = {clique for clique in paid if gain[clique] > 0} | needed
-        others = [c for c in known.effects if c not in before and c in worth]
+        others = [c for c in of_codes if c not in before and c in worth]
         if forest:
             others = largest_forest({clique: gain[clique] for clique in others})
         promising = sorted(others, key=lambda c: (c not in needed, -gain[c]))
@@ -221,14 +217,14 @@ class Run:
 
         Pairs that do not fit into the model are measured too, if that is worth it, and larger interactions.
         """
-        known, larger = self._known, self._larger
+        known = self._known
         left = self._measurer.accountant.remaining - kept
         budget = float(left) * (1 - 1e-9)
         known.learn_sizes()
         cliques = self._grouped.of_workload()
         learned = [pair for pair in zeros_of(self._domain).learned if pair in known.chosen]
         reserved = SETTINGS.learned * budget if learned else 0.0
-        more = [clique for clique in larger.chosen if len(clique) > ORDER_OF_PAIRS]
+        more = [clique for clique in known.beside if len(clique) > 2]
         parts, _ = self._splitting.split(cliques, budget - reserved, more)
         for pair in learned:
             parts[cliques.index(pair)] += reserved / len(learned)
@@ -252,7 +248,7 @@ class Run:
         others = [pair for pair in known.pairs() if pair not in inside]
         if others:
             self._refer(self._fit_to(forest, None, DRAFT), others)
-        return supplement_model(self._fit(start, tolerance), known, self._larger, self._workload)
+        return supplement_model(self._fit(start, tolerance), known, self._workload)
 
     def _last_scores(self, model: ReleasedModel) -> dict[Clique, ScoredDistance]:
         """Scores of the released model on the workload, with the rest of the budget."""

@@ -99,7 +99,7 @@ def test_a_csv_file_is_what_pandas_writes_of_the_same_values(release, tmp_path):
 
 def test_a_parquet_file_has_the_types_and_values_of_the_data_frame(release, tmp_path, monkeypatch):
     monkeypatch.setattr(drawing, "BLOCK_ROWS", 200)
-    frame = drawing.sample(Published.load(release), 500, seed=1)
+    frame = drawing.generate_rows(Published.load(release), 500, seed=1)
     frame.to_parquet(tmp_path / "expected.parquet", engine="pyarrow", index=False)
     path = written(release, tmp_path / "rows.parquet", 500)
     assert pq.read_schema(path).equals(pq.read_schema(tmp_path / "expected.parquet"))

@@ -18,7 +18,7 @@ from dpmosaic.party.dealing.home import DealerHome
 from dpmosaic.party.dealing.policy import DealerPolicy, DealerSettings
 from dpmosaic.party.home.folder import LEDGER
 from dpmosaic.party.home.home import PartyHome
-from dpmosaic.party.policies.toml_file import Serve
+from dpmosaic.party.policies.serve import Serve
 from support.ledgers import DATA, SECRET, TERMS, anything
 
 

@@ -38,7 +38,7 @@ def run(folder, *arguments):
 
 
 def test_one_json_object_holds_all_metrics(folder):
-    done = run(folder, "--label", "code", "--holdout", folder / "test.csv", "--json")
+    done = run(folder, "--target", "code", "--holdout", folder / "test.csv", "--json")
     assert done.exit_code == 0
     form = json.loads(done.stdout)
     assert form["records"] == {"real": 90, "synthetic": 90}
@@ -65,7 +65,7 @@ def test_a_table_of_one_column_is_compared_by_that_column(tmp_path, name):
 
 
 def test_the_terminal_shows_each_metric_and_names_as_they_are(folder):
-    done = run(folder, "--label", "code", "--pay", "code", "age", "kind")
+    done = run(folder, "--target", "code", "--pay", "code", "age", "kind")
     assert done.exit_code == 0
     for said in (
         "not for publication",
@@ -95,7 +95,7 @@ def test_without_a_label_no_classifier_is_trained(folder):
 
 
 def test_a_number_is_predicted_as_one_and_the_report_shows_it(folder):
-    done = run(folder, "--label", "age", "--report", folder / "page.html")
+    done = run(folder, "--target", "age", "--report", folder / "page.html")
     assert done.exit_code == 0
     page = (folder / "page.html").read_text()
     for said in ("Usefulness: prediction of age", "mean absolute error, synthetic", "gradient boosting"):
@@ -117,7 +117,7 @@ def test_values_are_compared_and_not_only_codes(folder):
     cells = [line.split(",") for line in lines]
     moved = [f"{kind},{int(age) // 10 * 10 + 9},{code}" for kind, age, code in cells]
     (folder / "synthetic.csv").write_text("\n".join([header, *moved]))
-    form = json.loads(run(folder, "--json", "--label", "age").stdout)
+    form = json.loads(run(folder, "--json", "--target", "age").stdout)
     assert {one["clique"][0]: one["total_variation"] for one in form["attributes"]}["age"] == 0
     (age,) = form["values"]["numbers"]
     assert age["kolmogorov"] > 0.05
@@ -154,7 +154,7 @@ def test_a_release_has_a_page_without_and_an_evaluation_one_with_real_distributi
     certificate = folder / "out/certificate.json"
     assert "Not for publication" not in (folder / "out/report.html").read_text()
     page = folder / "new/evaluation.html"
-    assert run(folder, "--report", page, "--certificate", certificate, "--label", "code").exit_code == 0
+    assert run(folder, "--report", page, "--certificate", certificate, "--target", "code").exit_code == 0
     text = page.read_text()
     for part in ("Not for publication", "What was promised", "Misclassification of code", "[bold]"):
         assert part in text

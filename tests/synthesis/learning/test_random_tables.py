@@ -155,7 +155,7 @@ def checked(rows, folder, seed):
             progress=False,
         )
     assert set(release.table) <= set(rows)
-    assert len(release.sample(3, seed=1)) == 3
+    assert len(release.generate(3, seed=1)) == 3
     assert release.query("SELECT COUNT(*) AS n FROM release").frame["n"][0] >= 0
     release.save(folder, "parquet")
     assert dpmosaic.load(folder).rows.digest() == release.rows.digest()

@@ -1,14 +1,12 @@
-"""A policy's TOML file: read by its form, so that a misspelt limit is noticed."""
+"""The section [serve] of the policies of parties and dealers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ...common.forms.tables import Key, Table
-from ...common.forms.toml_file import read_by_form
 from ...common.forms.values import Text
 
 _LISTEN = "127.0.0.1:7443"
@@ -43,18 +41,3 @@ class Serve:
         """The section of a policy's file, from its sections, which are checked."""
         section = content.get("serve", {})
         return cls(section.get("listen", _LISTEN), section.get("metrics"), section.get("proxy"))
-
-
-def read_toml(path: Path, form: Table, role: str) -> dict[str, Any]:
-    """The sections of a policy's file.
-
-    Args:
-        path: the file.
-        form: of its sections.
-        role: the role whose command `init` writes such a file.
-
-    Raises:
-        DataError: the file is missing or not TOML, has an unknown section or key, or a value of another type
-            or out of range; names it.
-    """
-    return read_by_form(path, form, f"run dpmosaic {role} init")
