@@ -126,8 +126,7 @@ def reach_of(found: Totals) -> Array:
     """The reach of each function, as `Totals.reach`; 1 of one that is constant up to rounding."""
     varied = np.diag(found.sampling)
     constant = varied <= 1e-18 * found.released**2
-    whole = np.where(constant, 1.0, varied * found.records * found.kappa**2)
-    lacking: Array = np.where(constant, 0.0, np.diag(found.unexplained) / whole)
+    lacking: Array = np.where(constant, 0.0, np.diag(found.left) / np.where(constant, 1.0, varied))
     return np.clip(1 - lacking, 0, 1)
 
 
