@@ -11,7 +11,7 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm.fitting.estimation import estimate
-from dpmosaic.curator.pgm.rows.refinement import MAX_CELLS
+from dpmosaic.curator.pgm.rows.refinement import LARGEST_ADJUSTED
 from dpmosaic.curator.pgm.structure.junction_tree import TreeGrowth
 from dpmosaic.curator.pgm.supplemented import SupplementedModel
 
@@ -44,7 +44,7 @@ def exact_rows(table: Table, structure: Clique, rng: np.random.Generator) -> Tab
         Measurement(View(clique), values, sigma=1.0, zcdp_rho=0.0) for clique, values in known.items()
     ]
     model = estimate(domain, measured, total=float(records), tolerance=1e-6)
-    larger = (structure,) if structure and domain.cells(structure) <= MAX_CELLS else ()
+    larger = (structure,) if structure and domain.cells(structure) <= LARGEST_ADJUSTED else ()
     inside = {*held, *itertools.combinations(structure, 2)}
     outside = {pair: values for pair, values in pairs.items() if pair not in inside}
     return SupplementedModel(model, outside, larger).generate(records, rng)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import date
 
-_MAX_TEXT = 2000
+_REASON_LENGTH = 2000
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -32,8 +32,8 @@ class About:
     until: str = ""
 
     def __post_init__(self) -> None:
-        if max(len(self.purpose), len(self.contact)) > _MAX_TEXT:
-            raise ValueError(f"purpose and contact have at most {_MAX_TEXT} characters each")
+        if max(len(self.purpose), len(self.contact)) > _REASON_LENGTH:
+            raise ValueError(f"purpose and contact have at most {_REASON_LENGTH} characters each")
         for day in (self.asked, self.until):
             if day and not _DAY.fullmatch(day):
                 raise ValueError("a day is written as YYYY-MM-DD")

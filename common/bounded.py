@@ -1,8 +1,8 @@
 """Files that somebody else wrote, read within bounds: of their bytes before, of their parts and depth after.
 
-Every JSON and TOML text is read here, so that none costs more memory than `MOST_BYTES` of it can, and none
-has a value that the code behind does not expect: a number that no float holds, a name twice, a text that
-cannot be written as UTF-8.
+Every JSON and TOML text is read here, so that none costs more memory than `LONGEST_TEXT_BYTES` of it can, and
+none has a value that the code behind does not expect: a number that no float holds, a name twice, a text
+that cannot be written as UTF-8.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-MOST_BYTES = 1 << 25
+LONGEST_TEXT_BYTES = 1 << 25
 """Longest text that is read."""
 
 DEEPEST = 32
 """Lists and objects inside each other."""
 
-_MOST_PARTS = 1 << 19
+_TEXT_PARTS = 1 << 19
 """Lists and objects of a text: each takes some twenty times as many bytes in memory."""
 
 _MOST_BYTES_OF_TOML = 1 << 20
@@ -36,7 +36,7 @@ _FRACTION = re.compile(r"[0-9]{1,4000}(/[1-9][0-9]{0,3999})?")
 _TOO_DEEP = f"it has more than {DEEPEST} lists or objects inside each other"
 
 
-def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
+def read_bytes(path: str | Path, most: int = LONGEST_TEXT_BYTES) -> bytes:
     """The content of a file.
 
     Args:
@@ -59,9 +59,9 @@ def json_of(text: bytes | str) -> Any:
     Raises:
         ValueError: it is not JSON in UTF-8, or beyond a bound; says which without a text of it.
     """
-    whole = _decoded(text, MOST_BYTES)
-    if whole.count("[") + whole.count("{") > _MOST_PARTS:
-        raise ValueError(f"it has more than {_MOST_PARTS} lists and objects")
+    whole = _decoded(text, LONGEST_TEXT_BYTES)
+    if whole.count("[") + whole.count("{") > _TEXT_PARTS:
+        raise ValueError(f"it has more than {_TEXT_PARTS} lists and objects")
     try:
         value = json.loads(
             whole, object_pairs_hook=_named_once, parse_constant=_no_number, parse_float=_finite

@@ -15,7 +15,7 @@ from ..common.data.table import Table, check_rows
 from ..common.data.workload import Workload
 from ..common.errors import DataError
 from ..common.privacy.budget import Budget
-from ..common.privacy.cost import ALL_ROWS, PARTS
+from ..common.privacy.cost import ALL_ROWS, WEIGHT_PARTS
 from ..common.protocols.aligned import DEFAULT_RHO, Population
 from ..common.protocols.registry import INDICATOR, MASKED
 from ..common.release_spec import ReleaseOptions, ReleaseSpec
@@ -180,7 +180,7 @@ def _of_people(table: Table, people: Sequence[Hashable], identifiers: object) ->
             "identifiers: expected none beside people, by which rows are aligned then; leave them out"
         )
     person, first = numbered(people)
-    return PeopleRows.evenly(table, person, len(first), PARTS)
+    return PeopleRows.evenly(table, person, len(first), WEIGHT_PARTS)
 
 
 def ordered(

@@ -14,7 +14,7 @@ from ..curator.work.speed import speed
 LATE = 1.5
 """A release took too long if it took so many times what was asked; estimates of work are not closer."""
 
-COUNTED = 0.4
+COUNTED_PER_S = 0.4
 """Counted seconds for each second of the reference core. Tables of many small attributes take two to three
 times what is counted for them, others less (ADR 81)."""
 
@@ -59,7 +59,9 @@ def limited(
             "which counts work at fixed rates; got both; leave one out"
         )
     # A speed is not known more closely than to two digits.
-    return replace(mechanism, time_limit=float(noted("time_limit", f"{seconds * COUNTED * speed():.2g}")))
+    return replace(
+        mechanism, time_limit=float(noted("time_limit", f"{seconds * COUNTED_PER_S * speed():.2g}"))
+    )
 
 
 def lateness(asked: float | None, taken: float) -> str | None:

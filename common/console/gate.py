@@ -6,7 +6,8 @@ import hmac
 import secrets
 import threading
 
-_BYTES = 32
+_SECRET_BYTES = 32
+"""Random bytes of a token of a console."""
 
 
 class Gate:
@@ -21,12 +22,12 @@ class Gate:
         """Beginning of the path of every page."""
         self.cookie = "console"
         """Name of the cookie."""
-        self.form_token = secrets.token_urlsafe(_BYTES)
+        self.form_token = secrets.token_urlsafe(_SECRET_BYTES)
         """What every form of a page sends back."""
         self.ended = threading.Event()
         """Set when the console ends; replies that go on for long end then."""
-        self._session = secrets.token_urlsafe(_BYTES)
-        self._token: str | None = secrets.token_urlsafe(_BYTES)
+        self._session = secrets.token_urlsafe(_SECRET_BYTES)
+        self._token: str | None = secrets.token_urlsafe(_SECRET_BYTES)
         self._lock = threading.Lock()
 
     @property

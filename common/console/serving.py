@@ -16,7 +16,6 @@ from .gate import Gate
 from .guard import Guard
 
 LOOPBACK = "127.0.0.1"
-_LAST_S = 2
 
 
 @contextlib.contextmanager
@@ -46,7 +45,7 @@ def served(pages: Callable[[Gate, Stop], ASGIApp], stop: Stop, port: int = 0) ->
             proxy_headers=False,
             lifespan="off",
             ws="none",
-            timeout_graceful_shutdown=_LAST_S,
+            timeout_graceful_shutdown=2,
         )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([listener],), name="console", daemon=True)

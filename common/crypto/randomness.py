@@ -22,7 +22,7 @@ FreshKeys = Callable[[], bytes]
 `RandomStream.key`."""
 
 _ZEROS = bytes(1 << 18)
-_BLOCK_BYTES = 16
+_AES_BLOCK_BYTES = 16
 
 
 def fresh_key() -> bytes:
@@ -47,9 +47,9 @@ class RandomStream:
             raise ValueError(f"the key of a stream must have {KEY_BYTES} bytes, not {len(key)}")
         self._key = key
         self._lock = threading.Lock()
-        counter = (start // _BLOCK_BYTES).to_bytes(_BLOCK_BYTES, "big")
+        counter = (start // _AES_BLOCK_BYTES).to_bytes(_AES_BLOCK_BYTES, "big")
         self._cipher = Cipher(algorithms.AES(key), modes.CTR(counter)).encryptor()
-        self._cipher.update(_ZEROS[: start % _BLOCK_BYTES])
+        self._cipher.update(_ZEROS[: start % _AES_BLOCK_BYTES])
 
     @classmethod
     def from_os(cls) -> RandomStream:
@@ -81,7 +81,7 @@ class RandomStream:
     def bytes(self, count: int) -> NDArray[np.uint8]:
         """The next `count` bytes, shape (count,), uniform; independent of the sizes of earlier reads."""
         # The cipher needs a buffer that is one block, less a byte, longer than its output.
-        stream = np.empty(count + _BLOCK_BYTES - 1, dtype=np.uint8)
+        stream = np.empty(count + _AES_BLOCK_BYTES - 1, dtype=np.uint8)
         with self._lock:
             for start in range(0, count, len(_ZEROS)):
                 zeros = memoryview(_ZEROS)[: count - start]

@@ -18,7 +18,7 @@ _LARGEST_CODE = 2**62
 _COUNTED_CELLS = 4
 """Up to so many cells for each record, counting all of them is faster than sorting the records."""
 
-_CELLS_AT_ONCE = 2**21
+_COMPARED_AT_ONCE = 2**21
 """Largest number of cells that are counted together; it bounds temporary memory."""
 
 
@@ -41,7 +41,7 @@ def counted_in_both(
             together, cells = [], 0
             yield _occupied(real, synthetic, clique)
             continue
-        if cells + size > _CELLS_AT_ONCE:
+        if cells + size > _COMPARED_AT_ONCE:
             yield from _counted(real, synthetic, together)
             together, cells = [], 0
         together.append(clique)

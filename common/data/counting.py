@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 Counts: TypeAlias = "NDArray[np.int64]"
 Codes: TypeAlias = "NDArray[np.unsignedinteger[Any]]"
 
-ROWS_AT_ONCE = 2**18
+COUNTED_AT_ONCE = 2**18
 """Number of rows of a block; it bounds temporary memory."""
 
 CELLS_AT_ONCE = 2**23
 """Number of cells of the joint tables that are counted together; it bounds temporary memory."""
 
-KEPT_CELLS = 2**22
+KEPT_COUNTS = 2**22
 """Largest number of counts that are kept for later calls (32 MiB)."""
 
 _LEAST_JOINT, _LARGEST_JOINT = 2**6, 2**16
@@ -152,9 +152,9 @@ def _joint_counts(
             both: np.zeros(math.prod(cells[g] for g in both), dtype=np.int64) for both in passes[start:stop]
         }
         start = stop
-        for first in range(0, len(next(iter(columns.values()))), ROWS_AT_ONCE):
+        for first in range(0, len(next(iter(columns.values()))), COUNTED_AT_ONCE):
             codes = {
-                group: joint_codes(columns, sizes, group, first, first + ROWS_AT_ONCE)
+                group: joint_codes(columns, sizes, group, first, first + COUNTED_AT_ONCE)
                 for group in {g for both in joint for g in both}
             }
             for both, counts in joint.items():
@@ -162,7 +162,7 @@ def _joint_counts(
                 if len(both) == 2:
                     at *= cells[both[1]]
                     at += codes[both[1]]
-                some = None if weights is None else weights[first : first + ROWS_AT_ONCE]
+                some = None if weights is None else weights[first : first + COUNTED_AT_ONCE]
                 counts += counted(at, counts.size, some)
         yield from joint.values()
 
@@ -227,7 +227,7 @@ class Kept:
         """
         asked = list(cliques)
         found = count([clique for clique in dict.fromkeys(asked) if clique not in self._counts])
-        room = KEPT_CELLS - sum(counts.size for counts in self._counts.values())
+        room = KEPT_COUNTS - sum(counts.size for counts in self._counts.values())
         for clique, counts in found.items():
             counts.flags.writeable = False
             if counts.size <= room:

@@ -22,7 +22,7 @@ from .attributes.unmodelled import Identifier, Unmodelled
 if TYPE_CHECKING:
     from .rules import Rule
 
-_MOST_COLUMNS, _MOST_BINS = 1 << 16, 1 << 21
+_DOMAIN_COLUMNS, _DOMAIN_BINS = 1 << 16, 1 << 21
 
 Clique = tuple[str, ...]
 """Names of attributes in domain order."""
@@ -47,8 +47,8 @@ class Domain:
             raise DataError("a domain needs at least one attribute; name the columns of the table")
         if repeated := _repeated((*self.names, *(column.name for column in self.unmodelled))):
             raise DataError(f"attribute {repeated[0]!r} is declared twice; declare each column once")
-        if len(self.attributes) + len(self.unmodelled) > _MOST_COLUMNS:
-            raise DataError(f"expected a domain of at most {_MOST_COLUMNS} columns; leave some out")
+        if len(self.attributes) + len(self.unmodelled) > _DOMAIN_COLUMNS:
+            raise DataError(f"expected a domain of at most {_DOMAIN_COLUMNS} columns; leave some out")
         if self.rules:
             from .rules.satisfying import check_satisfiable
 
@@ -86,8 +86,10 @@ class Domain:
         for name, entry in entries.items():
             columns.append(read_entry(name, entry))
             bins += bins_held(columns[-1])
-            if bins > _MOST_BINS:
-                raise DataError(f"expected at most {_MOST_BINS} bins of all columns together; declare fewer")
+            if bins > _DOMAIN_BINS:
+                raise DataError(
+                    f"expected at most {_DOMAIN_BINS} bins of all columns together; declare fewer"
+                )
         rules: tuple[Rule, ...] = ()
         if stated is not None:
             from .rules import read_rules

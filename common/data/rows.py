@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from ..later import np
-from .counting import ROWS_AT_ONCE
+from .counting import COUNTED_AT_ONCE
 from .domain import Clique, Domain
 from .grouping import Groups
 
@@ -41,7 +41,7 @@ class Rows(Protocol):
 def codes_digest(rows: Rows, clique: Clique, within: range, groups: Groups = ()) -> str:
     """SHA-256 of the cells of these rows, as hexadecimal digits: what a mask or noise of each row hides."""
     digest = hashlib.sha256()
-    for start in within[::ROWS_AT_ONCE]:
-        cells = rows.cell_codes(clique, start, min(start + ROWS_AT_ONCE, within.stop), groups)
+    for start in within[::COUNTED_AT_ONCE]:
+        cells = rows.cell_codes(clique, start, min(start + COUNTED_AT_ONCE, within.stop), groups)
         digest.update(cells.astype("<i8").data)
     return digest.hexdigest()

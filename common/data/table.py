@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import DataError
 from ..later import np
 from .attributes.texts import TextColumn, has_open_categories
-from .counting import ROWS_AT_ONCE, CountPairs, Counts, Kept, counted, pairs_counted, two_different
+from .counting import COUNTED_AT_ONCE, CountPairs, Counts, Kept, counted, pairs_counted, two_different
 from .domain import Clique, Domain
 from .gaps import readable, with_times
 from .grouping import Groups, grouped, grouped_shape
@@ -164,9 +164,9 @@ class Table:
         if not any(groups) and (kept := self._kept.found(names)) is not None:
             return kept.copy()
         counts = np.zeros(math.prod(grouped_shape(self.domain.shape(names), groups)), dtype=np.int64)
-        for start in range(0, self.record_count, ROWS_AT_ONCE):
-            cells = self.cell_codes(names, start, start + ROWS_AT_ONCE, groups)
-            counts += counted(cells, len(counts), self._weights_of(slice(start, start + ROWS_AT_ONCE)))
+        for start in range(0, self.record_count, COUNTED_AT_ONCE):
+            cells = self.cell_codes(names, start, start + COUNTED_AT_ONCE, groups)
+            counts += counted(cells, len(counts), self._weights_of(slice(start, start + COUNTED_AT_ONCE)))
         return counts
 
     def marginals(

@@ -12,7 +12,7 @@ from ..crypto.identity import Identity, verify
 from ..errors import DataError, ProtocolError
 
 _PURPOSE = "handover of an identity"
-_MOST = 1000
+_MOST_HANDOVERS = 1000
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def read_handovers(form: object) -> tuple[Handover, ...]:
     Raises:
         DataError: the form is no list of hand-overs, or one was altered.
     """
-    if not isinstance(form, list) or len(form) > _MOST:
+    if not isinstance(form, list) or len(form) > _MOST_HANDOVERS:
         raise DataError("expected a list of hand-overs of an identity, got another; ask for the card again")
     return tuple(Handover.from_json(entry) for entry in form)
 

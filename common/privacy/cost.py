@@ -45,7 +45,7 @@ MAX_INTERACTION_CELLS = 1 << 40
 ALL_ROWS = 0
 """Stands for any number of rows of one person, with weights that add up to at most one."""
 
-PARTS = 1 << 20
+WEIGHT_PARTS = 1 << 20
 """Parts of one person into which such weights divide."""
 
 
@@ -155,7 +155,7 @@ class PrivacyUnit:
     @property
     def parts(self) -> int:
         """Parts of one record in which rows are counted."""
-        return PARTS if self.rows_per_person == ALL_ROWS else 1
+        return WEIGHT_PARTS if self.rows_per_person == ALL_ROWS else 1
 
     @property
     def named(self) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MAX_EXCESS = 1e-33
 """Largest difference of the sum from one discrete Gaussian; the grant's margins cover it for 10^12 cells."""
 
-_ROUNDING = 1 + 1e-9
+_ROUNDED_UP = 1 + 1e-9
 
 
 @lru_cache(maxsize=4096)
@@ -54,7 +54,7 @@ def sum_excess(draws: int, scale: float) -> float:
     first, later = (_oscillation(scale * scale * share) for share in (1 / 2, 2 / 3))
     if first >= 1:
         return math.inf
-    return 2 * (math.atanh(first) + (draws - 2) * math.atanh(later)) * _ROUNDING
+    return 2 * (math.atanh(first) + (draws - 2) * math.atanh(later)) * _ROUNDED_UP
 
 
 @dataclass(frozen=True)

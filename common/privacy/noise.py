@@ -39,7 +39,6 @@ _BLOCKS_PER_SIGMA = 16
 _TABLE_BITS = 60
 _CHUNK = 1 << 15
 _DOUBT = 1e-11
-_DIGITS = 60
 
 
 def discrete_gaussian(sigma: float, size: int, stream: RandomStream) -> NDArray[np.int64]:
@@ -148,7 +147,7 @@ def _exactly_accepted(
     exponent = -Fraction(magnitude * magnitude) / (2 * sigma * sigma)
     factor = Fraction(envelope.scale) / int(envelope.weights[block])
     with localcontext() as context:
-        context.prec = _DIGITS
+        context.prec = 60
         density = (Decimal(exponent.numerator) / Decimal(exponent.denominator)).exp()
         threshold = density * Decimal(factor.numerator) / Decimal(factor.denominator)
         return Decimal(uniform) < threshold * (1 << 192)

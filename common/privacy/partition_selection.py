@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LARGEST_DELTA = 0.1
 """Largest delta of a selection; the bound on the tail of the noise needs it."""
 
-_FLOAT_ERROR = 1 + 1e-12
+_ERFC_ERROR = 1 + 1e-12
 
 
 def tail_bound(units: int, scale: float) -> float:
@@ -39,7 +39,7 @@ def tail_bound(units: int, scale: float) -> float:
     """
     if units - 0.5 < scale:
         raise ValueError("the bound holds for the tail beyond one scale")
-    return math.erfc((units - 0.5) / scale / math.sqrt(2)) / 2 * _FLOAT_ERROR
+    return math.erfc((units - 0.5) / scale / math.sqrt(2)) / 2 * _ERFC_ERROR
 
 
 def threshold(sigma: float, delta: float, rows_per_person: int = 1) -> int:

@@ -46,7 +46,7 @@ class ExponentialSteps:
 _ORDERS = (*range(2, 1024), *(round(1024 * 1.02**i) for i in range(141)))
 """Orders that are tried, whole numbers up to 16,000: a small epsilon needs a large order."""
 
-_MARGIN = 1 + 1e-9
+_ROUNDED_UP = 1 + 1e-9
 """Margin for rounding, and for discrete noise in place of continuous noise (docs/adr/0017)."""
 
 
@@ -107,7 +107,7 @@ def sampled_gaussian_rho(rate: float, multiplier: float, steps: int, alpha: int)
     if not 0 < rate <= 1 or not multiplier > 0:
         raise ValueError("expected a rate in (0, 1] and a positive multiplier")
     if rate == 1:
-        return steps * _MARGIN / (2 * multiplier**2)
+        return steps * _ROUNDED_UP / (2 * multiplier**2)
     terms = [
         math.lgamma(alpha + 1)
         - math.lgamma(k + 1)
@@ -126,7 +126,7 @@ def sampled_gaussian_rho(rate: float, multiplier: float, steps: int, alpha: int)
         logarithm = math.log1p(excess)
     else:
         logarithm = largest + math.log(math.fsum(math.exp(term - largest) for term in terms))
-    return steps * logarithm / (alpha * (alpha - 1)) * _MARGIN
+    return steps * logarithm / (alpha * (alpha - 1)) * _ROUNDED_UP
 
 
 def noise_multiplier(rate: float, steps: int, alpha: int, rho: float) -> float:

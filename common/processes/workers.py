@@ -24,7 +24,7 @@ from .pool import Pool, check_link
 MANY_RECORDS = 1 << 19
 """With fewer records, the calling thread is done before others have the work."""
 
-_ATTEMPTS = 4
+_TIMES_BEGUN = 4
 """So many times the work that is under way is begun."""
 
 Result = TypeVar("Result")
@@ -135,7 +135,7 @@ class Workers:
                     result, seconds = under_way[0][1].result()
                 except self._lost as cause:
                     failures += 1
-                    if failures == _ATTEMPTS:
+                    if failures == _TIMES_BEGUN:
                         raise PartyUnavailable(
                             "the workers that compute ended again and again, or cannot be reached; look at "
                             "the cluster's scheduler and at the memory of its workers"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-_LONGEST = 4000
+_ERROR_LENGTH = 4000
 """Characters of an error: a name in it may be as long as a file."""
 
 
@@ -38,4 +38,4 @@ class Shown:
 
     def __str__(self) -> str:
         text = printable_lines(super().__str__())
-        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
+        return text if len(text) <= _ERROR_LENGTH else f"{text[:_ERROR_LENGTH]} ..."

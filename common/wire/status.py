@@ -18,7 +18,7 @@ _STATUS: tuple[tuple[type[Exception], grpc.StatusCode], ...] = (
     (ProtocolError, grpc.StatusCode.INVALID_ARGUMENT),
     (PartyUnavailable, grpc.StatusCode.UNAVAILABLE),
 )
-_MAX_TEXT = 2000
+_STATUS_LENGTH = 2000
 _TLS_WORDS = ("certificate", "handshake", "ssl_error", "peer name", "wrong_version", "tls")
 _CUT_OFF = ("handshake read failed", "handshake write failed")
 """The connection ended during the handshake: the other process stopped, and refused nothing."""
@@ -31,8 +31,8 @@ def status_of(error: Exception) -> grpc.StatusCode:
 
 def refuse(context: grpc.ServicerContext, error: Exception) -> NoReturn:
     """Ends a call with an error; only our own errors are sent with their text."""
-    if isinstance(error, MosaicError) and len(str(error)) > _MAX_TEXT:
-        error = type(error)(str(error)[:_MAX_TEXT] + " ...")
+    if isinstance(error, MosaicError) and len(str(error)) > _STATUS_LENGTH:
+        error = type(error)(str(error)[:_STATUS_LENGTH] + " ...")
     context.set_trailing_metadata(((_REFUSAL, encode_refusal(error)),))
     context.abort(status_of(error), type(error).__name__ if isinstance(error, MosaicError) else "internal")
     raise AssertionError("abort does not return")

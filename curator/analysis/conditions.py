@@ -40,7 +40,7 @@ NOT_MISSING = (None, None)
 
 Mask = NDArray[np.bool_]
 
-_SHOWN = 12
+_CATEGORIES_NAMED = 12
 """Most categories that an error names."""
 
 
@@ -230,7 +230,7 @@ def _labels(attribute: Attribute) -> str:
     """What values an attribute without bins has."""
     match attribute:
         case CategoricalAttribute():
-            shown = [repr(text_of(category)) for category in attribute.categories[:_SHOWN]]
+            shown = [repr(text_of(category)) for category in attribute.categories[:_CATEGORIES_NAMED]]
             more = len(attribute.categories) - len(shown)
             return f"one of {', '.join(shown)}" + (f" and {more} more of the domain" if more else "")
         case BooleanAttribute():

@@ -34,7 +34,7 @@ from ...common.data.interactions import interaction
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ..certificates.verify import WARNING
-from ..pgm.rows.refinement import MAX_CELLS, refined
+from ..pgm.rows.refinement import LARGEST_ADJUSTED, refined
 from ..pgm.structure.zeros import zeros_of
 from ..results.evidence import Evidence, Known
 from ..results.frames import typed
@@ -48,7 +48,7 @@ Array = NDArray[np.float64]
 _LARGEST_ERROR = 3.0
 """Before a measurement, no cell of the release is off by more than so many times its count."""
 
-_ROUNDS = 10
+_MARGIN_ROUNDS = 10
 """Rounds in which a drawn pair is brought to the drawn margins."""
 
 
@@ -137,7 +137,9 @@ def drawn(published: Published, rng: np.random.Generator) -> Iterator[Table]:
     """
     rows, evidence = published.rows, evidence_of(published)
     domain, zeros = rows.domain, zeros_of(rows.domain).masks
-    pairs = [pair for pair in itertools.combinations(domain.names, 2) if domain.cells(pair) <= MAX_CELLS]
+    pairs = [
+        pair for pair in itertools.combinations(domain.names, 2) if domain.cells(pair) <= LARGEST_ADJUSTED
+    ]
     singles = [(name,) for name in domain.names]
     # The cliques of rules come first: whatever does not fit, rows have to keep to these.
     ruled = {clique: rows.marginal(clique).astype(np.float64) for clique, _ in zeros}
@@ -241,7 +243,7 @@ def _resampled(rows: Table, margins: Mapping[str, Array], rng: np.random.Generat
     Rules may tie the values of several columns, so that they cannot be changed one by one.
     """
     weights = np.ones(rows.record_count)
-    for name, margin in (each for _ in range(_ROUNDS) for each in margins.items()):
+    for name, margin in (each for _ in range(_MARGIN_ROUNDS) for each in margins.items()):
         codes = rows.column(name)
         sums = np.bincount(codes, weights, len(margin))
         weights *= np.divide(margin, sums, out=np.zeros_like(sums), where=sums > 0)[codes]
@@ -282,7 +284,7 @@ def _positive(means: Array, variances: Array, rng: np.random.Generator) -> Array
 def _fitted(cells: Array, first: Array, second: Array) -> Array:
     """Cells of a pair, scaled to these margins in turn."""
     found = cells.reshape(len(first), len(second))
-    for _ in range(_ROUNDS):
+    for _ in range(_MARGIN_ROUNDS):
         for margin, axis in ((first[:, None], 1), (second[None, :], 0)):
             sums = found.sum(axis=axis, keepdims=True)
             found = found * np.divide(margin, sums, out=np.zeros_like(sums), where=sums > 0)

@@ -40,7 +40,7 @@ Counts = Mapping[str, NDArray[np.int64]]
 Mask = NDArray[np.bool_]
 Column = NDArray[Any]
 
-_LEAST = 0.25
+_ORDERLY_SHARE = 0.25
 """Rows are as frequent as they should be if at least this share of their values keeps the order."""
 
 _DRAWS, _MOST_DRAWN = (8, 64), 2**21
@@ -112,7 +112,7 @@ class Decoder:
     @property
     def least_share(self) -> float:
         """A share of the rows that `drawn` keeps, to begin with."""
-        return _LEAST if self.ordered else 1.0
+        return _ORDERLY_SHARE if self.ordered else 1.0
 
     def _cuts(self, name: str) -> bool:
         """Whether the condition takes a part of a bin."""
@@ -133,7 +133,7 @@ class Decoder:
             # Rows shall be as frequent as values of their codes that keep the order fall into the ranges:
             # the share of values in the ranges that keep the order, over that of all values.
             kept = ~out_of_order(self.domain, self.ordered, values)
-            kept &= rng.random(table.record_count) < _LEAST / self._orderly(codes, rng)
+            kept &= rng.random(table.record_count) < _ORDERLY_SHARE / self._orderly(codes, rng)
             table, values = _taken(table, values, kept)
             codes = dict(zip(table.domain.names, table.columns, strict=True))
 

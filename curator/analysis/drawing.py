@@ -1,11 +1,11 @@
 """Rows from a finished release, as many as wanted, perhaps under a condition; costs no budget.
 
-Rows come in blocks of `BLOCK` that are drawn independently, each with the model's marginals up to rounding
-without bias, so memory does not grow with their number. Few rows, at most `ADJUSTED`, are adjusted to the
-model's marginals as those of a release are. More rows are not: of a model that is a junction tree the only
-difference is sampling error, which gets smaller with their number. A `SupplementedModel` has pairs outside of
-its tree, which rows have only after they were adjusted; so of such a model `ADJUSTED` rows are, and all rows
-repeat their codes.
+Rows come in blocks of `BLOCK_ROWS` that are drawn independently, each with the model's marginals up to
+rounding without bias, so memory does not grow with their number. Few rows, at most `ADJUSTED`, are adjusted
+to the model's marginals as those of a release are. More rows are not: of a model that is a junction tree the
+only difference is sampling error, which gets smaller with their number. A `SupplementedModel` has pairs
+outside of its tree, which rows have only after they were adjusted; so of such a model `ADJUSTED` rows are,
+and all rows repeat their codes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Array = NDArray[np.float64]
 
 Made = TypeVar("Made")
 
-BLOCK = 2**18
+BLOCK_ROWS = 2**18
 """Rows that are drawn at once."""
 
 ADJUSTED = 2**18
@@ -177,19 +177,19 @@ class Drawing:
         Args:
             make: may be called in several threads.
         """
-        return made_in_order(partial(self._made, make), range(-(-self.rows // BLOCK)))
+        return made_in_order(partial(self._made, make), range(-(-self.rows // BLOCK_ROWS)))
 
     def _made(self, make: Callable[[Block], Made], place: int) -> Made:
         return make(self._block(place))
 
     def _block(self, place: int) -> Block:
-        rng, start = self.stream.child("block", str(place)).generator(), place * BLOCK
-        wanted = min(BLOCK, self.rows - start)
+        rng, start = self.stream.child("block", str(place)).generator(), place * BLOCK_ROWS
+        wanted = min(BLOCK_ROWS, self.rows - start)
         tables, columns, found, drawn = [], [], 0, 0
         while found < wanted:
             # As many again as are missing, by the share that was kept so far.
             share = max((found + 1) / (drawn + 1), RAREST) if drawn else self.decoder.least_share
-            asked = int(min(BLOCK, max((wanted - found) / share, _FEWEST_AGAIN if drawn else 1)))
+            asked = int(min(BLOCK_ROWS, max((wanted - found) / share, _FEWEST_AGAIN if drawn else 1)))
             table = self._kept_codes(self.source.generate(asked, rng), rng)
             table, values = self.decoder.drawn(table, rng)
             drawn += asked

@@ -30,7 +30,7 @@ from ..results.spreadsheets import without_apostrophes
 from ..results.storage import Library, Storage, load_storage, shown
 from ..results.table_format import TableFormat
 
-_FEW_CELLS, _CELLS_IN_A_BYTE = 1 << 24, 100
+_CELLS_IN_ANY_CASE, _CELLS_IN_A_BYTE = 1 << 24, 100
 """Cells of a Parquet file that are read in any case, and most cells in one of its bytes."""
 
 
@@ -223,7 +223,7 @@ def _table_in(path: Path, domain: Domain, *, names_only: bool = False) -> pd.Dat
             with pq.ParquetFile(path) as file:
                 about = file.metadata
                 cells = about.num_rows * about.num_columns
-                if cells > max(_FEW_CELLS, _CELLS_IN_A_BYTE * path.stat().st_size):
+                if cells > max(_CELLS_IN_ANY_CASE, _CELLS_IN_A_BYTE * path.stat().st_size):
                     raise ValueError("more rows than a file of this size holds")
                 names = pd.DataFrame(columns=file.schema_arrow.names, dtype=object)
             return names if names_only else pd.read_parquet(path, engine="pyarrow")

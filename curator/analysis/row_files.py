@@ -21,7 +21,7 @@ Advanced = Callable[[int], None]
 """Called with the number of rows that are written."""
 
 
-_SHOWN = 1000
+_TYPED_ROWS = 1000
 """Rows from which the types of a file's columns are described."""
 
 
@@ -96,7 +96,7 @@ def _write_parquet(drawing: Drawing, path: Path, advanced: Advanced) -> None:
     decoder, written = drawing.decoder, 0
 
     def made(block: Block) -> tuple[pa.Table, Block]:
-        return decoder.arrow(block.table, block.values, block.first), block.head(_SHOWN)
+        return decoder.arrow(block.table, block.values, block.first), block.head(_TYPED_ROWS)
 
     with contextlib.ExitStack() as open_files:
         writer = None

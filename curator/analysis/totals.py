@@ -32,23 +32,23 @@ from .variation import Prior
 
 Array = NDArray[np.float64]
 
-_EVEN = 0.01
+_ANYWHERE = 0.01
 """Share of the records that may be anywhere in the support, also where the release has none."""
 
 _THIN = 3.0
 """A cell of fewer records than so many deviations of its noise has them by chance."""
 
-_MOST_STEPS = 100
-_TOLERANCE = 1e-3
+_GRADIENT_STEPS = 100
+_RESIDUAL_TOLERANCE = 1e-3
 """The h_r are good enough when the residual is this share of the first one."""
 
-_FEW_CELLS = 1500
+_DIRECT_CELLS = 1500
 """Equations of so many cells are solved directly."""
 
 _LEAST_NOISE = 1e-10
 """Least variance of noise in these equations, as a share of their largest coefficient."""
 
-_AT_ONCE = 2**22
+_VALUES_AT_ONCE = 2**22
 """Functions are taken in blocks of about so many values."""
 
 
@@ -136,7 +136,7 @@ def totals(evidence: Evidence, support: Support, values: Array, inside: Array | 
     centred = values - means
     terms = _Terms.of(evidence, support)
     explained, parts = np.empty_like(values), np.empty((terms.size, count))
-    block = max(1, _AT_ONCE // max(1, len(weights) + terms.size))
+    block = max(1, _VALUES_AT_ONCE // max(1, len(weights) + terms.size))
     for first in range(0, count, block):
         chosen = slice(first, first + block)
         parts[:, chosen] = terms.solved(centred[:, chosen], records)
@@ -238,7 +238,7 @@ class _Terms:
             for place, view in enumerate(known)
             if len(view.clique) == 1 and not view.groups
         }
-        spread = (1 - _EVEN) * _smoothed(support, thin.any(axis=1), single) + _EVEN * total / rows
+        spread = (1 - _ANYWHERE) * _smoothed(support, thin.any(axis=1), single) + _ANYWHERE * total / rows
         prior = Prior.of(evidence, support.clique, support.codes, spread, single)
         terms = cls(cells, tuple(shapes), sigmas, released, measured, spread, prior)
         both = terms.projected(np.column_stack([released, measured - released]))
@@ -279,7 +279,7 @@ class _Terms:
         Returns:
             Shape (size, q), within the interactions' spaces.
         """
-        if max(self.size, self.prior.size) <= _FEW_CELLS:
+        if max(self.size, self.prior.size) <= _DIRECT_CELLS:
             gathered = self._gathered(target, price)
             solved: Array = solve(self._equations(price), gathered, assume_a="pos")
             return self.projected(solved)
@@ -309,7 +309,7 @@ class _Terms:
         left = self._gathered(target, price)
         step = scale * left
         size = first = np.einsum("ij,ij->j", left, step)
-        for _ in range(_MOST_STEPS):
+        for _ in range(_GRADIENT_STEPS):
             moved = variances * step + self._gathered(self.fitted(self.projected(step)), price)
             along = np.einsum("ij,ij->j", step, moved)
             rate = np.divide(size, along, out=np.zeros_like(size), where=along > 0)
@@ -317,7 +317,7 @@ class _Terms:
             left -= rate * moved
             ahead = scale * left
             before, size = size, np.einsum("ij,ij->j", left, ahead)
-            if (size <= _TOLERANCE**2 * first).all():
+            if (size <= _RESIDUAL_TOLERANCE**2 * first).all():
                 break
             step = ahead + np.divide(size, before, out=np.zeros_like(size), where=before > 0) * step
         return self.projected(parts)

@@ -35,7 +35,7 @@ LEAST_KAPPA = 0.05
 ALONE = 0.3
 """Error of a release in functions of one attribute; they are always measured."""
 
-_ROUNDS = 10
+_REWEIGHTED = 10
 
 
 @lru_cache(maxsize=16)
@@ -56,7 +56,7 @@ def typical(evidence: Evidence) -> float:
         return 1.0
     squares, variances = energies.T
     mean, error = float(squares.mean()), 0.0
-    for _ in range(_ROUNDS):
+    for _ in range(_REWEIGHTED):
         weights = 1 / (max(mean, LEAST_KAPPA**2) + variances) ** 2
         weights /= weights.sum()
         mean = float(weights @ squares)

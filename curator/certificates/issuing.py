@@ -31,7 +31,7 @@ SEEDED = (
     "NOT A RELEASE: made with a known seed, and whoever knows the seed can take the noise away; "
     "leave the seed out for a release"
 )
-_NAMED = 5
+_NAMES_LISTED = 5
 """At most so many attributes or files are named."""
 
 _DEPENDENCIES = ("numpy", "cryptography", "dp-accounting")
@@ -104,8 +104,8 @@ def unreviewed_label(unreviewed: Sequence[str]) -> str:
 
 def some_of(names: Sequence[str]) -> str:
     """The first names of a list, and how many follow."""
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - _NAMES_LISTED
+    return ", ".join(names[:_NAMES_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _versions() -> dict[str, str]:

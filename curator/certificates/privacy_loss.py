@@ -17,13 +17,13 @@ from ...common.privacy.cost import PrivacyUnit, charged_variance, grid_of
 if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-_ROUNDING = 1e-5
+_INTERVAL_ROUNDING = 1e-5
 """What rounding losses to multiples of an interval may add to mu^2, as a share of it."""
 
 _TRUNCATED = 1e-9
 """Tails of this share of delta are counted as infinite losses at every composition."""
 
-_FLOAT_ERROR, _FLOAT_ERROR_EACH = 1e-13, 1e-17
+_CONVOLUTION_ERROR, _CONVOLUTION_ERROR_EACH = 1e-13, 1e-17
 """Bounds on the error of delta by convolutions in 64-bit floats: once, and for each variable (measured)."""
 
 _LEAST_SIGMA = 0.1
@@ -85,7 +85,7 @@ def checked_epsilon(
     }
     changed = unit.adjacency.squared_sensitivity
     most = max(sum(count for _, count in variables) for variables in noise) * changed
-    float_error = _FLOAT_ERROR + _FLOAT_ERROR_EACH * most
+    float_error = _CONVOLUTION_ERROR + _CONVOLUTION_ERROR_EACH * most
     if float_error > delta / 4:
         return None
     alone = {sigma for variables in noise for (sigma, kind), _ in variables if kind in (True, ())}
@@ -93,7 +93,7 @@ def checked_epsilon(
         return None
     labels = sum((charge.zcdp_rho for charge in accountant.charges if charge.labels), Fraction(0))
     mu = math.sqrt(2 * (labels + (accountant.spent - labels) / Fraction(noise_factor) ** 2))
-    interval = mu * math.sqrt(_ROUNDING * 8 / math.pi / most)
+    interval = mu * math.sqrt(_INTERVAL_ROUNDING * 8 / math.pi / most)
     truncated = _TRUNCATED * delta
     found = max(
         _distribution(variables, noise_factor, unit, interval, truncated).get_epsilon_for_delta(
@@ -104,7 +104,7 @@ def checked_epsilon(
     if not math.isfinite(found):
         return None
     lost = 2 * float_error + 2 * most * truncated
-    within = gaussian_epsilon(mu * math.sqrt(1 + _ROUNDING), delta - lost)
+    within = gaussian_epsilon(mu * math.sqrt(1 + _INTERVAL_ROUNDING), delta - lost)
     return min(found, gaussian_epsilon(mu, delta)) if found <= within else float(found)
 
 

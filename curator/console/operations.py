@@ -20,7 +20,7 @@ _GRACE_S = 20.0
 """Seconds that a stopped command has to end by itself; a release can be resumed after any end."""
 
 _MAX_TOLD = 200
-_MAX_TEXT = 20_000
+_TOLD_LENGTH = 20_000
 
 _ERROR = "error: "
 """Beginning of what a command says when it fails."""
@@ -179,7 +179,7 @@ class Operations:
             current = self._shown.current
             assert current is not None
             ended = DONE if not status else STOPPED if current.stopping else FAILED
-            text = "\n".join(said).removeprefix(_ERROR)[-_MAX_TEXT:]
+            text = "\n".join(said).removeprefix(_ERROR)[-_TOLD_LENGTH:]
             if text or status:
                 what = STOPPED if ended == STOPPED else text or f"ended with status {status}"
                 told = Told(self._time(), current.name, what, bool(status))

@@ -26,7 +26,7 @@ PREFLIGHT, FORECAST, RELEASE, RESUME, ABANDON = "preflight", "dry run", "release
 _MAKING = (RELEASE, RESUME)
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_EVERY_S, _BEATS = 0.5, 20
+_LOOK_FOR_CHANGES_S, _BEATS = 0.5, 20
 """Seconds between two looks for a change, and looks after which silence is broken."""
 
 
@@ -135,7 +135,7 @@ class CuratorPages:
         silent = 0
         yield "retry: 2000\n\n"
         while not self.site.gate.ended.is_set():
-            await asyncio.sleep(_EVERY_S)
+            await asyncio.sleep(_LOOK_FOR_CHANGES_S)
             version, silent = self.operations.shown().version, silent + 1
             if version != seen:
                 seen, silent = version, 0

@@ -12,7 +12,7 @@ from rich.console import Console
 from ...common.errors import DataError
 from ...common.messages import ReleaseTerms, alignment_query
 from ...common.protocols.alignment.ddh import POINT_BYTES
-from ...common.protocols.alignment.dummies import WORDS
+from ...common.protocols.alignment.dummies import TOKEN_WORDS
 from ...common.protocols.alignment.plan import DDH
 from ..parties.client import Connection
 from ..parties.federation import connect
@@ -78,7 +78,7 @@ def _forecast(terms: ReleaseTerms) -> AlignmentForecast:
     assert plan is not None, "the terms of an alignment have match keys"
     levels, parties = len(plan.match), max(map(len, plan.groups))
     hops = parties - 1 if plan.keying == DDH else 0
-    sent = levels * (_WORD_BYTES * WORDS + hops * POINT_BYTES) + _POSITION_BYTES
+    sent = levels * (_WORD_BYTES * TOKEN_WORDS + hops * POINT_BYTES) + _POSITION_BYTES
     # Points of all parties pass through each other one by one; tokens are made at the same time.
     seconds = levels * (parties**2 * _POINT_S if plan.keying == DDH else _HMAC_S)
     nobody, dummies = [0] * plan.slice_count, 0

@@ -24,7 +24,8 @@ from .traffic import Traffic
 
 CURATOR = "curator"
 
-_WORD_BYTES = 4
+_OPENED_WORD_BYTES = 4
+"""Of a word of the usual ring."""
 
 _PARTY_S, _DEALER_S, _CURATOR_S = 3.3, 1.0, 14.0
 """Seconds of a release of few records, with the fit of a model of usual size."""
@@ -35,7 +36,7 @@ _S_PER_CODE = 1.05e-7
 _S_PER_COUNTED = 4.2e-8
 """To count a row in a pair of attributes of one party, over all steps that ask for it."""
 
-_S_PER_WORD = 1.4e-8
+_S_PER_OPENED_WORD = 1.4e-8
 """To mask a word of an opening, to seal or unseal it, and to read it for products."""
 
 _S_PER_PRODUCT = 1.2e-10
@@ -47,7 +48,7 @@ _S_PER_SUM = 6e-10
 _S_PER_DEALT_WORD = 3e-9
 """To read a word of a mask."""
 
-_S_PER_LARGER, _S_PER_LARGER_ROW, _CURATOR_S_PER_LARGER = 2.5e-3, 3e-8, 1.6e-2
+_PARTY_S_PER_LARGER, _PARTY_S_PER_LARGER_ROW, _CURATOR_S_PER_LARGER = 2.5e-3, 3e-8, 1.6e-2
 """To score an interaction larger than the workload's, and to count a row in it; and for the curator."""
 
 _S_PER_RELAYED_BYTE = 2.1e-9
@@ -116,15 +117,15 @@ def role_costs(
         if participant.name == CURATOR_DEALS:
             continue
         # A curator that deals has no place in the traffic.
-        words = (traffic.received[len(costs)] + traffic.sent[len(costs)]) / _WORD_BYTES
+        words = (traffic.received[len(costs)] + traffic.sent[len(costs)]) / _OPENED_WORD_BYTES
         seconds = dealt.get(place, 0.0)
         if place < len(plan.roster):
             entry = plan.roster[place]
             pairs = len(entry.attributes) * (len(entry.attributes) - 1) / 2
             counted = _S_PER_CODE * len(entry.attributes) + _S_PER_COUNTED * pairs
-            each = _S_PER_LARGER + _S_PER_LARGER_ROW * entry.record_count
+            each = _PARTY_S_PER_LARGER + _PARTY_S_PER_LARGER_ROW * entry.record_count
             seconds += _PARTY_S + entry.record_count * counted + scored_larger * each
-            seconds += words * _S_PER_WORD + multiplied.get(place, 0.0)
+            seconds += words * _S_PER_OPENED_WORD + multiplied.get(place, 0.0)
             costs.append(RoleCost(participant.name, seconds, _party_mb(plan, entry)))
         else:
             costs.append(RoleCost(participant.name, _DEALER_S + seconds, _DEALER_MB))

@@ -13,7 +13,7 @@ from ...common.showing.printable import printable
 from .forecast import Forecast
 from .resources import Resources
 
-_SHOWN = 20
+_MARGINALS_SHOWN = 20
 
 
 def print_forecast(console: Console, forecast: Forecast) -> None:
@@ -66,7 +66,7 @@ def print_forecast(console: Console, forecast: Forecast) -> None:
         console.print(line)
     found = sorted(forecast.outlook.marginals, key=lambda marginal: -marginal.largest_error)
     marginals = Table("marginal, if it is measured", "cells", "sigma", "total variation from noise")
-    for marginal in found[:_SHOWN]:
+    for marginal in found[:_MARGINALS_SHOWN]:
         never = math.isinf(marginal.least_sigma)
         marginals.add_row(
             Text(printable(" x ".join(marginal.clique))),
@@ -75,8 +75,8 @@ def print_forecast(console: Console, forecast: Forecast) -> None:
             "" if never else _range(marginal.least_error, marginal.largest_error),
         )
     console.print(marginals)
-    if len(found) > _SHOWN:
-        console.print(f"{len(found) - _SHOWN} more marginals are less noisy; --json shows all.")
+    if len(found) > _MARGINALS_SHOWN:
+        console.print(f"{len(found) - _MARGINALS_SHOWN} more marginals are less noisy; --json shows all.")
 
 
 def _at_the_curator(needed: Resources) -> Iterator[str]:

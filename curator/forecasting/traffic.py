@@ -22,7 +22,7 @@ from ..mechanisms.parts.steps import Asks, Step
 from ..parties.federation import Federation
 
 _REFERENCE_BYTES = 8
-_TAG_BYTES = 32
+_ORDER_DIGEST_BYTES = 32
 """Bytes of a keyed digest of the order of records."""
 
 
@@ -90,7 +90,7 @@ def masked_traffic(plan: MaskedPlan, steps: Sequence[Step], sigmas: Mapping[str,
     for number in range(plan.slice_count):
         if plan.alignment is None:
             for sender, recipient in itertools.permutations(plan.members(number), 2):
-                traffic.relay(sender, recipient, _TAG_BYTES)
+                traffic.relay(sender, recipient, _ORDER_DIGEST_BYTES)
         for chain in dict.fromkeys(plan.chain(view, number) for view in feasible):
             if len(chain) > 1:
                 _multiplied(traffic, plan, chain, number)

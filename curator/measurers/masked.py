@@ -28,7 +28,7 @@ from ..parties.federation import Federation
 from .labels import LabelFinder
 from .limits import is_too_large
 from .measurer import Query, Scores
-from .planning import LARGEST, factor_of, masked_sigma, noisy_size, observers_of, scale_of
+from .planning import LARGEST_OF_RECORDS, factor_of, masked_sigma, noisy_size, observers_of, scale_of
 from .products import Products
 from .scores import Batch, ScoringMeasurer, local_scores, score_charge, shared_scores, without_absent
 from .size import NoisySize
@@ -139,7 +139,7 @@ class MaskedMeasurer(ScoringMeasurer):
         for view in views:
             self._check_feasible(view)
         charge = score_charge(step, len(views), zcdp_rho, self._unit, self._plan.slice_count)
-        self._check_noise(self._plan.largest(charge.sigmas[0][0], LARGEST * self.record_count))
+        self._check_noise(self._plan.largest(charge.sigmas[0][0], LARGEST_OF_RECORDS * self.record_count))
         return charge
 
     def _scored(self, batch: Batch, sigma: float) -> NDArray[np.float64]:

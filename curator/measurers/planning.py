@@ -18,7 +18,7 @@ from ..parties.federation import Federation
 from .measurer import Observer
 from .size import NoisySize
 
-LARGEST = 3
+LARGEST_OF_RECORDS = 3
 """All counts, and all distances to a rounded reference, are at most this times the number of records."""
 
 _LEAST_PARTIES = 3
@@ -62,7 +62,7 @@ def masked_plan(
     # A record changes an interaction by at least 2^(-k/2), so its grid may be finer by this factor.
     coarser = drawn.grid(gaussian_sigma(granted * _INTERACTION_SHARE, unit))
     differences = (coarser << math.ceil(_INTERACTION / 2)) * records + (noise << _INTERACTION)
-    ring = Ring.holding(max(grid * LARGEST * records + noise, differences))
+    ring = Ring.holding(max(grid * LARGEST_OF_RECORDS * records + noise, differences))
     # Two colluding evaluators would see the values that they evaluate.
     evaluators = _evaluators(len(roster)) if len(roster) > 1 and tolerated <= 1 else ()
     return MaskedPlan(

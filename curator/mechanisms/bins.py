@@ -20,7 +20,7 @@ from .parts.ending import averages_of, ended
 from .parts.fitted import FittedModel, Progress, Report
 from .parts.steps import Asks, PublicFacts, Step
 
-LEVELS = 3
+RESOLUTIONS = 3
 """Number of resolutions at which each marginal is measured."""
 
 
@@ -50,7 +50,7 @@ class Bins(GaussianMechanism):
                 Fraction(1),
                 cliques,
                 cliques,
-                times=LEVELS,
+                times=RESOLUTIONS,
                 sizes=sizes,
             ),
         )
@@ -62,13 +62,13 @@ class Bins(GaussianMechanism):
         (step,) = self.steps(measurer, workload)
         each = Fraction(int(step.budget(measurer.granted) / len(step.cliques) * 2**80), 2**80)
         texts = [clique for clique in step.cliques if has_open_categories(measurer.domain[clique[0]])]
-        labels = {name: measurer.find_labels(name, LEVELS * each, step.name) for (name,) in texts}
+        labels = {name: measurer.find_labels(name, RESOLUTIONS * each, step.name) for (name,) in texts}
         measurements = measurer.measure(
             [
                 Query(View(clique, boxes=boxes_of(measurer.domain.cells(clique), level)), each, step.name)
                 for clique in step.cliques
                 if clique not in texts
-                for level in reversed(range(LEVELS))
+                for level in reversed(range(RESOLUTIONS))
             ]
         )
         model = estimate(measurer.domain, measurements, total=measurer.record_count)
@@ -84,7 +84,7 @@ def boxes_of(size: int, level: int) -> tuple[Box, ...]:
         size: number of codes.
         level: resolution; at level 0 the boxes are single codes, and none are returned.
     """
-    branches = next(b for b in range(1, size + 1) if b**LEVELS >= size)
+    branches = next(b for b in range(1, size + 1) if b**RESOLUTIONS >= size)
     width = branches**level
     if width == 1:
         return ()

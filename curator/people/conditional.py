@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-_CELLS = 1 << 18
+_CONDITIONAL_CELLS = 1 << 18
 """Most cells of the table of a column and what it is drawn from."""
 
-_GIVEN, _GROUPS = 4, 24
+_GIVEN, _GIVEN_GROUPS = 4, 24
 """Most columns that one is drawn from, and most groups of codes of each."""
 
-_ROUNDS = 12
+_FITTING_ROUNDS = 12
 """Rounds of iterative proportional fitting."""
 
-_LEAST = 1e-4
+_LEAST_INFORMATION = 1e-4
 """Mutual information in nats below which a column says nothing of another."""
 
 Pairs = Callable[[int, int], Numbers]
@@ -68,7 +68,7 @@ class Conditional:
         cells = sizes[column]
         for one in sorted(others, key=lambda one: -said[one]):
             more = cells * (int(grouped[one].max()) + 1)
-            if len(given) < _GIVEN and more <= _CELLS and said[one] > _LEAST:
+            if len(given) < _GIVEN and more <= _CONDITIONAL_CELLS and said[one] > _LEAST_INFORMATION:
                 given.append(one)
                 cells = more
         labels = [*(grouped[one] for one in given), np.arange(sizes[column])]
@@ -115,7 +115,7 @@ def _fitted(places: Sequence[int], labels: Sequence[Codes], pair: Pairs) -> Numb
         for a, b in itertools.combinations(range(len(places)), 2)
     }
     table = np.ones(shape)
-    for _ in range(_ROUNDS):
+    for _ in range(_FITTING_ROUNDS):
         for both, target in wanted.items():
             now = table.sum(axis=tuple({*range(len(shape))} - {*both}), keepdims=True)
             goal = target.reshape([n if axis in both else 1 for axis, n in enumerate(shape)])
@@ -125,10 +125,10 @@ def _fitted(places: Sequence[int], labels: Sequence[Codes], pair: Pairs) -> Numb
 
 def _grouped(mass: Numbers) -> Codes:
     """Groups of neighbouring codes of about equal mass; each code by itself if there are few."""
-    if len(mass) <= _GROUPS:
+    if len(mass) <= _GIVEN_GROUPS:
         return np.arange(len(mass))
     share = np.cumsum(mass) / max(mass.sum(), 1e-300)
-    found = np.minimum((share * _GROUPS * (1 - 1e-9)).astype(np.int64), _GROUPS - 1)
+    found = np.minimum((share * _GIVEN_GROUPS * (1 - 1e-9)).astype(np.int64), _GIVEN_GROUPS - 1)
     _, labels = np.unique(found, return_inverse=True)
     return labels.astype(np.int64)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.domain import Clique
-from ...common.privacy.cost import PARTS
+from ...common.privacy.cost import WEIGHT_PARTS
 from .conditional import Conditional
 from .rows import Rows, codes_of, weights
 from .shape import Column, Family
@@ -19,7 +19,7 @@ from .sweeps import Free, Pair, sweep
 
 Numbers = NDArray[np.float64]
 
-_SWEEPS = 4
+_PEOPLE_SWEEPS = 4
 
 
 class Model(Protocol):
@@ -97,7 +97,7 @@ class _Drawing:
         known = codes_of(family, name, every)
         codes = np.column_stack([known[one].astype(np.int32) for one in names])
         sizes = tuple(column.attribute.size for column in columns)
-        drawing = cls(columns, sizes, codes, weights(family, name, every) / PARTS, held, steps, {})
+        drawing = cls(columns, sizes, codes, weights(family, name, every) / WEIGHT_PARTS, held, steps, {})
         drawing._estimate(model, names)
         return drawing
 
@@ -218,7 +218,7 @@ class _Drawing:
             free.append(Free(place, before, groups, *bounds))
         pairs = [Pair(a, b, self._counts(a, b) - wanted) for (a, b), wanted in self.pairs.items()]
         following = np.append(~first[1:], False)
-        for _ in range(_SWEEPS):
+        for _ in range(_PEOPLE_SWEEPS):
             if not sweep(self.codes, self.weights, following, free, pairs):
                 return
 

@@ -13,13 +13,13 @@ from .certificate import PeopleCertificate, Spent, cost_of, digest_of, epsilon_o
 RECORDS, CHOICES = "records", "choices"
 """Folders of the releases of records, and of the certificates of what columns hold."""
 
-_LONGEST = 100
+_FILE_NAME_LENGTH = 100
 
 
 def file_name(name: str) -> str:
     """A table's name as that of a file."""
     safe = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in name)
-    return safe[:_LONGEST]
+    return safe[:_FILE_NAME_LENGTH]
 
 
 def verify_people(folder: Path) -> Iterator[Check]:

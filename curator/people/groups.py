@@ -9,7 +9,7 @@ from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.categorical import CategoricalAttribute
 from ...common.data.attributes.dates import bins_of
 
-MOST = 16
+MOST_CODE_GROUPS = 16
 """Most groups of codes of a column, beside that of missing values."""
 
 OTHERS = "others"
@@ -21,10 +21,10 @@ def even_groups(attribute: Attribute) -> tuple[int, ...] | None:
     bins = bins_of(attribute)
     assert bins is not None
     size = attribute.size - bins.nullable
-    if size <= MOST:
+    if size <= MOST_CODE_GROUPS:
         return None
-    groups = (np.arange(size) * MOST // size).tolist()
-    return (*groups, *([MOST] * bins.nullable))
+    groups = (np.arange(size) * MOST_CODE_GROUPS // size).tolist()
+    return (*groups, *([MOST_CODE_GROUPS] * bins.nullable))
 
 
 def groups_by_mass(mass: NDArray[np.float64], ordered: bool, apart: bool) -> tuple[int, ...] | None:
@@ -39,15 +39,15 @@ def groups_by_mass(mass: NDArray[np.float64], ordered: bool, apart: bool) -> tup
         The group of each code; None if there are few codes.
     """
     size = len(mass) - apart
-    if size <= MOST:
+    if size <= MOST_CODE_GROUPS:
         return None
     if not ordered:
-        kept = np.sort(np.argsort(-mass, kind="stable")[: MOST - 1])
-        groups = np.full(size, MOST - 1)
-        groups[kept] = np.arange(MOST - 1)
+        kept = np.sort(np.argsort(-mass, kind="stable")[: MOST_CODE_GROUPS - 1])
+        groups = np.full(size, MOST_CODE_GROUPS - 1)
+        groups[kept] = np.arange(MOST_CODE_GROUPS - 1)
         return tuple(groups.tolist())
     share = np.cumsum(mass[:size]) / max(mass[:size].sum(), 1e-300)
-    cut = np.minimum((share * MOST * (1 - 1e-9)).astype(np.int64), MOST - 1)
+    cut = np.minimum((share * MOST_CODE_GROUPS * (1 - 1e-9)).astype(np.int64), MOST_CODE_GROUPS - 1)
     _, groups = np.unique(cut, return_inverse=True)
     return (*groups.tolist(), *([int(groups.max()) + 1] * apart))
 

@@ -24,7 +24,7 @@ from .shape import Family, number_name
 Codes = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
-_ROUNDS = 30
+_SCORE_ROUNDS = 30
 """Rounds in which scores of codes are adjusted."""
 
 _STEP = 0.5
@@ -126,7 +126,7 @@ def moved(
         np.maximum(slope * np.bincount(margin.codes, weight, len(margin.cells)), 1e-9) for margin in margins
     ]
     found = numbers
-    for _ in range(_ROUNDS):
+    for _ in range(_SCORE_ROUNDS):
         shifted = places + sum(score[margin.codes] for score, margin in zip(scores, margins, strict=True))
         found = np.empty_like(numbers)
         found[np.argsort(shifted, kind="stable")] = in_order

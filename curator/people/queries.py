@@ -19,7 +19,7 @@ from sqlglot import errors, exp, parse
 from ...common.errors import DataError
 from ..analysis.queries.answer import Answer, Row
 from ..analysis.queries.estimates import Estimate
-from ..analysis.queries.parsing import LONGEST
+from ..analysis.queries.parsing import LONGEST_QUERY
 from ..analysis.release import Release
 from .about_people import NotAboutPeople, about_people
 from .shape import Family
@@ -65,13 +65,13 @@ def answered(
 
 def _select(text: str) -> exp.Select:
     try:
-        statements = parse(text, read="duckdb") if len(text) <= LONGEST else []
+        statements = parse(text, read="duckdb") if len(text) <= LONGEST_QUERY else []
     except (errors.SqlglotError, RecursionError):
         raise DataError("query: expected SQL, got another text; fix it") from None
     if len(statements) != 1 or not isinstance(statements[0], exp.Select):
         raise DataError(
-            f"query: expected one SELECT statement of at most {LONGEST} characters, got another; ask one "
-            "question"
+            f"query: expected one SELECT statement of at most {LONGEST_QUERY} characters, got another; "
+            "ask one question"
         )
     return statements[0]
 

@@ -18,7 +18,7 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
 from ...common.data.table import Table, encode_table
 from ...common.errors import DataError
-from ...common.privacy.cost import PARTS
+from ...common.privacy.cost import WEIGHT_PARTS
 from ...common.showing.printable import printable
 from ..analysis.conditions import Condition, Where
 from ..analysis.drawing import Drawing
@@ -46,7 +46,7 @@ from .tables import frames, released, shown_as_real
 if TYPE_CHECKING:
     from ..analysis.queries.answer import Answer
 
-_AT_ONCE = 1 << 20
+_DRAWN_AT_ONCE = 1 << 20
 """Rows of a table that are drawn at once."""
 
 _FORMAT = "dpmosaic people 1"
@@ -272,7 +272,7 @@ def drawn_rows(
         if release is None:
             rows[table.name] = Rows({}, np.repeat(np.arange(len(numbers)), numbers), len(numbers))
             continue
-        above = weights(family, table.parent, rows) / PARTS
+        above = weights(family, table.parent, rows) / WEIGHT_PARTS
         numbers = moved(numbers, above, table.evened, margins_of(family, table.name, rows, release), rng)
         numbers = np.maximum(numbers, least_numbers(family, table.name, parents))
         rows[table.parent] = parents = _with_numbers(family, table, parents, numbers)
@@ -294,13 +294,13 @@ def _drawn(
 ) -> Rows:
     """Rows of a table, some people at a time, so that memory holds the records of these alone; see `draw`."""
     blank = Rows({}, np.repeat(np.arange(len(numbers)), numbers), len(numbers))
-    if len(blank) <= _AT_ONCE:
+    if len(blank) <= _DRAWN_AT_ONCE:
         return draw(family, name, rows, model, numbers, rng)
     above = family[name].parent
     person = lineage(family, above, family.root.name, rows)
     total = np.bincount(person, numbers, len(rows[family.root.name])).astype(np.int64)
     # The first person of each part.
-    parts = np.cumsum(total) // _AT_ONCE
+    parts = np.cumsum(total) // _DRAWN_AT_ONCE
     edges = [*np.flatnonzero(np.diff(parts, prepend=-1)).tolist(), len(total)]
     drawn: dict[str, list[NDArray[np.int32]]] = {one.name: [] for one in family.own(name)}
     for first, last in itertools.pairwise(edges):

@@ -12,7 +12,7 @@ from ...common.data.table import Table
 from ...common.privacy.conversion import best_guess, zcdp_epsilon
 from ...common.version import __version__
 from ..report.comparison import PeopleComparison
-from ..report.distributions import HEIGHT, WIDTH, distribution
+from ..report.distributions import COLUMNS_HEIGHT, COLUMNS_WIDTH, distribution
 from ..report.page import environment
 from ..results.raw_frames import encoded
 from .certificate import PeopleCertificate
@@ -69,7 +69,7 @@ def people_report(
                 ]
                 for name, rows in tables.items()
             },
-            chart=(WIDTH, HEIGHT),
+            chart=(COLUMNS_WIDTH, COLUMNS_HEIGHT),
         )
     )
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...common.data.domain import Domain
 from ...common.data.table import Table, code_dtype
-from ...common.privacy.cost import PARTS
+from ...common.privacy.cost import WEIGHT_PARTS
 from .shape import Column, Family
 
 Codes = NDArray[np.int64]
@@ -147,10 +147,10 @@ def lineage(family: Family, name: str, above: str, rows: Mapping[str, Rows]) -> 
 
 
 def weights(family: Family, name: str, rows: Mapping[str, Rows]) -> Codes:
-    """In how many parts of a person each row counts, shape (N,); those of a person add up to at most `PARTS`.
+    """In how many parts of a person each row counts, shape (N,).
 
-    A row has the weight of its parent divided by the number of rows of this parent, or by `Kin.evened` if
-    that is larger.
+    Those of a person add up to at most `WEIGHT_PARTS`. A row has the weight of its parent divided by
+    the number of rows of this parent, or by `Kin.evened` if that is larger.
 
     Args:
         family: the tables.
@@ -158,7 +158,7 @@ def weights(family: Family, name: str, rows: Mapping[str, Rows]) -> Codes:
         rows: of it and of the tables above it.
     """
     if name == family.root.name:
-        return np.full(len(rows[name]), PARTS, dtype=np.int64)
+        return np.full(len(rows[name]), WEIGHT_PARTS, dtype=np.int64)
     above = weights(family, family[name].parent, rows)
     held = rows[name]
     each = above // np.maximum(held.numbers, family[name].evened)

@@ -26,13 +26,13 @@ NONE = "none"
 FIRST = "first"
 """The code of a first row."""
 
-_EXACT, _IN_OCTAVE = 8, 4
+_EXACT_GAPS, _IN_OCTAVE = 8, 4
 """Gaps up to so many units have a code of their own; from there an octave has some bins."""
 
-_GROUPS = 12
+_GAP_GROUPS = 12
 """Groups of gaps."""
 
-_FINEST = 1 << 20
+_UNITS_OF_RANGE = 1 << 20
 """Units in the range of numbers that are multiples of nothing."""
 
 Numbers = NDArray[np.float64]
@@ -69,7 +69,7 @@ class Steps:
         """What values and gaps are multiples of."""
         if self.units.multiple_of is not None:
             return float(self.units.multiple_of)
-        return 1.0 if self.units.integer else (self._high - self._low) / _FINEST
+        return 1.0 if self.units.integer else (self._high - self._low) / _UNITS_OF_RANGE
 
     @property
     def _low(self) -> float:
@@ -93,8 +93,8 @@ class Steps:
     def gaps(self) -> Numbers:
         """Edges of the bins of gaps, in units."""
         most = max(1.0, (self._high - self._low) / self.unit + 1)
-        edges = [float(k) for k in range(_EXACT)]
-        start = float(_EXACT)
+        edges = [float(k) for k in range(_EXACT_GAPS)]
+        start = float(_EXACT_GAPS)
         while start < most:
             edges += [start * (1 + part / _IN_OCTAVE) for part in range(_IN_OCTAVE)]
             start *= 2
@@ -125,7 +125,7 @@ class Steps:
     def groups(self) -> tuple[int, ...]:
         """The group of each code, as the row after it knows it: gaps of about equal length."""
         size = len(self.gaps) - 1
-        return (0, *(np.arange(size) * min(_GROUPS, size) // size + 1).tolist())
+        return (0, *(np.arange(size) * min(_GAP_GROUPS, size) // size + 1).tolist())
 
     def numbers(self, column: pd.Series, missing: float) -> Numbers:
         """The cells of a column on the scale of the order, shape (N,).

@@ -23,7 +23,7 @@ from .steps import Steps
 Codes = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
-_TIMES = 48
+_MOST_TIME_BINS = 48
 """Most bins of a time."""
 
 
@@ -211,7 +211,7 @@ class TimeTo(Summary):
         if steps is None:
             return None
         ends = steps.firsts
-        edges = ends[np.linspace(0, len(ends) - 1, min(len(ends), _TIMES + 1)).astype(int)].tolist()
+        edges = ends[np.linspace(0, len(ends) - 1, min(len(ends), _MOST_TIME_BINS + 1)).astype(int)].tolist()
         whole = steps.units.integer
         unit = steps.units.multiple_of
         return NumericAttribute(

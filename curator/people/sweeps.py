@@ -15,13 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..pgm.compiled import compiled, compiled_part
+from ..pgm.rows.sweeps import ROW_PARTS
 
 Codes = NDArray[np.int32]
 Indices = NDArray[np.int64]
 Numbers = NDArray[np.float64]
-
-_PARTS = 4
-"""Number of parts of the rows in a sweep; see `pgm/sweeps`."""
 
 
 class Pair(NamedTuple):
@@ -72,7 +70,7 @@ def sweep(
     lines = np.concatenate([pair.over.ravel() for pair in pairs])
     layouts = [_layout(one, pairs, starts) for one in free]
     changed = 0
-    ends = np.linspace(0, len(codes), _PARTS + 1).astype(int).tolist()
+    ends = np.linspace(0, len(codes), ROW_PARTS + 1).astype(int).tolist()
     for first, last in itertools.pairwise(ends):
         for one, (own, next_) in zip(free, layouts, strict=True):
             changed += _choose(

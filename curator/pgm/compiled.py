@@ -12,7 +12,7 @@ from typing import IO, Any, TypeVar, cast
 import numba
 from numba.core.caching import FunctionCache
 
-_PATIENCE = 120.0
+_COMPILING_S = 120.0
 """Seconds to wait for the process that compiles a function, before it is compiled here too."""
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -91,7 +91,7 @@ class _OneAtATime(FunctionCache):
 
 def _locked(path: Path) -> IO[str] | None:
     """The file, locked; None where files cannot be locked, or if another process holds the lock for long."""
-    waits_until = time.monotonic() + _PATIENCE
+    waits_until = time.monotonic() + _COMPILING_S
     try:
         file = path.open("a")
     except OSError:

@@ -17,7 +17,7 @@ from ...common.errors import ModelError
 from . import archive
 from .inference.oracle import MarginalOracle
 from .inference.queries import MarginalQueries
-from .rows.refinement import ALL_CELLS, MAX_CELLS, SWEEPS, Grouped, Places, refined
+from .rows.refinement import ADJUSTING_SWEEPS, ALL_CELLS, LARGEST_ADJUSTED, Grouped, Places, refined
 from .rows.sampling import generate
 from .rows.triples import counted, times_as_many, worthwhile
 from .structure.junction_tree import JunctionTree
@@ -25,7 +25,7 @@ from .structure.zeros import zeros_of
 
 Array = NDArray[np.float64]
 
-_KEPT_CELLS = 1 << 22
+_KEPT_PAIR_CELLS = 1 << 22
 """Largest number of cells of pairs that a model keeps, 8 bytes each."""
 
 FORMAT = "dpmosaic model 1"
@@ -116,11 +116,11 @@ class MarkovRandomField:
         asked = [] if draft else worthwhile(self.domain.sizes, rows, given)
         if not asked:
             table = generate(self, rows, rng)
-            return self._adjusted(table, wanted, grouped, rng, 1 if draft else SWEEPS)
+            return self._adjusted(table, wanted, grouped, rng, 1 if draft else ADJUSTING_SWEEPS)
         times = times_as_many(rows)
-        many = self._adjusted(generate(self, times * rows, rng), wanted, grouped, rng, SWEEPS)
+        many = self._adjusted(generate(self, times * rows, rng), wanted, grouped, rng, ADJUSTING_SWEEPS)
         triples = {places: counts / times for places, counts in counted(many, asked).items()}
-        return self._adjusted(many.rows(0, rows), wanted, grouped, rng, SWEEPS, triples)
+        return self._adjusted(many.rows(0, rows), wanted, grouped, rng, ADJUSTING_SWEEPS, triples)
 
     def _wanted(self, pairs: Mapping[Clique, Array], larger: Sequence[Clique]) -> dict[Places, Array]:
         """Marginals to which rows are adjusted, in counts of the model; see `generate`."""
@@ -193,7 +193,7 @@ class MarkovRandomField:
         asked = list(map(self.domain.canonical, cliques))
         pairs = sum(len(clique) == 2 and clique not in self._kept for clique in asked)
         queries = MarginalQueries(self.tree, self.beliefs, pairs)
-        room = _KEPT_CELLS - sum(map(len, self._kept.values()))
+        room = _KEPT_PAIR_CELLS - sum(map(len, self._kept.values()))
         found: list[Array | None] = []
         for clique in asked:
             try:
@@ -297,7 +297,7 @@ def _within_room(domain: Domain, pairs: Sequence[Clique]) -> list[Clique]:
     room, found = ALL_CELLS, []
     for pair in pairs:
         cells = domain.cells(pair)
-        if cells <= MAX_CELLS and len(pair) * cells <= room:
+        if cells <= LARGEST_ADJUSTED and len(pair) * cells <= room:
             room -= len(pair) * cells
             found.append(pair)
     return found

@@ -15,13 +15,13 @@ Array = NDArray[np.float64]
 _TEMPERATURES = (3.0, 1.0, 0.3, 0.1, 0.03)
 """Factors of the log-likelihoods by which choices are smoothed, one after another."""
 
-_STEPS = 100
+_CORRECTIONS = 100
 """Most corrections of prices at each temperature."""
 
-_WORK = 1 << 27
+_CORRECTION_WORK = 1 << 27
 """Most cells that all corrections read together."""
 
-_LEAST = 1e-6
+_LEAST_PROBABILITY = 1e-6
 """Smallest probability of a value in a model, so that logarithms exist."""
 
 
@@ -39,15 +39,15 @@ def likely_map(likelihoods: Array, records: Array, wanted: Array) -> NDArray[np.
         records: of each value of the determinant.
         wanted: records of each determined value.
     """
-    share = np.maximum(wanted, _LEAST) / wanted.sum()
+    share = np.maximum(wanted, _LEAST_PROBABILITY) / wanted.sum()
     prices = np.zeros(len(wanted))
-    steps = max(1, min(_STEPS, _WORK // (len(_TEMPERATURES) * likelihoods.size)))
+    steps = max(1, min(_CORRECTIONS, _CORRECTION_WORK // (len(_TEMPERATURES) * likelihoods.size)))
     for temperature in _TEMPERATURES:
         for _ in range(steps):
             logs = (likelihoods - prices) / temperature
             chosen = np.exp(logs - logs.max(axis=1, keepdims=True))
             reached = (records / chosen.sum(axis=1)) @ chosen / records.sum()
-            prices += temperature / 2 * np.log(np.maximum(reached, _LEAST) / share)
+            prices += temperature / 2 * np.log(np.maximum(reached, _LEAST_PROBABILITY) / share)
     return np.asarray((likelihoods - prices).argmax(axis=1))
 
 
@@ -78,5 +78,5 @@ def measured_likelihoods(
 
 def modelled_likelihoods(counts: Array) -> Array:
     """Logarithms of a model's probabilities of each value of the second attribute, given the first."""
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), _LEAST)
-    return np.asarray(np.log(np.maximum(shares, _LEAST)))
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), _LEAST_PROBABILITY)
+    return np.asarray(np.log(np.maximum(shares, _LEAST_PROBABILITY)))

@@ -9,7 +9,7 @@ from ...common.data.domain import Domain
 from ...common.errors import ModelError
 from ..mechanisms.parts.steps import Asks, Step
 
-_BYTES = 16
+_MODEL_CELL_BYTES = 16
 """Of one cell: a noisy count, and its place in the model's loss."""
 
 _MIB = 2**20
@@ -28,7 +28,7 @@ def needed_bytes(domain: Domain, steps: Sequence[Step]) -> int:
         # The references of scores are kept for one round only.
         times = 1 if step.asks is Asks.SCORES else step.times
         cells += times * sum(sizes[: step.most])
-    return _BYTES * cells
+    return _MODEL_CELL_BYTES * cells
 
 
 def machine_bytes() -> int:

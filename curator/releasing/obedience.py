@@ -16,7 +16,7 @@ from ...common.data.table import Table, code_dtype
 from ..mechanisms.parts.fitted import FittedModel
 from .likely_map import likely_map, measured_likelihoods, modelled_likelihoods
 
-_REDRAWS = 10
+_ROW_REDRAWS = 10
 """Times that rows which break a rule are drawn anew."""
 
 _CHOICES = 4096
@@ -63,7 +63,7 @@ def obeying(rows: Table, rules: Sequence[Rule], source: Source, rng: np.random.G
     if not rules:
         return rows
     rows = with_dependents(rows, rules)
-    for _ in range(_REDRAWS):
+    for _ in range(_ROW_REDRAWS):
         bad = np.flatnonzero(breaking(rows, rules))
         if not len(bad):
             return rows

@@ -21,7 +21,7 @@ from ..mechanisms.parts.fitted import Progress as Done
 from ..mechanisms.parts.fitted import Report, ignore
 from ..parties.activity import AWAY, IDLE, Activity
 
-_EVERY_S = 5.0
+_OFTEN_S = 5.0
 _RARELY_S = 20.0
 """Seconds between two lines where there is no terminal; a short release writes none."""
 
@@ -83,7 +83,7 @@ def parties(activity: Activity) -> Table:
 
 @contextlib.contextmanager
 def progress_lines(
-    write: Callable[[str], None], activity: Activity, every_s: float = _EVERY_S
+    write: Callable[[str], None], activity: Activity, every_s: float = _OFTEN_S
 ) -> Iterator[Report]:
     """Writes one JSON object per line: after every step, and every few seconds.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ...common.data.domain import Domain
 
-MOST_ROWS = 10_000_000
+DEFAULT_MOST_ROWS = 10_000_000
 """Most rows of a release that asks for none: sampling error of a share is at most 0.0002 from so many."""
 
-MOST_CODES = 2**30
+MOST_DRAWN_CODES = 2**30
 """Most codes of these rows, of a byte or two each: what the curator holds in memory."""
 
 
@@ -20,4 +20,4 @@ def default_rows(domain: Domain, records: int) -> int:
         domain: domain of the synthetic table.
         records: number of records, as the release knows it.
     """
-    return max(1, min(records, MOST_ROWS, MOST_CODES // max(1, len(domain.attributes))))
+    return max(1, min(records, DEFAULT_MOST_ROWS, MOST_DRAWN_CODES // max(1, len(domain.attributes))))

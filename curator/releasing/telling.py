@@ -16,8 +16,6 @@ from ..parties.home import CuratorHome
 NAME = "notify.toml"
 """File in the curator's folder with a section [notify], as in a party's policy."""
 
-_DELIVERY_S = 30.0
-
 
 @contextlib.contextmanager
 def told(home: CuratorHome) -> Iterator[None]:
@@ -39,7 +37,7 @@ def told(home: CuratorHome) -> Iterator[None]:
         notifier.send(APPROVAL_WAITS)
         raise
     finally:
-        notifier.close(_DELIVERY_S)
+        notifier.close(wait_s=30.0)
 
 
 def notify_of(home: CuratorHome) -> Notify | None:

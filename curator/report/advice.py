@@ -8,13 +8,13 @@ from statistics import median
 from ..certificates.certificate import Certificate
 from .pairs import CertifiedPairs
 
-CLOSE = 0.05
+CLOSE_PAIR = 0.05
 """Bound on the total variation distance up to which a pair may be tabulated."""
 
 LOOSE = 0.2
 """Bound on the total variation distance above which a pair is unreliable."""
 
-SMALL = 0.05
+SMALL_NOISE = 0.05
 """Noise of a count, as a share of the records, up to which it is small against the table."""
 
 
@@ -40,20 +40,20 @@ def advice_of(certificate: Certificate) -> Advice:
 def _suitable_uses(certificate: Certificate, pairs: CertifiedPairs) -> list[str]:
     uses = []
     noise = _noise_of_single(certificate)
-    if noise and noise <= SMALL * certificate.records:
+    if noise and noise <= SMALL_NOISE * certificate.records:
         uses.append(
             "The distribution of one attribute: the noise of a measured count is at most "
             f"{_records(noise)} in 95 of 100 cases."
         )
     bounds = pairs.bounds
-    close = sum(bound <= CLOSE for bound in bounds.values())
+    close = sum(bound <= CLOSE_PAIR for bound in bounds.values())
     if close:
         uses.append(
             f"Tables of two attributes, for {close:,} of the {len(pairs.all):,} pairs: each is within "
-            f"{CLOSE:.0%} of the real one in total variation distance, with {certificate.confidence:.0%} "
-            "confidence. The map shows these pairs."
+            f"{CLOSE_PAIR:.0%} of the real one in total variation distance, "
+            f"with {certificate.confidence:.0%} confidence. The map shows these pairs."
         )
-    usable = sum(CLOSE < bound <= LOOSE for bound in bounds.values())
+    usable = sum(CLOSE_PAIR < bound <= LOOSE for bound in bounds.values())
     if usable:
         uses.append(f"The rough dependence of two attributes, for {usable:,} pairs, within {LOOSE:.0%}.")
     uses.append("Writing and testing programs and analyses before they run on real records; teaching.")
@@ -63,7 +63,7 @@ def _suitable_uses(certificate: Certificate, pairs: CertifiedPairs) -> list[str]
 def _unsuitable_uses(certificate: Certificate, pairs: CertifiedPairs) -> list[str]:
     uses = ["Statements about a single person: no row represents a person."]
     single = _noise_of_single(certificate)
-    if single > SMALL * certificate.records:
+    if single > SMALL_NOISE * certificate.records:
         uses.append(
             f"The distribution of one attribute: the noise of a measured count, up to {_records(single)} in "
             f"95 of 100 cases, is much in a table of {certificate.records:,}."

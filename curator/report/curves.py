@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .distributions import HEIGHT, WIDTH
+from .distributions import COLUMNS_HEIGHT, COLUMNS_WIDTH
 
-_POINTS = 160
+_CURVE_STEPS = 160
 """Steps of a curve that are drawn, at most."""
 
 Steps = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -49,10 +49,10 @@ def curve_chart(name: str, note: str, real: Steps, synthetic: Steps) -> CurveCha
 
     def path(steps: Steps) -> str:
         at, left = steps
-        shown = np.unique(np.linspace(0, len(at) - 1, min(len(at), _POINTS)).astype(int))
-        across = (at[shown] - low) / max(high - low, 1e-300) * WIDTH
-        down = (1 - left[shown]) / max(1 - least, 1e-300) * HEIGHT
+        shown = np.unique(np.linspace(0, len(at) - 1, min(len(at), _CURVE_STEPS)).astype(int))
+        across = (at[shown] - low) / max(high - low, 1e-300) * COLUMNS_WIDTH
+        down = (1 - left[shown]) / max(1 - least, 1e-300) * COLUMNS_HEIGHT
         moves = [f"H{x:.2f}V{y:.2f}" for x, y in zip(across.tolist(), down.tolist(), strict=True)]
-        return f"M0 0{''.join(moves)}H{WIDTH:.2f}"
+        return f"M0 0{''.join(moves)}H{COLUMNS_WIDTH:.2f}"
 
     return CurveChart(name, note, path(real), path(synthetic), f"{low:g}", f"{high:g}", f"{least:.0%}")

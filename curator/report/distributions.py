@@ -18,12 +18,12 @@ from ...common.data.binning.scale import Scale
 from ...common.data.rules.plain import extent
 from ...common.data.table import Table
 
-WIDTH, HEIGHT = 320.0, 96.0
+COLUMNS_WIDTH, COLUMNS_HEIGHT = 320.0, 96.0
 """Size of a column chart, in drawing units."""
 
-MOST_ROWS = 9
-_MOST_COLUMNS = 64
-_LISTED = 4
+MOST_BARS = 9
+_DRAWN_BARS = 64
+_ROWED_NUMBERS = 4
 """Numbers of so few values, such as 0 and 1, have a row for each."""
 
 _ROWED_CODES = 12
@@ -103,7 +103,7 @@ def distribution(name: str, synthetic: Table, real: Table | None) -> Distributio
             shares = [share[:-1] for share in shares]
         lone, shown = numbers.alone, _shown(attribute)
         lowest, highest = numbers.reach.T
-        if len(lone) <= _LISTED and np.array_equal(lowest, highest):
+        if len(lone) <= _ROWED_NUMBERS and np.array_equal(lowest, highest):
             rows = _rows(list(map(shown, numbers.written(lowest))), shares)
             return Distribution(name, _counted("value", len(rows)), rows, None, missing)
         atoms = _rows(list(map(shown, numbers.atoms)), [share[lone] for share in shares])
@@ -165,8 +165,8 @@ def _labels(attribute: Attribute) -> list[str]:
 def _rows(labels: Sequence[str], shares: Sequence[Shares]) -> tuple[Row, ...]:
     """All values in order, or the most frequent synthetic values and one row for all others."""
     kept = np.arange(len(labels))
-    if len(labels) > MOST_ROWS + 1:
-        kept = np.argsort(-shares[0], kind="stable")[:MOST_ROWS]
+    if len(labels) > MOST_BARS + 1:
+        kept = np.argsort(-shares[0], kind="stable")[:MOST_BARS]
     named = [labels[place] for place in kept.tolist()]
     found = [share[kept].tolist() for share in shares]
     if len(kept) < len(labels):
@@ -179,20 +179,20 @@ def _rows(labels: Sequence[str], shares: Sequence[Shares]) -> tuple[Row, ...]:
 
 def _columns(shares: Sequence[Shares], low: str, high: str) -> Columns:
     """Columns; neighbouring values are merged if there are more than fit."""
-    together = -(-len(shares[0]) // _MOST_COLUMNS)
+    together = -(-len(shares[0]) // _DRAWN_BARS)
     starts = np.arange(0, len(shares[0]), together)
     binned = [np.add.reduceat(share, starts) for share in shares]
-    scale = HEIGHT / max(1e-12, *(float(share.max()) for share in binned))
-    width = WIDTH / len(starts)
+    scale = COLUMNS_HEIGHT / max(1e-12, *(float(share.max()) for share in binned))
+    width = COLUMNS_WIDTH / len(starts)
     columns = tuple(
-        (place * width, HEIGHT - share * scale, width, share * scale)
+        (place * width, COLUMNS_HEIGHT - share * scale, width, share * scale)
         for place, share in enumerate(binned[0].tolist())
     )
     outline = None
     if len(binned) > 1:
-        tops = (HEIGHT - binned[1] * scale).tolist()
+        tops = (COLUMNS_HEIGHT - binned[1] * scale).tolist()
         steps = [
             f"L{place * width:.2f} {top:.2f}H{(place + 1) * width:.2f}" for place, top in enumerate(tops)
         ]
-        outline = f"M0 {HEIGHT:.2f}" + "".join(steps) + f"V{HEIGHT:.2f}"
+        outline = f"M0 {COLUMNS_HEIGHT:.2f}" + "".join(steps) + f"V{COLUMNS_HEIGHT:.2f}"
     return Columns(columns, outline, low, high)

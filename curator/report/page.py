@@ -18,7 +18,7 @@ from ...common.version import __version__
 from ..certificates.certificate import Certificate
 from .advice import advice_of
 from .comparison import Comparison
-from .distributions import HEIGHT, WIDTH, distribution
+from .distributions import COLUMNS_HEIGHT, COLUMNS_WIDTH, distribution
 from .pair_charts import LEVELS, SIZE, heat_map, model_graph
 from .pairs import CertifiedPairs, Pair
 from .promise import promise_of
@@ -107,7 +107,7 @@ def _render(
             heat=heat_map(names, distances, texts) if len(names) > 1 else None,
             furthest=[_furthest_row(pair, distances[pair], pairs, comparison) for pair in furthest],
             levels=LEVELS,
-            chart=(WIDTH, HEIGHT),
+            chart=(COLUMNS_WIDTH, COLUMNS_HEIGHT),
             size=SIZE,
         )
     )

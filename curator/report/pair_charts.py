@@ -18,7 +18,7 @@ SIZE = 360.0
 MOST_NAMES = 70
 """Largest number of attributes whose names are shown; more would overlap."""
 
-_LONGEST = 16
+_NAME_LENGTH = 16
 _LARGEST_FONT = 10.0
 _WIDTH_OF_LETTER = 0.6
 
@@ -196,7 +196,7 @@ def _font(room: float) -> float:
 
 
 def _cut(name: str) -> str:
-    return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
+    return name if len(name) <= _NAME_LENGTH else name[: _NAME_LENGTH - 1] + "…"
 
 
 def _curve(start: tuple[float, float], end: tuple[float, float], middle: float) -> str:

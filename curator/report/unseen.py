@@ -13,7 +13,7 @@ from ...common.data.table import Table
 from ...common.data.values import text_of
 from ..certificates.unseen import Unseen
 
-_NAMED = 8
+_UNSEEN_NAMED = 8
 """At most so many columns are named in one sentence."""
 
 
@@ -26,10 +26,10 @@ def beyond_bounds(domain: Domain, unseen: Sequence[Unseen]) -> Iterator[str]:
                 f"{one.name!r} up to {one.below + one.above:,.0f} beyond {_bounds(domain, one.name)}"
             )
     if found:
-        more = f" and {len(found) - _NAMED} more columns" if len(found) > _NAMED else ""
+        more = f" and {len(found) - _UNSEEN_NAMED} more columns" if len(found) > _UNSEEN_NAMED else ""
         yield (
             "records may lie beyond the bounds that were found, and count at them: "
-            f"{'; '.join(found[:_NAMED])}{more}"
+            f"{'; '.join(found[:_UNSEEN_NAMED])}{more}"
         )
 
 

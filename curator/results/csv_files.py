@@ -20,13 +20,13 @@ from ...common.processes.blocks import made_in_order
 Columns = Mapping[str, NDArray[Any]]
 """Columns of numbers, booleans, texts and objects by name, shape (N,); None, NaN and "" are empty cells."""
 
-_CELLS_AT_ONCE = 2**19
+_TEXTS_AT_ONCE = 2**19
 """Number of cells that are turned into text at once; it bounds temporary memory."""
 
 _QUOTED = ',"\r\n'
 """A cell with one of these is quoted."""
 
-_MANY, _PLACES, _STEPS, _FIRST = 2**10, 5, 2**17, 64
+_MANY_NUMBERS, _LAST_PLACES, _TABLE_STEPS, _FIRST = 2**10, 5, 2**17, 64
 """So many numbers and more, with at most so many decimal places and fewer steps of the last place from zero,
 are looked up in a table of texts: that takes a fourth of the time of writing each. The first of them say
 whether the places suffice."""
@@ -65,7 +65,7 @@ def header(names: Sequence[str]) -> str:
 
 
 def _lines(columns: Sequence[NDArray[Any]]) -> list[memoryview]:
-    length = max(1, _CELLS_AT_ONCE // len(columns))
+    length = max(1, _TEXTS_AT_ONCE // len(columns))
     starts = range(0, len(columns[0]), length)
     parts = ([cells(column[start : start + length]) for column in columns] for start in starts)
     return [joined(part, alone=len(columns) == 1) for part in parts]
@@ -107,7 +107,7 @@ def joined(parts: Sequence[pa.Array], *, alone: bool) -> memoryview:
 
 def _decimals(numbers: NDArray[np.float64]) -> pa.Array:
     """Numbers as Python writes them: 5.0, not 5, and powers of ten where it writes them."""
-    if len(numbers) >= _MANY and (short := _of_few_places(numbers)) is not None:
+    if len(numbers) >= _MANY_NUMBERS and (short := _of_few_places(numbers)) is not None:
         return short
     texts = pa.array(numbers, from_pandas=True).cast(pa.string())
     sizes = np.abs(numbers)
@@ -124,9 +124,9 @@ def _of_few_places(numbers: NDArray[np.float64]) -> pa.Array | None:
     """Numbers with the same few decimal places, by a table of their texts; None for other numbers."""
     missing = np.isnan(numbers)
     known = np.where(missing, 0.0, numbers)
-    if np.abs(known).max() >= _STEPS or np.signbit(known[known == 0]).any():
+    if np.abs(known).max() >= _TABLE_STEPS or np.signbit(known[known == 0]).any():
         return None
-    for places in range(1, _PLACES + 1):
+    for places in range(1, _LAST_PLACES + 1):
         power = 10.0**places
         # The first numbers say at once that others are needed.
         for some in (known[:_FIRST], known):
@@ -135,9 +135,9 @@ def _of_few_places(numbers: NDArray[np.float64]) -> pa.Array | None:
                 break
         else:
             lowest, highest = steps.min(), steps.max()
-            if lowest <= -_STEPS or highest >= _STEPS:
+            if lowest <= -_TABLE_STEPS or highest >= _TABLE_STEPS:
                 return None
-            first = -_STEPS if lowest < 0 else 0
+            first = -_TABLE_STEPS if lowest < 0 else 0
             at = pa.array((steps - first).astype(np.int32), mask=missing)
             return _table(places, first).take(at)
     return None
@@ -146,7 +146,7 @@ def _of_few_places(numbers: NDArray[np.float64]) -> pa.Array | None:
 @functools.cache
 def _table(places: int, first: int) -> pa.Array:
     """The numbers of so many decimal places from `first` steps on, as Python writes them."""
-    return pa.array([repr(step / 10.0**places) for step in range(first, _STEPS)], pa.string())
+    return pa.array([repr(step / 10.0**places) for step in range(first, _TABLE_STEPS)], pa.string())
 
 
 def _texts(values: NDArray[Any]) -> pa.Array:

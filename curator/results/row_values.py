@@ -14,10 +14,10 @@ from ...common.data.domain import Domain
 from ...common.data.table import Table, code_counts, decode_table
 from ...common.processes.blocks import made_in_order
 
-BLOCK = 2**15
+DECODED_ROWS = 2**15
 """Most rows that are decoded at once: arrays of so many numbers stay in a processor's cache."""
 
-_CELLS = 2**22
+_DECODED_CELLS = 2**22
 """Most cells that are decoded at once; it bounds temporary memory."""
 
 Values = dict[str, NDArray[Any]]
@@ -43,7 +43,7 @@ def decodings(table: Table, rng: np.random.Generator) -> Iterator[Callable[[], V
         table: the table, coded.
         rng: draws values inside bins.
     """
-    length = max(1, min(BLOCK, _CELLS // max(1, len(table.domain))))
+    length = max(1, min(DECODED_ROWS, _DECODED_CELLS // max(1, len(table.domain))))
     firsts = range(0, max(1, table.record_count), length)
     counts = code_counts(table)
     for first, own in zip(firsts, rng.spawn(len(firsts)), strict=True):

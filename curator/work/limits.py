@@ -10,21 +10,21 @@ import math
 from collections.abc import Sequence
 
 from ...common.data.domain import Clique, Domain
-from ..pgm.rows.refinement import WORK
+from ..pgm.rows.refinement import SWEEP_WORK
 from ..pgm.structure.zeros import zeros_of
 
 SECONDS = 60.0
 """Time limit of a release without one."""
 
 MAX_CANDIDATES = 20_000
-MAX_CELLS = 2**23
+CANDIDATE_CELLS = 2**23
 """Largest number of cells of all candidates; about 100 bytes each at the peak."""
 
-_CANDIDATES, _QUERIES, _LARGER = 0.5, 0.25, 0.25
+_CANDIDATES_SHARE, _QUERIES_SHARE, _LARGER_SHARE = 0.5, 0.25, 0.25
 """Shares of the time: for work that grows with candidates, for marginals of the model, and for adjusting the
 rows of unfinished models, if larger interactions are looked for."""
 
-_SCORING, _MULTIPLYING, _ADJUSTING = 0.07, 0.07, 0.2
+_SCORING_SHARE, _MULTIPLYING_SHARE, _ADJUSTING_SHARE = 0.07, 0.07, 0.2
 """Shares of the time for larger interactions: for counting what a round scores, for multiplying it among
 parties, and for adjusting rows to those that are selected."""
 
@@ -44,7 +44,7 @@ _S_PER_QUERY_MB = 1.2e-3
 """Processor seconds of one core, as measured: for each candidate, for each of its cells, for each record that
 it is counted in, and for each candidate and MiB of the model, over all steps of a release."""
 
-_S_PER_LARGER, _S_PER_RECORD_OF_LARGER, _S_PER_WORD = 1.5e-3, 1e-8, 5e-8
+_S_PER_SCORED_LARGER, _S_PER_RECORD_OF_LARGER, _S_PER_MULTIPLIED_WORD = 1.5e-3, 1e-8, 5e-8
 """The same for each larger interaction that is scored, for each record that is counted in it, and for each
 word that parties multiply for it."""
 
@@ -71,7 +71,7 @@ def affordable(domain: Domain, records: int, cliques: Sequence[Clique], seconds:
         seconds: time limit of the release.
     """
     needed = {*zeros_of(domain).learned}
-    left, cells = _CANDIDATES * seconds, MAX_CELLS
+    left, cells = _CANDIDATES_SHARE * seconds, CANDIDATE_CELLS
     kept: set[Clique] = set()
     for clique in sorted(cliques, key=lambda c: (c not in needed, *_order(domain, c)))[:MAX_CANDIDATES]:
         left -= seconds_of(domain, [clique], records)
@@ -96,30 +96,30 @@ def fitted_mb(seconds: float) -> float:
 
 def model_mb(candidates: int, seconds: float) -> float:
     """Largest size of a model whose marginals of all candidates can be computed in time, in MiB."""
-    return math.inf if not candidates else _QUERIES * seconds / (candidates * _S_PER_QUERY_MB)
+    return math.inf if not candidates else _QUERIES_SHARE * seconds / (candidates * _S_PER_QUERY_MB)
 
 
 def affords_larger(domain: Domain, records: int, seconds: float) -> bool:
     """Whether there is time to look for interactions larger than those of the workload."""
     sizes = [size for size in domain.sizes if size > 1]
     cells_of_row = (len(sizes) - 1) * sum(sizes)
-    adjusted = min(WORK, rows_drawn(records) * cells_of_row)
-    return _DRAFTS * adjusted * _S_PER_ADJUSTED <= _LARGER * seconds
+    adjusted = min(SWEEP_WORK, rows_drawn(records) * cells_of_row)
+    return _DRAFTS * adjusted * _S_PER_ADJUSTED <= _LARGER_SHARE * seconds
 
 
 def larger_scored(records: int, seconds: float) -> float:
     """How many larger interactions can be scored at once in time."""
-    return _SCORING * seconds / (_S_PER_LARGER + _S_PER_RECORD_OF_LARGER * records)
+    return _SCORING_SHARE * seconds / (_S_PER_SCORED_LARGER + _S_PER_RECORD_OF_LARGER * records)
 
 
 def words_multiplied(seconds: float) -> float:
     """How many words parties can multiply in time for what a round scores."""
-    return _MULTIPLYING * seconds / _S_PER_WORD
+    return _MULTIPLYING_SHARE * seconds / _S_PER_MULTIPLIED_WORD
 
 
 def attributes_adjusted(records: int, seconds: float) -> float:
     """To how many attributes of larger interactions, summed over these, rows can be adjusted in time."""
-    return _ADJUSTING * seconds / (_S_PER_VALUE * rows_drawn(records))
+    return _ADJUSTING_SHARE * seconds / (_S_PER_VALUE * rows_drawn(records))
 
 
 def rows_drawn(records: int) -> int:

@@ -32,7 +32,7 @@ from ..pgm.structure.junction_tree import JunctionTree
 REFERENCE_S = 0.1
 """Processor seconds of the work on the reference core, of an AMD EPYC (Milan) at 2.45 GHz."""
 
-_REPETITIONS = 6
+_TIMED_RUNS = 6
 """The fastest counts: other work can only slow one down, and the first one loads what is compiled."""
 
 _FILE = "speed.json"
@@ -62,7 +62,7 @@ def measured(clock: Callable[[], float]) -> float:
     Args:
         clock: processor seconds of this thread.
     """
-    return REFERENCE_S / min(_seconds_of_work(clock) for _ in range(_REPETITIONS))
+    return REFERENCE_S / min(_seconds_of_work(clock) for _ in range(_TIMED_RUNS))
 
 
 def _seconds_of_work(clock: Callable[[], float]) -> float:

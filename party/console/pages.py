@@ -28,7 +28,7 @@ from ..home.home import PartyHome
 from ..operating.doctor import diagnose
 from ..policies.file import Settings
 from .question import Question, question_of
-from .standing import HEIGHT, WIDTH, Standing, chart_of, standing_of
+from .standing import CHART_HEIGHT, CHART_WIDTH, Standing, chart_of, standing_of
 from .trail import KINDS, Entry, Filter, as_csv, trail
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -40,7 +40,7 @@ _MENU = {
     "/trail": "Audit trail",
 }
 _MAX_NAME, _MAX_REASON = 200, 2000
-_SHOWN = 500
+_ENTRIES_SHOWN = 500
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class PartyPages:
             questions=questions,
             standing=standing,
             chart=chart,
-            size=(WIDTH, HEIGHT),
+            size=(CHART_WIDTH, CHART_HEIGHT),
             served=served,
         )
 
@@ -142,7 +142,7 @@ class PartyPages:
         return self.site.page(
             "trail.html",
             "/trail",
-            entries=entries[:_SHOWN],
+            entries=entries[:_ENTRIES_SHOWN],
             count=len(entries),
             wanted=wanted,
             kinds=KINDS,

@@ -16,7 +16,7 @@ from ..approving.decisions import APPROVED
 _DELTA = 1e-9
 """Delta at which a limit in rho is put into words."""
 
-WIDTH, HEIGHT = 1000.0, 240.0
+CHART_WIDTH, CHART_HEIGHT = 1000.0, 240.0
 """Size of the chart, in units of its own; the page stretches it."""
 
 
@@ -187,7 +187,7 @@ def chart_of(standing: Standing, now: datetime) -> Chart | None:
     steps = [(0.0, spent, used)]
     for at, change in dated:
         spent, used = spent + change.spent, used + change.spent + change.reserved
-        steps.append(((at - first).total_seconds() / whole * WIDTH, spent, used))
+        steps.append(((at - first).total_seconds() / whole * CHART_WIDTH, spent, used))
     scale = max(standing.lifetime, *(used for _, _, used in steps))
     areas = (_area([(x, step[place] / scale) for x, *step in steps]) for place in (0, 1))
     return Chart(f"{first:%Y-%m-%d}", f"{now:%Y-%m-%d}", *areas)
@@ -195,9 +195,9 @@ def chart_of(standing: Standing, now: datetime) -> Chart | None:
 
 def _area(steps: Sequence[tuple[float, float]]) -> str:
     """Corners of the area below a line of steps, from heights within 0..1."""
-    corners, height = [(0.0, HEIGHT)], 0.0
+    corners, height = [(0.0, CHART_HEIGHT)], 0.0
     for x, share in steps:
-        corners += [(x, HEIGHT * (1 - height)), (x, HEIGHT * (1 - share))]
+        corners += [(x, CHART_HEIGHT * (1 - height)), (x, CHART_HEIGHT * (1 - share))]
         height = share
-    corners += [(WIDTH, HEIGHT * (1 - height)), (WIDTH, HEIGHT)]
+    corners += [(CHART_WIDTH, CHART_HEIGHT * (1 - height)), (CHART_WIDTH, CHART_HEIGHT)]
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)

@@ -15,7 +15,7 @@ from ...common.errors import DataError, PolicyError
 from ...common.protocols.alignment.match_keys import MatchKey, key_texts, matched_identifiers
 from ...common.protocols.alignment.plan import REFUSE
 
-_LENGTH_BYTES = 8
+_HASHED_LENGTH_BYTES = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class Identifiers:
         for name in sorted(self.columns):
             for text in itertools.chain([name], self.columns[name]):
                 encoded = text.encode()
-                digest.update(len(encoded).to_bytes(_LENGTH_BYTES, "big") + encoded)
+                digest.update(len(encoded).to_bytes(_HASHED_LENGTH_BYTES, "big") + encoded)
         return digest.hexdigest()
 
 
@@ -106,7 +106,7 @@ def order_digest(keys: Iterable[str]) -> bytes:
     digest = hashlib.sha256()
     for key in keys:
         encoded = key.encode()
-        digest.update(len(encoded).to_bytes(_LENGTH_BYTES, "big") + encoded)
+        digest.update(len(encoded).to_bytes(_HASHED_LENGTH_BYTES, "big") + encoded)
     return digest.digest()
 
 

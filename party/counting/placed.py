@@ -17,7 +17,7 @@ from .spool import Spool, spool_bytes
 
 _POSITION = "position"
 
-_AT_ONCE = 2**18
+_POSITIONS_AT_ONCE = 2**18
 """Number of positions of a range."""
 
 _SORTING = "sorting.duckdb"
@@ -98,8 +98,8 @@ class PlacedSpool(Spool):
                 sorting.unregister("batch")
             sorting.execute(f"CREATE TABLE sorted AS SELECT * FROM unsorted ORDER BY {_POSITION}")
             sorting.execute("DROP TABLE unsorted")
-            for first in range(0, self._size, _AT_ONCE):
-                last = min(first + _AT_ONCE, self._size)
+            for first in range(0, self._size, _POSITIONS_AT_ONCE):
+                last = min(first + _POSITIONS_AT_ONCE, self._size)
                 query = f"SELECT * FROM sorted WHERE {_POSITION} >= {first} AND {_POSITION} < {last}"
                 self._copy(sorting, f"{query} ORDER BY {_POSITION}", last - first)
         database.unlink()

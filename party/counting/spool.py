@@ -39,7 +39,7 @@ _COLUMN_BYTES = 1 << 12
 _FEWEST_ROWS = 2**16
 """Rows of a range, of all but the last."""
 
-_KEPT = 2
+RANGES_IN_MEMORY = 2
 """Ranges in memory: of one reader, and of another beside it."""
 
 
@@ -188,6 +188,6 @@ class SpooledRows:
                 table = self._spool.table(number, self._names)
                 self._tables[number] = table if self._coding is None else self._coding.table(table)
             self._tables.move_to_end(number)
-            while len(self._tables) > _KEPT:
+            while len(self._tables) > RANGES_IN_MEMORY:
                 self._tables.popitem(last=False)
             return self._tables[number]

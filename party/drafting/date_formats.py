@@ -18,7 +18,7 @@ _OF_DIGITS = {"%Y%m%d": 8, "%d%m%Y": 8, "%Y%m": 6, "%Y%m%d%H%M": 12, "%Y%m%d%H%M
 _OF_SIX_DIGITS = {"%y%m%d": 6, "%d%m%y": 6}
 """Formats without a mark, and how many digits they have: `strptime` reads fewer too."""
 
-_MANY = 20
+_MANY_DATES = 20
 """Six digits without a year of four are codes unless more texts than this are dates."""
 
 _WITH_WEEKDAYS = ("%a %b %d %H:%M:%S %Y", "%a %b %d %H:%M:%S %z %Y", "%a, %d %b %Y %H:%M:%S %z")
@@ -56,7 +56,7 @@ def formats_of(texts: Sequence[str]) -> list[str]:
     """Formats that read nine in ten of some texts."""
     tried = _some([text for text in texts if LOOKS_LIKE_A_DATE.fullmatch(text)])
     clocks = dict.fromkeys(_clock_of(text) for text in tried[:3])
-    digits = [form for form, least in ((_OF_DIGITS, 2), (_OF_SIX_DIGITS, _MANY)) if len(texts) > least]
+    digits = [form for form, least in ((_OF_DIGITS, 2), (_OF_SIX_DIGITS, _MANY_DATES)) if len(texts) > least]
     dated = (*MONTHS, *(form for forms in digits for form in forms), *_WITH_WEEKDAYS)
     forms = (*(day + clock for clock in clocks for day in _DAYS), *dated, ISO_8601)
     first = [form for form in forms if any(time_in(text, form) is not None for text in tried[:3])]

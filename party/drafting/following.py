@@ -16,19 +16,19 @@ from ...common.data.values import PLAIN, blanked
 from .numbers import draft_number
 from .profile import Profile
 
-_LEAST = 20
+_FEWEST_WITH_BOTH = 20
 """Fewer rows with both dates tell nothing."""
 
-_KEPT = 0.999
+_SHARE_FOLLOWING = 0.999
 """Share of these rows in which the one is not before the other."""
 
 _BOTH = 0.99
 """Share of the rows with the later date that have the other one."""
 
-_NARROW = 0.5
+_NARROW_GAPS = 0.5
 """Gaps spread at most so much as the dates do: then they say more of a row."""
 
-_MOST_COLUMNS = 30
+_MOST_DATE_COLUMNS = 30
 """Gaps are looked for among so many columns of dates, the first ones."""
 
 _MIDDLE = (0.1, 0.9)
@@ -53,7 +53,7 @@ def following_dates(
     # A date of many rows, such as 9999-12-31, stands for something else.
     dates = (a for a in attributes.values() if isinstance(a, DateAttribute) and not a.units.atoms)
     chosen = {
-        one.name: one for one in islice(dates, _MOST_COLUMNS) if one.moments.to_json()["type"] != "clock"
+        one.name: one for one in islice(dates, _MOST_DATE_COLUMNS) if one.moments.to_json()["type"] != "clock"
     }
     times = {
         name: one.moments.read(name, blanked(cells[name], one.missing))[0] for name, one in chosen.items()
@@ -75,13 +75,17 @@ def _candidates(
     for other, name in permutations(dates, 2):
         later = ~np.isnat(times[name])
         both = later & ~np.isnat(times[other])
-        if both.sum() < max(_LEAST, _BOTH * later.sum()):
+        if both.sum() < max(_FEWEST_WITH_BOTH, _BOTH * later.sum()):
             continue
         counted = dates[name].moments.counted
         units = counted(times[name][both])
         gaps = units - counted(times[other][both])
         spread = float(np.ptp(np.quantile(gaps, _MIDDLE)))
-        if (gaps >= 0).mean() >= _KEPT and 0 < np.ptp(units) and spread <= _NARROW * _spread(units):
+        if (
+            (gaps >= 0).mean() >= _SHARE_FOLLOWING
+            and 0 < np.ptp(units)
+            and spread <= _NARROW_GAPS * _spread(units)
+        ):
             yield spread, name, other
 
 

@@ -32,7 +32,7 @@ FEW_NUMBERS = 20
 MOST_MIXED = 200
 """Numbers among which a frequent text stands are listed as categories if there are so few values."""
 
-_SURELY_LISTED = 10
+_NUMBERS_LISTED = 10
 """So few different numbers are listed, even where few rows share one."""
 
 _FEW_WORDS = 5
@@ -52,7 +52,7 @@ _AFTER = (
 
 _OF_HOURS = "its whole numbers are read as hours and minutes: 930 is half past nine; check them"
 
-_SAMPLE = 50_000
+_RULES_SAMPLE = 50_000
 """Rules are looked for in so many rows."""
 
 
@@ -112,7 +112,7 @@ def draft_rows(
         attributes = {name: one for name, one in read.items() if isinstance(one, Attribute)}
         if not attributes:
             raise DataError(f"{rows.source.name} has no column that a release can hold; add some")
-        sample = rows.sample(_SAMPLE)
+        sample = rows.sample(_RULES_SAMPLE)
         labels = {name: labels_of(sample[name]) for name in attributes}
         remarks += [
             (name, f"it and {other!r} determine each other: one of them can be dropped")
@@ -218,7 +218,7 @@ def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
         ]
     if len(profile.words):
         found, doubts = draft_texts(profile)
-    elif numbers <= FEW_NUMBERS and (numbers <= _SURELY_LISTED or profile.filled >= 5 * numbers):
+    elif numbers <= FEW_NUMBERS and (numbers <= _NUMBERS_LISTED or profile.filled >= 5 * numbers):
         found, doubts = _few_numbers(profile), []
     else:
         found, doubts = draft_number(profile)

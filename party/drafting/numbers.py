@@ -15,10 +15,10 @@ from ...common.data.binning.scale import Scale
 from ...common.data.values import LARGEST_WHOLE, PLAIN, Notation
 from .profile import Profile
 
-_ATOMS = 8
+_DRAFTED_ATOMS = 8
 """At most so many atoms are drafted."""
 
-_DECIMALS = 6
+_DRAFTED_DECIMALS = 6
 """Rounding to more decimals than this is not drafted."""
 
 _CODES = (-1, -9, -99, -999, -9999, 99, 999, 9999, 99999, 999999, 9999999, 99999999, 999999999)
@@ -29,7 +29,7 @@ FAR = (
     '"outside": "missing"'
 )
 
-_DENSE = 1000
+_EXACT_RANGE = 1000
 """Whole numbers in a range of at most this size have exact bounds if at least half of them occur."""
 
 Values = tuple[NDArray[np.float64], NDArray[np.int64]]
@@ -61,7 +61,7 @@ def draft_number(profile: Profile) -> tuple[dict[str, Any], list[str]]:
     least, largest = float(spread[0][0]), float(spread[0][-1])
     span = largest - least + 1
     # Such as days of a month: there is no day 40.
-    dense = whole and span <= min(_DENSE, 2 * len(spread[0]))
+    dense = whole and span <= min(_EXACT_RANGE, 2 * len(spread[0]))
     if dense:
         # A logarithm has no zero, which is a value of its own then.
         beside = least - 1 in atoms and (least > 1 or scale is not Scale.LOG)
@@ -97,7 +97,9 @@ def fixed_decimals(profile: Profile) -> str:
     if profile.kind != "VARCHAR" or not profile.distinct:
         return profile.notation
     mark = "," if notation.decimal_comma else "."
-    written = re.compile(rf"[^{mark}eE]*[0-9][{mark}]([0-9]{{1,{_DECIMALS}}})([^0-9{mark}eE][^0-9]*)?")
+    written = re.compile(
+        rf"[^{mark}eE]*[0-9][{mark}]([0-9]{{1,{_DRAFTED_DECIMALS}}})([^0-9{mark}eE][^0-9]*)?"
+    )
     found = {match and match[1] for match in map(written.fullmatch, profile.texts)}
     lengths = {len(decimals or "") for decimals in found}
     least = 2 if notation.plain else 1
@@ -130,7 +132,7 @@ def find_atoms(values: Values) -> tuple[float, ...]:
         share, mass = (0.002, 5) if special else (0.1, 20)
         if counts[place] >= max(10, share * rows, mass * usual):
             found.append((int(counts[place]), float(numbers[place])))
-    return tuple(sorted(number for _, number in sorted(found)[-_ATOMS:]))
+    return tuple(sorted(number for _, number in sorted(found)[-_DRAFTED_ATOMS:]))
 
 
 def find_scale(values: Values) -> Scale:
@@ -225,7 +227,7 @@ def _skewness(numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
 
 def _rounding(numbers: NDArray[np.float64], whole: bool) -> Mapping[str, Any]:
     """Of what the numbers are multiples, as `decimals` or `multiple_of`."""
-    for decimals in range(_DECIMALS + 1):
+    for decimals in range(_DRAFTED_DECIMALS + 1):
         units = np.round(numbers * 10.0**decimals)
         if np.abs(units).max() > LARGEST_WHOLE:
             return {}

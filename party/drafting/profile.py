@@ -33,7 +33,7 @@ _NO_DATE = re.compile(r"0{2,4}[-/.]0{2}[-/.]0{2,4}([ T]00:00(:00)?)?")
 _GROUPED = re.compile(r"-?[0-9]{1,3}(,[0-9]{3})+([.][0-9]*)?")
 _DECIMAL_COMMA = re.compile(r"-?([0-9]+|[0-9]{1,3}([.][0-9]{3})+),[0-9]*")
 
-_SAMPLE = 10_000
+_NOTATION_SAMPLE = 10_000
 """Number of texts from which a notation is found."""
 
 _FLOATS = ("FLOAT", "DOUBLE")
@@ -203,7 +203,7 @@ def _noted(texts: NDArray[np.object_], numbers: NDArray[np.float64]) -> tuple[ND
     others = [text for text in texts[np.isnan(numbers)] if not is_absent(text)]
     if not others:
         return numbers, PLAIN.pattern
-    found = [_shape(text) for text in others[:_SAMPLE]]
+    found = [_shape(text) for text in others[:_NOTATION_SAMPLE]]
     # A comma before three digits may be of either kind, and is absent from small numbers.
     for mark in ("{,}", "{:,}"):
         if any(shape is not None and mark in shape for shape in found):

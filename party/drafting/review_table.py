@@ -12,7 +12,7 @@ from typing import Any
 from ...common.showing.printable import printable_lines, visible
 from .known import Offer
 
-_LISTED = 8
+_CATEGORIES_LISTED = 8
 """So many categories are shown of one column."""
 
 _HEADINGS = (
@@ -212,8 +212,8 @@ def _range(entry: Mapping[str, Any]) -> str:
 
 def _listed(values: Sequence[Any]) -> str:
     shown = [repr(one) if one == "" or str(one).isspace() else str(one) for one in values]
-    more = len(values) - _LISTED
-    return ", ".join(shown if more <= 0 else [*shown[: _LISTED - 1], f"{more} more", shown[-1]])
+    more = len(values) - _CATEGORIES_LISTED
+    return ", ".join(shown if more <= 0 else [*shown[: _CATEGORIES_LISTED - 1], f"{more} more", shown[-1]])
 
 
 def _read(entry: Mapping[str, Any]) -> tuple[str, str]:

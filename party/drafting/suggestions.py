@@ -18,22 +18,22 @@ from ...common.data.values import text_of
 LEAST_ROWS = 100
 """Fewer rows tell nothing."""
 
-_KEPT = 0.999
+_SHARE_KEEPING = 0.999
 """Share of the rows that keep a suggested rule."""
 
 _EXPECTED = 20
 """A combination is suspicious if so many rows would have it, were the columns independent."""
 
-_MOST = 30
+_MOST_RULES = 30
 """At most so many rules of each kind."""
 
-_SMALL = 12
+_COMBINED_VALUES_MOST = 12
 """Combinations are looked for among columns of at most so many values."""
 
 _WIDE = 5000
 """Dependencies are looked for among columns of at most so many values."""
 
-_MOST_COLUMNS = 200
+_MOST_RULED_COLUMNS = 200
 """Rules are looked for among so many columns, the first ones: their pairs are many."""
 
 _MOST_SUMMED = 50
@@ -81,7 +81,7 @@ def suggested_rules(
     """
     if not cells or len(next(iter(cells.values()))) < LEAST_ROWS:
         return []
-    attributes = dict(islice(attributes.items(), _MOST_COLUMNS))
+    attributes = dict(islice(attributes.items(), _MOST_RULED_COLUMNS))
     numbers = {
         name: found for name, a in attributes.items() if (found := _numbers(a, cells[name])) is not None
     }
@@ -91,12 +91,12 @@ def suggested_rules(
     explained = {frozenset(rule["determines"].values()) for rule in determined}
     summed = {name for rule in sums for name in (rule["sum"], *rule["of"])}
     return [
-        *determined[:_MOST],
+        *determined[:_MOST_RULES],
         *_impossible_categories(labels, explained),
         *_impossible_numbers(attributes, numbers),
         *_missing_when(labels, numbers),
         *_at_most({name: found for name, found in numbers.items() if name not in summed}),
-        *sums[:_MOST],
+        *sums[:_MOST_RULES],
     ]
 
 
@@ -157,19 +157,19 @@ def _impossible_categories(
 ) -> Iterator[dict[str, Any]]:
     """Values of two columns that do not occur together; those first that would be most frequent."""
     found = []
-    small = {name: one for name, one in labels.items() if len(one.values) <= _SMALL}
+    small = {name: one for name, one in labels.items() if len(one.values) <= _COMBINED_VALUES_MOST}
     for (name, a), (other, b) in combinations(small.items(), 2):
         if frozenset((name, other)) in explained:
             continue
         shape = len(a.values), len(b.values)
         cells = np.bincount(a.codes * shape[1] + b.codes, minlength=shape[0] * shape[1]).reshape(shape)
         expected = np.outer(a.counts, b.counts) / len(a.codes)
-        suspicious = (cells <= (1 - _KEPT) * expected) & (expected >= _EXPECTED)
+        suspicious = (cells <= (1 - _SHARE_KEEPING) * expected) & (expected >= _EXPECTED)
         for place in np.flatnonzero(suspicious.any(axis=1)):
             with_it = [b.values[k] or None for k in np.flatnonzero(suspicious[place])]
             rule = {"impossible": {name: [a.values[place] or None], other: with_it}}
             found.append((float(expected[place][suspicious[place]].sum()), rule))
-    for _, rule in sorted(found, key=lambda one: -one[0])[:_MOST]:
+    for _, rule in sorted(found, key=lambda one: -one[0])[:_MOST_RULES]:
         yield rule
 
 
@@ -185,7 +185,7 @@ def _impossible_numbers(
     for name, other in combinations(zeroed, 2):
         positive = numbers[name] > 0, numbers[other] > 0
         expected = positive[0].mean() * positive[1].sum()
-        if expected >= _EXPECTED and (positive[0] & positive[1]).sum() <= (1 - _KEPT) * expected:
+        if expected >= _EXPECTED and (positive[0] & positive[1]).sum() <= (1 - _SHARE_KEEPING) * expected:
             yield {"impossible": {name: {"above": 0}, other: {"above": 0}}}
 
 
@@ -196,11 +196,11 @@ def _missing_when(labels: Mapping[str, Labels], numbers: Mapping[str, Numbers]) 
         if not 0.01 <= empty.mean() <= 0.99:
             continue
         for other, one in labels.items():
-            if not 1 < len(one.values) <= _SMALL:
+            if not 1 < len(one.values) <= _COMBINED_VALUES_MOST:
                 continue
             share = np.bincount(one.codes, empty, len(one.values)) / np.maximum(one.counts, 1)
-            always = share >= _KEPT
-            if always.any() and (empty & ~always[one.codes]).sum() <= (1 - _KEPT) * empty.sum():
+            always = share >= _SHARE_KEEPING
+            if always.any() and (empty & ~always[one.codes]).sum() <= (1 - _SHARE_KEEPING) * empty.sum():
                 listed = [one.values[k] or None for k in np.flatnonzero(always)]
                 yield {"null": name, "when": {other: listed}, "only": True}
 
@@ -216,9 +216,9 @@ def _at_most(numbers: Mapping[str, Numbers]) -> Iterator[dict[str, Any]]:
         if len(low) < LEAST_ROWS or np.array_equal(low, high):
             continue
         kept, by_chance = (low <= high).mean(), (low <= shuffle(high)).mean()
-        if kept >= _KEPT and by_chance <= 0.9:
+        if kept >= _SHARE_KEEPING and by_chance <= 0.9:
             found.append((by_chance, name, other))
-    for _, name, other in sorted(found)[:_MOST]:
+    for _, name, other in sorted(found)[:_MOST_RULES]:
         yield {"at_most": [name, other]}
 
 
@@ -236,5 +236,5 @@ def _sums(numbers: Mapping[str, Numbers]) -> Iterator[dict[str, Any]]:
             if not np.isclose(added[:LEAST_ROWS], whole[:LEAST_ROWS], rtol=1e-9, atol=1e-9).mean() >= 0.9:
                 continue
             used = min((numbers[n][both] != 0).mean() for n in (first, second))
-            if used >= 0.01 and np.isclose(added, whole, rtol=1e-9, atol=1e-9).mean() >= _KEPT:
+            if used >= 0.01 and np.isclose(added, whole, rtol=1e-9, atol=1e-9).mean() >= _SHARE_KEEPING:
                 yield {"sum": total, "of": [first, second]}

@@ -11,12 +11,12 @@ import numpy as np
 from ...common.data.values import LARGEST_WHOLE, PLAIN
 from .profile import Profile, is_absent
 
-FEW = 50
+FEW_TEXTS = 50
 """A column of at most this many different texts gets a list of categories."""
 
 OTHER = "other"
 
-_SAMPLE = 2000
+_KIND_SAMPLE = 2000
 """Number of texts from which a kind is guessed, before all are looked at."""
 
 TRUE_FALSE = (
@@ -50,7 +50,7 @@ _PERHAPS_MISSING = (
     'a text that often stands for a missing value is one of its categories; list it as "missing" if it does'
 )
 
-_SURELY_LISTED = 20
+_TEXTS_LISTED = 20
 """So few different texts are listed, even where every row has one of its own."""
 
 _COUNTED = re.compile(r"([^0-9{}]*)([0-9]{1,18})([^0-9{}]*)")
@@ -80,18 +80,18 @@ def draft_identifier(profile: Profile) -> dict[str, Any] | None:
     """
     if _share(profile, _EMAIL) >= _NEARLY_ALL:
         return {"type": "identifier", "pattern": _pattern(profile.name, [])}
-    if not profile.unique or profile.nullable or profile.distinct <= FEW or has_odd_numbers(profile):
+    if not profile.unique or profile.nullable or profile.distinct <= FEW_TEXTS or has_odd_numbers(profile):
         return None
     if not len(profile.words):
         # Amounts of money may all differ, but no key has decimals.
-        whole = not any("." in text for text in profile.texts[:_SAMPLE])
+        whole = not any("." in text for text in profile.texts[:_KIND_SAMPLE])
         whole = whole and bool(np.all(profile.numbers == np.floor(profile.numbers)))
         large = profile.numbers.min() > LARGEST_WHOLE
         named = large or re.search(r"(^|[_ .-])(id|uuid|key|nr|no)$|Id$|ID$", profile.name)
         if not whole or profile.notation != PLAIN.pattern or not (named or _never_repeat(profile)):
             return None
         return {"type": "identifier", "pattern": "{:d}"}
-    texts = profile.texts[:_SAMPLE].tolist()
+    texts = profile.texts[:_KIND_SAMPLE].tolist()
     if max(map(len, texts)) > 64 or any(" " in text.strip() for text in texts) or _is_of_codes(profile):
         return None
     return {"type": "identifier", "pattern": _pattern(profile.name, texts)}
@@ -99,19 +99,21 @@ def draft_identifier(profile: Profile) -> dict[str, Any] | None:
 
 def is_free_text(profile: Profile) -> bool:
     """Whether a column of many different texts holds sentences, names or notes; short codes are none."""
-    lengths = np.array([len(text) for text in profile.texts[:_SAMPLE]])
+    lengths = np.array([len(text) for text in profile.texts[:_KIND_SAMPLE]])
     many = profile.distinct > 0.5 * profile.filled and _share(profile, _CODE) < _NEARLY_ALL
     return bool(lengths.mean() > 50) or many
 
 
 def has_odd_numbers(profile: Profile) -> bool:
     """Whether a column holds numbers of which some are written as no entry can state."""
-    texts = profile.texts[:_SAMPLE].tolist()
+    texts = profile.texts[:_KIND_SAMPLE].tolist()
     odd = sum(_ODD_NUMBER.fullmatch(text) is not None for text in texts)
-    return odd >= 0.01 * len(texts) and profile.distinct > FEW and _share(profile, _NUMBER) >= _NEARLY_ALL
+    return (
+        odd >= 0.01 * len(texts) and profile.distinct > FEW_TEXTS and _share(profile, _NUMBER) >= _NEARLY_ALL
+    )
 
 
-def draft_texts(profile: Profile, few: int = FEW) -> tuple[dict[str, Any], list[str]]:
+def draft_texts(profile: Profile, few: int = FEW_TEXTS) -> tuple[dict[str, Any], list[str]]:
     """Drafts the entry of a column of texts that is none of the other kinds.
 
     Args:
@@ -121,7 +123,7 @@ def draft_texts(profile: Profile, few: int = FEW) -> tuple[dict[str, Any], list[
     Returns:
         Categories for few texts, open categories for many, or dropped text; and remarks for the owner.
     """
-    own = profile.distinct > max(_SURELY_LISTED, 0.5 * profile.filled)
+    own = profile.distinct > max(_TEXTS_LISTED, 0.5 * profile.filled)
     if profile.distinct <= few and not own:
         listed = sorted(profile.texts, key=natural)
         entry: dict[str, Any] = {"type": "categorical", "categories": [""] * profile.nullable + listed}
@@ -163,13 +165,15 @@ def _never_repeat(profile: Profile) -> bool:
 
 def _share(profile: Profile, shape: re.Pattern[str]) -> float:
     """The share of the different texts, or of some of them, that have a shape."""
-    texts = profile.texts[:_SAMPLE]
+    texts = profile.texts[:_KIND_SAMPLE]
     return sum(shape.fullmatch(text) is not None for text in texts) / max(1, len(texts))
 
 
 def _is_of_codes(profile: Profile) -> bool:
     """Whether texts are codes such as those of ICD-10, which begin with different letters."""
-    return _share(profile, _ICD) >= _NEARLY_ALL and len({text[:1] for text in profile.texts[:_SAMPLE]}) >= 3
+    return (
+        _share(profile, _ICD) >= _NEARLY_ALL and len({text[:1] for text in profile.texts[:_KIND_SAMPLE]}) >= 3
+    )
 
 
 def _are_ranges(listed: list[str]) -> bool:

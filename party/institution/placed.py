@@ -14,16 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.counting import ROWS_AT_ONCE
+from ...common.data.counting import COUNTED_AT_ONCE
 from ...common.data.domain import Clique, Domain
 from ...common.data.grouping import Groups, grouped, grouped_shape
 from ...common.data.table import Table
 from ..accounts.rows import Placement
 from ..counting.placed import PlacedSpool
 from ..counting.rows import CountedRows
-
-_KEPT = 2
-"""Ranges in memory: of one reader, and of another beside it."""
+from ..counting.spool import RANGES_IN_MEMORY
 
 
 class _Placed(ABC):
@@ -93,8 +91,8 @@ class PlacedTable(_Placed):
         """
         names = tuple(clique)
         counts = np.zeros(math.prod(grouped_shape(self.domain.shape(names), groups)), dtype=np.int64)
-        for start in range(0, self.record_count, ROWS_AT_ONCE):
-            cells = self.cell_codes(names, start, start + ROWS_AT_ONCE, groups)
+        for start in range(0, self.record_count, COUNTED_AT_ONCE):
+            cells = self.cell_codes(names, start, start + COUNTED_AT_ONCE, groups)
             counts += np.bincount(cells[cells >= 0], minlength=len(counts))
         if self._absent:
             counts[-1] = 0
@@ -168,7 +166,7 @@ class PlacedRows(_Placed):
             if number not in self._ranges:
                 self._ranges[number] = self._read(number)
             self._ranges.move_to_end(number)
-            while len(self._ranges) > _KEPT:
+            while len(self._ranges) > RANGES_IN_MEMORY:
                 self._ranges.popitem(last=False)
             return self._ranges[number]
 

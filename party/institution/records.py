@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...common.data.domain import Domain
 from ...common.data.people import PeopleRows, numbered
 from ...common.data.table import Table
-from ...common.privacy.cost import ALL_ROWS, PARTS
+from ...common.privacy.cost import ALL_ROWS, WEIGHT_PARTS
 from ..counting.catalogue import engine_of, keeps_identifiers
 from ..counting.identifiers import Identifiers, missing_key, order_digest
 from ..counting.people import People
@@ -86,7 +86,7 @@ def _of_people(
     person, first = numbered(texts[people.key])
     named = {name: [texts[column][row] for row in first] for name, column in people.identifiers.items()}
     order = order_digest(texts[people.key][row] for row in first) if people.compare_order else None
-    return PeopleRows.evenly(table, person, len(first), PARTS), order, Identifiers(named)
+    return PeopleRows.evenly(table, person, len(first), WEIGHT_PARTS), order, Identifiers(named)
 
 
 def kept_rows(keys: Sequence[str], most: int) -> NDArray[np.intp]:

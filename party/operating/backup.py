@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from ...common.bounded import MOST_BYTES, json_of, read_bytes, toml_of
+from ...common.bounded import LONGEST_TEXT_BYTES, json_of, read_bytes, toml_of
 from ...common.errors import DataError
 from ...common.federation.keyring import FOLDER, private_draft
 from ...common.formats import copy_database
@@ -194,7 +194,7 @@ def _unpack(source: Path, folder: Path) -> Backup:
 
 
 def _manifest(archive: tarfile.TarFile) -> dict[str, Any]:
-    form: dict[str, Any] = json_of(_content(archive, _MANIFEST).read(MOST_BYTES + 1))
+    form: dict[str, Any] = json_of(_content(archive, _MANIFEST).read(LONGEST_TEXT_BYTES + 1))
     if form["format"] != _FORMAT:
         raise DataError(
             f"expected a backup of the form {_FORMAT!r}, found {str(form['format'])[:40]!r}; restore it with "

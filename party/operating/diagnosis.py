@@ -25,7 +25,7 @@ _PACKAGES = ("grpcio", "protobuf", "cryptography", "numpy", "duckdb")
 _FILES = (".", "identity", "identity/identity.key", "identity/tls.key", "identity/tls.crt", LEDGER, REQUESTS)
 _EVENTS = ("started", "stopped", "call", "health", "link", "reload", "metrics")
 _CODE_LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ_")
-_LOG_TAIL_BYTES = 1 << 20
+_COPIED_LOG_BYTES = 1 << 20
 
 
 def write_diagnosis(home: PartyHome, found: Iterable[Diagnosis], target: Path) -> None:
@@ -78,7 +78,7 @@ def _codes(log: Path) -> list[str]:
     if not log.exists():
         return []
     with log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - _LOG_TAIL_BYTES))
+        file.seek(max(0, log.stat().st_size - _COPIED_LOG_BYTES))
         lines = file.read().decode(errors="replace").splitlines()
     found = set()
     for line in lines:

@@ -24,7 +24,7 @@ _OLDEST_SQLITE = (3, 37, 0)
 _AHEAD_S = 60.0
 """Seconds by which a file may seem to be written in the future."""
 
-_LOG_TAIL_BYTES = 1 << 16
+_READ_LOG_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ def _reachable(home: PartyHome, address: str | None) -> Diagnosis:
 def _dials(log: Path) -> bool:
     """Whether the daemon that was started last dials its curator, by its log of codes."""
     with log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - _LOG_TAIL_BYTES))
+        file.seek(max(0, log.stat().st_size - _READ_LOG_BYTES))
         lines = file.read().decode(errors="replace").splitlines()
     for line in reversed(lines):
         with contextlib.suppress(ValueError):

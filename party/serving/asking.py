@@ -12,10 +12,8 @@ from ...common.wire.tls import SERVICE, TlsSide, secure_channel
 _HERE = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "[::]": "[::1]", "*": "127.0.0.1"}
 """Where a daemon that listens on all addresses of a machine is reached on the machine itself."""
 
-_DEADLINE_S = 10.0
 
-
-def is_serving(own: TlsSide, listen: str, deadline_s: float = _DEADLINE_S) -> bool:
+def is_serving(own: TlsSide, listen: str, deadline_s: float = 10.0) -> bool:
     """Whether the daemon that listens here can answer its curators.
 
     Args:

@@ -25,7 +25,7 @@ from .watch import Watch
 
 _GRACE_S = 20.0
 _LAST_NOTICE_S = 5.0
-_LAST_S = 30.0
+_END_S = 30.0
 """Seconds after a stop request after which the process ends even if a call still computes."""
 
 
@@ -138,7 +138,7 @@ def _watched(home: Home, opened: Opened, log: Log) -> Iterator[None]:
         notifier.close(_LAST_NOTICE_S)
 
 
-def end_in_time(log: Log, seconds: float = _LAST_S) -> None:
+def end_in_time(log: Log, seconds: float = _END_S) -> None:
     """Ends the process after some seconds, whatever still computes; every process may be killed at any time.
 
     Args:

@@ -17,9 +17,9 @@ from .events import Event, Log, silent
 from .health import Health
 from .servicer import PartyServicer
 
-_THREADS = 8
+_CALLS_AT_ONCE = 8
 _MAX_CALLS = 64
-_SHOWN = 16
+_FINGERPRINT_DIGITS = 16
 
 
 class PartyServer:
@@ -54,7 +54,7 @@ class PartyServer:
         self._health = health
         self._log = log
         self.certificates = Certificates(side, self._reloaded, reload_s)
-        self._threads = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="call")
+        self._threads = ThreadPoolExecutor(max_workers=_CALLS_AT_ONCE, thread_name_prefix="call")
         self._server = grpc.server(self._threads, options=OPTIONS, maximum_concurrent_rpcs=_MAX_CALLS)
         handlers = {
             method: grpc.stream_stream_rpc_method_handler(self._serving(method)) for method in METHODS
@@ -94,7 +94,7 @@ class PartyServer:
     def _serving(self, method: str) -> Callable[[Iterator[bytes], grpc.ServicerContext], Iterator[bytes]]:
         def serve(requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
             fingerprint = fingerprint_of(context)
-            call = Call(method, self._log, (fingerprint or "")[:_SHOWN])
+            call = Call(method, self._log, (fingerprint or "")[:_FINGERPRINT_DIGITS])
             try:
                 side = self._side()
                 if fingerprint is None or not side.accepts(fingerprint):

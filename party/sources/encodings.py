@@ -29,8 +29,6 @@ _FIRST_LINES = 200
 _LONGEST_LINE = 2**21
 """Bytes that a line stays below, as DuckDB asks."""
 
-_BLOCK_BYTES = 2**20
-
 
 def encoding_of(path: Path) -> str:
     """UTF-16 if the file begins with its mark, otherwise UTF-8, with cells of Windows-1252 among them."""
@@ -43,7 +41,7 @@ def is_utf8(path: Path) -> bool:
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         with opened(path) as file:
-            while block := file.read(_BLOCK_BYTES):
+            while block := file.read(1 << 20):
                 decoder.decode(block)
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:

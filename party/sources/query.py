@@ -22,7 +22,7 @@ from .extensions import SQLITE, is_sqlite, load_extension, missing_extension
 from .source import CONFIG, FileSource, Queried, encoded_columns, raw_columns, selected, texts_of
 from .sql import quoted
 
-_MOST_BYTES = 1 << 20
+_QUERY_BYTES = 1 << 20
 """Longest text of a query."""
 
 _READS = "SELECT_NODE|SET_OPERATION_NODE|RECURSIVE_CTE_NODE|CTE_NODE"
@@ -195,6 +195,6 @@ def open_queried(path: Path, database: Path | None = None, *, header: bool | Non
     if path.suffix.lower() != ".sql":
         return FileSource(path, header)
     try:
-        return QuerySource(read_bytes(path, _MOST_BYTES).decode(), path.parent, database)
+        return QuerySource(read_bytes(path, _QUERY_BYTES).decode(), path.parent, database)
     except (OSError, ValueError):
         raise DataError(f"expected a query in UTF-8 at {path}, found none; fix the path") from None

@@ -37,10 +37,10 @@ _HELD_BYTES = 1 << 24
 _MEMORY = "512MB"
 """What DuckDB may hold in memory of a larger CSV; cells beyond are on disk until they are encoded."""
 
-_BATCH = 1 << 17
-"""Rows of a batch."""
+_READ_ROWS = 1 << 17
+"""Rows of a batch that is read."""
 
-_ROWS_AT_ONCE = 1 << 22
+_ENCODED_AT_ONCE = 1 << 22
 """Columns of more rows are encoded one at a time: each takes several arrays of this length meanwhile."""
 
 Select = Callable[[Sequence[str]], Iterator[NDArray[Any]]]
@@ -240,7 +240,7 @@ class FileSource:
         try:
             if read is None:
                 return connection.execute(sql).fetchnumpy()
-            return read(connection.sql(sql).to_arrow_reader(_BATCH))
+            return read(connection.sql(sql).to_arrow_reader(_READ_ROWS))
         except duckdb.OutOfMemoryException:
             raise DataError(
                 f"{self.path.name} does not fit into memory; drop columns that are not needed"
@@ -324,7 +324,7 @@ def encoded_columns(
         for attribute, cells in zip(domain.attributes, read, strict=True):
             if has_open_categories(attribute):
                 texts[attribute.name] = TextColumn.read(attribute.name, cells)
-            if (isinstance(cells, np.ndarray) and cells.dtype.kind == "O") or len(cells) > _ROWS_AT_ONCE:
+            if (isinstance(cells, np.ndarray) and cells.dtype.kind == "O") or len(cells) > _ENCODED_AT_ONCE:
                 # Texts are read by Python, one thread at a time, and take much memory.
                 yield partial(np.asarray, _codes(attribute, cells))
             else:

@@ -28,12 +28,12 @@ from ...curator.measurers.measurer import Query
 from ..parties.partition import Grid
 from .baseline import Array, Baseline, FloatMeasurer, mutual_information, vertical_parties
 
-PAIRS, GROUPS, LATENT = Fraction(3, 10), Fraction(2, 5), Fraction(3, 10)
-CLASSES = 4
+PAIRS_SHARE, GROUPS_SHARE, LATENT_SHARE = Fraction(3, 10), Fraction(2, 5), Fraction(3, 10)
+LATENT_CLASSES = 4
 """Number of values of a latent attribute."""
 _LARGEST_GROUP = 4
 _MOST_CELLS = 256
-_STEPS = 100
+_CLASS_STEPS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,14 +65,16 @@ def release(
     groups: list[_Group] = []
     for number, columns in enumerate(parties):
         rng = stream.child("party", str(number)).generator()
-        groups += _groups(columns, FloatMeasurer(columns, share * (PAIRS + GROUPS), rng), share, rng)
+        groups += _groups(
+            columns, FloatMeasurer(columns, share * (PAIRS_SHARE + GROUPS_SHARE), rng), share, rng
+        )
     rng = stream.child("latent").generator()
     latent = _latent_table(table, groups)
     pairs = list(combinations(latent.domain.names, 2))
     joints: dict[tuple[str, str], Array] = {}
     if pairs:
-        measurer = FloatMeasurer(latent, granted * LATENT, rng)
-        part = granted * LATENT / len(pairs)
+        measurer = FloatMeasurer(latent, granted * LATENT_SHARE, rng)
+        part = granted * LATENT_SHARE / len(pairs)
         found = measurer.measure([Query(View(pair), part, "latent pairs") for pair in pairs])
         for pair, measured in zip(pairs, found, strict=True):
             joints[pair] = np.maximum(measured.values, 0.0).reshape(latent.domain.shape(pair))
@@ -84,8 +86,8 @@ def _groups(
 ) -> list[_Group]:
     """A party's attributes in groups of correlated ones, with their latent attributes."""
     domain = columns.domain
-    cliques = _grouped(domain, measurer, share * PAIRS)
-    part = share * GROUPS / len(cliques)
+    cliques = _grouped(domain, measurer, share * PAIRS_SHARE)
+    part = share * GROUPS_SHARE / len(cliques)
     measured = measurer.measure([Query(View(clique), part, "groups") for clique in cliques])
     groups = []
     for clique, found in zip(cliques, measured, strict=True):
@@ -117,12 +119,12 @@ def _grouped(domain: Domain, measurer: FloatMeasurer, rho: Fraction) -> list[Cli
 
 def _classes(counts: Array, rng: np.random.Generator) -> NDArray[np.int64]:
     """The most likely class of each cell, by a latent class model fitted by expectation maximisation."""
-    classes = min(CLASSES, counts.size)
+    classes = min(LATENT_CLASSES, counts.size)
     weights = counts.ravel() / counts.sum()
     codes = np.indices(counts.shape).reshape(counts.ndim, -1)
     prior = np.full(classes, 1 / classes)
     given = [rng.dirichlet(np.ones(size), classes) for size in counts.shape]
-    for _ in range(_STEPS):
+    for _ in range(_CLASS_STEPS):
         posterior = _posterior(prior, given, codes)
         weighted = posterior * weights
         prior = weighted.sum(axis=1)
@@ -145,7 +147,7 @@ def _posterior(prior: Array, given: Sequence[Array], codes: NDArray[np.int64]) -
 
 def _latent_table(table: Table, groups: Sequence[_Group]) -> Table:
     """Every record's latent attributes, `latent0`, `latent1`, ..."""
-    domain = Domain(tuple(CodedAttribute(f"latent{number}", CLASSES) for number in range(len(groups))))
+    domain = Domain(tuple(CodedAttribute(f"latent{number}", LATENT_CLASSES) for number in range(len(groups))))
     columns = [
         group.classes[table.cell_codes(group.clique, 0, table.record_count)].astype(np.uint8)
         for group in groups
@@ -165,12 +167,14 @@ def _rows(
     drawn: dict[int, NDArray[np.int64]] = {}
     for place, parent in _tree(len(groups), joints):
         group = groups[place]
-        own: Array = np.bincount(group.classes, weights=group.counts, minlength=CLASSES).astype(np.float64)
+        own: Array = np.bincount(group.classes, weights=group.counts, minlength=LATENT_CLASSES).astype(
+            np.float64
+        )
         if parent is None:
-            drawn[place] = rng.choice(CLASSES, size=count, p=own / own.sum())
+            drawn[place] = rng.choice(LATENT_CLASSES, size=count, p=own / own.sum())
         else:
             drawn[place] = _drawn(_joint(joints, parent, place), own, drawn[parent], rng)
-        by_class = np.zeros((CLASSES, len(group.counts)))
+        by_class = np.zeros((LATENT_CLASSES, len(group.counts)))
         by_class[group.classes, np.arange(len(group.counts))] = group.counts
         cells = _drawn(by_class, group.counts, drawn[place], rng)
         columns |= dict(zip(group.clique, np.unravel_index(cells, domain.shape(group.clique)), strict=True))

@@ -18,7 +18,7 @@ from ...curator.mechanisms.independent import Independent
 from ..simulate import simulate
 from .trial import Trial, chain_table
 
-_EXACT = Fraction(10**9)
+_NOISELESS = Fraction(10**9)
 """A budget at which the noise of all parties together stays far below half a record."""
 
 
@@ -51,17 +51,17 @@ class ProtocolContract:
     def test_a_huge_budget_gives_exact_marginals(self, protocol: Protocol, grid: str) -> None:
         """Inside a party: what joins parties is another matter for protocols with noise on every record."""
         table = chain_table(300)
-        measurer = self._measurer(protocol, grid, 3 * _EXACT, table)
-        found = measurer.measure([Query(View((name,)), _EXACT, "test") for name in ("a", "d")])
+        measurer = self._measurer(protocol, grid, 3 * _NOISELESS, table)
+        found = measurer.measure([Query(View((name,)), _NOISELESS, "test") for name in ("a", "d")])
         for measurement in found:
             assert np.allclose(measurement.values, table.marginal(measurement.clique), atol=0.5)
 
     def test_groups_of_codes_are_counted_in_place_of_codes(self, protocol: Protocol, grid: str) -> None:
         """Marginal and interaction, at the cost of the shape of the groups."""
         table = Table.from_codes(Domain.coded({"a": 4, "b": 2}), np.tile([[0, 0], [1, 1], [3, 0]], (30, 1)))
-        measurer = self._measurer(protocol, grid, 3 * _EXACT, table)
+        measurer = self._measurer(protocol, grid, 3 * _NOISELESS, table)
         queries = [
-            Query(View(("a",), groups=((1, 0, 0, 1),), interaction=alone), _EXACT, "test")
+            Query(View(("a",), groups=((1, 0, 0, 1),), interaction=alone), _NOISELESS, "test")
             for alone in (False, True)
         ]
         marginal, interaction = measurer.measure(queries)
@@ -116,15 +116,15 @@ class ProtocolContract:
     def test_scores_are_given_where_it_says_so(self, protocol: Protocol, grid: str) -> None:
         """Otherwise the measurer refuses them."""
         table = chain_table(100)
-        measurer = self._measurer(protocol, grid, 4 * _EXACT, table)
+        measurer = self._measurer(protocol, grid, 4 * _NOISELESS, table)
         assert measurer.scores_exactly == (protocol.scores is not Scores.NEVER)
         reference = np.zeros(6, dtype=np.int64)
         if measurer.scores_exactly:
-            found = measurer.score([View(("a", "b"))], [reference], _EXACT, "scores")
+            found = measurer.score([View(("a", "b"))], [reference], _NOISELESS, "scores")
             assert found.values.tolist() == pytest.approx([100.0], abs=0.5)
         else:
             with pytest.raises(MosaicError, match="scores"):
-                measurer.score([View(("a", "b"))], [reference], _EXACT, "scores")
+                measurer.score([View(("a", "b"))], [reference], _NOISELESS, "scores")
 
     def test_a_release_by_it_is_private_and_names_it(self, protocol: Protocol, grid: str) -> None:
         """From parties to certificate."""

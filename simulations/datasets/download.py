@@ -19,10 +19,8 @@ from ...common.errors import DataError
 SILENCE_S = 30.0
 """Longest time without data from the server."""
 
-DEADLINE_S = 600.0
+DOWNLOAD_DEADLINE_S = 600.0
 """Longest time for a download."""
-
-_BLOCK_BYTES = 2**16
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ def download(
     path: Path,
     *,
     silence_s: float = SILENCE_S,
-    deadline_s: float = DEADLINE_S,
+    deadline_s: float = DOWNLOAD_DEADLINE_S,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Downloads a file and moves it to its path once its checksum is right.
@@ -88,7 +86,7 @@ def download(
 def _blocks(url: str, silence_s: float) -> Iterator[bytes]:
     try:
         with urllib.request.urlopen(url, timeout=silence_s) as answer:
-            while block := answer.read1(_BLOCK_BYTES):
+            while block := answer.read1(1 << 16):
                 yield block
     except HTTPError as cause:
         cause.close()

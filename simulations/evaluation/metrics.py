@@ -16,7 +16,7 @@ from .distances import marginal_distances
 PRIVATE = "computed from real rows without noise; the privacy promise does not cover it: not for publication"
 """Said wherever metrics are written or shown."""
 
-_SAMPLE = 300
+_SAMPLED_CLIQUES = 300
 _SAMPLE_SEED = 0
 
 
@@ -48,11 +48,11 @@ def kway_errors(real: Table, synthetic: Table, ks: Sequence[int] = (1, 2, 3)) ->
 def kway_cliques(domain: Domain, k: int) -> list[Clique]:
     """All cliques of k attributes, or a seeded sample of 300 of them."""
     count = math.comb(len(domain), k)
-    if count <= _SAMPLE:
+    if count <= _SAMPLED_CLIQUES:
         return list(itertools.combinations(domain.names, k))
     rng = np.random.default_rng(_SAMPLE_SEED)
     chosen: set[tuple[int, ...]] = set()
-    while len(chosen) < _SAMPLE:
+    while len(chosen) < _SAMPLED_CLIQUES:
         chosen.add(tuple(sorted(rng.choice(len(domain), size=k, replace=False).tolist())))
     return [tuple(domain.names[i] for i in places) for places in sorted(chosen)]
 

@@ -18,7 +18,7 @@ from .distances import check_comparable
 
 CLASSIFIERS = ("svm", "tree")
 TEST_SHARE = 0.2
-MOST_ROWS = 100_000
+TRAINING_ROWS = 100_000
 """Largest number of training rows; of more, a seeded random sample is used."""
 
 _DEPTH = 10
@@ -117,7 +117,7 @@ def misclassification_rate(
     Source: RandDPGen, section 6.1, and PPSyn, section 5.2.1 (SVM); DP-Select, section 5.1.3 (tree).
 
     Args:
-        train: training rows; of more than `MOST_ROWS` a random sample is used.
+        train: training rows; of more than `TRAINING_ROWS` a random sample is used.
         test: test rows, of the same domain.
         label: attribute to predict from all others.
         classifier: "svm" or "tree".
@@ -134,9 +134,9 @@ def misclassification_rate(
             f"label {label!r}: expected two values or more, and other attributes to predict it from; "
             "name another label"
         )
-    if train.record_count > MOST_ROWS:
+    if train.record_count > TRAINING_ROWS:
         rng = np.random.default_rng(seed)
-        train = train.take(rng.choice(train.record_count, MOST_ROWS, replace=False))
+        train = train.take(rng.choice(train.record_count, TRAINING_ROWS, replace=False))
     known = train.column(label)
     if (known == known[0]).all():
         return float(np.mean(test.column(label) != known[0]))

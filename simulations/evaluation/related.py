@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...common.errors import DataError
 
-GROUPS = 10
+COMPARED_GROUPS = 10
 """Numbers are compared in so many groups of equal mass, categories as the most frequent and all others."""
 
 Tables = Mapping[str, pd.DataFrame]
@@ -224,17 +224,19 @@ def _grouped(real: pd.Series, synthetic: pd.Series) -> _Both:
     if _is_ordered(real):
         known = _numbers(real.dropna())
         values = np.unique(known)
-        if len(values) <= GROUPS:
+        if len(values) <= COMPARED_GROUPS:
             # A value between two is that of its neighbour.
             edges = (values[1:] + values[:-1]) / 2
         else:
-            edges = np.unique(np.quantile(known, np.arange(1, GROUPS) / GROUPS, method="inverted_cdf"))
+            edges = np.unique(
+                np.quantile(known, np.arange(1, COMPARED_GROUPS) / COMPARED_GROUPS, method="inverted_cdf")
+            )
         group: Callable[[pd.Series], NDArray[np.int64]] = lambda cells: np.searchsorted(  # noqa: E731
             edges, _numbers(cells), "left"
         )
         return _with_missing(real, group), _with_missing(synthetic, group)
     frequent = real.astype(str).value_counts().index
-    kept = frequent[: GROUPS if len(frequent) <= GROUPS else GROUPS - 1]
+    kept = frequent[: COMPARED_GROUPS if len(frequent) <= COMPARED_GROUPS else COMPARED_GROUPS - 1]
 
     def named(cells: pd.Series) -> NDArray[np.int64]:
         found = pd.Index(kept).get_indexer(pd.Index(cells.astype(str)))
@@ -258,14 +260,14 @@ def _numbers(cells: pd.Series) -> NDArray[np.float64]:
 
 
 def _with_missing(cells: pd.Series, group: Callable[[pd.Series], NDArray[np.int64]]) -> NDArray[np.int64]:
-    found = np.full(len(cells), GROUPS + 1, dtype=np.int64)
+    found = np.full(len(cells), COMPARED_GROUPS + 1, dtype=np.int64)
     known = cells.notna().to_numpy()
     found[known] = group(cells[known])
     return found
 
 
 def _distance(one: str, other: str, first: _Both, second: _Both) -> PairDistance:
-    width = GROUPS + 2
+    width = COMPARED_GROUPS + 2
     cells = [a * width + b for a, b in zip(first, second, strict=True)]
     shares = _shares(cells[0], width * width).reshape(width, width)
     apart = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0, keepdims=True)
@@ -276,7 +278,9 @@ def _distance(one: str, other: str, first: _Both, second: _Both) -> PairDistance
 
 
 def _total_variation(real: NDArray[np.int64], synthetic: NDArray[np.int64]) -> float:
-    return float(np.abs(_shares(real, GROUPS + 2) - _shares(synthetic, GROUPS + 2)).sum() / 2)
+    return float(
+        np.abs(_shares(real, COMPARED_GROUPS + 2) - _shares(synthetic, COMPARED_GROUPS + 2)).sum() / 2
+    )
 
 
 def _shares(cells: NDArray[np.int64], size: int) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from .other_metrics import OtherMetric
 from .usefulness import ClassScores, Scores, Usefulness
 from .values.tables import value_tables
 
-_SHOWN = 5
+_WORST_SHOWN = 5
 _SHOWN_ON_PAGE = 20
 
 
@@ -44,7 +44,7 @@ def score_tables(found: Evaluation) -> list[ScoreTable]:
 
 def furthest_tables(found: Evaluation) -> list[ScoreTable]:
     """The values, attributes and pairs with the largest distances."""
-    tables = [] if found.values is None else value_tables(found.values, _SHOWN)
+    tables = [] if found.values is None else value_tables(found.values, _WORST_SHOWN)
     tables.append(_furthest("Furthest attributes", "attribute", found.attributes))
     if found.pairs:
         tables.append(_furthest("Furthest pairs", "pair", found.pairs))
@@ -143,6 +143,6 @@ def _furthest(title: str, heading: str, distances: tuple[Distance, ...]) -> Scor
         (heading, "total variation", "KL"),
         tuple(
             (" x ".join(d.clique), f"{d.total_variation:.4f}", f"{d.kl:.4f}")
-            for d in worst(distances, _SHOWN)
+            for d in worst(distances, _WORST_SHOWN)
         ),
     )

@@ -21,7 +21,7 @@ from .prediction import TEST_SHARE
 from .values.values import Values
 
 LEARNERS = ("gradient boosting", "random forest", "linear")
-MOST_ROWS = 50_000
+USEFULNESS_ROWS = 50_000
 """Largest number of training rows; of more, a seeded random sample is used."""
 
 MOST_CLASSES = 10
@@ -29,7 +29,6 @@ MOST_CLASSES = 10
 
 _TREES = 100
 _LEAST_LEAF = 5
-_STEPS = 200
 _SEED = 0
 
 Array = NDArray[Any]
@@ -256,7 +255,7 @@ class _Classes:
         elif learner == "random forest":
             model = RandomForestClassifier(_TREES, min_samples_leaf=_LEAST_LEAF, random_state=self.seed)
         else:
-            model = LogisticRegression(max_iter=_STEPS)
+            model = LogisticRegression(max_iter=200)
         with warnings.catch_warnings():
             # The steps bound the time; the figures hardly change after them.
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -303,4 +302,4 @@ def _known(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _sampled(rows: Values, rng: np.random.Generator) -> Values:
     count = rows.table.record_count
-    return rows.take(rng.choice(count, MOST_ROWS, replace=False)) if count > MOST_ROWS else rows
+    return rows.take(rng.choice(count, USEFULNESS_ROWS, replace=False)) if count > USEFULNESS_ROWS else rows

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from .experiment import Panel, Point, Shown
 from .results import Results, text
 
-WIDTH, HEIGHT = 340.0, 230.0
+FIGURE_WIDTH, FIGURE_HEIGHT = 340.0, 230.0
 """Size of a chart in drawing units: the width of a phone, where text then keeps its size."""
 
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 8.0, 26.0, 40.0
@@ -141,7 +141,7 @@ def _value(
 
 def _x(number: int, count: int) -> float:
     """The x coordinate of a point of the axis."""
-    return LEFT + (WIDTH - LEFT - RIGHT) * (number + 0.5) / count
+    return LEFT + (FIGURE_WIDTH - LEFT - RIGHT) * (number + 0.5) / count
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class _Scale:
         value = min(max(value, self.low), self.high)
         ends = (self.low, value, self.high)
         low, at, high = map(math.log, ends) if self.log else ends
-        return TOP + (HEIGHT - TOP - BOTTOM) * (high - at) / (high - low)
+        return TOP + (FIGURE_HEIGHT - TOP - BOTTOM) * (high - at) / (high - low)
 
     def ticks(self) -> list[float]:
         """Round numbers on the scale, at most seven."""

@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from ...common.showing.printable import visible
 from ...curator.report.page import TEMPLATES as OF_REPORTS
 from ..baselines.catalogue import BASELINES
-from .figure import BOTTOM, HEIGHT, LEFT, MARKS, RIGHT, TOP, WIDTH, charts, curve_key
+from .figure import BOTTOM, FIGURE_HEIGHT, FIGURE_WIDTH, LEFT, MARKS, RIGHT, TOP, charts, curve_key
 from .results import Ratio, Results
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -55,8 +55,8 @@ def _render(template: str, results: Results, **values: object) -> str:
         charts=charts(results),
         key=curve_key(results),
         marks=MARKS,
-        size=(WIDTH, HEIGHT),
-        frame=(LEFT, TOP, WIDTH - RIGHT, HEIGHT - BOTTOM),
+        size=(FIGURE_WIDTH, FIGURE_HEIGHT),
+        frame=(LEFT, TOP, FIGURE_WIDTH - RIGHT, FIGURE_HEIGHT - BOTTOM),
         **values,
     )
 

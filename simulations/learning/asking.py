@@ -19,11 +19,11 @@ from .ranges import Range, Ruler, crowded, found_range
 PRESENT = 2.5
 """What is usual is there if its records exceed so many deviations of their noise."""
 
-_MISSING, _VOTED = 3.1, 1.0
+_MISSING_UNVOTED, _MISSING_VOTED = 3.1, 1.0
 """Missing values are there from so many deviations on, and from so many if cells voted for them: in a column
 without any, noise says so once in 800 times."""
 
-SURE = 1.645
+SURE_UNSEEN = 1.645
 """Records that nobody saw are at most their noisy number and so many deviations of it: 95 % one-sided."""
 
 ZOOMS = 3
@@ -41,7 +41,7 @@ def tells_missing(voted: bool, records: float, sigma: float) -> bool:
         records: noisy number of cells without a value.
         sigma: standard deviation of its noise.
     """
-    return records > (_VOTED if voted else _MISSING) * sigma
+    return records > (_MISSING_VOTED if voted else _MISSING_UNVOTED) * sigma
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from ...curator.certificates.unseen import Unseen
 from ...curator.releasing.bins.choosing import chosen_coding, published_marginals
 from ...curator.releasing.bins.noisy_counts import NoisyCounts
 from ...curator.releasing.bins.order import open_numbers
-from .asking import SURE, Rows, tells_missing
+from .asking import SURE_UNSEEN, Rows, tells_missing
 from .columns import Column, trimmed
 from .learning import Learned
 from .private_counts import PrivateCounts
@@ -139,7 +139,7 @@ class Choice:
         nothing, deviation = float(before.values[-1]), float(_sigmas(before)[-1])
         missing, moved = tells_missing(column.missing, nothing, deviation), 0.0
         if not missing:
-            moved = max(0.0, nothing) + SURE * deviation
+            moved = max(0.0, nothing) + SURE_UNSEEN * deviation
             before = replace(before, values=before.values[:-1], sigmas=_sigmas(before)[:-1])
         usual = int(np.argmax(before.values[: attribute.size - 1]))
         released, last = column.finished(attribute, missing, usual)
@@ -209,7 +209,8 @@ class Ends:
         sure, likely = (_of_one_sign(beside, end, zero) for end in (sure, likely))
         first, stop = likely
         below, above = (
-            max(0.0, beside.between(*end)) + SURE * beside.sigma(*end) for end in ((0, first), (stop, cells))
+            max(0.0, beside.between(*end)) + SURE_UNSEEN * beside.sigma(*end)
+            for end in ((0, first), (stop, cells))
         )
         return cls(sure, likely, below, above)
 

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...curator.releasing.bins.noisy_counts import NoisyCounts
-from .asking import SURE, Asking, Values, tells_missing
+from .asking import SURE_UNSEEN, Asking, Values, tells_missing
 from .private_counts import Noisy
-from .ranges import Range, Ruler, extended
+from .ranges import LIKELY_BEYOND, Range, Ruler, extended
 
-_CELLS = 256
+_COUNTED_ALONE = 256
 """So many cells can be counted alone."""
 
-_MOST = 64
+_MOST_NUMBERS = 64
 """So many numbers are few."""
 
 _SCALE = 12
@@ -28,10 +28,10 @@ _SCALE = 12
 _FALSE = 0.02
 """Probability with which a number that no row has is taken to be one, for each column about."""
 
-_LIKELY, _TOLD = 3.0, 2.5
-"""Rows beyond the numbers, and rows of others between them, are there from so many deviations on."""
+_TOLD = 2.5
+"""Rows of others between the numbers are there from so many deviations on."""
 
-_RARE = 0.02
+_RARE_NUMBERS = 0.02
 """Rows of other numbers are none if they are a smaller share of the rows."""
 
 
@@ -64,7 +64,7 @@ def may_be_few(found: Range, unit: float) -> bool:
         unit: they are multiples of it.
     """
     # What a grid around the records has cost is not left for the counts of numbers.
-    return found.single and not found.zoomed and (found.high - found.low) / unit + 3 <= _CELLS
+    return found.single and not found.zoomed and (found.high - found.low) / unit + 3 <= _COUNTED_ALONE
 
 
 def few_numbers(
@@ -110,7 +110,7 @@ def _fine(found: Range, unit: float) -> Ruler:
     """
     finer = 0.5 if unit == 1 else 1.0 if unit > 1 and unit.is_integer() else unit
     places = (found.high - found.low) / finer + 3
-    step = finer if places <= _CELLS else unit
+    step = finer if places <= _COUNTED_ALONE else unit
     return Ruler.between(found.low - step, found.high + step, step)
 
 
@@ -126,13 +126,13 @@ def _few(counts: Noisy, ruler: Ruler, unit: float, voted: bool, asking: Asking) 
     shown = _multiples(numbers, unit)
     shown[[0, -1]] = False
     held = _held(counts, shown)
-    if not 0 < len(held) <= _MOST:
+    if not 0 < len(held) <= _MOST_NUMBERS:
         return None
     missing = tells_missing(voted, float(counts.values[-1]), counts.sigma)
     known = np.append(held, ruler.cells) if missing else held
     rest = asking.records - float(counts.values[known].sum())
     deviation = math.hypot(asking.rows.deviation, counts.sigma * math.sqrt(len(known)))
-    least = _RARE * asking.records
+    least = _RARE_NUMBERS * asking.records
     if rest > max(least, _TOLD * deviation):
         return None
     # Numbers beyond these ones, or between them, are looked for among those that the votes show.
@@ -140,7 +140,7 @@ def _few(counts: Noisy, ruler: Ruler, unit: float, voted: bool, asking: Asking) 
     alone = NoisyCounts.single(counts.values[:-1][shown], counts.sigma)
     places = np.searchsorted(np.flatnonzero(shown), held)
     first, stop, cells = int(places[0]), int(places[-1]) + 1, int(shown.sum())
-    low, high = extended(alone, first, 0, _LIKELY), extended(alone, stop, cells, _LIKELY)
+    low, high = extended(alone, first, 0, LIKELY_BEYOND), extended(alone, stop, cells, LIKELY_BEYOND)
     between = np.setdiff1d(np.arange(low, high), places)
     others = float(np.diff(alone.sums)[between].sum())
     beyond = alone.between(low, first) + alone.between(stop, high)
@@ -148,7 +148,7 @@ def _few(counts: Noisy, ruler: Ruler, unit: float, voted: bool, asking: Asking) 
         return None
     if beyond > least or others > max(least, _TOLD * counts.sigma * math.sqrt(len(between))):
         return None
-    unlisted = max(0.0, rest) + SURE * deviation
+    unlisted = max(0.0, rest) + SURE_UNSEEN * deviation
     usual = int(np.argmax(counts.values[held]))
     codes = np.insert(held, 0, ruler.cells) if missing else held
     listed = tuple(numbers[cell] for cell in held)

@@ -16,7 +16,7 @@ from .date_forms import DATES, OF_DIGITS, date_in, digits_sql
 MISSING, TEXT, SENTENCE, CODE = "missing", "text", "sentence", "code"
 """Forms of cells that hold nothing, none of the forms below, much, or digits and no blanks."""
 
-LONGEST = 40
+LONGEST_WORD = 40
 """Cells of more characters are sentences."""
 
 DECIMALS = 8
@@ -107,7 +107,8 @@ def shape_sql(text: str) -> str:
         text: expression of the cell's text without blanks around it.
     """
     return (
-        f"CASE WHEN {text} IS NULL THEN '' WHEN length({text}) > {LONGEST} THEN chr(0) {digits_sql(text)} "
+        f"CASE WHEN {text} IS NULL THEN '' "
+        f"WHEN length({text}) > {LONGEST_WORD} THEN chr(0) {digits_sql(text)} "
         f"WHEN regexp_matches({text}, '[0-9]') THEN translate({text}, '123456789', '999999999') "
         f"WHEN length({text}) <= 12 THEN {text} ELSE '~' END"
     )

@@ -16,15 +16,15 @@ from .private_counts import Noisy
 _SEEN = 4.0
 """A form is seen if its votes exceed so many deviations of their noise: there are several hundred forms."""
 
-_OTHERS = 5.0
+_OTHERS_SEEN = 5.0
 """Cells of another kind than their column's are seen from so many deviations on, whatever they are: in a
 column without any, noise shows some once in 5,000 times."""
 
-_MISSING = 3.0
+_MISSING_SEEN = 3.0
 """Missing values are seen from so many deviations on: they are one form, and usual. In a column without any,
 noise shows some once in 700 times."""
 
-_MOST = 0.8
+_OF_ONE_KIND = 0.8
 """A column is of numbers, dates or words if so many of its votes are; other cells count as missing."""
 
 _MAIN = 0.5
@@ -137,17 +137,17 @@ def counted(vote: Noisy, records: float) -> Vote:
         votes[best] = max(vote.values[best], 0.0)
     votes = _without_digits(votes)
     missing = float(vote.values[_ONLY_MISSING])
-    if missing <= _MISSING * vote.sigma:
+    if missing <= _MISSING_SEEN * vote.sigma:
         missing = 0.0
 
-    sure = np.where(votes > _OTHERS * vote.sigma, votes, 0.0)
+    sure = np.where(votes > _OTHERS_SEEN * vote.sigma, votes, 0.0)
 
     def of(kind: Kind) -> Vote:
         others = max(0.0, float(sure[_FILLED].sum()) - _filled(kind, sure))
         known = max(_filled(kind, votes), records - missing - others, 0.0)
         return Vote(kind, missing + others, vote.sigma, known, others)
 
-    most = _measured(votes, _MOST)
+    most = _measured(votes, _OF_ONE_KIND)
     if most is not None:
         return of(most)
     found = of(_of_texts(votes))
@@ -170,7 +170,7 @@ def _filled(kind: Kind, votes: NDArray[np.float64]) -> float:
 def _without_digits(votes: NDArray[np.float64]) -> NDArray[np.float64]:
     """The votes, in which dates of digits are whole numbers unless most cells are such dates."""
     digits = votes[_DIGITS].sum()
-    if not digits or digits >= _MOST * votes[_FILLED].sum():
+    if not digits or digits >= _OF_ONE_KIND * votes[_FILLED].sum():
         return votes
     known = votes.copy()
     known[_numbers_in("{}")[1]] += digits

@@ -22,7 +22,7 @@ from .private_counts import PrivateCounts
 _VOTES = 0.15
 """Share of the budget for the votes of all columns; the rest is shared by the columns."""
 
-_OTHERS = 0.01
+_OTHERS_REMARKED = 0.01
 """Cells of another kind than their column are worth a remark if they are this share of the rows."""
 
 
@@ -89,7 +89,7 @@ def learn(cells: Cells, counts: PrivateCounts, rows: Rows, zcdp_rho: float, delt
     found |= learned_times(asking, times, votes)
     found |= learned_texts(asking, texts, votes, forms, different, each)
     lost = tuple(name for name in names if found[name] is None)
-    others = tuple(name for name in names if votes[name].others > _OTHERS * records)
+    others = tuple(name for name in names if votes[name].others > _OTHERS_REMARKED * records)
     if not any(isinstance(one, Column) for one in found.values()):
         # What was spent ends in a release, though one of nothing but the number of rows.
         nothing = np.zeros(0)

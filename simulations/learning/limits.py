@@ -7,7 +7,7 @@ import math
 from ...common.errors import DataError
 from ..stopping import require_for_resuming
 
-_LEAST, _MOST = 0.25, 0.4
+_SHARE_OF_LARGE, _SHARE_OF_SMALL = 0.25, 0.4
 """Share of a budget by which columns are learned, of large and of small tables."""
 
 _SHARE = 4.5
@@ -34,7 +34,7 @@ def learning_share(weight: float) -> float:
     Args:
         weight: see `weight`.
     """
-    return min(_MOST, max(_LEAST, _SHARE / math.sqrt(weight)))
+    return min(_SHARE_OF_SMALL, max(_SHARE_OF_LARGE, _SHARE / math.sqrt(weight)))
 
 
 def check_learnable(records: float, zcdp_rho: float, columns: int, spent: str) -> None:

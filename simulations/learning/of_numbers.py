@@ -15,14 +15,14 @@ from ...common.data.attributes.numeric import MOST_SINGLE
 from ...common.data.attributes.unmodelled import Identifier
 from ...common.data.view import View
 from ...common.measurement import Measurement
-from .asking import PRESENT, SURE, ZOOMS, Asking
+from .asking import PRESENT, SURE_UNSEEN, ZOOMS, Asking
 from .columns import Column, listed_numbers, numbers
 from .few_numbers import few_numbers, may_be_few
 from .kinds import Numbers, Vote
 from .private_counts import Noisy
 from .ranges import FARTHEST, Range, Ruler
 
-ROUNDING, MAGNITUDES, CLOSER, DIFFERENT, MASSES = 0.08, 0.25, 0.12, 0.02, 0.2
+ROUNDING_SHARE, MAGNITUDES, CLOSER, DIFFERENT_NUMBERS, MASSES = 0.08, 0.25, 0.12, 0.02, 0.2
 """Shares of a column for its rounding, a grid over all magnitudes, one around the records, the number of
 different values, and values with a mass of their own."""
 
@@ -32,16 +32,16 @@ REST = ZOOMS * CLOSER + MASSES
 _DIVISORS = (1000, 500, 250, 100, 50, 25, 20, 10, 5, 2, 1)
 """Whole numbers of units are counted by the first of these that divides them; zero by none."""
 
-_ATOMS = 32
+_LEARNED_ATOMS = 32
 """At most so many values have a mass of their own."""
 
-_NOTHING = 0.01
+_NO_REST = 0.01
 """Values beside those with a mass are taken to be none if they are less than this share of the rows."""
 
 _ZERO = 0.02
 """Zeros have a mass of their own if they are more than this share of the rows."""
 
-_DENSE = 4.0
+_NUMBERS_A_ROW = 4.0
 """Different whole numbers name the rows if they lie in a range of so many numbers for each row."""
 
 _ALL = 0.97
@@ -66,7 +66,7 @@ def learned_numbers(
     """
     values = {name: partial(asking.cells.numbers, name, kind) for name, kind in kinds.items()}
     asked = {name: partial(_divided, values[name], kind) for name, kind in kinds.items()}
-    rounding = asking.counts.histograms("rounding", asked, ROUNDING * asking.share)
+    rounding = asking.counts.histograms("rounding", asked, ROUNDING_SHARE * asking.share)
     units = {name: _unit(kind, rounding[name]) for name, kind in kinds.items()}
     rulers = {name: Ruler.of_all(unit) for name, unit in units.items()}
     found = asking.ranges("range", values, rulers, votes, MAGNITUDES, CLOSER)
@@ -96,9 +96,9 @@ def learned_numbers(
                 {} if name in single else _masses(asking, name, values[name], units[name], found[name], delta)
             )
             rest = votes[name].filled - sum(masses.values())
-            if masses and rest < max(_NOTHING * asking.records, PRESENT * votes[name].deviation):
+            if masses and rest < max(_NO_REST * asking.records, PRESENT * votes[name].deviation):
                 most = sorted(masses).index(max(masses, key=masses.__getitem__))
-                unlisted = max(0.0, rest) + SURE * votes[name].deviation
+                unlisted = max(0.0, rest) + SURE_UNSEEN * votes[name].deviation
                 listed = listed_numbers(name, sorted(masses), most, missing[name])
                 columns[name] = replace(listed, unlisted=unlisted)
             else:
@@ -124,7 +124,7 @@ def _masses(
     known = values()
     numbers, rows = np.unique(known[np.abs(known) <= FARTHEST], return_counts=True)
     places, noisy = asking.counts.frequent("masses", name, lambda: rows, MASSES * asking.share, delta)
-    kept = np.argsort(-noisy.values, kind="stable")[:_ATOMS]
+    kept = np.argsort(-noisy.values, kind="stable")[:_LEARNED_ATOMS]
     return zero | {float(numbers[places[place]]): float(noisy.values[place]) for place in kept}
 
 
@@ -168,10 +168,10 @@ def _identifiers(
         for name, kind in kinds.items()
         if units[name] == 1 and kind.notation == "{}" and not votes[name].missing
         if found[name].certain and found[name].high - found[name].low + 1 >= _ALL * asking.records
-        if found[name].high - found[name].low <= _DENSE * asking.records or _NAMED.search(name)
+        if found[name].high - found[name].low <= _NUMBERS_A_ROW * asking.records or _NAMED.search(name)
     ]
     asked = {name: partial(_different, asking, name) for name in likely}
-    noisy = asking.counts.histograms("different values", asked, DIFFERENT * asking.share)
+    noisy = asking.counts.histograms("different values", asked, DIFFERENT_NUMBERS * asking.share)
     return {name for name, one in noisy.items() if one.values[0] + one.sigma >= _ALL * asking.records}
 
 

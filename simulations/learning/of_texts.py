@@ -15,22 +15,22 @@ from ...common.data.attributes.unmodelled import Dropped, Identifier, Unmodelled
 from ...common.data.values import text_of
 from ...common.data.view import View
 from ...common.measurement import Measurement
-from .asking import PRESENT, SURE, Asking, Rows
+from .asking import PRESENT, SURE_UNSEEN, Asking, Rows
 from .columns import OTHER, Column, categories
 from .forms import PLACES, Form
 from .kinds import Texts, Vote, Words
 from .private_counts import Noisy
 
-DIFFERENT = 0.05
+DIFFERENT_TEXTS = 0.05
 """Share of a column for the number of its different texts; the rest finds the frequent ones."""
 
-BEGINNINGS, WHOLE = (4, 3, 2, 1), 0.4
+BEGINNINGS, WHOLE_CODES = (4, 3, 2, 1), 0.4
 """Lengths of beginnings of codes that are looked for, from the longest, and the share of whole codes."""
 
-_MANY = 100.0
+_MANY_TEXTS = 100.0
 """More different texts than this are too many to be listed."""
 
-_MORE = 4.0
+_BEGINNING_SEEN = 4.0
 """A beginning is listed if the rows beside those of longer ones exceed so many deviations of its noise."""
 
 _UNIQUE = 0.9
@@ -59,19 +59,19 @@ def learned_words(vote: Vote, forms: Noisy, name: str, rows: Rows, cost: float) 
     column = categories(name, words, counts, vote.missing > 0, bool(other))
     column = replace(column, counted=_counted(column, found, vote, rows, cost))
     if other:
-        return replace(column, unlisted=SURE * forms.sigma, merged=float(unlisted))
-    return replace(column, unlisted=max(0.0, unlisted) + SURE * forms.sigma * np.sqrt(len(words) + 1))
+        return replace(column, unlisted=SURE_UNSEEN * forms.sigma, merged=float(unlisted))
+    return replace(column, unlisted=max(0.0, unlisted) + SURE_UNSEEN * forms.sigma * np.sqrt(len(words) + 1))
 
 
 def different_texts(asking: Asking, names: Iterable[str]) -> dict[str, Noisy]:
     """The noisy number of different texts of each column."""
     asked = {name: partial(_different, asking, name) for name in names}
-    return asking.counts.histograms("different values", asked, DIFFERENT * asking.share)
+    return asking.counts.histograms("different values", asked, DIFFERENT_TEXTS * asking.share)
 
 
 def is_many(different: Noisy) -> bool:
     """Whether different texts are too many to be listed, for all that noise may add to their number."""
-    return float(different.values[0]) > _MANY + PRESENT * different.sigma
+    return float(different.values[0]) > _MANY_TEXTS + PRESENT * different.sigma
 
 
 def learned_texts(
@@ -112,7 +112,9 @@ def learned_texts(
             spread = PRESENT * np.sqrt(squares + 2 * forms[name].sigma ** 2)
             rest = float(asking.records - votes[name].missing - counts.sum())
             other = bool(rest > spread)
-            unlisted = SURE * forms[name].sigma if other else max(0.0, rest) + SURE / PRESENT * spread
+            unlisted = (
+                SURE_UNSEEN * forms[name].sigma if other else max(0.0, rest) + SURE_UNSEEN / PRESENT * spread
+            )
             column = categories(name, list(found), counts, votes[name].missing > 0, other, prefixes=coded)
             columns[name] = replace(
                 column,
@@ -170,11 +172,13 @@ def _frequent(asking: Asking, name: str, coded: bool, delta: float) -> dict[str,
     """
     texts, rows = asking.cells.values(name)
     lengths = (0, *BEGINNINGS) if coded else (0,)
-    share = (1 - DIFFERENT) * asking.share
+    share = (1 - DIFFERENT_TEXTS) * asking.share
     found: dict[str, tuple[float, float]] = {}
     for length in lengths:
         part = (
-            share if len(lengths) == 1 else share * (WHOLE if not length else (1 - WHOLE) / len(BEGINNINGS))
+            share
+            if len(lengths) == 1
+            else share * (WHOLE_CODES if not length else (1 - WHOLE_CODES) / len(BEGINNINGS))
         )
         known, counts = _begun(texts, rows, length)
         possible = [place for place, text in enumerate(known) if is_label(text)]
@@ -185,7 +189,7 @@ def _frequent(asking: Asking, name: str, coded: bool, delta: float) -> dict[str,
         stated = {known[possible[int(places[place])]]: float(noisy.values[place]) for place in kept}
         if length:
             rest = {text: rows - _within(text, found) for text, rows in stated.items() if text not in found}
-            stated = {text: rows for text, rows in rest.items() if rows > _MORE * noisy.sigma}
+            stated = {text: rows for text, rows in rest.items() if rows > _BEGINNING_SEEN * noisy.sigma}
         found |= {text: (rows, noisy.sigma) for text, rows in stated.items()}
     return found
 

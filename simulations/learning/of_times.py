@@ -18,7 +18,7 @@ from .kinds import Times, Vote
 from .private_counts import Noisy
 from .ranges import Ruler
 
-ORDER, OFFSET, FINEST, COARSE, CLOSER = 0.05, 0.05, 0.08, 0.2, 0.12
+ORDER, OFFSET, FINEST_UNIT, COARSE, CLOSER = 0.05, 0.05, 0.08, 0.2, 0.12
 """Shares of a column for the order of day and month, the distance from UTC, the finest unit, a grid over
 centuries, and one around the records."""
 
@@ -36,7 +36,7 @@ the nearest."""
 _OFFSETS = np.arange(-12 * 60, 14 * 60 + 1, 15)
 """Distances from UTC, in minutes."""
 
-_SINGLE = 0.9
+_SINGLE_ZONE = 0.9
 """Times are in a zone of one distance from UTC if more than so many have it."""
 
 
@@ -57,7 +57,7 @@ def learned_times(
     zones = _zones(asking, kinds)
     read = {name: partial(_local, asking, name, kind, zones[name]) for name, kind in kinds.items()}
     asked = {name: partial(_by_finest, read[name]) for name, kind in kinds.items() if kind.timed}
-    finest = asking.counts.histograms("finest unit", asked, FINEST * asking.share)
+    finest = asking.counts.histograms("finest unit", asked, FINEST_UNIT * asking.share)
     granularities = {name: _granularity(kind, finest.get(name)) for name, kind in kinds.items()}
     moments = {name: Moments(kinds[name].timed, unit) for name, unit in granularities.items()}
     units = {name: partial(_units, moments[name], read[name]) for name in kinds}
@@ -113,7 +113,7 @@ def _zones(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, str]:
     for name, one in noisy.items():
         seen = one.kept(_SEEN)[:-1]
         best = int(np.argmax(seen))
-        single = seen[best] > _SINGLE * seen.sum()
+        single = seen[best] > _SINGLE_ZONE * seen.sum()
         zones[name] = zone_of(timedelta(minutes=int(_OFFSETS[best]))) if single else "UTC"
     return zones
 

@@ -21,7 +21,7 @@ from ...common.privacy.budget import Accountant, Charge
 from ...common.privacy.cost import PrivacyUnit, gaussian_cost, gaussian_sigma, grid_of
 from ...common.privacy.noise import noisy_counts
 from ...common.privacy.partition_selection import threshold
-from ...curator.mechanisms.bins import LEVELS, boxes_of
+from ...curator.mechanisms.bins import RESOLUTIONS, boxes_of
 from ...curator.parties.journal import Answers, NoJournal
 from ..stopping import count_spending
 
@@ -33,7 +33,7 @@ FIRST = "first-"
 
 _GRAIN = 2**80
 
-_FEW = 32
+_ONE_RESOLUTION_CELLS = 32
 """So few cells are counted at one resolution."""
 
 
@@ -130,7 +130,9 @@ class PrivateCounts:
             asked: for each column its number of cells, and what counts the rows of each.
             rho: cost of all resolutions of a column together, zCDP.
         """
-        levels = {name: 1 if cells <= _FEW else LEVELS for name, (cells, _) in asked.items()}
+        levels = {
+            name: 1 if cells <= _ONE_RESOLUTION_CELLS else RESOLUTIONS for name, (cells, _) in asked.items()
+        }
         sigmas = {name: self._charged(step, [(name,)] * n, rho / n) for name, n in levels.items()}
         boxes = {
             name: [boxes_of(cells, n) for n in range(levels[name])] for name, (cells, _) in asked.items()

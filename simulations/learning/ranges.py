@@ -9,30 +9,30 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.binning.cells import SINGLE, unbounded
+from ...common.data.binning.cells import SINGLE_MULTIPLES, unbounded
 from ...common.data.binning.lattice import Lattice
 from ...curator.releasing.bins.noisy_counts import NoisyCounts
 
-FINE = 4096
+FINE_CELLS = 4096
 """Cells of a grid around the records; of so many whole units, each has a cell of its own."""
 
-_REACH = 62
+_MAGNITUDES_REACH = 62
 """Grids over all magnitudes reach from -2^62 to 2^62."""
 
-FARTHEST = 2.0**_REACH
+FARTHEST = 2.0**_MAGNITUDES_REACH
 """Numbers beyond count at the end of such a grid."""
 
-_SMALLEST = -40
+_MAGNITUDES_SMALLEST = -40
 """Real numbers are told apart from 2^-40 on."""
 
 _FALSE, _LAST_FALSE = 0.02, 0.002
 """Probability with which noise alone makes records seen anywhere on a ruler, about; and on the last one."""
 
-_SURE, _LIKELY = 3.5, 3.0
+_SURE_BEYOND, LIKELY_BEYOND = 3.5, 3.0
 """Cells beyond an end hold records for sure if their count exceeds so many deviations, and likely if it
 exceeds so many."""
 
-_RARE = 0.002
+_RARE_BEYOND = 0.002
 """Beyond an end, less than this share of the records is none, however little noise there is."""
 
 _BESIDE = 4.0
@@ -42,16 +42,16 @@ makes values that no record has, noise that moves it in clips a few."""
 _REACH_OUT = 6.0
 """Tails are looked for up to so many times an end's distance from the middle, and among small multiples."""
 
-_FULL, _NEARLY_ALL = 3.0, 0.75
+_FULL_CELL, _IN_SINGLE = 3.0, 0.75
 """Records are in single numbers if cells of so many deviations hold so many of them."""
 
-_ZEROS, _MORE = 4.0, 2.0
+_ZEROS, _MORE_THAN_COUNTED = 4.0, 2.0
 """Zeros are told from so many deviations on; a cell holds at most so many more records than are counted."""
 
 _CROWDED = 16
 """A grid is drawn again around the records if these lie in fewer of its cells."""
 
-_MARGIN = 0.5
+_WIDENED = 0.5
 """A range is widened by this share at both ends, for tails of few records, until the grid of the bins."""
 
 _SKEWED = 10.0
@@ -74,11 +74,11 @@ class Ruler:
     def of_all(cls, unit: float | None) -> Ruler:
         """Eight cells for each doubling on both sides of zero, and one for each small multiple."""
         lattice = None if unit is None else Lattice(unit)
-        return cls(unbounded(lattice, _REACH, _SMALLEST), unit)
+        return cls(unbounded(lattice, _MAGNITUDES_REACH, _MAGNITUDES_SMALLEST), unit)
 
     @classmethod
     def between(cls, low: float, high: float, unit: float | None) -> Ruler:
-        """At most `FINE` cells of equal width.
+        """At most `FINE_CELLS` cells of equal width.
 
         Args:
             low: the smallest number.
@@ -86,9 +86,9 @@ class Ruler:
             unit: numbers are multiples of it; None for any.
         """
         if unit is None:
-            return cls(np.linspace(low, high, FINE + 1), None)
+            return cls(np.linspace(low, high, FINE_CELLS + 1), None)
         first, last = round(low / unit), round(high / unit)
-        step = -(-(last - first + 1) // FINE)
+        step = -(-(last - first + 1) // FINE_CELLS)
         places = np.arange(first, last + step + 1, step, dtype=np.float64)
         return cls((places - 0.5) * unit, unit)
 
@@ -159,15 +159,15 @@ def found_range(ruler: Ruler, counts: NoisyCounts) -> Range:
     size = _median_size(ruler, below, first, stop)
     low, high = ruler.numbers(first, stop)
     reach = [middle + _REACH_OUT * (end - middle) for end in (low, high)]
-    small = 0.0 if ruler.unit is None else SINGLE * ruler.unit
+    small = 0.0 if ruler.unit is None else SINGLE_MULTIPLES * ruler.unit
     if low > -small and high < small:
         reach = [min(reach[0], -small), max(reach[1], small)]
     lowest, highest = map(int, ruler.edges.searchsorted(reach))
     limits = max(0, min(first - 2, lowest - 1)), min(ruler.cells, max(stop + 2, highest))
-    first, stop = seen.within(counts, limits, _LIKELY)
+    first, stop = seen.within(counts, limits, LIKELY_BEYOND)
     # The outer cells may be filled in part, and the next ones too.
     low, high = ruler.numbers(max(0, first - 1), min(ruler.cells, stop + 1))
-    margin = _MARGIN * (high - low)
+    margin = _WIDENED * (high - low)
     first, stop = ruler.edges.searchsorted([low - margin, high + margin], side="right") - [1, 0]
     low, high = ruler.numbers(max(0, int(first)), min(ruler.cells, int(stop)))
     return Range(low, high, middle, size, True, _single(ruler, counts), *_fullest(ruler, counts))
@@ -178,9 +178,9 @@ def _single(ruler: Ruler, counts: NoisyCounts) -> bool:
     if ruler.unit is None:
         return False
     each = np.diff(counts.sums)[: ruler.cells]
-    seen = each > _FULL * math.sqrt(counts.variances[0])
+    seen = each > _FULL_CELL * math.sqrt(counts.variances[0])
     seen &= np.diff(ruler.edges) < 1.5 * ruler.unit
-    return bool(each[seen].sum() > _NEARLY_ALL * counts.sums[ruler.cells])
+    return bool(each[seen].sum() > _IN_SINGLE * counts.sums[ruler.cells])
 
 
 def _fullest(ruler: Ruler, counts: NoisyCounts) -> tuple[float, float]:
@@ -189,11 +189,11 @@ def _fullest(ruler: Ruler, counts: NoisyCounts) -> tuple[float, float]:
     zero = int(ruler.edges.searchsorted(0.0, side="right")) - 1
     zeros = 0.0
     if 0 <= zero < ruler.cells and ruler.edges[zero] == 0:
-        widest = 2.0**_SMALLEST if ruler.unit is None else 1.5 * ruler.unit
+        widest = 2.0**_MAGNITUDES_SMALLEST if ruler.unit is None else 1.5 * ruler.unit
         if ruler.edges[zero + 1] <= widest and each[zero] > _ZEROS * sigma:
             zeros = float(each[zero])
             each[zero] = 0.0
-    return zeros, float(each.max()) + _MORE * sigma
+    return zeros, float(each.max()) + _MORE_THAN_COUNTED * sigma
 
 
 def _median_size(ruler: Ruler, below: NDArray[np.float64], first: int, stop: int) -> float:
@@ -218,8 +218,11 @@ def held(counts: NoisyCounts, cells: int) -> tuple[tuple[int, int], tuple[int, i
     seen = _seen(counts, cells, _LAST_FALSE)
     if seen is None:
         return (0, cells), (0, cells)
-    sure = seen.within(counts, (0, cells), _SURE)
-    return sure, (extended(counts, sure[0], 0, _LIKELY), extended(counts, sure[1], cells, _LIKELY))
+    sure = seen.within(counts, (0, cells), _SURE_BEYOND)
+    return sure, (
+        extended(counts, sure[0], 0, LIKELY_BEYOND),
+        extended(counts, sure[1], cells, LIKELY_BEYOND),
+    )
 
 
 @dataclass(frozen=True)
@@ -293,7 +296,7 @@ def extended(counts: NoisyCounts, end: int, farthest: int, likely: float) -> int
         likely: deviations that such a count has to exceed.
     """
     step = 1 if farthest > end else -1
-    least = _RARE * float(counts.sums[-1])
+    least = _RARE_BEYOND * float(counts.sums[-1])
     while end != farthest:
         borders = np.arange(end + step, farthest + step, step)
         records = step * (counts.sums[borders] - counts.sums[end])

@@ -9,10 +9,10 @@ from ...common.data.table import Table
 from ...curator.report.unseen import beyond_bounds
 from .first_step import Begun
 
-_MANY = 0.005
+_MANY_BEYOND = 0.005
 """Records beyond bounds are worth a remark if they may be this share of the rows; the report names all."""
 
-_NAMED = 8
+_REMARKED_COLUMNS = 8
 """At most so many columns are named in a remark."""
 
 
@@ -40,7 +40,9 @@ def remarks(synthetic: Table, begun: Begun) -> Iterator[str]:
     new = [one.name for one in domain.unmodelled if isinstance(one, Identifier)]
     if new:
         yield f"new values were drawn for what seems to name the rows: {_named(new)}"
-    many = [one for one in begun.order.unseen if one.below + one.above >= _MANY * synthetic.record_count]
+    many = [
+        one for one in begun.order.unseen if one.below + one.above >= _MANY_BEYOND * synthetic.record_count
+    ]
     yield from beyond_bounds(synthetic.domain, many)
     if begun.merged:
         yield (
@@ -50,6 +52,6 @@ def remarks(synthetic: Table, begun: Begun) -> Iterator[str]:
 
 
 def _named(names: Collection[str]) -> str:
-    shown = ", ".join(map(repr, list(names)[:_NAMED]))
-    more = len(names) - _NAMED
+    shown = ", ".join(map(repr, list(names)[:_REMARKED_COLUMNS]))
+    more = len(names) - _REMARKED_COLUMNS
     return f"{shown} and {more} more" if more > 0 else shown

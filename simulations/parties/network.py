@@ -34,7 +34,7 @@ _NOBODY = b""
 _KEY = "key"
 """Name of the only identifier, by which plans match rows unless they say otherwise."""
 
-_MAX_CELLS = 1 << 28
+_LARGEST_OF_PARTY = 1 << 28
 """Largest number of cells of a marginal of one party's attributes: 2 GiB of counts."""
 
 
@@ -149,7 +149,7 @@ def start_dealers(
     for link in chain(*parties):
         described = PartyClient(link).describe()
         known[described.name] = described.identity
-    rules = Rules(DealerPolicy(sys.maxsize, _MAX_CELLS, sys.maxsize, sys.maxsize), known)
+    rules = Rules(DealerPolicy(sys.maxsize, _LARGEST_OF_PARTY, sys.maxsize, sys.maxsize), known)
     dealers = [Dealer(name, _identity(name, keys), rules, Ledger(), keys.child(name).key) for name in names]
     return [InProcessConnection(PartyServicer(dealer)) for dealer in dealers]
 
@@ -180,7 +180,7 @@ def policy_for(
         adjacencies=frozenset({adjacency}),
         max_release_rho=granted,
         lifetime_rho=granted + alignment_rho,
-        max_cells=_MAX_CELLS,
+        max_cells=_LARGEST_OF_PARTY,
         min_tolerated=0,
         max_alignment_rho=alignment_rho,
         max_labels_delta=labels_delta,

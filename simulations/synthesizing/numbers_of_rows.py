@@ -12,16 +12,16 @@ from ...common.data.attributes.numeric import NumericAttribute
 from ...common.privacy.budget import Accountant
 from ..learning.private_counts import Count, Noisy
 
-CLASSES = 22
+ROW_CLASSES = 22
 """None, 1, 2 to 3, 4 to 7 and so on; more than 2^20 rows count as so many."""
 
-_SURE, _LIKELY, _MANY = 4.0, 2.5, 16.0
+_USED_ANYWHERE, _USED_NEXT, _DIVIDED = 4.0, 2.5, 16.0
 """So many deviations of noise let a class be used wherever it lies, or next to used ones, or be divided."""
 
 _NEXT = 2
 """So many classes above the last used one are next to it."""
 
-_EXACT, _IN_CLASS = 3, 4
+_EXACT_CLASSES, _IN_CLASS = 3, 4
 """If these classes are the only ones, each number has a bin; otherwise a class has so many bins at most."""
 
 
@@ -41,7 +41,7 @@ class Counts(Protocol):
 def classes_of(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     """The class of each number of rows."""
     found = np.where(numbers < 1, 0, np.floor(np.log2(np.maximum(numbers, 1))) + 1).astype(np.int64)
-    return np.minimum(found, CLASSES - 1)
+    return np.minimum(found, ROW_CLASSES - 1)
 
 
 def number_of_rows(name: str, numbers: NDArray[np.int64], counts: Counts, rho: float) -> NumericAttribute:
@@ -56,20 +56,20 @@ def number_of_rows(name: str, numbers: NDArray[np.int64], counts: Counts, rho: f
         counts: charges what is counted.
         rho: what it may cost, zCDP.
     """
-    held = np.bincount(classes_of(numbers), minlength=CLASSES)
+    held = np.bincount(classes_of(numbers), minlength=ROW_CLASSES)
     noisy = counts.histograms("numbers of rows", {name: lambda: held}, rho)[name]
     deviations = noisy.values / noisy.sigma
     last = 1
-    for one in range(2, CLASSES):
-        if deviations[one] > (_LIKELY if one <= last + _NEXT else _SURE):
+    for one in range(2, ROW_CLASSES):
+        if deviations[one] > (_USED_NEXT if one <= last + _NEXT else _USED_ANYWHERE):
             last = one
     end = (1 << last) - 1
-    if last <= _EXACT:
+    if last <= _EXACT_CLASSES:
         return NumericAttribute(name, 0, end, end + 1, integer=True)
     edges = [0]
     for one in range(1, last + 1):
         start = 1 << (one - 1)
-        bins = min(start, _IN_CLASS) if deviations[one] > _MANY else 1
+        bins = min(start, _IN_CLASS) if deviations[one] > _DIVIDED else 1
         edges += range(start, 2 * start, start // bins)
     edges.append(end)
     return NumericAttribute(name, 0, end, len(edges) - 1, integer=True, edges=tuple(map(float, edges)))

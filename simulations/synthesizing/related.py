@@ -21,7 +21,7 @@ from ...common.data.workload import Workload
 from ...common.errors import BudgetError, DataError
 from ...common.labels import DELTA_SHARE
 from ...common.privacy.budget import Budget
-from ...common.privacy.cost import ALL_ROWS, PARTS, Adjacency, PrivacyUnit
+from ...common.privacy.cost import ALL_ROWS, WEIGHT_PARTS, Adjacency, PrivacyUnit
 from ...common.protocols.registry import TRUSTED
 from ...common.release_spec import ReleaseSpec
 from ...curator.analysis.published import Drawn
@@ -70,7 +70,7 @@ _LEAST_RHO = 2.0**-28
 _DRAWN = 20_000
 """Numbers of rows that are drawn from their distribution."""
 
-_COUNTED = 0.5
+_ALONE_WEIGHT = 0.5
 """Weight of a column that is counted alone, for each column that it would make a pair with."""
 
 _OF_BELOW = 3.0
@@ -311,7 +311,7 @@ class Making:
         tables = frames(family, drawn, self._stream.child("people")) if timed else {}
         for table, steps in timed:
             values = steps.numbers(tables[table.name][steps.when.name], steps.units.ends[0])
-            counted = weights(family, table.name, drawn) / PARTS
+            counted = weights(family, table.name, drawn) / WEIGHT_PARTS
             family = family.with_table(with_quantiles(table, values, counted, self._releases[table.name]))
         return family
 
@@ -554,4 +554,4 @@ def _workload(family: Family, name: str) -> Workload:
     weights = [_OF_BELOW if below.intersection(one) else 1.0 for one in asked]
     # What is counted alone is as important as a column that is in pairs.
     alone = tuple((one.name,) for one in family.counted(name))
-    return Workload((*asked, *alone), (*weights, *(_COUNTED * len(names) for _ in alone)))
+    return Workload((*asked, *alone), (*weights, *(_ALONE_WEIGHT * len(names) for _ in alone)))

@@ -20,7 +20,7 @@ from ...common.data.view import View
 from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.privacy.budget import Accountant, Budget
-from ...common.privacy.cost import ALL_ROWS, PARTS, Adjacency
+from ...common.privacy.cost import ALL_ROWS, WEIGHT_PARTS, Adjacency
 from ...common.protocols.registry import MASKED
 from ...common.release_spec import ReleaseSpec
 from ...curator.analysis.published import Drawn
@@ -45,7 +45,7 @@ from ..parties.people import row_numbers
 from ..parties.releasing import after_choice, release_among
 from ..tables.frames import DomainLike, Source, read_domain
 from .bar import console_for
-from .numbers_of_rows import CLASSES, Counts, classes_of
+from .numbers_of_rows import ROW_CLASSES, Counts, classes_of
 from .related import Asked, Making
 from .related_tables import Raw, Relations, read_tables
 from .unfinished import Forgotten
@@ -151,10 +151,10 @@ class _Over(Making):
         """Counts the classes of one row of each person, at the parties that hold the table below."""
         sampled = self._one_row_of_each(name)
         numbers = self._numbers[child][sampled]
-        domain = Domain((CategoricalAttribute("class", tuple(map(str, range(CLASSES)))),))
+        domain = Domain((CategoricalAttribute("class", tuple(map(str, range(ROW_CLASSES)))),))
         table = Table.from_codes(domain, {"class": classes_of(numbers)})
         person = self._person_of(name)[sampled]
-        rows = PeopleRows.evenly(table, person, self._people, PARTS)
+        rows = PeopleRows.evenly(table, person, self._people, WEIGHT_PARTS)
         order = self._order(domain, Bins(), Budget(zcdp_rho=rho))
         return _PartyCounts(rows, order, self._holders.slices, self._noise.child("number", name, child))
 
@@ -163,7 +163,7 @@ class _Over(Making):
     ) -> Begun:
         """Chooses bins, by a release of the columns of a table at the parties that hold it."""
         assert held is not None, "every table has a domain"
-        rows = PeopleRows.evenly(held, self._person_of(name), self._people, PARTS)
+        rows = PeopleRows.evenly(held, self._person_of(name), self._people, WEIGHT_PARTS)
         order = self._order(held.domain, self._asked.mechanism, budget)
         noise = self._noise.child("columns", name)
         grid = Grid.even(held.domain, self._people, self._holders.slices, 1)
@@ -257,7 +257,7 @@ class _Over(Making):
         lowest = max((column.table for column in columns), key=order.index)
         table = with_columns(self._family, lowest, columns, self._rows)
         person = lineage(self._family, lowest, self._family.root.name, self._rows)
-        return PeopleRows(table, person, self._people, PARTS)
+        return PeopleRows(table, person, self._people, WEIGHT_PARTS)
 
 
 class _PartyCounts:

@@ -90,7 +90,7 @@ def test_a_heavy_person_does_not_show_where_columns_are_learned(tmp_path):
 
 def rows_that_count_as_people(monkeypatch):
     monkeypatch.setattr(
-        weighing, "weights", lambda family, name, rows: np.full(len(rows[name]), weighing.PARTS)
+        weighing, "weights", lambda family, name, rows: np.full(len(rows[name]), weighing.WEIGHT_PARTS)
     )
 
 

@@ -16,7 +16,7 @@ from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.data.people import PeopleRows
 from dpmosaic.common.data.vectors import Vectors
 from dpmosaic.common.data.view import View
-from dpmosaic.common.privacy.cost import ALL_ROWS, PARTS, Adjacency, PrivacyUnit
+from dpmosaic.common.privacy.cost import ALL_ROWS, WEIGHT_PARTS, Adjacency, PrivacyUnit
 from dpmosaic.common.protocols.arithmetic.ring import WIDE
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.products import indicators, row_products
@@ -38,7 +38,7 @@ def sent(rows, groups, clique):
         RosterEntry(f"p{place}", 0, names, rows.record_count, bytes([place]) * 32)
         for place, names in enumerate(held)
     )
-    plan = MaskedPlan(DOMAIN, roster, 0, WIDE, dealers=DEALERS, parts=PARTS)
+    plan = MaskedPlan(DOMAIN, roster, 0, WIDE, dealers=DEALERS, parts=WEIGHT_PARTS)
     chain = plan.chain(View(clique), 0)
     product = np.ones((rows.record_count, 1), dtype=np.uint64)
     for part in chain:
@@ -55,13 +55,17 @@ def changes(numbers, seed, groups):
     rows = people_of(numbers, seed=seed)
     for person, clique in itertools.product(range(len(numbers)), CLIQUES):
         others = rows.person != person
-        rest = PeopleRows(rows.table.take(np.flatnonzero(others)), rows.person[others], len(numbers), PARTS)
+        rest = PeopleRows(
+            rows.table.take(np.flatnonzero(others)), rows.person[others], len(numbers), WEIGHT_PARTS
+        )
         whole = sent(rows, groups, clique)
         yield clique, whole, whole - sent(rest, groups, clique)
 
 
 def largest_change(numbers, groups):
-    return max(Fraction(int(np.abs(change).sum()), PARTS) for _, _, change in changes(numbers, 1, groups))
+    return max(
+        Fraction(int(np.abs(change).sum()), WEIGHT_PARTS) for _, _, change in changes(numbers, 1, groups)
+    )
 
 
 numbers_of_rows = st.lists(st.integers(0, 7), min_size=1, max_size=3).filter(any)
@@ -73,13 +77,13 @@ def test_a_person_changes_what_parties_send_by_no_more_than_one_record_does(numb
     rng = np.random.default_rng(seed)
     for clique, whole, change in changes(numbers, seed, groups):
         assert change.min() >= 0
-        assert change.sum() <= PARTS * UNIT.squared_sensitivity
+        assert change.sum() <= WEIGHT_PARTS * UNIT.squared_sensitivity
         shape = DOMAIN.shape(clique)
-        moved = interaction(change / PARTS, shape)
+        moved = interaction(change / WEIGHT_PARTS, shape)
         assert (moved**2).sum() <= float(UNIT.squared_interaction_sensitivity(shape)) * (1 + 1e-12)
-        reference = PARTS * rng.integers(0, 4, len(whole))
+        reference = WEIGHT_PARTS * rng.integers(0, 4, len(whole))
         with_, without = (exact_scores([one], reference)[0] for one in (whole, whole - change))
-        assert (with_ - without) ** 2 <= UNIT.squared_score_sensitivity * PARTS**2
+        assert (with_ - without) ** 2 <= UNIT.squared_score_sensitivity * WEIGHT_PARTS**2
 
 
 @pytest.mark.parametrize("groups", GROUPS)
@@ -111,7 +115,9 @@ def one_event_counted_twice(monkeypatch):
 
 def parts_of_every_party(monkeypatch):
     """The parts of a product are those of one party, so that people with rows at two count too much."""
-    monkeypatch.setattr(MaskedPlan, "scale", lambda plan, chain, number: PARTS // plan.slice_parts(number))
+    monkeypatch.setattr(
+        MaskedPlan, "scale", lambda plan, chain, number: WEIGHT_PARTS // plan.slice_parts(number)
+    )
 
 
 def rounded_up(monkeypatch):
@@ -195,4 +201,4 @@ def test_the_parts_of_a_slice_multiply_to_those_of_a_person_at_most():
     rows = people_of([2, 2])
     for groups in GROUPS:
         for pieces in cut(rows, (layout(2, groups),)):
-            assert (1 << 20 // len(pieces)) ** len(pieces) <= PARTS
+            assert (1 << 20 // len(pieces)) ** len(pieces) <= WEIGHT_PARTS

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import dpmosaic
-from dpmosaic.common.bounded import DEEPEST, MOST_BYTES, fraction_of, json_of, toml_of
+from dpmosaic.common.bounded import DEEPEST, LONGEST_TEXT_BYTES, fraction_of, json_of, toml_of
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError, MosaicError, ProtocolError
@@ -61,7 +61,7 @@ JSON_BOMBS = {
     "deep objects": b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
     "deeper than forms are": b'{"a":' * (DEEPEST + 1) + b"1" + b"}" * (DEEPEST + 1),
     "many small lists": b"[" + b"[]," * (1 << 20) + b"[]]",
-    "more bytes than are read": b"[" + b" " * MOST_BYTES + b"]",
+    "more bytes than are read": b"[" + b" " * LONGEST_TEXT_BYTES + b"]",
     "a long whole number": b'{"a": ' + b"9" * 5000 + b"}",
     "a whole number beyond floats": b'{"a": ' + b"9" * 400 + b"}",
     "NaN": b'{"a": NaN}',

@@ -6,7 +6,7 @@ import numpy as np
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.people import PeopleRows
-from dpmosaic.common.privacy.cost import PARTS
+from dpmosaic.common.privacy.cost import WEIGHT_PARTS
 from support.parties import random_table
 
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 2, "d": 4})
@@ -18,7 +18,7 @@ def people_of(numbers, domain=DOMAIN, seed=7):
     table = random_table(domain, sum(numbers), seed)
     person = np.repeat(np.arange(len(numbers)), numbers)
     order = np.random.default_rng(seed).permutation(len(person))
-    return PeopleRows.evenly(table.take(order), person[order], len(numbers), PARTS)
+    return PeopleRows.evenly(table.take(order), person[order], len(numbers), WEIGHT_PARTS)
 
 
 def vector(rows, person, names):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-_SAMPLES = 5000
+_SLOTS_TRIED = 5000
 """Of so many slots, the format is tried."""
 
 
@@ -77,7 +77,7 @@ class DatePartsAttribute(TimeAttribute):
                 f"{slot_of(self.parts).value}; fix the domain"
             )
         slots = self.units.bins or 1
-        samples = self._times_of_slots[np.linspace(0, slots - 1, min(slots, _SAMPLES)).astype(np.int64)]
+        samples = self._times_of_slots[np.linspace(0, slots - 1, min(slots, _SLOTS_TRIED)).astype(np.int64)]
         self.moments.check_format(self.name, self.moments.counted(samples))
 
     @property

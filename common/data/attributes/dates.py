@@ -25,7 +25,7 @@ _FIRST_SAMPLED, _LAST_SAMPLED = 0, 50
 _CALENDAR = ("0001-01-01T00:00:00", "9999-12-31T23:59:59")
 """The first and the last time that can be written."""
 
-_SAMPLES = 100
+_DATES_TRIED = 100
 """Number of values on which a format is tried."""
 
 
@@ -98,7 +98,7 @@ class DateAttribute(BinnedTimes):
         first, last = self.units.minimum, self.units.maximum
         if first is None or last is None:
             raise DataError(f"attribute {self.name!r}: expected min and max; fix the domain")
-        samples = np.linspace(first, last, _SAMPLES).astype(np.int64)
+        samples = np.linspace(first, last, _DATES_TRIED).astype(np.int64)
         atoms = np.array(self.units.atoms, dtype=np.int64)
         self.moments.check_format(self.name, np.concatenate([samples, atoms]))
 

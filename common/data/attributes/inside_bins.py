@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from ..binning.spread import Spread
 from .numeric import NumericAttribute
 
-_POINTS = 256
+_RANKS_OF_PIECE = 256
 """Values of a piece from which its mean and variance are computed, at ranks of equal distance."""
 
 _MOST_VALUES = 2**22
 """All pieces together have at most so many of these values."""
 
-_ROUNDING = 1e-9
+_ROUNDED_SHARE = 1e-9
 
 
 @dataclass(frozen=True, order=True)
@@ -74,7 +74,7 @@ def divided(bins: NumericAttribute, counts: NDArray[np.number[Any]], cuts: Seque
     codes = np.floor(starts).astype(np.int64)
     ends = np.where(np.append(codes[1:], -1) == codes, np.append(starts[1:], 0), codes + 1.0)
     ranks = np.stack([starts, ends], axis=1) - codes[:, None]
-    points = int(np.clip(_MOST_VALUES // len(codes), 1, _POINTS))
+    points = int(np.clip(_MOST_VALUES // len(codes), 1, _RANKS_OF_PIECE))
     inner = (np.arange(points) + 0.5) / points
     at = ranks[:, :1] + np.diff(ranks, axis=1) * inner
     values = spread.at(np.repeat(codes, points), counts, at.ravel()).reshape(at.shape)
@@ -105,6 +105,6 @@ def _place(spread: Spread, counts: NDArray[np.number[Any]], cut: Cut) -> float:
             multiple = multiple + 1
         number = float(spread.lattice.values(multiple)[0]) - spread.lattice.unit / 2
     share = spread.share_below(cell, counts, number)
-    if share <= _ROUNDING or share >= 1 - _ROUNDING:
+    if share <= _ROUNDED_SHARE or share >= 1 - _ROUNDED_SHARE:
         return cell + float(round(share))
     return cell + share

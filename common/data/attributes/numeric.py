@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 AUTO = "auto"
 """In place of a number of bins: the release chooses them under differential privacy."""
 
-FINE = 512
+FINE_BINS = 512
 """Number of bins of the fine grid from which a release chooses bins."""
 
 MOST_SINGLE = 4096
@@ -359,9 +359,9 @@ class NumericAttribute(Attribute):
     def _fine(self) -> int:
         """Number of bins of the fine grid: one for each of not too many values at equal distances."""
         if self.minimum is None or self.maximum is None or self.lattice is None:
-            return FINE
+            return FINE_BINS
         values = int((self.maximum - self.minimum) / self.lattice.unit) + 1
-        return values if values <= MOST_SINGLE and self.scale is Scale.LINEAR else FINE
+        return values if values <= MOST_SINGLE and self.scale is Scale.LINEAR else FINE_BINS
 
     @cached_property
     def cells(self) -> NDArray[np.float64]:

@@ -12,20 +12,22 @@ from .scale import Scale
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_REACH = 40
+_UNBOUNDED_REACH = 40
 """Grids without bounds reach from -2^40 to 2^40."""
 
-_SMALLEST = -20
+_UNBOUNDED_SMALLEST = -20
 """Grids of real numbers without bounds tell apart values from 2^-20 on."""
 
-SINGLE = 128
+SINGLE_MULTIPLES = 128
 """Multiples up to so many units have a bin each in a grid without bounds."""
 
-_STEPS = 8
+_STEPS_PER_DOUBLING = 8
 """Steps of a grid without bounds for each doubling."""
 
 
-def unbounded(lattice: Lattice | None, reach: int = _REACH, smallest: int = _SMALLEST) -> NDArray[np.float64]:
+def unbounded(
+    lattice: Lattice | None, reach: int = _UNBOUNDED_REACH, smallest: int = _UNBOUNDED_SMALLEST
+) -> NDArray[np.float64]:
     """Edges of a grid for numbers of unknown size: eight bins for each doubling, on both sides of zero.
 
     Among multiples, small ones have a bin each: ages and hours have values that stand out.
@@ -35,12 +37,14 @@ def unbounded(lattice: Lattice | None, reach: int = _REACH, smallest: int = _SMA
         reach: the grid reaches from -2^reach to 2^reach units.
         smallest: real numbers are told apart from 2^smallest on.
     """
-    steps = np.arange((smallest if lattice is None else 0) * _STEPS, reach * _STEPS + 1)
-    positive = np.exp2(steps / _STEPS)
+    steps = np.arange(
+        (smallest if lattice is None else 0) * _STEPS_PER_DOUBLING, reach * _STEPS_PER_DOUBLING + 1
+    )
+    positive = np.exp2(steps / _STEPS_PER_DOUBLING)
     edges = np.concatenate([-positive[::-1], [0.0], positive])
     if lattice is None:
         return edges
-    multiples = np.concatenate([np.rint(edges), np.arange(-SINGLE, SINGLE + 1)])
+    multiples = np.concatenate([np.rint(edges), np.arange(-SINGLE_MULTIPLES, SINGLE_MULTIPLES + 1)])
     return np.unique(lattice.values(multiples.astype(np.int64)))
 
 

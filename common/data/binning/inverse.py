@@ -11,7 +11,7 @@ from ...later import np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_MOST_PARTS = 1024
+_PLACED_PARTS = 1024
 """Most parts of a row of which it is known in which step they begin."""
 
 _ALL_PARTS = 2**16
@@ -20,7 +20,7 @@ _ALL_PARTS = 2**16
 _FEWEST_PARTS = 32
 """With fewer parts, too many steps are in one."""
 
-_MANY = 2**12
+_MANY_RANKS = 2**12
 """Ranks for which it is worth to look up where parts begin."""
 
 
@@ -48,7 +48,7 @@ class Inverse:
         """
         known, values, wanted = self.below.ravel(), self.steps.ravel(), position + ranks
         parts = self._parts_of_a_row
-        if parts < _FEWEST_PARTS or len(ranks) < _MANY:
+        if parts < _FEWEST_PARTS or len(ranks) < _MANY_RANKS:
             return np.interp(wanted, known, values)
         starts, most, beyond, slopes = self._parts
         at = (ranks * parts).astype(np.int64)
@@ -76,4 +76,4 @@ class Inverse:
 
     @property
     def _parts_of_a_row(self) -> int:
-        return min(_MOST_PARTS, _ALL_PARTS // len(self.below))
+        return min(_PLACED_PARTS, _ALL_PARTS // len(self.below))

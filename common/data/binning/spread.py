@@ -15,22 +15,22 @@ from .scale import Scale
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_STEPS = 32
+_STEPS_OF_BIN = 32
 """Steps of a bin in which its density is tabulated."""
 
 _STEEPEST = math.log(20.0)
 """The density at an end of a bin is at most this far, in logarithms, from its mean."""
 
-_NEWTON_STEPS = 12
+_TILT_STEPS = 12
 
 _OF_BIN = 1e-3
 """Drawn numbers of no lattice are multiples of the power of ten at or below this share of their bin's width:
 more digits would say nothing, and fewer are faster to write and to read."""
 
-_MOST_DECIMALS, _ROUNDING = 290, 1e-9
+_MOST_DECIMALS, _LOGARITHM_ERROR = 290, 1e-9
 """Powers of ten beyond this one would overflow, and the error of the logarithm of one that is exact."""
 
-_MOST_BINS = 2**14
+_MOST_WEIGHED_BINS = 2**14
 """In more bins than these, values are spread evenly within each."""
 
 
@@ -186,7 +186,7 @@ class Spread:
         (least, most), wide = self.reach.T, self._wide
         digits = np.zeros(self.size)
         widths = np.maximum(_OF_BIN * (most - least)[wide], np.finfo(np.float64).tiny)
-        digits[wide] = -np.floor(np.log10(widths) + _ROUNDING)
+        digits[wide] = -np.floor(np.log10(widths) + _LOGARITHM_ERROR)
         digits = np.minimum(digits, _MOST_DECIMALS)
         times, over = 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0)
         first, last = np.ceil(least * times / over), np.floor(most * times / over)
@@ -218,7 +218,7 @@ class Spread:
         """The place of each rank, from 0 to 1, in the distribution of its bin; ranks are overwritten."""
         among = np.bincount(bins, minlength=len(counts)) > 0
         used, position = np.flatnonzero(among), (np.cumsum(among) - 1)[bins]
-        if not 0 < len(used) <= _MOST_BINS:
+        if not 0 < len(used) <= _MOST_WEIGHED_BINS:
             return ranks
         places = self._inverse(counts, used).at(position, ranks)
         places -= position
@@ -228,7 +228,7 @@ class Spread:
         self, bins: NDArray[np.int64], counts: NDArray[np.float64], places: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """The rank of each place; the inverse of `_placed` for the same different bins."""
-        if not 0 < len(bins) <= _MOST_BINS:
+        if not 0 < len(bins) <= _MOST_WEIGHED_BINS:
             return places
         found = self._inverse(counts, bins)
         position = np.arange(len(bins))
@@ -248,7 +248,7 @@ class Spread:
 
     def _tabulated(self, counts: NDArray[np.float64], used: NDArray[np.int64]) -> Inverse:
         left, right = (tilts[used] for tilts in self._tilts(counts))
-        steps = np.linspace(0, 1, _STEPS + 1)
+        steps = np.linspace(0, 1, _STEPS_OF_BIN + 1)
         begins = np.arange(len(used))[:, None]
         return Inverse(_cumulative(left, right, steps) + begins, steps + begins)
 
@@ -317,7 +317,7 @@ def _cumulative(
     line = left[:, None] * (1 - steps) + right[:, None] * steps
     bump = 4 * steps * (1 - steps)
     curvature = np.zeros(len(left))
-    for _ in range(_NEWTON_STEPS):
+    for _ in range(_TILT_STEPS):
         density = np.exp(line + curvature[:, None] * bump)
         total = np.trapezoid(density, steps, axis=1)
         curvature -= np.log(total) * total / np.trapezoid(density * bump, steps, axis=1)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ..domain import Clique, Domain
 
-ROUNDING = 1e-9
+SUM_ROUNDING = 1e-9
 """Largest difference of a sum, relative to its parts, that is taken as rounding."""
 
 
@@ -93,7 +93,7 @@ class Sum(Rule):
         total = extent(domain[self.total])[codes[self.total]]
         # Between bins of any numbers there is no room for differences of rounding.
         exact = all(on_lattice(domain[name]) for name in self.columns)
-        slack = (ROUNDING if exact else 0.0) * np.maximum(np.abs(low), np.abs(high))
+        slack = (SUM_ROUNDING if exact else 0.0) * np.maximum(np.abs(low), np.abs(high))
         found: Mask = (total[..., 1] < low - slack) | (total[..., 0] > high + slack)
         return found
 
@@ -101,7 +101,7 @@ class Sum(Rule):
         """See `Rule.broken`; differences of rounding are no break."""
         total = numbers(columns[self.total])
         parts = np.stack([numbers(columns[name]) for name in self.addends])
-        found: Mask = np.abs(total - parts.sum(axis=0)) > ROUNDING * np.abs(parts).sum(axis=0)
+        found: Mask = np.abs(total - parts.sum(axis=0)) > SUM_ROUNDING * np.abs(parts).sum(axis=0)
         return found
 
     def to_json(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..domain import Domain
     from .rule import Rule
 
-_STEPS = 10_000
+_VALUES_TRIED = 10_000
 """Most values that are tried; rules that contradict each other do so within few columns."""
 
 _CODES = 1 << 26
@@ -52,7 +52,7 @@ def example(domain: Domain) -> dict[str, int] | None:
     found: dict[str, int] = {}
     tried: list[list[int]] = []
     left = _CODES
-    for _ in range(_STEPS):
+    for _ in range(_VALUES_TRIED):
         if len(tried) == len(found):
             if len(found) == len(names):
                 break

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...later import np
-from .order import ROUNDING, AtMost, Sum
+from .order import SUM_ROUNDING, AtMost, Sum
 from .plain import extent, not_below, numbers, plain, rounded, with_numbers
 from .rule import Codes, Mask, components
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Values: TypeAlias = "dict[str, NDArray[Any]]"
 
-_REDRAWS = 100
+_VALUE_REDRAWS = 100
 """Times that values are drawn again from their bins where they break a rule."""
 
 
@@ -44,7 +44,7 @@ def drawn_together(
     for together in components(ruled):
         names = domain.canonical({name for rule in together for name in rule.columns})
         part, rows = {name: found[name] for name in names}, np.arange(len(codes[names[0]]))
-        for _ in range(_REDRAWS):
+        for _ in range(_VALUE_REDRAWS):
             kept = {name: codes[name][rows] for name in names}
             breaking = _totalled(domain, kept, part, together)
             breaking |= np.any([rule.broken(_plain(domain, part, rule.columns)) for rule in together], axis=0)
@@ -87,7 +87,7 @@ def _totalled(
         total = rounded(domain[rule.total], total)
         values[rule.total] = with_numbers(domain[rule.total], values[rule.total], known, total)
         low, high = extent(domain[rule.total])[codes[rule.total]].T
-        slack = ROUNDING * np.abs(total)
+        slack = SUM_ROUNDING * np.abs(total)
         outside |= known & ((total < low - slack) | (total > high + slack))
     return outside
 

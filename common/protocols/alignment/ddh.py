@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from ...errors import ProtocolError
 from ...extras import require_extra
-from .dummies import WORDS
+from .dummies import TOKEN_WORDS
 
 POINT_BYTES = 32
-_BLOCK = 1 << 12
+_POINTS_AT_ONCE = 1 << 12
 _POINT, _SCALAR, _TOKEN = b"dpmosaic point", b"dpmosaic scalar", b"dpmosaic point token"
 
 
@@ -101,7 +101,7 @@ def group_tokens(points: NDArray[np.uint8]) -> NDArray[np.uint64]:
     Returns:
         Shape (..., 2), uint64.
     """
-    size = 8 * WORDS
+    size = 8 * TOKEN_WORDS
     tokens = _each(lambda point: hashlib.sha256(_TOKEN + point).digest()[:size], points, size)
     return tokens.view("<u8").astype(np.uint64, copy=False)
 
@@ -112,10 +112,10 @@ def _each(step: Callable[[bytes], bytes], items: NDArray[np.uint8], size: int) -
     results = np.empty((len(flat), size), dtype=np.uint8)
 
     def block(start: int) -> None:
-        done = b"".join(step(item.tobytes()) for item in flat[start : start + _BLOCK])
-        results[start : start + _BLOCK] = np.frombuffer(done, dtype=np.uint8).reshape(-1, size)
+        done = b"".join(step(item.tobytes()) for item in flat[start : start + _POINTS_AT_ONCE])
+        results[start : start + _POINTS_AT_ONCE] = np.frombuffer(done, dtype=np.uint8).reshape(-1, size)
 
     with ThreadPoolExecutor(thread_name_prefix="points") as threads:
-        for _ in threads.map(block, range(0, len(flat), _BLOCK)):
+        for _ in threads.map(block, range(0, len(flat), _POINTS_AT_ONCE)):
             pass
     return results.reshape(*items.shape[:-1], size)

@@ -16,7 +16,7 @@ from ...crypto.randomness import RandomStream
 from ...privacy.noise import TAIL_SIGMAS, discrete_gaussian
 from .plan import HMAC
 
-WORDS = 2
+TOKEN_WORDS = 2
 """64-bit words of a token."""
 
 
@@ -151,7 +151,7 @@ def dummy_tokens(
     stream = RandomStream(key).child("dummies", str(slice_number))
     counts = dummy_counts(key, slice_number, parties, sigma)
     tokens = [
-        stream.child(str(pattern)).words(count * levels * WORDS).reshape(count, levels, WORDS)
+        stream.child(str(pattern)).words(count * levels * TOKEN_WORDS).reshape(count, levels, TOKEN_WORDS)
         for pattern, count in zip(patterns(parties), counts, strict=True)
         if pattern >> me & 1
     ]

@@ -14,7 +14,7 @@ MatchKey = tuple[str, ...]
 MAX_MATCH_KEYS = 16
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _LENGTH_BYTES = 4
-_REMEMBERED = 1 << 16
+_REMEMBERED_VALUES = 1 << 16
 """Number of different values of a field whose normalised form is remembered, since names come again."""
 
 
@@ -85,7 +85,7 @@ def _encoded(columns: Mapping[str, Iterable[str]], field: str) -> list[bytes]:
             data = normalise(value).encode()
             if data:
                 data = len(data).to_bytes(_LENGTH_BYTES, "big") + data
-            if len(remembered) < _REMEMBERED:
+            if len(remembered) < _REMEMBERED_VALUES:
                 remembered[value] = data
         encoded.append(data)
     return encoded

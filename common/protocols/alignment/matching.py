@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...crypto.randomness import RandomStream
 from ...errors import DataError, ProtocolError
 from ...privacy.noise import discrete_gaussian
-from .dummies import WORDS, AlignmentNoise
+from .dummies import TOKEN_WORDS, AlignmentNoise
 from .plan import HMAC
 
 _NONE = np.int32(-1)
@@ -130,7 +130,7 @@ def _placed(
 
 
 def _check(tokens: Sequence[NDArray[np.uint64]]) -> None:
-    if len({own.shape[1:] for own in tokens}) > 1 or tokens[0].ndim != 3 or tokens[0].shape[2] != WORDS:
+    if len({own.shape[1:] for own in tokens}) > 1 or tokens[0].ndim != 3 or tokens[0].shape[2] != TOKEN_WORDS:
         raise ProtocolError(
             "tokens: expected one of each row for each match key of the plan, got others; "
             "let all parties align by the same plan"

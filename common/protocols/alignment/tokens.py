@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...crypto.randomness import KEY_BYTES, RandomStream
-from .dummies import WORDS, AlignmentNoise, dummy_tokens
+from .dummies import TOKEN_WORDS, AlignmentNoise, dummy_tokens
 from .plan import HMAC
 
 TOKEN_BYTES = 16
 """Among 2^27 identifiers, two have the same token with a probability below 2^-74."""
 
-_BLOCK = 1 << 16
+_TOKENS_AT_ONCE = 1 << 16
 _HASH_BLOCK_BYTES = 64
 _INNER = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER = bytes(byte ^ 0x5C for byte in range(256))
@@ -76,15 +76,17 @@ def party_tokens(
     if padding is not None:
         stream = own.child("padding")
         count = int(padding.counts(stream, 1)[0])
-        random = stream.words(count * len(levels) * WORDS).reshape(count, len(levels), WORDS)
+        random = stream.words(count * len(levels) * TOKEN_WORDS).reshape(count, len(levels), TOKEN_WORDS)
         dummies = np.concatenate((dummies, random))
     row_count = len(levels[0])
     order = own.child("order").permutation(row_count + len(dummies))
-    tokens = np.empty((order.size, len(levels), WORDS), dtype=np.uint64)
+    tokens = np.empty((order.size, len(levels), TOKEN_WORDS), dtype=np.uint64)
     for level, texts in enumerate(levels):
         rows = identifier_tokens(key, level_tag(slice_number, level), texts, own.child("missing", str(level)))
         again = _repeated(rows)
-        rows[again] = own.child("repeated", str(level)).words(WORDS * int(again.sum())).reshape(-1, WORDS)
+        rows[again] = (
+            own.child("repeated", str(level)).words(TOKEN_WORDS * int(again.sum())).reshape(-1, TOKEN_WORDS)
+        )
         tokens[:, level] = np.concatenate((rows, dummies[:, level]))[order]
     return PartyTokens(tokens, order, row_count)
 
@@ -116,21 +118,21 @@ def identifier_tokens(
     padded = key.ljust(_HASH_BLOCK_BYTES, b"\0")
     inner = hashlib.sha256(padded.translate(_INNER) + tag).copy
     outer = hashlib.sha256(padded.translate(_OUTER)).copy
-    tokens = np.empty((len(texts), WORDS), dtype=np.uint64)
+    tokens = np.empty((len(texts), TOKEN_WORDS), dtype=np.uint64)
     remaining = iter(texts)
-    for start in range(0, len(texts), _BLOCK):
+    for start in range(0, len(texts), _TOKENS_AT_ONCE):
         block = bytearray()
         missing = []
-        for text in islice(remaining, _BLOCK):
+        for text in islice(remaining, _TOKENS_AT_ONCE):
             if not text:
                 missing.append(len(block) // TOKEN_BYTES)
             first, second = inner(), outer()
             first.update(text)
             second.update(first.digest())
             block += second.digest()[:TOKEN_BYTES]
-        part = tokens[start : start + _BLOCK]
-        part[:] = np.frombuffer(block, dtype="<u8").reshape(-1, WORDS)
-        part[missing] = fresh.words(WORDS * len(missing)).reshape(-1, WORDS)
+        part = tokens[start : start + _TOKENS_AT_ONCE]
+        part[:] = np.frombuffer(block, dtype="<u8").reshape(-1, TOKEN_WORDS)
+        part[missing] = fresh.words(TOKEN_WORDS * len(missing)).reshape(-1, TOKEN_WORDS)
     return tokens
 
 

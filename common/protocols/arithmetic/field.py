@@ -23,10 +23,10 @@ WORD_BYTES = 8
 _LIMB = 21
 _LIMBS = -(-BITS // _LIMB)
 _PLACES = [_LIMB * i for i in range(2 * _LIMBS - 1)]
-_WORDS = 1 << 13
+_MULTIPLIED_WORDS = 1 << 13
 """Words that are multiplied at once: what is computed on the way stays in the processor's cache."""
 
-_EXACT = 480
+_EXACT_ROWS = 480
 """Rows that are summed at once: three products of limbs for each stay below 2^53, exact in float64."""
 
 _MULTIPLIED = 1 << 18
@@ -67,7 +67,7 @@ def times(left: Elements, right: Elements) -> Elements:
         [left, right, None],
         flags=["external_loop", "buffered", "zerosize_ok"],
         op_dtypes=["u8", "u8", "u8"],
-        buffersize=_WORDS,
+        buffersize=_MULTIPLIED_WORDS,
     )
     with operands:
         for one, other, found in operands:
@@ -151,10 +151,10 @@ def product(left: Elements, right: Elements) -> Elements:
     """The matrix product, shapes (m, k) and (k, n); exact by float64 products of limbs."""
     (rows, inner), columns = left.shape, right.shape[1]
     found = np.zeros((rows, columns), dtype=np.uint64)
-    wide = min(columns, max(1, 2 * _WORDS // min(inner, _EXACT)))
+    wide = min(columns, max(1, 2 * _MULTIPLIED_WORDS // min(inner, _EXACT_ROWS)))
     at_once = max(1, _MULTIPLIED // (_LIMBS * rows * wide))
-    for start, first in itertools.product(range(0, inner, _EXACT), range(0, columns, wide)):
-        summed, at = slice(start, start + _EXACT), slice(first, first + wide)
+    for start, first in itertools.product(range(0, inner, _EXACT_ROWS), range(0, columns, wide)):
+        summed, at = slice(start, start + _EXACT_ROWS), slice(first, first + wide)
         lows = limbs(left[:, summed], _LIMB).reshape(_LIMBS * rows, -1)
         highs = limbs(right[summed, at], _LIMB)
         pieces = np.zeros((len(_PLACES), *found[:, at].shape))

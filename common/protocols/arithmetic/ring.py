@@ -19,7 +19,7 @@ Words: TypeAlias = "NDArray[np.unsignedinteger[Any]]"
 _Limb: TypeAlias = "NDArray[np.float64]"
 """Some bits of each word."""
 
-_LIMB_BITS = 22
+_RING_LIMB_BITS = 22
 """Size of the limbs of the 64-bit ring."""
 
 _EXACT_ROWS = {32: 1 << 7, 64: 1 << 9}
@@ -110,7 +110,7 @@ class Ring:
             lefts, rights = _limbs(left), _limbs(right)
             for i, one in enumerate(lefts):
                 for j, other in enumerate(rights[: len(rights) - i]):
-                    yield one, other, (i + j) * _LIMB_BITS
+                    yield one, other, (i + j) * _RING_LIMB_BITS
             return
         # The whole right word meets the low half of the left one; its own low half, the high half.
         low = left.astype(np.int16)
@@ -121,8 +121,8 @@ class Ring:
 
 def _limbs(words: Words) -> list[_Limb]:
     """The limbs of words of the 64-bit ring, the lowest first."""
-    mask = words.dtype.type((1 << _LIMB_BITS) - 1)
-    shifts = range(0, 64, _LIMB_BITS)
+    mask = words.dtype.type((1 << _RING_LIMB_BITS) - 1)
+    shifts = range(0, 64, _RING_LIMB_BITS)
     return [((words >> words.dtype.type(shift)) & mask).astype(np.float64) for shift in shifts]
 
 

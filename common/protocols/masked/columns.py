@@ -17,10 +17,10 @@ from ...errors import ProtocolError
 _MARK = "\x1d"
 """Begins the column of a grouped attribute, and of one whose name begins with it."""
 
-_DIGITS = 9
+_GROUP_DIGITS = 9
 """More digits than the number of a group has."""
 
-_KEPT, _KEPT_SIZE = 1024, 2048
+_REMEMBERED_COLUMNS, _KEPT_SIZE = 1024, 2048
 """Number and length of columns whose groups are remembered: at most some 20 MB, whatever is asked."""
 
 
@@ -64,7 +64,7 @@ def _read(column: str) -> tuple[str, Grouping]:
     return _short(column) if len(column) <= _KEPT_SIZE else _parsed(column)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_REMEMBERED_COLUMNS)
 def _short(column: str) -> tuple[str, Grouping]:
     return _parsed(column)
 
@@ -72,7 +72,9 @@ def _short(column: str) -> tuple[str, Grouping]:
 def _parsed(column: str) -> tuple[str, Grouping]:
     stated, _, name = column[1:].partition(_MARK)
     numbers = stated.split(",")
-    labels = tuple(map(int, numbers)) if all(n.isdecimal() and len(n) <= _DIGITS for n in numbers) else ()
+    labels = (
+        tuple(map(int, numbers)) if all(n.isdecimal() and len(n) <= _GROUP_DIGITS for n in numbers) else ()
+    )
     if _column(name, labels) != column:
         raise ProtocolError("expected the name of an attribute, with its groups if any; compare versions")
     return name, labels

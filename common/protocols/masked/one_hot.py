@@ -15,7 +15,7 @@ This is for words of 32 bits and one dealer. Otherwise masks are integers, of wh
 (`one_hot_integers`).
 
 Products of two shares of one role are local. What is left is the inner product of a vector X of the dealer
-and a vector Y of the receiver, both known to the owner, who proves it: X and Y are cut in `GROUPS` rows,
+and a vector Y of the receiver, both known to the owner, who proves it: X and Y are cut in `PROOF_ROWS` rows,
 which are the values of polynomials at 1, 2, ..; at 0 they have random values. The owner shares the values of
 the polynomial X(t) Y(t) between dealer and receiver before the receiver tells the point t, at which it
 compares.
@@ -64,21 +64,23 @@ if TYPE_CHECKING:
 
     from .products import Codes
 
-GROUPS = 32
-PROOF_ELEMENTS = 2 * GROUPS + 1
-_BITS = 32
+PROOF_ROWS = 32
+"""Rows in which two vectors are cut for the proof of their inner product."""
+
+PROOF_ELEMENTS = 2 * PROOF_ROWS + 1
+_WORD_BITS = 32
 """Bits of a word; more would not fit the field."""
 
-_DIGIT_BITS = 32
+_WORD_DIGIT_BITS = 32
 """Bits of a digit of a word."""
 
-_LIMB_BITS = 16
+_ELEMENT_LIMB_BITS = 16
 """Bits of a limb of an element; four of them hold it."""
 
-_LIMB_PLACES = range(0, 4 * _LIMB_BITS, _LIMB_BITS)
+_LIMB_PLACES = range(0, 4 * _ELEMENT_LIMB_BITS, _ELEMENT_LIMB_BITS)
 """Place of each limb."""
 
-_DIGITS = 1 << 7
+_DIGITS_AT_ONCE = 1 << 7
 """Digits of a row that are summed at once: with a sign, their products with limbs are at most 2^46, so that
 the sums are exact in float64."""
 
@@ -152,7 +154,7 @@ class Challenge:
         """
         if self.empty:
             blocks = (np.hstack([block, _empty(block, masks)]) for block in blocks)
-        return sums_of_rows(self.columns, blocks, 0 if masks else 1 << _BITS, whole=masks)
+        return sums_of_rows(self.columns, blocks, 0 if masks else 1 << _WORD_BITS, whole=masks)
 
     def owned(self, blocks: Iterable[tuple[Words, Codes]]) -> tuple[Sums, Sums]:
         """Run by the owner: the sums of its mask, and of its opening; see `sketch`.
@@ -176,16 +178,16 @@ class Challenge:
                 yield mask
 
         hidden = sums_of_rows(self.columns, masks(), 0, whole=True)
-        unit = elements([1, 1 - (1 << _BITS)])[np.concatenate(ones).astype(np.intp)]
+        unit = elements([1, 1 - (1 << _WORD_BITS)])[np.concatenate(ones).astype(np.intp)]
         return hidden, sums_of_units(self.columns, np.concatenate(held), unit).less(hidden)
 
     def local(self, share: Sums, *, masks: bool) -> int:
         """What one role's shares alone add to the sum that must be zero; the dealer adds the constant."""
         weighted, plain = times(self.rows, share.weighted), times(self.rows, share.plain)
         found = dot(weighted, share.weighted) - dot(plain, share.squared)
-        unit = dot(plain, share.plain) + ((1 << _BITS) - 2) * total(plain)
+        unit = dot(plain, share.plain) + ((1 << _WORD_BITS) - 2) * total(plain)
         if masks:
-            unit += (1 - (1 << _BITS)) * total(self.rows)
+            unit += (1 - (1 << _WORD_BITS)) * total(self.rows)
         return found + unit * int(self.weight[0])
 
     def dealt(self, known: Mapping[int, Sums], dealers: int, position: int) -> int:
@@ -266,16 +268,16 @@ def attest(
     point = PROOF_ELEMENTS
     while point <= PROOF_ELEMENTS:
         point = int(uniform(points, 1)[0])
-    share = challenge.dealt(known, dealers, position) + total(proof[1 : GROUPS + 1])
+    share = challenge.dealt(known, dealers, position) + total(proof[1 : PROOF_ROWS + 1])
     for other in others:
         share += _zero_share(streams[other]) - _zero_share(streams[own])
-    at = product(interpolation(GROUPS + 1, [point]), left)[0]
+    at = product(interpolation(PROOF_ROWS + 1, [point]), left)[0]
     return np.concatenate([elements([point, share, _value(proof, point)]), at])
 
 
 def attestation_elements(rows: int, vectors: int) -> int:
     """Elements in the message of a dealer."""
-    return 3 + vectors * -(-rows // GROUPS)
+    return 3 + vectors * -(-rows // PROOF_ROWS)
 
 
 def holds(
@@ -300,15 +302,15 @@ def holds(
     known, shared = (sum(int(one[place]) for one in attestations) for place in (1, 2))
     first, *others = (one[3:] for one in attestations)
     left = functools.reduce(plus, others, first)
-    zero = known + challenge.local(opening, masks=False) + total(proof[1 : GROUPS + 1])
-    at = product(interpolation(GROUPS + 1, [point]), challenge.right(opening, receiver))[0]
+    zero = known + challenge.local(opening, masks=False) + total(proof[1 : PROOF_ROWS + 1])
+    at = product(interpolation(PROOF_ROWS + 1, [point]), challenge.right(opening, receiver))[0]
     return zero % PRIME == 0 and dot(left, at) == (_value(proof, point) + shared) % PRIME
 
 
 @functools.cache
 def _beyond() -> Elements:
     """The coefficients that continue the polynomials of a proof."""
-    return interpolation(GROUPS + 1, range(GROUPS + 1, PROOF_ELEMENTS))
+    return interpolation(PROOF_ROWS + 1, range(PROOF_ROWS + 1, PROOF_ELEMENTS))
 
 
 def _zero_share(stream: RandomStream) -> int:
@@ -355,9 +357,9 @@ def sums_of_rows(columns: Elements, blocks: Iterable[Words], taken: int, *, whol
     lacking = whole - taken
     for block in blocks:
         if not weights:
-            digits = 8 * block.itemsize // _DIGIT_BITS
+            digits = 8 * block.itemsize // _WORD_DIGIT_BITS
             weights = list(_weights(columns, squares, digits))
-            lacking += sum(1 << _DIGIT_BITS * (i + 1) - 1 for i in range(digits))
+            lacking += sum(1 << _WORD_DIGIT_BITS * (i + 1) - 1 for i in range(digits))
         parts.append(_sums(block, weights, whole))
     missing = [lacking * known for known in (total(columns), total(squares), squares.size)]
     return Sums(*plus(np.hstack(parts), elements(missing)[:, None]))
@@ -380,22 +382,22 @@ class _Weights:
 
 
 def _weights(columns: Elements, squares: Elements, digits: int) -> Iterator[_Weights]:
-    """The weights of all columns, `_DIGITS` at a time.
+    """The weights of all columns, `_DIGITS_AT_ONCE` at a time.
 
     Args:
         columns: r, shape (cells,).
         squares: r^2.
         digits: digits of a word.
     """
-    places = elements([1 << _DIGIT_BITS * i for i in range(digits)])
-    for start in range(0, columns.size, _DIGITS // digits):
-        at = slice(start, start + _DIGITS // digits)
+    places = elements([1 << _WORD_DIGIT_BITS * i for i in range(digits)])
+    for start in range(0, columns.size, _DIGITS_AT_ONCE // digits):
+        at = slice(start, start + _DIGITS_AT_ONCE // digits)
         both = [times(one[at, None], places).ravel() for one in (columns, squares)]
         ones = np.tile(np.eye(digits), both[0].size // digits)
         yield _Weights(
             slice(start * digits, start * digits + both[0].size),
             digits,
-            np.vstack([*(limbs(one, _LIMB_BITS) for one in both), ones]),
+            np.vstack([*(limbs(one, _ELEMENT_LIMB_BITS) for one in both), ones]),
         )
 
 
@@ -409,7 +411,7 @@ def _sums(block: Words, weights: Sequence[_Weights], whole: bool) -> Elements:
     """
     found = np.zeros((3, len(block)), dtype=np.uint64)
     # What differs from the digit less 2^31 by 2^32 at most, and becomes it as a signed integer.
-    shift = np.uint32((1 << _DIGIT_BITS - 1) - whole)
+    shift = np.uint32((1 << _WORD_DIGIT_BITS - 1) - whole)
     digits = np.ascontiguousarray(block).view(np.uint32)
     for known in weights:
         words = digits[:, known.columns]
@@ -426,7 +428,7 @@ def _sums(block: Words, weights: Sequence[_Weights], whole: bool) -> Elements:
         once, twice, plain = np.split(parts, [len(_LIMB_PLACES), 2 * len(_LIMB_PLACES)])
         found[0] = plus(found[0], from_limbs(once, _LIMB_PLACES))
         found[1] = plus(found[1], from_limbs(twice, _LIMB_PLACES))
-        found[2] = plus(found[2], from_limbs(plain, [_DIGIT_BITS * i for i in range(known.digits)]))
+        found[2] = plus(found[2], from_limbs(plain, [_WORD_DIGIT_BITS * i for i in range(known.digits)]))
     return found
 
 
@@ -434,10 +436,10 @@ def grouped(vectors: Iterable[Elements], blinds: Sequence[RandomStream]) -> Elem
     """Vectors one beside the other, each cut in groups, below a row of random elements."""
     pieces = []
     for vector in vectors:
-        width = -(-vector.size // GROUPS)
-        padded = np.zeros(GROUPS * width, dtype=np.uint64)
+        width = -(-vector.size // PROOF_ROWS)
+        padded = np.zeros(PROOF_ROWS * width, dtype=np.uint64)
         padded[: vector.size] = vector
-        pieces.append(padded.reshape(GROUPS, width))
+        pieces.append(padded.reshape(PROOF_ROWS, width))
     groups = np.hstack(pieces)
     first, *others = (uniform(blind, groups.shape[1]) for blind in blinds)
     return np.vstack([functools.reduce(plus, others, first), groups])

@@ -18,7 +18,7 @@ from ...data.domain import Clique
 from ...data.grouping import last_code_apart
 from ...data.view import View
 from ...errors import DataError, ProtocolError
-from ...privacy.cost import PARTS
+from ...privacy.cost import WEIGHT_PARTS
 from ...privacy.distributed import DistributedNoise
 from ..aligned import Population
 from ..arithmetic.ring import WIDE, Ring, Words
@@ -28,7 +28,7 @@ from ..registry import CHECK
 from .columns import columns_of, groups_of, names_of, width
 from .dealers import DealerEntry, check_collusions, check_dealers, dealers_wanted
 from .presence import columns_in, presence, present_chain
-from .sampling import MOST_ROWS, Sampling
+from .sampling import MULTIPLIED_ROWS, Sampling
 
 Chain = tuple[Clique, ...]
 """Parts of a clique in the order of multiplication, each held by another party of the slice; over aligned
@@ -47,7 +47,9 @@ COMPONENT_BITS = 58
 MOST_PARTIES_OF_PEOPLE = 4
 """Largest number of parties of a slice of people with all rows; each counts in 32 parts then."""
 
-_BLOCK_BYTES = 1 << 25
+_MULTIPLIED_BYTES = 1 << 25
+"""Memory of the rows that are multiplied at a time."""
+
 _MAX_BLOCK_ROWS = 1 << 13
 _MAX_RECTANGLE = 1 << 22
 
@@ -111,8 +113,8 @@ class MaskedPlan(Partition):
         Raises:
             DataError: the plan asks for it.
         """
-        if self.parts not in (1, PARTS):
-            raise DataError(f"parts: expected 1 or {PARTS}, got another number; fix the plan")
+        if self.parts not in (1, WEIGHT_PARTS):
+            raise DataError(f"parts: expected 1 or {WEIGHT_PARTS}, got another number; fix the plan")
         if self.parts == 1:
             return
         if self.check and self.slice_count < len(self.roster):
@@ -346,12 +348,12 @@ class MaskedPlan(Partition):
         """The plan with a sample of so many rows of the largest slice of several parties.
 
         Args:
-            rows: None for at most `MOST_ROWS`, and for all people with all rows; as many as that slice has,
-                or more, are all rows.
+            rows: None for at most `MULTIPLIED_ROWS`, and for all people with all rows; as many as that slice
+                has, or more, are all rows.
         """
         if rows is None and self.parts > 1:
             return self
-        wanted = MOST_ROWS if rows is None else rows
+        wanted = MULTIPLIED_ROWS if rows is None else rows
         return replace(self, sample=wanted if wanted < self._most_multiplied else 0)
 
     @property
@@ -457,7 +459,7 @@ def block_rows(ring: Ring, cells: int) -> int:
     """Rows multiplied at a time, for matrices with so many columns in total; bounds every role's memory."""
     # A word and its float64 limbs.
     row_bytes = cells * (ring.word_bytes + ring.bits // 2)
-    return max(1, min(_BLOCK_BYTES // row_bytes, _MAX_BLOCK_ROWS))
+    return max(1, min(_MULTIPLIED_BYTES // row_bytes, _MAX_BLOCK_ROWS))
 
 
 def rectangles(plan: MaskedPlan, chains: Iterable[Chain]) -> list[tuple[list[Chain], list[Clique]]]:

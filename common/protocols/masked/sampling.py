@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...crypto.randomness import RandomStream
-from ...data.counting import ROWS_AT_ONCE
+from ...data.counting import COUNTED_AT_ONCE
 from ...data.domain import Clique, Domain
 from ...data.grouping import Groups, grouped_shape
 from ...data.rows import Rows
@@ -23,7 +23,7 @@ from ...later import np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-MOST_ROWS = 10_000_000
+MULTIPLIED_ROWS = 10_000_000
 """Rows of the largest slice that products between parties use if a plan does not say."""
 
 FAILURE = 1e-6
@@ -147,7 +147,7 @@ class SampledRows:
         found = [np.zeros(0, dtype=np.int64)]
         while len(places):
             first = int(places[0])
-            within = int(np.searchsorted(places, first + ROWS_AT_ONCE))
+            within = int(np.searchsorted(places, first + COUNTED_AT_ONCE))
             codes = self._rows.cell_codes(names, first, int(places[within - 1]) + 1, groups)
             found.append(codes[places[:within] - first])
             places = places[within:]
@@ -157,8 +157,8 @@ class SampledRows:
         """Exact counts of the sampled rows; see `Rows`."""
         names = tuple(clique)
         counts = np.zeros(math.prod(grouped_shape(self.domain.shape(names), groups)), dtype=np.int64)
-        for start in range(0, self.record_count, ROWS_AT_ONCE):
-            cells = self.cell_codes(names, start, start + ROWS_AT_ONCE, groups)
+        for start in range(0, self.record_count, COUNTED_AT_ONCE):
+            cells = self.cell_codes(names, start, start + COUNTED_AT_ONCE, groups)
             counts += np.bincount(cells[cells >= 0], minlength=counts.size)
         return counts
 

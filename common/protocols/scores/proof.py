@@ -9,7 +9,7 @@ plane, at a random point, which is GMAC. With M_ij = h(x_i y_j) an equation beco
 1. The point depends on a digest of all messages of the prover.
 2. The prover shares M between helper and verifier: the helper's share is drawn from the key of the two, the
    verifier gets the rest. Random planes, known to prover and helper, count as further factors x.
-3. The verifier draws, for each of `REPETITIONS` random planes, which of the factors x are added to it.
+3. The verifier draws, for each of `RANDOM_SUMS` random planes, which of the factors x are added to it.
 4. It gets these sums q. Since x and y enter M bilinearly, h(q y_j) is the xor of the same rows of M.
 5. The verifier computes from q and its share what the helper computes from its share alone, and both their
    side of each equation. They compare it by a keyed digest.
@@ -44,11 +44,11 @@ Choice = NDArray[np.bool_]
 
 _Number = TypeVar("_Number", np.uint8, np.uint64)
 
-REPETITIONS = 41
+RANDOM_SUMS = 41
 """Number of random sums: each leaves a wrong proof a chance of 1/2."""
 
 HASH_BYTES = 16
-_NARROW = 128
+_LOOKED_UP_BYTES = 128
 """Bytes of planes up to which hashes are looked up."""
 
 
@@ -65,7 +65,7 @@ class PlaneHash:
         # GMAC adds a constant to the polynomial.
         self._constant = self._tags(np.zeros((1, width), dtype=np.uint8))
         # Narrow planes are summed from the hashes of their bytes: a call takes longer than its work.
-        self._of_bytes = self._looked_up(width) if width <= _NARROW else None
+        self._of_bytes = self._looked_up(width) if width <= _LOOKED_UP_BYTES else None
 
     def of(self, planes: Planes) -> Hashes:
         """The hashes of planes, shape (rows, 2)."""
@@ -92,12 +92,12 @@ class PlaneHash:
 
 def proof_bytes(blocks: Sequence[Block]) -> int:
     """Bytes of the verifier's share of M."""
-    return sum((block.factors + REPETITIONS) * block.factors * HASH_BYTES for block in blocks)
+    return sum((block.factors + RANDOM_SUMS) * block.factors * HASH_BYTES for block in blocks)
 
 
 def response_bytes(blocks: Sequence[Block], width: int) -> int:
     """Bytes of the random sums of factors."""
-    return len(blocks) * REPETITIONS * width
+    return len(blocks) * RANDOM_SUMS * width
 
 
 def drawn_blinds(blocks: Sequence[Block], stream: RandomStream, width: int) -> list[tuple[Planes, Hashes]]:
@@ -110,8 +110,8 @@ def drawn_blinds(blocks: Sequence[Block], stream: RandomStream, width: int) -> l
     """
     found = []
     for block in blocks:
-        planes = stream.bytes(REPETITIONS * width).reshape(REPETITIONS, width)
-        rows = block.factors + REPETITIONS
+        planes = stream.bytes(RANDOM_SUMS * width).reshape(RANDOM_SUMS, width)
+        rows = block.factors + RANDOM_SUMS
         share = stream.words(2 * rows * block.factors).reshape(rows, block.factors, 2)
         found.append((planes, share))
     return found
@@ -143,10 +143,10 @@ def choices_of(blocks: Sequence[Block], challenge: bytes) -> list[Choice]:
     """
     stream, found = RandomStream(challenge), []
     for block in blocks:
-        count = REPETITIONS * block.factors
+        count = RANDOM_SUMS * block.factors
         bits = np.unpackbits(stream.bytes(-(-count // 8)), count=count).view(np.bool_)
-        chosen = bits.reshape(REPETITIONS, block.factors)
-        found.append(np.hstack([chosen, np.eye(REPETITIONS, dtype=np.bool_)]))
+        chosen = bits.reshape(RANDOM_SUMS, block.factors)
+        found.append(np.hstack([chosen, np.eye(RANDOM_SUMS, dtype=np.bool_)]))
     return found
 
 
@@ -189,7 +189,7 @@ def expected_of(
         agreed = _summed(choice, share)
         if response is not None:
             width = side.factors.shape[1]
-            size = REPETITIONS * width
+            size = RANDOM_SUMS * width
             sums = np.frombuffer(response, dtype=np.uint8, count=size, offset=number * size)
             agreed ^= np.stack([plane_hash.of(row & side.factors) for row in sums.reshape(-1, width)])
         digest.update(agreed.data)
@@ -207,7 +207,7 @@ def shares_of(blocks: Sequence[Block], proof: bytes) -> list[Hashes]:
     """The verifier's share of M of each block."""
     found, start = [], 0
     for block in blocks:
-        rows = block.factors + REPETITIONS
+        rows = block.factors + RANDOM_SUMS
         share = np.frombuffer(proof, np.uint64, 2 * rows * block.factors, start)
         found.append(share.reshape(rows, block.factors, 2))
         start += share.nbytes

@@ -16,14 +16,14 @@ from ..published import Published
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
-MOST_GROUPS = 1000
+JACKKNIFE_GROUPS = 1000
 """Largest number of groups; the function runs once or more for each."""
 
 _MOST_LEVELS = 256
 """Of one column, at the start."""
 
-_MOST_INDICATORS = 20
-_LEAST_FIT = 0.9
+_CATEGORY_INDICATORS = 20
+_QUADRATIC_FIT = 0.9
 """Share of the variance between groups that a quadratic function has to explain before it is used in them."""
 
 
@@ -42,7 +42,7 @@ def groups_of(published: Published, columns: Sequence[str]) -> Labels:
         labels = np.zeros(len(published.frame), dtype=np.int64)
         for found in levels.values():
             _, labels = np.unique(labels * (int(found.max()) + 1) + found, return_inverse=True)
-        if labels.max() < MOST_GROUPS:
+        if labels.max() < JACKKNIFE_GROUPS:
             return labels
         widest = max(columns, key=lambda name: int(levels[name].max()))
         if levels[widest].max() < 2:
@@ -76,7 +76,7 @@ def spread_over_rows(published: Published, columns: Sequence[str], labels: Label
     fitted = np.linalg.lstsq(means * roots, values * roots, rcond=1e-8)[0]
     left = values - means @ fitted
     varies = counts @ (values - counts @ values / counts.sum()) ** 2
-    fits = counts @ left**2 <= (1 - _LEAST_FIT) * varies
+    fits = counts @ left**2 <= (1 - _QUADRATIC_FIT) * varies
     return np.where(fits, features @ fitted + left[labels], values[labels])
 
 
@@ -117,7 +117,7 @@ def _features(published: Published, columns: Sequence[str], most: int) -> Array:
                 single.append((name, numbers.isna().to_numpy(dtype=np.float64)))
         else:
             counts = np.bincount(codes)
-            common = np.argsort(-counts, kind="stable")[1 : _MOST_INDICATORS + 1]
+            common = np.argsort(-counts, kind="stable")[1 : _CATEGORY_INDICATORS + 1]
             single += [(name, (codes == code).astype(np.float64)) for code in common if counts[code]]
     found = [np.ones(published.rows.record_count), *(values for _, values in single)]
     numeric = {name for name in columns if isinstance(published.domain[name], NumericAttribute)}

@@ -30,7 +30,7 @@ CONSTANT = (
 )
 EMPTY = "no estimate: the corrected number of records of the group is not positive"
 
-MOST_GROUPS = 200
+MEANS_GROUPS = 200
 """Largest number of groups of one estimate."""
 
 
@@ -279,9 +279,9 @@ def _groups_by(published: Published, places: Places, names: Sequence[str], chose
             for level, rows in levels.items()
             if ((found := mask & rows) & places.own).any()
         }
-        if len(groups) > MOST_GROUPS:
+        if len(groups) > MEANS_GROUPS:
             raise DataError(
-                f"by: expected at most {MOST_GROUPS} groups, got more; name columns with fewer values"
+                f"by: expected at most {MEANS_GROUPS} groups, got more; name columns with fewer values"
             )
     return groups
 

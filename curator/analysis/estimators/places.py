@@ -24,7 +24,7 @@ from ...results.frames import typed
 from ..conditions import Condition, Where
 from ..published import Published, evidence_of
 
-_MOST = 1 << 16
+_WEIGHTLESS_ROWS = 1 << 16
 """Rows of no weight, at most; more cells than that are represented by a random sample."""
 
 
@@ -114,8 +114,8 @@ def _lacking(rows: Table, evidence: Evidence, clique: Clique) -> Table | None:
     if not found:
         return None
     everywhere = np.concatenate(found)
-    if len(everywhere) > _MOST:
-        everywhere = everywhere[rng.choice(len(everywhere), _MOST, replace=False)]
+    if len(everywhere) > _WEIGHTLESS_ROWS:
+        everywhere = everywhere[rng.choice(len(everywhere), _WEIGHTLESS_ROWS, replace=False)]
     kept = np.ones(len(everywhere), dtype=np.bool_)
     for one, mask in zeros_of(domain).masks:
         kept &= mask[tuple(everywhere[:, domain.position(name)] for name in one)]

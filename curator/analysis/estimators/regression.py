@@ -34,12 +34,12 @@ UNSTABLE = "no interval: too few records for so much noise, or too little was me
 SEPARATED = "no estimate: all rows of the release with it have the same response; they are left out"
 COLLINEAR = "no interval: with their noise, the measurements do not determine the regression"
 
-_FARTHEST = 2.0
+_FARTHEST_COEFFICIENT = 2.0
 """Largest difference between a coefficient of the release and of the real table: log odds for one standard
 deviation."""
 
-_MOST_STEPS = 25
-_TOLERANCE = 0.1
+_NEWTON_STEPS = 25
+_STEP_TOLERANCE = 0.1
 """In standard errors of a random sample; sums over the real table are not computed to more than that."""
 
 
@@ -183,7 +183,7 @@ def _released(scaled: Array, design: Design, link: _Link) -> Array:
     own = design.places.own
     scaled, response, used = scaled[own], design.response[own], design.used[own]
     theta = np.zeros(scaled.shape[1])
-    for _ in range(_MOST_STEPS):
+    for _ in range(_NEWTON_STEPS):
         residuals = response - used * link.mean(scaled @ theta)
         derivative = _derivative(scaled, link, theta)
         if np.linalg.cond(derivative) > 1e10:
@@ -225,7 +225,7 @@ def _solved(real: RealTable, regressors: Array, design: Design, link: _Link, sta
     # By how much the real table's derivative differs is estimated once.
     correction, free = _correction(real, regressors, before, link, start)
     unit, moving, theta = np.sqrt(np.linalg.inv(before).diagonal()), np.ones(len(start), dtype=bool), start
-    for _ in range(_MOST_STEPS):
+    for _ in range(_NEWTON_STEPS):
         derivative = share * _derivative(own, link, theta) + correction
         if np.linalg.eigvalsh(derivative).min() <= 0:
             break
@@ -234,11 +234,13 @@ def _solved(real: RealTable, regressors: Array, design: Design, link: _Link, sta
         step = np.zeros(len(theta))
         step[moving] = np.linalg.solve(derivative[np.ix_(moving, moving)], found[moving])
         theta = theta + step
-        if link is _LINEAR or (np.abs(step) < _TOLERANCE * unit).all():
+        if link is _LINEAR or (np.abs(step) < _STEP_TOLERANCE * unit).all():
             return _Solved(theta, derivative, free)
         # Coefficients without enough records may have no finite solution; they take one step.
-        free &= np.abs(theta - start) < _FARTHEST
-        theta = np.where(free, theta, np.clip(theta, start - _FARTHEST, start + _FARTHEST))
+        free &= np.abs(theta - start) < _FARTHEST_COEFFICIENT
+        theta = np.where(
+            free, theta, np.clip(theta, start - _FARTHEST_COEFFICIENT, start + _FARTHEST_COEFFICIENT)
+        )
         moving = free
     return _Solved(theta, None, free)
 

@@ -24,7 +24,7 @@ from .language import Aggregate, Below, Equal, Kind, Missing, Query, comparisons
 from .parsing import parsed
 from .quantiles import quantiles
 
-MOST_GROUPS = 10_000
+ANSWER_GROUPS = 10_000
 
 LEAST_RECORDS = 0.5
 """A group is in the answer if the release has so many records of it."""
@@ -105,8 +105,8 @@ class Groups:
         codes, groups = np.unique(joint.support.codes[:, places], axis=0, return_inverse=True)
         weights = joint.weights * joint.holds(query.where)
         kept = np.bincount(groups.reshape(-1)[joint.cells], weights, len(codes)) >= LEAST_RECORDS
-        if kept.sum() > MOST_GROUPS:
-            raise DataError(f"the answer would have more than {MOST_GROUPS} groups; group by fewer columns")
+        if kept.sum() > ANSWER_GROUPS:
+            raise DataError(f"the answer would have more than {ANSWER_GROUPS} groups; group by fewer columns")
         return cls(query.groups, codes[kept])
 
     def places(self, joint: Joint) -> NDArray[np.int64]:

@@ -25,12 +25,12 @@ TOO_MANY = "no interval: too many groups of too many combinations; ask for fewer
 
 TOO_FEW = "no interval: there are too few such rows against the noise"
 
-_LARGEST = 2**23
+_COMBINED_VALUES = 2**23
 """Values of functions at combinations that are computed at once."""
 
 _MOST_AT_ONCE = 512
 
-_MOST_WORK = 2**25
+_INTERVAL_WORK = 2**25
 """Functions times combinations for which intervals are computed, at most: about a minute."""
 """Functions whose covariances are computed at once."""
 
@@ -88,7 +88,7 @@ class Grouped:
         """Why no intervals can be computed from so many functions of each group; empty if they can."""
         if self.evidence is None:
             return NO_EVIDENCE
-        return TOO_MANY if self.size * functions * len(self.groups) > _MOST_WORK else ""
+        return TOO_MANY if self.size * functions * len(self.groups) > _INTERVAL_WORK else ""
 
     def sums(self, values: Array) -> Array:
         """The sum over each group of a function of pieces times records; shape (m,) to (groups,)."""
@@ -111,7 +111,7 @@ class Grouped:
 
     def chunks(self, functions: int) -> Iterator[NDArray[np.int64]]:
         """The groups, so many at once as memory allows with so many functions of each."""
-        once = min(_LARGEST // max(len(self.groups), 1), _MOST_AT_ONCE) // functions
+        once = min(_COMBINED_VALUES // max(len(self.groups), 1), _MOST_AT_ONCE) // functions
         for start in range(0, self.size, max(once, 1)):
             yield np.arange(start, min(start + max(once, 1), self.size))
 

@@ -24,7 +24,7 @@ from .language import (
     Query,
 )
 
-LONGEST = 10_000
+LONGEST_QUERY = 10_000
 """Characters of the longest query."""
 
 _SHARE = "SHARE"
@@ -43,9 +43,10 @@ def parsed(text: str, names: Sequence[str], gaps: Mapping[str, GapAttribute] = _
     Raises:
         DataError: it is no SQL, it asks for something that is not supported, or it names an unknown column.
     """
-    if len(text) > LONGEST or not text.split()[:1] or text.split()[0].upper() != "SELECT":
+    if len(text) > LONGEST_QUERY or not text.split()[:1] or text.split()[0].upper() != "SELECT":
         raise DataError(
-            f"expected a query that begins with SELECT, of at most {LONGEST} characters; ask {SUPPORTED}"
+            f"expected a query that begins with SELECT, of at most {LONGEST_QUERY} characters; "
+            f"ask {SUPPORTED}"
         )
     try:
         statements = parse(text, read="duckdb")
@@ -270,14 +271,14 @@ _MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.GTE: exp.LTE,
 }
 
-_SHOWN = 12
+_KNOWN_NAMED = 12
 
 
 def suggested(text: str, known: Sequence[str]) -> str:
     """What there is instead, and what of it is most like the text."""
     near = nearest(text, known)
-    listed = ", ".join(map(repr, known[:_SHOWN])) + (
-        f" and {len(known) - _SHOWN} more" * (len(known) > _SHOWN)
+    listed = ", ".join(map(repr, known[:_KNOWN_NAMED])) + (
+        f" and {len(known) - _KNOWN_NAMED} more" * (len(known) > _KNOWN_NAMED)
     )
     return ("" if near is None else f"did you mean {near!r}? ") + f"The release has {listed}"
 

@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 _MOST_THRESHOLDS = 128
 
-_LARGEST = 2**24
+_THRESHOLD_VALUES = 2**24
 """Thresholds times combinations of pieces, at most."""
 
 
@@ -53,7 +53,7 @@ def _quantile(
     weights = np.bincount(places[rows], joint.weights[rows], len(order)).astype(np.float64)
     if not weights.sum() > 0:
         return Estimate(float("nan"), note=NO_ROWS)
-    thresholds = _thresholds(weights, max(8, min(_MOST_THRESHOLDS, _LARGEST // len(rows))))
+    thresholds = _thresholds(weights, max(8, min(_MOST_THRESHOLDS, _THRESHOLD_VALUES // len(rows))))
 
     def value_at(curve: Array) -> float:
         """Where a curve over the thresholds first crosses 0."""

@@ -21,7 +21,7 @@ from ....common.data.attributes.dates import bins_of
 from ....common.data.domain import Domain
 from ....common.data.table import Table
 
-_FEW = 12
+_FEW_BINS = 12
 """Numeric attributes of at most this many bins have one mode for each bin."""
 
 _RUNS = 8
@@ -65,7 +65,7 @@ class Modes:
         weights = np.maximum(noisy, floor / attribute.size)
         weights = weights / weights.sum()
         bins = bins_of(attribute)
-        if bins is None or attribute.size <= _FEW:
+        if bins is None or attribute.size <= _FEW_BINS:
             return cls(np.arange(attribute.size + 1), weights)
         alone = weights >= _SPIKE
         alone[: len(bins.cells)] |= bins.alone

@@ -17,7 +17,7 @@ from ..parts.records import SelectedRecords
 from .encoding import RecordEncoding
 from .networks import Generator, gumbel_like
 
-_ROWS_AT_ONCE = 1 << 15
+_GENERATED_AT_ONCE = 1 << 15
 
 
 class GeneratorModel:
@@ -37,7 +37,7 @@ class GeneratorModel:
         self._generator = generator.cpu().eval()
         self.domain = encoding.domain
         self.cliques: tuple[Clique, ...] = (self.domain.names,)
-        counted = self.generate(max(records, _ROWS_AT_ONCE), stream.generator())
+        counted = self.generate(max(records, _GENERATED_AT_ONCE), stream.generator())
         self._sample = SelectedRecords(counted, self.cliques, records)
 
     @property
@@ -57,8 +57,8 @@ class GeneratorModel:
         """Rows drawn independently; the seed of `rng` determines them."""
         random = torch.Generator().manual_seed(int(rng.integers(2**62)))
         tables = []
-        for start in range(0, rows, _ROWS_AT_ONCE):
-            count = min(_ROWS_AT_ONCE, rows - start)
+        for start in range(0, rows, _GENERATED_AT_ONCE):
+            count = min(_GENERATED_AT_ONCE, rows - start)
             with torch.no_grad():
                 chosen = self._generator.choose(
                     torch.randn((count, self._generator.latent), generator=random),

@@ -22,7 +22,7 @@ from ....common.data.workload import Workload
 from ...measurers.measurer import Measurer
 from ..parts.allocation import EXPECTED_L1
 from ..parts.steps import measurable_as_interaction
-from .components import CLASSES, classes_of
+from .components import DEVIATION_CLASSES, classes_of
 from .knowledge import Knowledge, parts_of
 from .larger import Larger
 from .settings import SETTINGS
@@ -107,7 +107,10 @@ class Splitting:
     ) -> SplitProblem:
         records = self._measurer.record_count
         every = [*cliques, *more]
-        deviations, cells = np.zeros((len(every), CLASSES)), np.zeros((len(every), CLASSES))
+        deviations, cells = (
+            np.zeros((len(every), DEVIATION_CLASSES)),
+            np.zeros((len(every), DEVIATION_CLASSES)),
+        )
         precision, price = np.zeros(len(every)), np.zeros(len(every))
         probe = self._measurer.accountant.remaining / len(every)
         for i, clique in enumerate(every):

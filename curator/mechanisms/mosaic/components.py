@@ -27,14 +27,14 @@ Array = NDArray[np.float64]
 SCALES = np.geomspace(1e-4, 2, 48)
 """Grid of values of D, as shares of the number of records."""
 
-CLASSES = 24
+DEVIATION_CLASSES = 24
 """Number of classes of variables with similar deviations, used where only sums over them are needed."""
 
-NEGLIGIBLE = 1e-3
+UNLIKELY = 1e-3
 """Values of at most this probability are left out."""
 
 _LEAST_COUNT = 1.0
-_NEGLIGIBLE = 1e-12
+_LEAST_EIGENVALUE = 1e-12
 
 
 def log_prior(typical: float) -> Array:
@@ -87,7 +87,7 @@ class Component:
 
     def posterior(self, scales: Array, weights: Array) -> tuple[Array, Array]:
         """Means and variances of the variables, both of shape (k,), for values of D with their weights."""
-        likely = weights > NEGLIGIBLE * weights.max()
+        likely = weights > UNLIKELY * weights.max()
         scales, weights = scales[likely], weights[likely] / weights[likely].sum()
         prior = (scales[:, None] * self.profile) ** 2
         kept = prior / (prior + self.noise)
@@ -114,12 +114,12 @@ def grouped(profile: Array, squares: Array) -> tuple[Array, Array, Array]:
 
 
 def classes_of(deviations: Array) -> tuple[Array, Array]:
-    """Deviations of cells in classes: root mean squares and numbers of cells, each of shape (CLASSES,).
+    """Deviations of cells in classes: root mean squares and numbers of cells, shape (DEVIATION_CLASSES,).
 
     If there are fewer cells than classes, the last classes are empty.
     """
     counts, starts = _even(len(deviations))
-    levels, sizes = np.zeros((2, CLASSES))
+    levels, sizes = np.zeros((2, DEVIATION_CLASSES))
     levels[: len(counts)] = np.sqrt(np.add.reduceat(np.sort(deviations) ** 2, starts) / counts)
     sizes[: len(counts)] = counts
     return levels, sizes
@@ -127,7 +127,7 @@ def classes_of(deviations: Array) -> tuple[Array, Array]:
 
 def _even(count: int) -> tuple[Array, NDArray[np.int64]]:
     """Numbers of cells of classes of about as many cells each, and where each class starts."""
-    classes = np.arange(min(CLASSES, count))
+    classes = np.arange(min(DEVIATION_CLASSES, count))
     least, more = divmod(count, len(classes))
     return np.where(classes < more, least + 1.0, least), classes * least + np.minimum(classes, more)
 
@@ -152,7 +152,7 @@ class Axis:
         covariance = covariance / np.trace(covariance)
         variances, vectors = np.linalg.eigh(covariance)
         # The first eigenvector is that of ones, along which no interaction varies.
-        return cls(covariance, np.maximum(variances[1:], _NEGLIGIBLE), vectors[:, 1:])
+        return cls(covariance, np.maximum(variances[1:], _LEAST_EIGENVALUE), vectors[:, 1:])
 
     def leading(self, count: int) -> Axis:
         """Only the eigenvectors with the largest variances, at most so many."""

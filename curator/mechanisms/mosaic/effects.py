@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from ....common.data.interactions import freedom, interaction
 from ..parts.allocation import EXPECTED_L1
 from .components import (
-    NEGLIGIBLE,
     SCALES,
+    UNLIKELY,
     Axis,
     Component,
     along,
@@ -191,11 +191,11 @@ class Effect:
         found = [
             (float(likely.sum()), *component.cells(*component.posterior(scales, likely)))
             for component, likely in zip(self.components, weights, strict=True)
-            if likely.sum() > NEGLIGIBLE
+            if likely.sum() > UNLIKELY
         ]
         ahead = self._belief(records)
         found = [((1 - ahead) * share, means, own) for share, means, own in found]
-        if ahead > NEGLIGIBLE:
+        if ahead > UNLIKELY:
             assert self.predicted is not None
             component = self._component_from(self._ahead)
             near = log_prior_around(self.predicted.typical, SETTINGS.near_spread)

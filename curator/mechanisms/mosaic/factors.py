@@ -43,15 +43,15 @@ MAX_COORDINATES = 600
 COORDINATES = 12
 """Of an attribute with more values, only so many coordinates are kept, those with the largest variances."""
 
-_PARTS = 5
+_LEFT_OUT_PARTS = 5
 """The pairs are split into this many parts; each is predicted from the others."""
 
-_THREADS = 2
+_PREDICTING_THREADS = 2
 
-_SWEEPS = 40
+_FACTOR_SWEEPS = 40
 _TURNS, _MORE_TURNS, _FILLS = 20, 4, 5
-_TOLERANCE = 1e-3
-_LEAST = 1e-10
+_FACTOR_TOLERANCE = 1e-3
+_LEAST_SCALE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,14 +151,14 @@ def predicted_pairs(
         return {}
     leading = {name: axes[name].leading(COORDINATES) for name in kept}
     blocks = Blocks.of({name: margins[name] for name in kept}, leading, measured, records)
-    part = (blocks.owners[:, None] + blocks.owners) % _PARTS
-    left_out = [(part == number) & np.isfinite(blocks.noise) for number in range(_PARTS)]
+    part = (blocks.owners[:, None] + blocks.owners) % _LEFT_OUT_PARTS
+    left_out = [(part == number) & np.isfinite(blocks.noise) for number in range(_LEFT_OUT_PARTS)]
     noises = [np.where(left, np.inf, blocks.noise) for left in left_out]
     if len(measured) < math.comb(len(kept), 2):
         # Pairs that were not measured are predicted from all that were.
         left_out, noises = [~np.isfinite(blocks.noise), *left_out], [blocks.noise, *noises]
     whole = np.zeros_like(blocks.values)
-    with ThreadPoolExecutor(_THREADS) as threads:
+    with ThreadPoolExecutor(_PREDICTING_THREADS) as threads:
         fits = threads.map(lambda noise: factors(blocks.values, noise, blocks.owners), noises)
         for left, fitted in zip(left_out, fits, strict=True):
             whole[left] = fitted[left]
@@ -180,11 +180,11 @@ def factors(values: Array, noise: Array, owners: NDArray[np.int64]) -> Array:
     noise = np.where(seen, noise, 1.0)
     other, means, signs = _start(values, noise, seen)
     count = len(signs)
-    scales = np.maximum((means**2).mean(axis=0), _LEAST)
+    scales = np.maximum((means**2).mean(axis=0), _LEAST_SCALE)
     spreads = np.tile(0.1 * np.diag(scales), (len(means), 1, 1))
     moments = _moments(means, spreads, signs)
     ends = np.searchsorted(owners, np.arange(owners[-1] + 2))
-    for _ in range(_SWEEPS):
+    for _ in range(_FACTOR_SWEEPS):
         before = means.copy()
         weights = np.where(seen, 1 / (noise + other), 0.0)
         weighted = weights * values
@@ -194,11 +194,11 @@ def factors(values: Array, noise: Array, owners: NDArray[np.int64]) -> Array:
             seen_sums = weighted[first:last] @ (means * signs)
             means[first:last] = (spreads[first:last] @ seen_sums[:, :, None])[:, :, 0]
             moments[first:last] = _moments(means[first:last], spreads[first:last], signs)
-        scales = np.maximum((means**2 + np.einsum("ikk->ik", spreads)).mean(axis=0), _LEAST)
+        scales = np.maximum((means**2 + np.einsum("ikk->ik", spreads)).mean(axis=0), _LEAST_SCALE)
         kept = other * weights
         away = float((((values - (means * signs) @ means.T) ** 2 * kept + noise) * kept).sum())
-        other = max((away + _spread(means, spreads, signs, kept**2)) / np.count_nonzero(seen), _LEAST)
-        if np.abs(means - before).max() <= _TOLERANCE * np.abs(means).max():
+        other = max((away + _spread(means, spreads, signs, kept**2)) / np.count_nonzero(seen), _LEAST_SCALE)
+        if np.abs(means - before).max() <= _FACTOR_TOLERANCE * np.abs(means).max():
             break
     return np.asarray((means * signs) @ means.T)
 
@@ -206,7 +206,7 @@ def factors(values: Array, noise: Array, owners: NDArray[np.int64]) -> Array:
 def _start(values: Array, noise: Array, seen: NDArray[np.bool_]) -> tuple[float, Array, Array]:
     """A variance of the entries apart from factors, and factors by eigenvectors, with their signs."""
     sizes = np.where(seen, 1 / noise, 0.0)
-    variance = max(float((((values**2 - noise) * sizes)[seen]).sum() / sizes.sum()), _LEAST)
+    variance = max(float((((values**2 - noise) * sizes)[seen]).sum() / sizes.sum()), _LEAST_SCALE)
     shrunk = values * variance / (variance + noise)
     # Any start will do, but it is the same in every run.
     block = np.random.default_rng(0).normal(size=(len(values), min(2 * SETTINGS.factors, len(values))))

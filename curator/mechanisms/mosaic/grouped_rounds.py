@@ -34,13 +34,13 @@ from .measuring import Measuring
 from .released import pairs_outside
 from .settings import SETTINGS
 
-PAIRS = 2
+ORDER_OF_PAIRS = 2
 """The order of pairs, which are counted in groups if they are too large to be measured otherwise."""
 
 MOST_SCORED = 2000
 """Most cliques that are scored at once."""
 
-_CELLS = 1 << 14
+_GROUPED_CELLS = 1 << 14
 """Largest number of cells of a grouped marginal."""
 
 _SCORES, _STEP = "larger scores", "larger"
@@ -87,13 +87,15 @@ class GroupedRounds:
     def pairs(self, model: MarkovRandomField) -> None:
         """Scores pairs of which single codes would tell little; measures those of which groups tell more."""
         larger, domain = self._larger, self._measurer.domain
-        if PAIRS not in orders_of(self._measurer):
+        if ORDER_OF_PAIRS not in orders_of(self._measurer):
             return
         self._known.learn_sizes()
         cliques = self.of_workload()
         parts, _ = self._splitting.split(cliques, self._left)
         in_codes = self._splitting.shares_left(cliques, parts)
-        wanted = self._wanted(PAIRS, {c for c, share in in_codes.items() if share <= SETTINGS.codes_tell})
+        wanted = self._wanted(
+            ORDER_OF_PAIRS, {c for c, share in in_codes.items() if share <= SETTINGS.codes_tell}
+        )
         found = zip(wanted, model.marginals_within_limits(wanted), strict=True)
         references = {
             clique: group_sums(cells, domain.shape(clique), larger.groups[clique])
@@ -177,7 +179,7 @@ class GroupedRounds:
     def _select_larger(self, scored: Sequence[Clique]) -> list[Clique]:
         """The interactions with the largest gains, so many that the workload's error rises little."""
         cliques, total = self.of_workload(), self._left
-        before = [clique for clique in self._larger.chosen if len(clique) > PAIRS]
+        before = [clique for clique in self._larger.chosen if len(clique) > ORDER_OF_PAIRS]
         gains = self._splitting.gains(cliques, total, [*before, *scored])[-len(scored) :]
         worth = worth_measuring(self._measurer, self._larger, scored, gains, self._seconds)
         while worth:
@@ -204,7 +206,7 @@ class GroupedRounds:
 def orders_of(facts: PublicFacts) -> tuple[int, ...]:
     """The numbers of attributes that are counted in groups: pairs only if some are large."""
     sizes = sorted(facts.domain.sizes)[-2:]
-    return (PAIRS, *SETTINGS.orders) if math.prod(sizes) > most_cells(facts) else SETTINGS.orders
+    return (ORDER_OF_PAIRS, *SETTINGS.orders) if math.prod(sizes) > most_cells(facts) else SETTINGS.orders
 
 
 def most_scored(records: int, rho: float, seconds: float) -> int:
@@ -222,7 +224,7 @@ def most_scored(records: int, rho: float, seconds: float) -> int:
 def most_cells(facts: PublicFacts) -> float:
     """How many cells a grouped marginal may have, so that a small share of the budget measures it well."""
     sigma = facts.expected_sigma(View(facts.domain.names[:1]), facts.granted * Fraction(SETTINGS.group_share))
-    return min(float(_CELLS), SETTINGS.group_noise * facts.record_count / (EXPECTED_L1 * sigma))
+    return min(float(_GROUPED_CELLS), SETTINGS.group_noise * facts.record_count / (EXPECTED_L1 * sigma))
 
 
 def candidates_within(

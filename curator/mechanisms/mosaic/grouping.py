@@ -16,15 +16,15 @@ from ....common.data.grouping import Grouping, Groups
 
 Array = NDArray[np.float64]
 
-_FEW = 10
+_CLASS_CODES = 10
 """Attributes of more codes are grouped before those of at most so many, which are often classes,"""
-_LEAST = 4
+_LEAST_GROUPS = 4
 """down to so many groups."""
 
-_EVEN = 1.0
+_EVEN_WEIGHT = 1.0
 """Weight of even shares of groups beside profiles that are alike."""
 
-_MOST_CODES = 128
+_PROFILED_CODES = 128
 """Of more codes, groups have even shares, whatever the profiles."""
 
 
@@ -52,8 +52,8 @@ def groups_within(
         The groups, empty if none are needed; None if two groups of each attribute are too many cells.
     """
     sizes = {name: domain[name].size for name in clique}
-    many = [name for name in clique if sizes[name] > _FEW]
-    sizes = _capped(sizes, many, _LEAST, most_cells)
+    many = [name for name in clique if sizes[name] > _CLASS_CODES]
+    sizes = _capped(sizes, many, _LEAST_GROUPS, most_cells)
     sizes = _capped(sizes, clique, 2, most_cells)
     if math.prod(sizes.values()) > most_cells:
         return None
@@ -95,7 +95,7 @@ def alike(shares: Array, profiles: Array, groups: int) -> Grouping:
     """So many groups of neighbouring codes, alike in their profiles, by dynamic programming.
 
     The sum over groups is minimal of the variance of profiles within the group, weighted by shares, plus
-    `_EVEN` times the variance within all codes times the square of the group's share.
+    `_EVEN_WEIGHT` times the variance within all codes times the square of the group's share.
 
     Source: Jenks and Caspall, Error on choroplethic maps (1971), and Fisher (1958), the exact optimum.
 
@@ -112,7 +112,7 @@ def alike(shares: Array, profiles: Array, groups: int) -> Grouping:
     # costs[i, j] is that of the codes i to j - 1.
     costs = squares[None, :] - squares[:, None]
     costs -= ((sums[None, :] - sums[:, None]) ** 2).sum(axis=2) / np.maximum(share, 1e-300)
-    costs = np.where(share > 0, np.maximum(costs, 0.0) + _EVEN * costs[0, -1] * share**2, np.inf)
+    costs = np.where(share > 0, np.maximum(costs, 0.0) + _EVEN_WEIGHT * costs[0, -1] * share**2, np.inf)
     best, cuts = costs[0], []
     for _ in range(groups - 1):
         total = best[:, None] + costs
@@ -158,7 +158,7 @@ def _grouping(attribute: Attribute, shares: Array, groups: int, profiles: Array 
         return ()
     if not _has_order(attribute):
         return largest_alone(shares, groups)
-    if profiles is not None and attribute.size <= _MOST_CODES:
+    if profiles is not None and attribute.size <= _PROFILED_CODES:
         return alike(shares, profiles, groups)
     return neighbours(shares, groups)
 

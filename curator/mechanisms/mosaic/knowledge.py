@@ -29,7 +29,7 @@ from .learning import couples, has_shape, learned_axes, learned_coupling, learne
 from .one_way import denoised, is_short
 from .settings import SETTINGS
 
-LEAST_CELL = 1e-3
+LEAST_RAKED = 1e-3
 """Smallest value of a cell in a fit, because raking cannot raise a cell of zero."""
 
 
@@ -150,7 +150,7 @@ class Knowledge:
         targets = []
         for clique, (values, variances) in self._denoised.items():
             sigmas = np.sqrt(np.maximum(variances, SETTINGS.least_variance * self.ones[clique].variance))
-            margins_of[clique] = np.maximum(values, LEAST_CELL)
+            margins_of[clique] = np.maximum(values, LEAST_RAKED)
             targets.append(_target(clique, values, sigmas))
         for clique in sorted(cliques, key=len):
             effect = self.effects[clique]
@@ -163,13 +163,15 @@ class Knowledge:
             effect = replace(effect, reference=raked(effect.reference, effect.shape, margins))
             self.effects[clique] = effect
             values, sigmas = effect.estimate(self.records)
-            margins_of[clique] = np.maximum(values, LEAST_CELL)
+            margins_of[clique] = np.maximum(values, LEAST_RAKED)
             targets.append(_target(clique, values, sigmas))
         return targets
 
     def shares(self) -> dict[str, NDArray[np.float64]]:
         """The share of each code of each measured attribute, from denoised counts."""
-        counts = {clique[0]: np.maximum(values, LEAST_CELL) for clique, (values, _) in self._denoised.items()}
+        counts = {
+            clique[0]: np.maximum(values, LEAST_RAKED) for clique, (values, _) in self._denoised.items()
+        }
         return {name: values / values.sum() for name, values in counts.items()}
 
     def learn_sizes(self) -> None:

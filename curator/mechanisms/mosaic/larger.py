@@ -23,7 +23,7 @@ from ....common.data.interactions import freedom, interaction
 from ....common.data.table import Table
 from ....common.measurement import Measurement
 from ...measurers.measurer import Scores
-from ...pgm.rows.refinement import MAX_CELLS
+from ...pgm.rows.refinement import LARGEST_ADJUSTED
 from ...pgm.supplemented import GroupedMarginal
 from ..parts.allocation import EXPECTED_L1
 from ..parts.consistency import raked
@@ -31,7 +31,7 @@ from ..parts.released import ReleasedModel
 from .components import Axis
 from .effects import Effect
 from .grouping import groups_within
-from .knowledge import LEAST_CELL, Knowledge, averaged
+from .knowledge import LEAST_RAKED, Knowledge, averaged
 from .learning import has_shape, learned_axes, learned_prior
 from .settings import SETTINGS
 
@@ -126,7 +126,7 @@ class Larger:
             if marginal is not None:
                 joint = np.moveaxis(marginal.reshape(self._domain.shape(of)), of.index(name), 0)
                 totals = joint.sum(axis=1, keepdims=True)
-                self._profiles[name] = joint / np.maximum(totals, LEAST_CELL)
+                self._profiles[name] = joint / np.maximum(totals, LEAST_RAKED)
 
     def references(self, cliques: Sequence[Clique], rows: Table) -> list[Array]:
         """The marginals of the rows, scaled to the number of records."""
@@ -168,7 +168,7 @@ class Larger:
         """The marginals of rows plus the posterior means of the measured interactions."""
         found = []
         for clique, reference in zip(cliques, self.references(cliques, rows), strict=True):
-            effect = replace(self.effects[clique], reference=np.maximum(reference, LEAST_CELL))
+            effect = replace(self.effects[clique], reference=np.maximum(reference, LEAST_RAKED))
             counts = np.maximum(effect.estimate(self._records)[0], 0.0)
             found.append(
                 GroupedMarginal(clique, self.groups[clique], counts * (self._records / counts.sum()))
@@ -190,9 +190,9 @@ class Larger:
             margins: the positive one-way marginals of its attributes.
         """
         shape, groups = self._domain.shape(clique), self.groups[clique]
-        reference = np.maximum(group_sums(cells, shape, groups), LEAST_CELL)
+        reference = np.maximum(group_sums(cells, shape, groups), LEAST_RAKED)
         effect = replace(self.effects[clique], reference=reference)
-        ratios = np.maximum(effect.estimate(self._records)[0], LEAST_CELL) / reference
+        ratios = np.maximum(effect.estimate(self._records)[0], LEAST_RAKED) / reference
         scaled = cells * ratios[group_labels(shape, groups)]
         found = raked(scaled, shape, [((axis,), margin) for axis, margin in enumerate(margins)])
         found = np.where(cells > 0, found, 0.0)
@@ -222,7 +222,7 @@ class Larger:
         pairs: list[Clique] = [
             pair
             for pair in itertools.combinations(self._known.shares(), 2)
-            if self._domain.cells(pair) <= MAX_CELLS and pair not in without
+            if self._domain.cells(pair) <= LARGEST_ADJUSTED and pair not in without
         ]
         sizes = {pair: known[pair].size(self._records) for pair in pairs if pair in known}
         mean = float(np.mean([*sizes.values()])) if sizes else 0.0

@@ -34,14 +34,14 @@ MEANS = np.geomspace(1e-3, 2, 40)
 SHARES = (np.arange(20) + 0.5) / 20
 """Grid of values of a share."""
 
-_STEPS, _MORE_STEPS = 4, 2
+_FIRST_STEPS, _MORE_STEPS = 4, 2
 """Steps from the prior, and from what fewer measurements taught."""
 
 _OF_EACH = 40
 """Covariances along an attribute are learned from so many of its interactions, a random choice: more of them
 teach little and take time."""
 
-_PAIRS = 1000
+_COUPLED_PAIRS = 1000
 """Largest number of pairs, evenly chosen, from which their coupling is learned."""
 
 
@@ -115,7 +115,7 @@ def learned_axes(
             if name not in expected:
                 expected[name] = expected_axis(onto(cells, axis))
     axes = expected | dict(before or {})
-    for _ in range(_MORE_STEPS if before else _STEPS):
+    for _ in range(_MORE_STEPS if before else _FIRST_STEPS):
         sums = {name: SETTINGS.axis_observations * axis.covariance for name, axis in expected.items()}
         observations = dict.fromkeys(expected, SETTINGS.axis_observations)
         for clique, effect in effects.items():
@@ -173,9 +173,9 @@ def learned_coupling(effects: Collection[Effect], records: float, before: Array 
     Returns:
         Shape (SETTINGS.ranks, SETTINGS.ranks), symmetric; all ones without pairs.
     """
-    effects = list(effects)[:: max(1, math.ceil(len(effects) / _PAIRS))]
+    effects = list(effects)[:: max(1, math.ceil(len(effects) / _COUPLED_PAIRS))]
     coupling = np.ones((SETTINGS.ranks, SETTINGS.ranks)) if before is None else before
-    for _ in range(_STEPS if before is None else _MORE_STEPS):
+    for _ in range(_FIRST_STEPS if before is None else _MORE_STEPS):
         sums, counts = np.full((2, SETTINGS.ranks, SETTINGS.ranks), SETTINGS.coupling_observations)
         for effect in effects:
             known = effect.with_axes(effect.axes, coupling)

@@ -59,7 +59,7 @@ from ..parts.parameters import Positive, check_parameters
 from ..parts.schedule import Schedule
 from ..parts.scoring import measurable_cliques
 from ..parts.steps import Asks, PublicFacts, Step, measurable_as_interaction
-from .grouped_rounds import PAIRS, most_cells, most_scored, orders_of
+from .grouped_rounds import ORDER_OF_PAIRS, most_cells, most_scored, orders_of
 from .grouping import groups_within
 from .run import Run
 from .settings import SETTINGS
@@ -237,7 +237,7 @@ def _larger(facts: PublicFacts, seconds: float) -> tuple[Step, ...]:
         clique: groups
         for clique, groups in grouped.items()
         if groups is not None
-        and (groups or len(clique) > PAIRS)
+        and (groups or len(clique) > ORDER_OF_PAIRS)
         and math.isfinite(facts.expected_sigma(View(clique, groups=groups, interaction=True), facts.granted))
     }
     if not planned:

@@ -27,12 +27,12 @@ from .settings import SETTINGS
 
 Array = NDArray[np.float64]
 
-_SWEEPS = 60
+_MIXTURE_SWEEPS = 60
 _LEAST_SWEEPS = 4
-_WORK = 1 << 24
+_MIXTURE_WORK = 1 << 24
 """Most cells of the table of counts and levels over all sweeps, if it is large."""
 
-_LEVELS = 128
+_COUNT_LEVELS = 128
 """Most levels that come from the noisy counts themselves, besides those near zero."""
 
 _TABLE = 1 << 23
@@ -45,7 +45,7 @@ _LOST = 16
 _EVENNESS = np.array([0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0])
 """Parameters of the Dirichlet distribution that are weighed; large ones say that counts are equal."""
 
-_NODES, _REACH, _DECAYS = 128, 7.0, 40.0
+_NODES, _NODES_REACH, _DECAYS = 128, 7.0, 40.0
 """Nodes of the quadrature; they reach so many standard deviations of the noise from the noisy count, and no
 further than where a density that falls from zero on has become exp(-_DECAYS)."""
 
@@ -55,7 +55,7 @@ _TOWARDS_ZERO = 6
 _TILTS = 60
 """Most steps to the tilt; about five are usual."""
 
-_CLOSE = 1e-6
+_SUM_ERROR = 1e-6
 """Allowed error of the sum, relative."""
 
 _EM_STEPS = 50
@@ -180,7 +180,7 @@ def _tilted(noisy: Array, variances: Array, total: float) -> tuple[Array, _Momen
     found = _moments(noisy, variances, tilts)
     for _ in range(_TILTS):
         gap = found.mean.sum(axis=1) - total
-        if (np.abs(gap) <= _CLOSE * total).all():
+        if (np.abs(gap) <= _SUM_ERROR * total).all():
             break
         low, high = np.where(gap < 0, tilts, low), np.where(gap > 0, tilts, high)
         newton = tilts - gap / found.variance.sum(axis=1)
@@ -193,9 +193,9 @@ def _tilted(noisy: Array, variances: Array, total: float) -> tuple[Array, _Momen
 def _moments(noisy: Array, variances: Array, tilts: Array) -> _Moments:
     """Of x^(a - 1) exp(t x) times the likelihood of the noisy count, for each parameter a and its tilt t."""
     middle, sigma = noisy + tilts[:, None] * variances, np.sqrt(variances)
-    first = np.maximum(middle - _REACH * sigma, 0.0)
-    falls = np.minimum(_REACH * sigma, _DECAYS * variances / np.where(middle < 0, -middle, 1.0))
-    last = np.where(middle < 0, falls, middle + _REACH * sigma)
+    first = np.maximum(middle - _NODES_REACH * sigma, 0.0)
+    falls = np.minimum(_NODES_REACH * sigma, _DECAYS * variances / np.where(middle < 0, -middle, 1.0))
+    last = np.where(middle < 0, falls, middle + _NODES_REACH * sigma)
     width = last - first
     nodes = first[..., None] + width[..., None] * _PLACES
     logs = (_EVENNESS[:, None, None] - 1) * np.log(nodes)
@@ -241,7 +241,7 @@ def sticky_levels(noisy: Array, variances: Array) -> tuple[Array, Array]:
     np.exp(likelihood, out=likelihood)
     weights, stays = np.full(len(levels), 1 / len(levels)), 0.5
     before = -math.inf
-    for _ in range(min(_SWEEPS, max(_LEAST_SWEEPS, _WORK // likelihood.size))):
+    for _ in range(min(_MIXTURE_SWEEPS, max(_LEAST_SWEEPS, _MIXTURE_WORK // likelihood.size))):
         means, left, jumps, stayed, score = _smoothed(likelihood, weights, stays, levels)
         weights = jumps / jumps.sum()
         stays = float(np.clip(stayed / (len(noisy) - 1), 1e-3, 0.98))
@@ -255,7 +255,7 @@ def sticky_levels(noisy: Array, variances: Array) -> tuple[Array, Array]:
 
 def _levels(noisy: Array, sigma: float) -> Array:
     """A grid of levels: dense near zero, and around the noisy counts."""
-    most = min(len(noisy), _LEVELS, max(2, _TABLE // (3 * len(noisy))))
+    most = min(len(noisy), _COUNT_LEVELS, max(2, _TABLE // (3 * len(noisy))))
     measured = np.quantile(np.maximum(noisy, 0.0), np.linspace(0, 1, most))
     around = [measured, measured + sigma / 2, np.maximum(measured - sigma / 2, 0.0)]
     levels = np.unique(np.concatenate([sigma * np.arange(0, 6, 0.2), *around]))

@@ -17,14 +17,14 @@ from ....common.data.interactions import freedom
 from ....common.data.workload import Workload
 from ....common.measurement import Measurement
 from ...pgm.model import MarkovRandomField
-from ...pgm.rows.refinement import MAX_CELLS, MAX_LARGER_CELLS
+from ...pgm.rows.refinement import LARGEST_ADJUSTED, MAX_LARGER_CELLS
 from ...pgm.supplemented import SupplementedModel
 from ..parts.bounds import WeightedAverage
 from ..parts.consistency import raked
-from .knowledge import LEAST_CELL, Knowledge, parts_of
+from .knowledge import LEAST_RAKED, Knowledge, parts_of
 from .larger import Larger
 
-_LARGER = 4096
+_LARGER_ADJUSTED = 4096
 """Most marginals of three and more attributes that rows are adjusted to; each takes the model a few ms."""
 
 
@@ -34,7 +34,7 @@ def pairs_outside(known: Knowledge) -> list[Clique]:
     return [
         clique
         for clique in known.effects
-        if clique not in inside and len(clique) == 2 and known.domain.cells(clique) <= MAX_CELLS
+        if clique not in inside and len(clique) == 2 and known.domain.cells(clique) <= LARGEST_ADJUSTED
     ]
 
 
@@ -44,14 +44,14 @@ def supplemented(
     """The model, supplemented by the measured pairs that are not in it."""
     measured = [clique for clique in pairs_outside(known) if known.effects[clique].observed is not None]
     one_way = zip(known.ones, model.marginals(known.ones), strict=True)
-    margins = {clique: np.maximum(marginal, LEAST_CELL) for clique, marginal in one_way}
+    margins = {clique: np.maximum(marginal, LEAST_RAKED) for clique, marginal in one_way}
     pairs = {}
     for clique, cells in zip(measured, model.marginals_within_limits(measured), strict=True):
         if cells is not None:
-            effect = replace(known.effects[clique], reference=np.maximum(cells, LEAST_CELL))
+            effect = replace(known.effects[clique], reference=np.maximum(cells, LEAST_RAKED))
             values, _ = effect.estimate(known.records)
             ones = [((axis,), margins[(name,)]) for axis, name in enumerate(clique)]
-            found = raked(np.where(cells > 0, np.maximum(values, LEAST_CELL), 0.0), effect.shape, ones)
+            found = raked(np.where(cells > 0, np.maximum(values, LEAST_RAKED), 0.0), effect.shape, ones)
             found = np.where(cells > 0, found, 0.0)
             # The lower bounds of cells can sum to more than the number of records.
             pairs[clique] = found * (model.total / found.sum())
@@ -70,9 +70,10 @@ def larger_marginals(known: Knowledge, workload: Workload, pairs: Collection[Cli
     wanted = [
         clique
         for clique in sorted(sizes, key=sizes.__getitem__)
-        if sizes[clique] <= MAX_CELLS and not any(pair in pairs for pair in itertools.combinations(clique, 2))
+        if sizes[clique] <= LARGEST_ADJUSTED
+        and not any(pair in pairs for pair in itertools.combinations(clique, 2))
     ]
-    held = itertools.accumulate(len(clique) * sizes[clique] for clique in wanted[:_LARGER])
+    held = itertools.accumulate(len(clique) * sizes[clique] for clique in wanted[:_LARGER_ADJUSTED])
     return tuple(itertools.compress(wanted, (cells <= MAX_LARGER_CELLS for cells in held)))
 
 

@@ -24,7 +24,7 @@ from ..parts.schedule import Schedule
 from ..parts.scoring import DRAFT, FINAL, SELECTED_BY, rounds_of, score_against
 from ..parts.steps import Step
 from .budget_split import Splitting
-from .grouped_rounds import PAIRS, GroupedRounds
+from .grouped_rounds import ORDER_OF_PAIRS, GroupedRounds
 from .knowledge import Knowledge, largest_forest
 from .larger import Larger
 from .measuring import Measuring
@@ -226,7 +226,7 @@ class Run:
         cliques = self._grouped.of_workload()
         learned = [pair for pair in zeros_of(self._domain).learned if pair in known.chosen]
         reserved = SETTINGS.learned * budget if learned else 0.0
-        more = [clique for clique in larger.chosen if len(clique) > PAIRS]
+        more = [clique for clique in larger.chosen if len(clique) > ORDER_OF_PAIRS]
         parts, _ = self._splitting.split(cliques, budget - reserved, more)
         for pair in learned:
             parts[cliques.index(pair)] += reserved / len(learned)

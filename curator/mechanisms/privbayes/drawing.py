@@ -15,7 +15,7 @@ from .levels import Levels, Node, Nodes
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_ATTEMPTS = 10
+_STEP_FAILURES = 10
 """Failures of a step before the next failure goes back one step further."""
 
 _EMPTY = 1e-9
@@ -176,10 +176,10 @@ def _draw(
                 first = codes[row, plan.known[step]] * plan.ratios[step]
                 stop = min(stop, first + plan.ratios[step])
             cell = _chosen(left, base + first, base + stop, rng)
-            if cell < 0 and step > 0 and failures < _ATTEMPTS * count:
+            if cell < 0 and step > 0 and failures < _STEP_FAILURES * count:
                 failures += 1
                 fails[step] += 1
-                step = max(0, step - 1 - fails[step] // _ATTEMPTS)
+                step = max(0, step - 1 - fails[step] // _STEP_FAILURES)
                 continue
             if cell < 0:
                 cell = _chosen(held, base + first, base + stop, rng)

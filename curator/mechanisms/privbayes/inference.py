@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 Conditional = tuple[Node, Nodes, Array]
 """A child, its parents, and P(child | parents), the child's axis last."""
 
-LARGEST_TABLE_CELLS = 2**20
+NETWORK_TABLE_CELLS = 2**20
 """Most cells of an intermediate table."""
 
 
@@ -72,9 +72,9 @@ def _cells(levels: Levels, scope: dict[str, int]) -> int:
 
 
 def _product(levels: Levels, factors: Sequence[tuple[dict[str, int], Array]], scope: dict[str, int]) -> Array:
-    if _cells(levels, scope) > LARGEST_TABLE_CELLS:
+    if _cells(levels, scope) > NETWORK_TABLE_CELLS:
         raise ModelError(
-            f"expected at most {LARGEST_TABLE_CELLS} cells in each intermediate table of a network's "
+            f"expected at most {NETWORK_TABLE_CELLS} cells in each intermediate table of a network's "
             "marginal, got more; ask for fewer attributes"
         )
     product = np.ones(levels.shape(Node(name, level) for name, level in scope.items()))

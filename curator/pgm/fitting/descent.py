@@ -16,19 +16,19 @@ from .loss import QuadraticLoss, dot
 
 Array = NDArray[np.float64]
 
-_REMEMBERED = 16
+_REMEMBERED_MOVES = 16
 """Earlier moves that determine the next direction; 10 needs a sixth more moves, 20 a tenth fewer."""
 _MEMORY_CELLS = 2**25
 """Their largest number of cells together (256 MiB); at least one move is kept."""
 _LOOK_BACK = 10
 """Moves over which the decrease of the loss is judged; the least loss is within three times this decrease."""
-_FARTHEST = 5.0
+_LARGEST_CHANGE = 5.0
 """Largest change of a potential in one move: beyond it, a quadratic model of the loss is meaningless."""
 _PROBE = 1e-6
 """Largest change of a potential in a difference quotient."""
 _NOISE_LOSS = 0.5
 """Loss that noise contributes for each cell; smaller losses are not distinguished."""
-_MISSING = 10.0
+_MISSING_DECREASE = 10.0
 """A stall is not the end if the slope predicts a decrease of this many times the tolerance."""
 
 
@@ -117,7 +117,7 @@ def descend(
             losses.append(here.loss)
         enough = tolerance * max(here.loss, floor)
         if there is None or (len(losses) > _LOOK_BACK and losses[-1 - _LOOK_BACK] - here.loss <= enough):
-            converged = _missing(loss, here) <= _MISSING * enough
+            converged = _missing(loss, here) <= _MISSING_DECREASE * enough
             if converged or (turned and losses[0] - here.loss <= enough):
                 break
             memory.forget()
@@ -167,7 +167,7 @@ def _search(oracle: MarginalOracle, loss: QuadraticLoss, here: Point, direction:
     longest = float(np.abs(direction).max())
     if not (fall < 0.0 and math.isfinite(longest)):
         return None
-    stride = min(1.0, _FARTHEST / longest)
+    stride = min(1.0, _LARGEST_CHANGE / longest)
     for _ in range(20):
         potentials = here.potentials + stride * direction
         marginals, _ = oracle(potentials)
@@ -186,7 +186,7 @@ class _Memory:
 
     def __init__(self, cells: int) -> None:
         # One more place than moves: a new move is written there before it is checked.
-        self._moves = np.empty((3, max(2, min(_REMEMBERED + 1, _MEMORY_CELLS // (3 * cells))), cells))
+        self._moves = np.empty((3, max(2, min(_REMEMBERED_MOVES + 1, _MEMORY_CELLS // (3 * cells))), cells))
         self.count = 0
         self._next = 0
 

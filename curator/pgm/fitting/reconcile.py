@@ -13,7 +13,7 @@ from ..structure.junction_tree import JunctionTree
 
 Array = NDArray[np.float64]
 
-_NOTHING = 1e-100
+_TAKEN_AS_ZERO = 1e-100
 """Smaller shares of the total are taken as zero: quotients by them could overflow."""
 
 
@@ -63,7 +63,7 @@ def _rescale(tree: JunctionTree, place: int, separator: Clique, table: Array, wa
     reduction = _reduction(tree, place, separator)
     have = reduction.sum(table)
     wanted = wanted.reshape(reduction.kept)
-    empty = have <= _NOTHING * have.sum()
+    empty = have <= _TAKEN_AS_ZERO * have.sum()
     if np.any(wanted[empty] > 0):
         kept = tuple(axis for axis, name in enumerate(tree.cliques[place]) if name in separator)
         others = table.sum(axis=kept, keepdims=True)

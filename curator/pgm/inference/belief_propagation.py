@@ -26,7 +26,7 @@ from .layout import CONSTANT, CONTIGUOUS, Integers, Layout, Records, Sizes
 
 Array = NDArray[np.float64]
 
-_LEAST = -230.0
+_LEAST_LOGARITHM = -230.0
 """Logarithm of the least value of a row of B or E over its largest, and of S or a whole table over its
 largest for the separator's cell: products of three neither overflow nor underflow, and smaller values are
 negligible."""
@@ -239,14 +239,14 @@ def _build(
         own = peaks[maps[clique.row + row] :]
         if clique.kind == CONTIGUOUS:
             for i in range(columns):
-                line[i] = exponential(max(line[i] - own[i], _LEAST))
+                line[i] = exponential(max(line[i] - own[i], _LEAST_LOGARITHM))
         elif clique.kind == CONSTANT:
             peak = own[0]
             for i in range(columns):
-                line[i] = exponential(max(line[i] - peak, _LEAST))
+                line[i] = exponential(max(line[i] - peak, _LEAST_LOGARITHM))
         else:
             for i in range(columns):
-                line[i] = exponential(max(line[i] - own[across[i]], _LEAST))
+                line[i] = exponential(max(line[i] - own[across[i]], _LEAST_LOGARITHM))
         _add_back(line, across, clique.kind, shared[maps[clique.row + row] :])
 
 
@@ -334,7 +334,7 @@ def _prepare(clique: Any, sources: Records, maps: Integers, logs: Array, tables:
         for column in range(middle):
             scales[row * middle + column] -= own[across[column]]
     for at in range(len(scales)):
-        scales[at] = exponential(max(scales[at], _LEAST))
+        scales[at] = exponential(max(scales[at], _LEAST_LOGARITHM))
 
 
 @compiled_part
@@ -344,7 +344,7 @@ def _exponentiate(line: Array) -> float:
     for i in range(len(line)):
         peak = max(peak, line[i])
     for i in range(len(line)):
-        line[i] = exponential(max(line[i] - peak, _LEAST))
+        line[i] = exponential(max(line[i] - peak, _LEAST_LOGARITHM))
     return float(peak)
 
 

@@ -7,12 +7,12 @@ import math
 from collections.abc import Iterator, Sequence, Set
 from typing import NamedTuple
 
-_WHOLE = 128
+_ONE_RUN_CELLS = 128
 """Cliques of at most this many cells are one run."""
 
 # Measured times in nanoseconds: of a multiplication in a matrix product, a cell of a table, a cell gathered
 # from a source and scattered to it, and the start of a row.
-_PRODUCT, _CELL, _MEMBER, _ROW = 0.35, 2.0, 3.0, 20.0
+_PRODUCT_NS, _CELL_NS, _MEMBER_NS, _ROW_NS = 0.35, 2.0, 3.0, 20.0
 
 
 class Cut(NamedTuple):
@@ -44,7 +44,7 @@ def timed_cut(
 ) -> tuple[float, Cut]:
     """The same cut and its estimated time in nanoseconds, 0 for small cliques."""
     everything = range(len(shape))
-    if math.prod(shape) <= _WHOLE:
+    if math.prod(shape) <= _ONE_RUN_CELLS:
         rest = tuple(axis for axis in everything if axis not in separator)
         return 0.0, Cut((), tuple(sorted(separator)), (), rest)
     axes = [axis for axis in everything if shape[axis] > 1]
@@ -107,11 +107,13 @@ class _Clique(NamedTuple):
             members[table_of(touched)] += 1
         batch, outer, middle, run = cells
         # The kernels process eight cells at a time, and four rows.
-        time = batch * outer * (middle + 4) * (run + 8) * _PRODUCT
+        time = batch * outer * (middle + 4) * (run + 8) * _PRODUCT_NS
         rows, columns = (
             (batch * outer, batch * outer, batch * middle),
             (middle, run, run if middle > 1 else 0),
         )
         for count, row, column in zip(members, rows, columns, strict=True):
-            time += row * (count + 1) * (_ROW if column else 0.0) + row * column * (_CELL + count * _MEMBER)
+            time += row * (count + 1) * (_ROW_NS if column else 0.0) + row * column * (
+                _CELL_NS + count * _MEMBER_NS
+            )
         return time

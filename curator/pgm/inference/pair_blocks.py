@@ -23,7 +23,7 @@ from ..structure.junction_tree import JunctionTree
 
 Array = NDArray[np.float64]
 
-_CELLS = 2**23
+_MATRIX_CELLS = 2**23
 """Largest number of cells of all matrices, and of a single product."""
 
 _CELLS_OF_PAIR = 2**11
@@ -81,7 +81,7 @@ class PairBlocks:
             codes[tree.parents[place]] += codes[place]
             given = math.prod(sizes[v] for v in bits(separator))
             cells, largest = cells + given * codes[place], max(largest, given)
-        return max(cells, largest * sum(tree.domain.sizes)) <= min(_CELLS, _CELLS_OF_PAIR * pairs)
+        return max(cells, largest * sum(tree.domain.sizes)) <= min(_MATRIX_CELLS, _CELLS_OF_PAIR * pairs)
 
     def marginal(self, one: int, other: int) -> Array | None:
         """The marginal of two attributes of one component, shape (codes, codes).

@@ -27,7 +27,7 @@ _HELD_CELLS = 2**25
 """Largest total number of cells of the tables that are kept for later cliques of the same call."""
 _LARGE_CELLS = 2**12
 """From larger tables, few attributes are summed in stages, through tables that other cliques need too."""
-_FEW = 4
+_FEW_ATTRIBUTES = 4
 """Largest number of attributes for that."""
 
 
@@ -187,7 +187,7 @@ class MarginalQueries:
         Attributes are cut into one segment more than are wanted, and the largest segment without wanted
         attributes is left out, so that many cliques share a table.
         """
-        few = wanted.bit_count() <= _FEW
+        few = wanted.bit_count() <= _FEW_ATTRIBUTES
         while few and self._cells(mask) > _LARGE_CELLS:
             order = [v for v in bits(mask) if self._tree.domain.sizes[v] > 1]
             segments = segments_of(order, wanted.bit_count() + 1, self._tree.domain.sizes)

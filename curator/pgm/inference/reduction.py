@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_SMALL = 4096
+_ONE_CALL_CELLS = 4096
 """With fewer cells, one call of numpy is fastest."""
 _LONG = 16
 """Number of values from which a sum along the last axis is fast."""
-_RUN = 64
+_LONG_INNER_LOOP = 64
 """Number of values from which numpy's cost of starting an inner loop is negligible."""
 
 
@@ -43,7 +43,7 @@ class Reduction:
     def of(cls, shape: Sequence[int], axes: Sequence[int]) -> Reduction:
         """Prepare the reduction of arrays of a shape over the given axes."""
         kept = tuple(1 if axis in axes else n for axis, n in enumerate(shape))
-        if math.prod(shape) <= _SMALL:
+        if math.prod(shape) <= _ONE_CALL_CELLS:
             return cls(kept, tuple(axes), (), None)
         steps = []
         sizes = [(n, axis in axes) for axis, n in enumerate(shape) if n > 1]
@@ -85,7 +85,7 @@ class Reduction:
 
 def _wide(shape: Sequence[int], kept: Sequence[int]) -> tuple[int, ...] | None:
     start, run = len(shape), 1
-    while start and run < _RUN:
+    while start and run < _LONG_INNER_LOOP:
         start -= 1
         run *= shape[start]
     wide = (*kept[:start], *shape[start:])

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_FEW = 256
+_ONE_BY_ONE_CELLS = 256
 """Factors are added one by one to tables of at most this many cells."""
 
 _SEGMENTS = (3, 4, 5)
@@ -22,7 +22,7 @@ FASTEST = 5.0
 
 # Of a cell of a table to which a factor is added in contiguous runs or by an index, there and back, and of
 # starting a row of it.
-_RUN, _MEMBER, _ROW = 0.7, 3.0, 12.0
+_ADDED_RUN_NS, _ADDED_MEMBER_NS, _ADDED_ROW_NS = 0.7, 3.0, 12.0
 
 
 class Stage(NamedTuple):
@@ -74,7 +74,7 @@ def _stage(
     *read: frozenset[int],
 ) -> Stage:
     groups: list[list[int]] = []
-    if _cells(axes, shape) > _FEW:
+    if _cells(axes, shape) > _ONE_BY_ONE_CELLS:
         groups = min(
             ([list(members)], *(_grouped(axes, count, members, shape, sources) for count in _SEGMENTS)),
             key=lambda found: _guess(axes, found, shape, sources),
@@ -109,10 +109,10 @@ def _guess(
     axes: tuple[int, ...], groups: list[list[int]], shape: Sequence[int], sources: Sequence[frozenset[int]]
 ) -> float:
     """About the time of adding these groups, the first directly."""
-    time = _cells(axes, shape) * len(groups[0]) * _MEMBER
+    time = _cells(axes, shape) * len(groups[0]) * _ADDED_MEMBER_NS
     for group in groups[1:]:
         own = _cells(_union(axes, group, sources), shape)
-        time += _cells(axes, shape) * _RUN + own * min(len(group), 6) * _MEMBER
+        time += _cells(axes, shape) * _ADDED_RUN_NS + own * min(len(group), 6) * _ADDED_MEMBER_NS
     return time
 
 
@@ -131,7 +131,10 @@ def _adding(
     run = _cells(columns, shape)
     rows = _cells(axes, shape) / run
     even = sum(source.issuperset(columns) or source.isdisjoint(columns) for source in added)
-    return rows * ((len(added) + 1) * _ROW + run * (even * _RUN + (len(added) - even) * _MEMBER))
+    return rows * (
+        (len(added) + 1) * _ADDED_ROW_NS
+        + run * (even * _ADDED_RUN_NS + (len(added) - even) * _ADDED_MEMBER_NS)
+    )
 
 
 def _union(

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ....common.data.counting import (
     CELLS_AT_ONCE,
-    KEPT_CELLS,
-    ROWS_AT_ONCE,
+    COUNTED_AT_ONCE,
+    KEPT_COUNTS,
     Codes,
     Counts,
     Group,
@@ -26,7 +26,7 @@ from ....common.data.domain import Clique
 from ....common.data.table import Table
 from ..compiled import compiled
 
-_THREADS = 2
+_COUNTING_THREADS = 2
 
 Places = NDArray[np.int64]
 
@@ -61,7 +61,7 @@ def keep_pairs(table: Table, cliques: Iterable[Clique]) -> None:
     """
     pairs = [clique for clique in cliques if two_different(clique)]
     held = itertools.accumulate(map(table.domain.cells, pairs))
-    room = itertools.takewhile(lambda both: both[1] <= KEPT_CELLS, zip(pairs, held, strict=True))
+    room = itertools.takewhile(lambda both: both[1] <= KEPT_COUNTS, zip(pairs, held, strict=True))
     table.marginals([pair for pair, _ in room], pairs=pairs_on_cores)
 
 
@@ -79,7 +79,7 @@ def _joint_counts(
     second = np.array([places[both[1]] if len(both) == 2 else -1 for both in passes], dtype=np.int64)
     ends = np.cumsum(widths[first] * widths[second])
     start = 0
-    with ThreadPoolExecutor(_THREADS) as threads:
+    with ThreadPoolExecutor(_COUNTING_THREADS) as threads:
         while start < len(passes):
             before = int(ends[start - 1]) if start else 0
             stop = max(start + 1, int(np.searchsorted(ends, before + CELLS_AT_ONCE, side="right")))
@@ -90,7 +90,7 @@ def _joint_counts(
                     threads.submit(
                         _add, block, first[part], second[part], widths, starts[part - start], counts
                     )
-                    for part in np.array_split(np.arange(start, stop), _THREADS)
+                    for part in np.array_split(np.arange(start, stop), _COUNTING_THREADS)
                     if len(part)
                 ]
                 for one in running:
@@ -106,8 +106,8 @@ def _blocks(
     rows = len(next(iter(columns.values())))
     small = all(math.prod(sizes[name] for name in group) <= 2**16 for group in groups)
     dtype = np.uint16 if small else np.uint32
-    for start in range(0, rows, ROWS_AT_ONCE):
-        stop = min(start + ROWS_AT_ONCE, rows)
+    for start in range(0, rows, COUNTED_AT_ONCE):
+        stop = min(start + COUNTED_AT_ONCE, rows)
         block = np.zeros((len(groups) + 1, stop - start), dtype=dtype)
         for place, group in enumerate(groups):
             block[place] = joint_codes(columns, sizes, group, start, stop)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ....common.data.counting import ROWS_AT_ONCE
+from ....common.data.counting import COUNTED_AT_ONCE
 from ....common.data.grouping import Groups
 from ....common.data.table import Table
 from .counting import pairs_on_cores
@@ -23,13 +23,13 @@ from .sweeps import Columns, Marginal, sweep
 Places = tuple[int, ...]
 Counts = NDArray[np.float64]
 
-SWEEPS = 3
+ADJUSTING_SWEEPS = 3
 """Sweeps over the rows of a release."""
 
 _TOO_MANY = 1e12
 """Surplus of an excluded cell: more than any counts."""
 
-MAX_CELLS = 1 << 20
+LARGEST_ADJUSTED = 1 << 20
 """Rows are not adjusted to larger marginals, in whose cells there is rarely more than one row."""
 
 ALL_CELLS = 1 << 25
@@ -39,7 +39,7 @@ often. In memory each takes 4 bytes once."""
 MAX_LARGER_CELLS = ALL_CELLS // 2
 """Largest number of them for marginals of three and more attributes, so that there is room for pairs."""
 
-WORK = 3 << 29
+SWEEP_WORK = 3 << 29
 """Largest number of cells that a sweep reads, in a few seconds; in a larger table each takes other rows."""
 
 _LIGHT = 0.25
@@ -70,7 +70,7 @@ def refined(
     rng: np.random.Generator,
     masks: Mapping[Places, NDArray[np.bool_]] | None = None,
     grouped: Sequence[Grouped] = (),
-    sweeps: int = SWEEPS,
+    sweeps: int = ADJUSTING_SWEEPS,
     triples: Mapping[Places, Counts] | None = None,
 ) -> Table:
     """Change values where that brings the table's marginals closer to the given ones.
@@ -96,7 +96,7 @@ def refined(
         return table
     owners = ([columns.owner(column) for column in one.columns] for one in wanted)
     row_work = sum(work_of(columns.sizes, attributes) for attributes in owners)
-    at_once = min(table.record_count, max(1, WORK // row_work))
+    at_once = min(table.record_count, max(1, SWEEP_WORK // row_work))
     order = rng.permutation(table.record_count)
     for number in range(sweeps):
         rows = order.take(np.arange(number * at_once, (number + 1) * at_once), mode="wrap")
@@ -139,7 +139,7 @@ def _surplus(
     end = 0
     room: dict[Places, Counts] = {}
     for places, counts in wanted.items():
-        if counts.size <= MAX_CELLS and end + len(places) * counts.size <= ALL_CELLS:
+        if counts.size <= LARGEST_ADJUSTED and end + len(places) * counts.size <= ALL_CELLS:
             room[places] = counts
             end += len(places) * counts.size
     counted = _counted(codes, columns.sizes, room)
@@ -173,7 +173,7 @@ def _counted(
 def _larger_counted(columns: Sequence[NDArray[Any]], shape: Sequence[int]) -> NDArray[np.int64]:
     """Counts of the cells of these columns, with temporary memory of a block of rows."""
     found = np.zeros(math.prod(shape), dtype=np.int64)
-    for first in range(0, len(columns[0]), ROWS_AT_ONCE):
-        block = [column[first : first + ROWS_AT_ONCE].astype(np.int64) for column in columns]
+    for first in range(0, len(columns[0]), COUNTED_AT_ONCE):
+        block = [column[first : first + COUNTED_AT_ONCE].astype(np.int64) for column in columns]
         found += np.bincount(np.ravel_multi_index(block, shape), minlength=found.size)
     return found

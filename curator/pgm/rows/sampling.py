@@ -19,10 +19,10 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.unsignedinteger[Any]]
 Places = NDArray[np.int64]
 
-_MOST_ROWS = 2**32 - 1
+_WORD_CHOICES = 2**32 - 1
 """Largest number of choices of a random word of 32 bits."""
 
-_AT_ONCE = 2**16
+_CACHE_BLOCK = 2**16
 """Block size of rows, lines and random words; blocks stay in the cache."""
 
 _LONG_RUN = 2**20
@@ -68,8 +68,8 @@ def generate(model: TreeModel, rows: int, rng: np.random.Generator) -> Table:
     Raises:
         ModelError: a marginal of the model has no positive count, or one that is not finite.
     """
-    if not 1 <= rows <= _MOST_ROWS:
-        raise ValueError(f"rows: expected at least 1 and at most {_MOST_ROWS}, found {rows}")
+    if not 1 <= rows <= _WORD_CHOICES:
+        raise ValueError(f"rows: expected at least 1 and at most {_WORD_CHOICES}, found {rows}")
     columns: dict[str, Codes] = {}
     for attribute in model.domain.attributes:
         if attribute.size == 1:
@@ -91,7 +91,7 @@ def _group_starts(columns: Mapping[str, Codes], shared: Mapping[str, int], rows:
     """Where the rows of each value of the separator start if they are sorted by it; then `rows`."""
     starts = np.zeros(math.prod(shared.values()) + 1, dtype=np.int64)
     if shared:
-        for first in range(0, rows, _AT_ONCE):
+        for first in range(0, rows, _CACHE_BLOCK):
             _count(_groups(columns, shared, first), starts[1:])
     else:
         starts[1] = rows
@@ -103,10 +103,10 @@ def _groups(columns: Mapping[str, Codes], shared: Mapping[str, int], first: int)
     # Arithmetic on 16 bits is several times faster than on 64; 8 bits would need more compiled kernels.
     dtype = np.promote_types(code_dtype(math.prod(shared.values())), np.uint16)
     leading, *others = shared
-    groups: Codes = columns[leading][first : first + _AT_ONCE].astype(dtype)
+    groups: Codes = columns[leading][first : first + _CACHE_BLOCK].astype(dtype)
     for name in others:
         groups *= shared[name]
-        groups += columns[name][first : first + _AT_ONCE]
+        groups += columns[name][first : first + _CACHE_BLOCK]
     return groups
 
 
@@ -131,8 +131,8 @@ def _fill_runs(
     others = [axis for axis, name in enumerate(clique) if name not in shared and belief.shape[axis] > 1]
     last = others.pop()
     outer = _offsets(0, math.prod(belief.shape[axis] for axis in others), others, belief.shape, steps)
-    for first in range(0, len(starts) - 1, _AT_ONCE):
-        part = starts[first : first + _AT_ONCE + 1]
+    for first in range(0, len(starts) - 1, _CACHE_BLOCK):
+        part = starts[first : first + _CACHE_BLOCK + 1]
         lines = _offsets(first, first + len(part) - 1, axes, belief.shape, steps)
         offsets = rng.random(len(lines))
         unfilled = np.diff(part) > 0
@@ -173,7 +173,7 @@ def _shuffle_runs(values: Codes, starts: Places, rng: np.random.Generator) -> No
         starts = np.sort(np.concatenate(cuts))
     group = place = 0
     while group < len(starts) - 1:
-        words = rng.integers(0, 2**64, size=min(len(values), _AT_ONCE) // 2 + 1, dtype=np.uint64)
+        words = rng.integers(0, 2**64, size=min(len(values), _CACHE_BLOCK) // 2 + 1, dtype=np.uint64)
         group, place = _shuffle(values, starts, group, place, words.view(np.uint32))
 
 
@@ -201,8 +201,8 @@ def _dealt(
     if len(fresh) == 1 and not shared:
         return dict.fromkeys(fresh, values)
     made = {name: np.empty(len(values), dtype=code_dtype(size)) for name, size in fresh.items()}
-    for first in range(0, len(values), _AT_ONCE):
-        cells = values[first : first + _AT_ONCE]
+    for first in range(0, len(values), _CACHE_BLOCK):
+        cells = values[first : first + _CACHE_BLOCK]
         if shared:
             cells = np.empty_like(cells)
             _deal(_groups(columns, shared, first), starts, values, cells)
@@ -211,9 +211,9 @@ def _dealt(
             # Every other attribute has at least two codes: its size fits the type of the cells.
             size = cells.dtype.type(fresh[name])
             quotients = cells // size
-            made[name][first : first + _AT_ONCE] = cells - quotients * size
+            made[name][first : first + _CACHE_BLOCK] = cells - quotients * size
             cells = quotients
-        made[leading][first : first + _AT_ONCE] = cells
+        made[leading][first : first + _CACHE_BLOCK] = cells
     return made
 
 

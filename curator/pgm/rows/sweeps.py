@@ -22,7 +22,7 @@ Codes = NDArray[np.int32]
 Indices = NDArray[np.int64]
 Surplus = NDArray[np.float32]
 
-_PARTS = 4
+ROW_PARTS = 4
 """Number of parts of the rows in a sweep: each attribute has a turn for every part. With one part for many
 rows, the first attributes alone would make good what all should."""
 
@@ -109,7 +109,7 @@ def sweep(codes: Codes, columns: Columns, marginals: Sequence[Marginal]) -> int:
     lines = np.zeros(max(turn.cells for turn in turns), dtype=np.float32)
     views = [[*turn.views(lines, marginals)] for turn in turns]
     changed = 0
-    for first, last in itertools.pairwise(np.linspace(0, len(codes), _PARTS + 1).astype(int).tolist()):
+    for first, last in itertools.pairwise(np.linspace(0, len(codes), ROW_PARTS + 1).astype(int).tolist()):
         for turn, both in zip(turns, views, strict=True):
             for mine, home in both:
                 mine[...] = home

@@ -18,13 +18,13 @@ from ....common.data.table import Table
 from .counting import triples_on_cores
 from .refinement import Places, work_of
 
-_TIMES = 8
-"""Triples are counted in so many times the rows of a release, but for `_MOST_ROWS`."""
+_TIMES_THE_ROWS = 8
+"""Triples are counted in so many times the rows of a release, but for `_TRIPLES_ROWS`."""
 
-_LEAST_TIMES = 3
-_MOST_ROWS = 1 << 18
+_LEAST_TIMES_THE_ROWS = 3
+_TRIPLES_ROWS = 1 << 18
 
-_MOST_WORK = 1 << 30
+_TRIPLES_WORK = 1 << 30
 """Triples are left out if a sweep over all rows and triples would read more cells, in about a second."""
 
 _MOST_TRIPLES = 10_000
@@ -34,8 +34,8 @@ _CELLS_PER_ROW = 2
 
 def times_as_many(rows: int) -> int:
     """How many times the rows of a release triples are counted in; 1 for none, if that would be too many."""
-    times = min(_TIMES, _MOST_ROWS // rows)
-    return times if times >= _LEAST_TIMES else 1
+    times = min(_TIMES_THE_ROWS, _TRIPLES_ROWS // rows)
+    return times if times >= _LEAST_TIMES_THE_ROWS else 1
 
 
 def worthwhile(sizes: Sequence[int], rows: int, without: Collection[Places]) -> list[Places]:
@@ -55,7 +55,7 @@ def worthwhile(sizes: Sequence[int], rows: int, without: Collection[Places]) -> 
         if math.prod(sizes[place] for place in places) <= _CELLS_PER_ROW * rows and places not in without
     ]
     work = rows * sum(work_of(sizes, places) for places in triples)
-    return triples if work <= _MOST_WORK else []
+    return triples if work <= _TRIPLES_WORK else []
 
 
 def counted(table: Table, triples: Sequence[Places]) -> dict[Places, NDArray[np.int64]]:

@@ -12,7 +12,7 @@ from ....common.processes.blocks import made_in_order
 from .elimination import bits, cells_with_each, first_within, joined, triangulate
 from .zeros import zeros_of
 
-_BATCH = 4
+_CANDIDATES_AT_ONCE = 4
 """So many candidates are tried one after the other, as one of the first usually fits; then so many at a time,
 in two threads. What they try beyond the first that fits is in vain."""
 
@@ -146,14 +146,17 @@ class TreeGrowth:
         """
 
         def found(start: int) -> int | None:
-            masks = [_mask(self._domain, candidate) for candidate in candidates[start : start + _BATCH]]
+            masks = [
+                _mask(self._domain, candidate)
+                for candidate in candidates[start : start + _CANDIDATES_AT_ONCE]
+            ]
             place = first_within(self._adjacency, self._domain.sizes, masks, limit_mb * 2**17)
             return None if place is None else start + place
 
         place = found(0)
-        if place is not None or len(candidates) <= _BATCH:
+        if place is not None or len(candidates) <= _CANDIDATES_AT_ONCE:
             return place
-        batches = made_in_order(found, range(_BATCH, len(candidates), _BATCH))
+        batches = made_in_order(found, range(_CANDIDATES_AT_ONCE, len(candidates), _CANDIDATES_AT_ONCE))
         return next((place for place in batches if place is not None), None)
 
 

@@ -25,7 +25,7 @@ EXACT = float(2**53)
 _PRICES = 3
 # On 220 random sets of pairs and triples from nine domains, restarts remove 10% of the cells on average, and
 # a quarter for 80 pairs; ten times this patience removes another 3%, for five times the time.
-_PATIENCE = 24
+_VAIN_ATTEMPTS = 24
 _MOST_RESTARTS = 256
 
 _ONE = np.uint64(1)
@@ -204,7 +204,7 @@ def _same_core(one: Words, its_vertices: _Integers, other: Words, others: _Integ
 
 @compiled_part
 def _search(graph: Words, sizes: _Floats, enough: float, best_order: _Integers) -> float:
-    """Eliminate greedily by each price, then with noise until `_PATIENCE` attempts in a row do not improve.
+    """Eliminate greedily by each price, then with noise until `_VAIN_ATTEMPTS` in a row do not improve.
 
     For half of the vertices the noise of the best order so far is kept. It multiplies prices and has heavy
     tails, since prices differ by orders of magnitude.
@@ -230,7 +230,7 @@ def _search(graph: Words, sizes: _Floats, enough: float, best_order: _Integers) 
         if best <= enough:
             return best
     state, restart, success = np.uint64(0), 0, 0
-    while best > enough and restart < min(success + _PATIENCE, _MOST_RESTARTS):
+    while best > enough and restart < min(success + _VAIN_ATTEMPTS, _MOST_RESTARTS):
         price = (restart >> 2) % _PRICES if restart % 4 == 3 else best_price
         for v in range(count):
             state += np.uint64(0x9E3779B97F4A7C15)

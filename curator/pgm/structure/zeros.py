@@ -22,13 +22,13 @@ from .elimination import joined, triangulate
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-LARGEST = 2**17
+LARGEST_OF_RULES = 2**17
 """Largest number of cells of a junction tree of the rules' cliques alone (1 MiB)."""
 
 EXCLUDED = -1e5
 """Log-potential of an excluded cell: exact to 1e-11 beside others, and far below those that a fit reaches."""
 
-NOTHING = 1e-60
+EXCLUDED_SHARE = 1e-60
 """Shares of the total below this are those of excluded cells, whose logarithms the kernels bound."""
 
 
@@ -58,7 +58,7 @@ class Zeros:
         return tuple(self._without(clique, table) for clique, table in zip(cliques, tables, strict=True))
 
     def _without(self, clique: Clique, table: Array) -> Array:
-        kept = table > NOTHING * table.sum()
+        kept = table > EXCLUDED_SHARE * table.sum()
         for part, mask in self.masks:
             if set(part) <= set(clique):
                 sizes = dict(zip(part, mask.shape, strict=True))
@@ -79,10 +79,10 @@ def _found(domain: Domain) -> Zeros:
     structure: dict[Clique, Mask | None] = {}
     for part in parts:
         clique = domain.canonical(part.columns)
-        if math.prod(domain.shape(clique)) > LARGEST:
+        if math.prod(domain.shape(clique)) > LARGEST_OF_RULES:
             continue
         wider = joined(graph, [sum(1 << domain.position(name) for name in clique)])
-        if triangulate(wider, domain.sizes)[1] > LARGEST + sum(domain.sizes):
+        if triangulate(wider, domain.sizes)[1] > LARGEST_OF_RULES + sum(domain.sizes):
             continue
         graph = wider
         allowed, before = part.allowed(domain), structure.get(clique)

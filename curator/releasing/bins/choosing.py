@@ -35,13 +35,13 @@ _ONE_WAY_SHARE = 0.2
 _RECORDS = 3.0
 """Records of a bin, in standard deviations of the noise of its count in the release that uses the bins."""
 
-_SURE = 1.5
+_SPLIT_RECORDS = 1.5
 """Records of a bin that is split, in standard deviations of their noisy number."""
 
 _CERTAIN = 3.0
 """Records that show where a column without bounds has values, in standard deviations of their number."""
 
-_FEW = 0.25
+_MERGED_SHARE = 0.25
 """Neighbouring bins with fewer than this share of a bin's records become one."""
 
 
@@ -261,7 +261,7 @@ class _Choice:
         done: list[_Node] = []
         while heap:
             mass, (first, stop) = heapq.heappop(heap)
-            enough = -mass >= max(1.5 * self._records, _SURE * self._counts.sigma(first, stop))
+            enough = -mass >= max(1.5 * self._records, _SPLIT_RECORDS * self._counts.sigma(first, stop))
             if stop - first < 2 or not enough or len(heap) + len(done) >= 2 * MOST_BINS:
                 done.append((first, stop))
                 continue
@@ -298,7 +298,7 @@ class _Choice:
         """Neighbouring bins with few records as one."""
         merged: list[_Node] = []
         for first, stop in nodes:
-            few = merged and self._counts.between(merged[-1][0], stop) < _FEW * self._records
+            few = merged and self._counts.between(merged[-1][0], stop) < _MERGED_SHARE * self._records
             if few and not self._grid.begins[first]:
                 merged[-1] = (merged[-1][0], stop)
             else:

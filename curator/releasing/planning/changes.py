@@ -10,8 +10,8 @@ from typing import Any
 from ....common.bounded import toml_of
 
 _ABSENT = "absent"
-_SHOWN = 80
-_LISTED = 12
+_VALUE_LENGTH = 80
+_CHANGES_NAMED = 12
 
 
 def plan_changes(before: str, now: str) -> list[str]:
@@ -44,8 +44,8 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 
 def listed(changes: list[str]) -> str:
     """Changes as one line, the first of many."""
-    more = f"; and {len(changes) - _LISTED} more" if len(changes) > _LISTED else ""
-    return "; ".join(changes[:_LISTED]) + more
+    more = f"; and {len(changes) - _CHANGES_NAMED} more" if len(changes) > _CHANGES_NAMED else ""
+    return "; ".join(changes[:_CHANGES_NAMED]) + more
 
 
 def _flat(form: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
@@ -71,4 +71,4 @@ def _shown(values: Mapping[tuple[str, ...], object], path: tuple[str, ...]) -> s
     if path not in values:
         return _ABSENT
     text = json.dumps(values[path], default=date.isoformat, ensure_ascii=False)
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+    return text if len(text) <= _VALUE_LENGTH else f"{text[: _VALUE_LENGTH - 3]}..."

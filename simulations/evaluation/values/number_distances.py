@@ -18,7 +18,7 @@ from .values import Array, Values
 
 QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.99)
 
-_MOST_DECIMALS = 12
+_PLACES_TRIED = 12
 _ROUNDED = 0.99
 """Share of the values that have at most the stated number of decimals."""
 
@@ -169,7 +169,7 @@ def _distance(attribute: Attribute, real: Array, synthetic: Array) -> NumberDist
 
 
 def _decimals(held: Array) -> int | None:
-    for places in range(_MOST_DECIMALS + 1):
+    for places in range(_PLACES_TRIED + 1):
         if np.mean(np.round(held, places) == held) >= _ROUNDED:
             return places
     return None

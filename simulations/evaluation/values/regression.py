@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....common.extras import require_extra
-from ..prediction import MOST_ROWS
+from ..prediction import TRAINING_ROWS
 from .values import Array, Values
 
-MOST_CODES = 20
+MOST_REGRESSED_CODES = 20
 """Attributes of more codes that are not numbers are left out."""
 
 _PENALTY = 1.0
-_MOST_STEPS = 1000
 _SEED = 0
 
 
@@ -50,7 +49,7 @@ def coefficients(real: Values, synthetic: Values, label: str, seed: int = _SEED)
     squared coefficients.
 
     Args:
-        real: the real table; of more than `MOST_ROWS` rows a random sample is used.
+        real: the real table; of more than `TRAINING_ROWS` rows a random sample is used.
         synthetic: of the same domain, likewise.
         label: attribute to regress.
         seed: of the samples.
@@ -59,7 +58,7 @@ def coefficients(real: Values, synthetic: Values, label: str, seed: int = _SEED)
         DataError: no such attribute.
         MissingExtraError: scikit-learn is not installed.
     """
-    if label not in real.numbers and real.table.domain[label].size > MOST_CODES:
+    if label not in real.numbers and real.table.domain[label].size > MOST_REGRESSED_CODES:
         return []
     real, synthetic = (_sampled(values, seed) for values in (real, synthetic))
     names, columns = _features(real, synthetic, label)
@@ -97,7 +96,7 @@ def _features(real: Values, synthetic: Values, label: str) -> tuple[list[str], t
             names.append(name)
             for held, column in zip(columns, _standardised(real, synthetic, name), strict=True):
                 held.append(column)
-        elif attribute.size <= MOST_CODES:
+        elif attribute.size <= MOST_REGRESSED_CODES:
             for code in _compared(real, name):
                 names.append(_category(real, name, code))
                 for held, column in zip(columns, _indicators(real, synthetic, name, code), strict=True):
@@ -147,13 +146,13 @@ def _logistic(features: Array, label: Array) -> Array:
 
     if (label == label[0]).all():
         return np.zeros(features.shape[1])
-    model = LogisticRegression(C=1 / _PENALTY, max_iter=_MOST_STEPS).fit(features, label)
+    model = LogisticRegression(C=1 / _PENALTY, max_iter=1000).fit(features, label)
     fitted: Array = model.coef_[0]
     return fitted
 
 
 def _sampled(values: Values, seed: int) -> Values:
-    if values.table.record_count <= MOST_ROWS:
+    if values.table.record_count <= TRAINING_ROWS:
         return values
     rng = np.random.default_rng(seed)
-    return values.take(rng.choice(values.table.record_count, MOST_ROWS, replace=False))
+    return values.take(rng.choice(values.table.record_count, TRAINING_ROWS, replace=False))

@@ -23,10 +23,10 @@ TV_OF_PAIRS = Shown("tv_2way", "total variation of pairs", log=True)
 TV_OF_TRIPLES = Shown("tv_3way", "total variation of triples", log=True)
 SVM = Shown("misclassification_variance", "misclassification variance")
 
-MODEL_MB = 0.02
+RANDDPGEN_MODEL_MB = 0.02
 THEOREM = Line("RandDPGen, theorem", {"variant": "paper", "protocol": "theorem"})
 INDICATOR = Line("RandDPGen, indicator", {"variant": "paper", "protocol": "indicator"})
-MASKED = Line("RandDPGen, masked", {"protocol": "masked"}, {"max_model_mb": MODEL_MB})
+MASKED = Line("RandDPGen, masked", {"protocol": "masked"}, {"max_model_mb": RANDDPGEN_MODEL_MB})
 OURS = (THEOREM, INDICATOR, MASKED)
 
 NOISE = (
@@ -43,8 +43,8 @@ NOISE = (
     "the noise of one trusted place times a factor for colluding parties, so it does not grow with K and S "
     "as "
     "the theorem's does. Pairs are selected by noisy distances, and values measured for selection are used "
-    "to "
-    f"fit. The model is limited to {MODEL_MB} MB here to save time; the limit of a release is 32 MB.",
+    f"to fit. The model is limited to {RANDDPGEN_MODEL_MB} MB here to save time; "
+    "the limit of a release is 32 MB.",
 )
 TABLES = (
     "Every attribute is coded in binary digits, numbers by the bins of their domain files. The paper "

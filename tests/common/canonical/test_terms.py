@@ -17,7 +17,7 @@ from dpmosaic.common.data.coding import Coding
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.privacy.budget import Budget
-from dpmosaic.common.privacy.cost import ALL_ROWS, PARTS, Adjacency
+from dpmosaic.common.privacy.cost import ALL_ROWS, WEIGHT_PARTS, Adjacency
 from dpmosaic.common.protocols.aligned import Population
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.dealers import DealerEntry
@@ -129,7 +129,7 @@ def test_terms_have_the_bytes_of_the_vectors(vector):
 def test_a_plan_counts_people_in_parts_if_the_unit_says_so_and_the_bytes_say_it_once():
     whole = terms_with(MASKED, plan=replace(MASKED.plan, check=""))
     people = terms_with(whole, rows_per_person=ALL_ROWS, labels=None)
-    assert (whole.plan.parts, people.plan.parts) == (1, PARTS)
+    assert (whole.plan.parts, people.plan.parts) == (1, WEIGHT_PARTS)
     assert decode_terms(encode_terms(people)) == people
     stated = replace(people, plan=replace(people.plan, parts=1))
     assert stated == people

@@ -25,7 +25,7 @@ def by_hand(codes, pair):
 @pytest.mark.parametrize("rows", [0, 1, 50, 5000])
 @pytest.mark.parametrize(("rows_at_once", "cells_at_once"), [(7, 2**23), (2**18, 1), (2**18, 2000)])
 def test_counts_of_pairs_are_those_by_hand(monkeypatch, rows, rows_at_once, cells_at_once):
-    monkeypatch.setattr(counting, "ROWS_AT_ONCE", max(rows_at_once, rows // 20))
+    monkeypatch.setattr(counting, "COUNTED_AT_ONCE", max(rows_at_once, rows // 20))
     monkeypatch.setattr(counting, "CELLS_AT_ONCE", cells_at_once)
     codes = columns(rows)
     pairs = list(itertools.combinations(SIZES, 2))
@@ -89,7 +89,7 @@ def test_kept_counts_cannot_be_changed():
 
 
 def test_a_table_keeps_counts_only_as_far_as_there_is_room(monkeypatch):
-    monkeypatch.setattr("dpmosaic.common.data.counting.KEPT_CELLS", 100)
+    monkeypatch.setattr("dpmosaic.common.data.counting.KEPT_COUNTS", 100)
     rows = table()
     pairs = list(itertools.combinations(SIZES, 2))
     for _ in range(2):

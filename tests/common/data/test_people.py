@@ -10,7 +10,7 @@ from dpmosaic.common.data.people import PeopleRows, numbered, rows_digest, vecto
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.vectors import Vectors
 from dpmosaic.common.errors import DataError
-from dpmosaic.common.privacy.cost import PARTS
+from dpmosaic.common.privacy.cost import WEIGHT_PARTS
 from support.people import CLIQUES, DOMAIN, people_of, vector
 
 NUMBERS = [3, 0, 1, 7, 2]
@@ -23,7 +23,7 @@ def dense(held, cells):
     return matrix
 
 
-@given(numbers_of_rows, st.sampled_from([PARTS, 1 << 10, 1 << 5]))
+@given(numbers_of_rows, st.sampled_from([WEIGHT_PARTS, 1 << 10, 1 << 5]))
 def test_rows_of_a_person_add_up_to_one_and_differ_by_one_part_at_most(numbers, parts):
     rows = people_of(numbers).in_parts(parts)
     sums = np.bincount(rows.person, rows.weights, len(numbers))
@@ -39,7 +39,7 @@ def test_vectors_and_marginals_are_sums_of_weighted_rows(clique):
     rows = people_of(NUMBERS)
     cells = DOMAIN.cells(clique)
     found = dense(rows.vectors(clique, 0, 5), cells)
-    wanted = np.array([vector(rows, person, clique).ravel() for person in range(5)]) * PARTS
+    wanted = np.array([vector(rows, person, clique).ravel() for person in range(5)]) * WEIGHT_PARTS
     assert np.array_equal(found, np.rint(wanted))
     assert np.array_equal(found.sum(axis=0), rows.marginal(clique))
     assert np.array_equal(dense(rows.vectors(clique, 2, 4), cells), found[2:4])
@@ -84,8 +84,8 @@ def test_a_person_has_no_single_cell():
 
 def test_the_digest_is_of_rows_people_and_their_number():
     rows = people_of(NUMBERS)
-    moved = PeopleRows(rows.table, np.minimum(rows.person, 3), 5, PARTS)
-    more = PeopleRows(rows.table, rows.person, 6, PARTS)
+    moved = PeopleRows(rows.table, np.minimum(rows.person, 3), 5, WEIGHT_PARTS)
+    more = PeopleRows(rows.table, rows.person, 6, WEIGHT_PARTS)
     assert len({rows.digest(), moved.digest(), more.digest(), rows.project(("a",)).digest()}) == 4
 
 

@@ -71,7 +71,7 @@ def test_refuses_to_join_tables_of_different_domains(table):
 @pytest.mark.parametrize("rows_at_once", [1, 7, 500, 2**18])
 @pytest.mark.parametrize("clique", [("a",), ("a", "d"), ("d", "a"), ("a", "b", "d"), ("c",), ()])
 def test_a_marginal_counts_every_combination(monkeypatch, table, codes, clique, rows_at_once):
-    monkeypatch.setattr(table_module, "ROWS_AT_ONCE", rows_at_once)
+    monkeypatch.setattr(table_module, "COUNTED_AT_ONCE", rows_at_once)
     columns = [codes[:, DOMAIN.position(name)].tolist() for name in clique]
     found = [tuple(column[row] for column in columns) for row in range(500)]
     cells = list(itertools.product(*(range(size) for size in DOMAIN.shape(clique))))

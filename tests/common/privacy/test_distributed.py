@@ -21,7 +21,7 @@ from dpmosaic.common.privacy import distributed, noise
 from dpmosaic.common.privacy.conversion import gaussian_delta
 from dpmosaic.common.privacy.cost import (
     MAX_SIGMA,
-    PARTS,
+    WEIGHT_PARTS,
     Adjacency,
     gaussian_cost,
     gaussian_sigma,
@@ -224,10 +224,10 @@ def test_the_scale_for_a_budget_can_be_divided_among_parties():
 
 @pytest.mark.parametrize("sigma", [0.5, 3.0, 1000.0])
 def test_noise_of_people_is_on_their_grid_and_as_close_to_one_gaussian_for_all_cells_that_one_moves(sigma):
-    plain, people = (DistributedNoise(5, 1, parts) for parts in (1, PARTS))
-    assert people.grid(sigma) == grid_of(sigma, PARTS) >= max(PARTS, 2 * plain.grid(sigma))
+    plain, people = (DistributedNoise(5, 1, parts) for parts in (1, WEIGHT_PARTS))
+    assert people.grid(sigma) == grid_of(sigma, WEIGHT_PARTS) >= max(WEIGHT_PARTS, 2 * plain.grid(sigma))
     assert people.total_sigma(sigma) == pytest.approx(plain.total_sigma(sigma))
-    assert people.excess(sigma) * PARTS <= MAX_EXCESS
+    assert people.excess(sigma) * WEIGHT_PARTS <= MAX_EXCESS
 
 
 @pytest.mark.parametrize("parties", [0, -3])

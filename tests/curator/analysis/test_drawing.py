@@ -64,7 +64,7 @@ def far(found, wanted):
 def test_rows_have_the_marginals_of_the_model_in_one_block_and_in_many(monkeypatch):
     model = tree_model()
     one = drawing.sample(release_of(model), 40_000, seed=1)
-    monkeypatch.setattr(drawing, "BLOCK", 4000)
+    monkeypatch.setattr(drawing, "BLOCK_ROWS", 4000)
     monkeypatch.setattr(drawing, "ADJUSTED", 0)
     many = drawing.sample(release_of(model), 40_000, seed=1)
     for frame in (one, many):
@@ -79,7 +79,7 @@ def test_rounding_in_small_blocks_is_unbiased(monkeypatch):
 
     Eight of these are rarely exceeded: rate below 1e-13.
     """
-    monkeypatch.setattr(drawing, "BLOCK", 5)
+    monkeypatch.setattr(drawing, "BLOCK_ROWS", 5)
     monkeypatch.setattr(drawing, "ADJUSTED", 0)
     domain = Domain.coded({"a": 3, "b": 3})
     model = tree_model(domain, (("a", "b"),), seed=5)
@@ -245,7 +245,7 @@ def test_many_rows_of_a_model_with_further_pairs_repeat_adjusted_rows_and_say_so
     release = release_of(SupplementedModel(MarkovRandomField.uniform(domain, RECORDS), {("a", "b"): pair}))
     few = coded(drawing.sample(release, 4000, seed=1), domain)
     monkeypatch.setattr(drawing, "ADJUSTED", 4000)
-    monkeypatch.setattr(drawing, "BLOCK", 8000)
+    monkeypatch.setattr(drawing, "BLOCK_ROWS", 8000)
     with pytest.warns(UserWarning, match="repeat their codes"):
         many = coded(drawing.sample(release, 40_000, seed=1), domain)
     for rows in (few, many):
@@ -296,7 +296,7 @@ def test_rows_are_not_selected_by_a_rare_condition(monkeypatch):
 
 
 def test_blocks_are_those_of_the_sample_end_to_end(monkeypatch):
-    monkeypatch.setattr(drawing, "BLOCK", 100)
+    monkeypatch.setattr(drawing, "BLOCK_ROWS", 100)
     release = release_of(tree_model())
     frames = list(drawing.draw(release, 350, seed=1))
     assert [len(frame) for frame in frames] == [100, 100, 100, 50]
@@ -304,7 +304,7 @@ def test_blocks_are_those_of_the_sample_end_to_end(monkeypatch):
 
 
 def test_identifiers_are_numbered_through_all_blocks(monkeypatch):
-    monkeypatch.setattr(drawing, "BLOCK", 100)
+    monkeypatch.setattr(drawing, "BLOCK_ROWS", 100)
     domain = Domain.from_json({"id": {"type": "identifier", "pattern": "P-{:04d}"}, "a": 3})
     frame = drawing.sample(release_of(tree_model(domain, ())), 250, seed=1)
     assert frame["id"].tolist() == [f"P-{number:04d}" for number in range(1, 251)]

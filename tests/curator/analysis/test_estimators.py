@@ -19,8 +19,8 @@ OTHER = coded(PEOPLE)
 @pytest.fixture
 def _exact_sums(monkeypatch):
     """Without noise, sums have to be computed more exactly than noise would make sense of."""
-    monkeypatch.setattr(sums, "_TOLERANCE", 1e-10)
-    monkeypatch.setattr(sums, "_MOST_STEPS", 1000)
+    monkeypatch.setattr(sums, "_RESIDUAL_TOLERANCE", 1e-10)
+    monkeypatch.setattr(sums, "_GRADIENT_STEPS", 1000)
 
 
 @pytest.fixture(scope="module")

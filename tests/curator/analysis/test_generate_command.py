@@ -73,7 +73,7 @@ def written(release, path, rows, spreadsheet_safe=False):
 
 
 def test_a_csv_file_holds_the_rows_that_its_domain_reads_again(release, tmp_path, monkeypatch):
-    monkeypatch.setattr(drawing, "BLOCK", 200)
+    monkeypatch.setattr(drawing, "BLOCK_ROWS", 200)
     path = written(release, tmp_path / "rows.csv", 500)
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)
     assert list(frame.columns) == list(DOMAIN.columns)
@@ -98,7 +98,7 @@ def test_a_csv_file_is_what_pandas_writes_of_the_same_values(release, tmp_path):
 
 
 def test_a_parquet_file_has_the_types_and_values_of_the_data_frame(release, tmp_path, monkeypatch):
-    monkeypatch.setattr(drawing, "BLOCK", 200)
+    monkeypatch.setattr(drawing, "BLOCK_ROWS", 200)
     frame = drawing.sample(Published.load(release), 500, seed=1)
     frame.to_parquet(tmp_path / "expected.parquet", engine="pyarrow", index=False)
     path = written(release, tmp_path / "rows.parquet", 500)
@@ -173,7 +173,7 @@ def test_refuses_bad_options_before_anything_is_written(release, tmp_path, monke
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
 def test_an_interrupted_run_leaves_no_file(release, tmp_path, monkeypatch, name):
-    monkeypatch.setattr(drawing, "BLOCK", 100)
+    monkeypatch.setattr(drawing, "BLOCK_ROWS", 100)
     made = drawing.Drawing.of(Published.load(release), 500, Condition.of(DOMAIN, None), 1)
 
     def interrupted(rows):

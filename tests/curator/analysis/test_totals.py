@@ -82,8 +82,8 @@ def test_what_was_not_measured_is_taken_from_the_release():
 
 @pytest.mark.parametrize("directly", [True, False])
 def test_noise_and_rest_are_the_minimum(monkeypatch, directly):
-    monkeypatch.setattr(module, "_FEW_CELLS", 1000 if directly else 0)
-    monkeypatch.setattr(module, "_TOLERANCE", 1e-10)
+    monkeypatch.setattr(module, "_DIRECT_CELLS", 1000 if directly else 0)
+    monkeypatch.setattr(module, "_RESIDUAL_TOLERANCE", 1e-10)
     real, functions = joint(1), np.random.default_rng(4).standard_normal((len(EVERY), 2))
     known = evidence(real, 20.0, np.random.default_rng(0))
     found = totals(known, released(real), functions)
@@ -195,7 +195,7 @@ def test_many_functions_are_answered_in_blocks(monkeypatch):
     real, functions = joint(1), np.random.default_rng(4).standard_normal((len(EVERY), 7))
     known = evidence(real, 30.0, np.random.default_rng(0))
     whole = totals(known, released(real), functions)
-    monkeypatch.setattr(module, "_AT_ONCE", 100)
+    monkeypatch.setattr(module, "_VALUES_AT_ONCE", 100)
     parts = totals(known, released(real), functions)
     assert parts.values == pytest.approx(whole.values, rel=1e-3)
 

@@ -97,7 +97,7 @@ def test_detects_noise_that_is_too_small_by_a_ten_thousandth():
 
 def test_the_bound_on_rounding_holds_for_coarse_intervals_and_hides_nothing_larger(monkeypatch):
     """With a thousand times the rounding the estimate rises above the promise, but within the bound."""
-    monkeypatch.setattr(accounting, "_ROUNDING", 1e-2)
+    monkeypatch.setattr(accounting, "_INTERVAL_ROUNDING", 1e-2)
     original, raw = pld.PrivacyLossDistribution.get_epsilon_for_delta, []
 
     def watched(self, delta):

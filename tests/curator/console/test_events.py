@@ -32,7 +32,7 @@ class Stream:
 
 @pytest.fixture
 def stream(monkeypatch):
-    monkeypatch.setattr(pages, "_EVERY_S", 0)
+    monkeypatch.setattr(pages, "_LOOK_FOR_CHANGES_S", 0)
     return Stream
 
 

@@ -58,7 +58,7 @@ def test_measures_an_attribute_of_ten_thousand_codes_alone_and_in_pairs(grid):
 
 def test_many_records_are_multiplied_in_many_blocks(monkeypatch):
     """Blocks of 64 KiB instead of 32 MiB: all roles agree on every word for other block boundaries."""
-    monkeypatch.setattr("dpmosaic.common.protocols.masked.plan._BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr("dpmosaic.common.protocols.masked.plan._MULTIPLIED_BYTES", 1 << 16)
     table = table_of(records=1000)
     grid = (layout(1000, "a be c d"),)
     measurer = release(grid, EXACT * 2, table=table)

@@ -10,7 +10,7 @@ import pytest
 
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, DataError, MosaicError, PolicyError
-from dpmosaic.common.privacy.cost import ALL_ROWS, PARTS, Adjacency, gaussian_sigma
+from dpmosaic.common.privacy.cost import ALL_ROWS, WEIGHT_PARTS, Adjacency, gaussian_sigma
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.asking import Asking
@@ -74,7 +74,7 @@ def test_an_indicator_counts_people_of_hospitals():
     rows = people_of(NUMBERS)
     measurer = measurer_over(rows, "3x1", 2 * RHO, protocol="indicator")
     (found,) = measurer.measure([Query(View(("a", "d")), RHO, "test")])
-    assert np.abs(found.values - rows.marginal(("a", "d")) / PARTS).max() < OFF
+    assert np.abs(found.values - rows.marginal(("a", "d")) / WEIGHT_PARTS).max() < OFF
 
 
 def test_interactions_are_those_of_people():
@@ -91,7 +91,9 @@ def test_noise_has_the_scale_that_one_record_needs():
     rows, rho = people_of([3, 1]), Fraction(1, 50)
     measurer = measurer_over(rows, "2x1", 50 * rho)
     found = measurer.measure([Query(View(("b", "d")), rho, "test") for _ in range(17)])
-    noise = np.concatenate([one.values for one in found]) - np.tile(rows.marginal(("b", "d")) / PARTS, 17)
+    noise = np.concatenate([one.values for one in found]) - np.tile(
+        rows.marginal(("b", "d")) / WEIGHT_PARTS, 17
+    )
     # One of two parties may collude, so that both draw the whole noise.
     assert found[0].sigma == pytest.approx(np.sqrt(2) * gaussian_sigma(rho, Adjacency.ZERO_OUT))
     assert 0.5 < noise.var() / found[0].sigma ** 2 < 2

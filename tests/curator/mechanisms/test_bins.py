@@ -10,7 +10,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError
-from dpmosaic.curator.mechanisms.bins import LEVELS, Bins, boxes_of
+from dpmosaic.curator.mechanisms.bins import RESOLUTIONS, Bins, boxes_of
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
 from dpmosaic.simulations.contracts.trial import measurer_over
 
@@ -27,7 +27,7 @@ def run(measurer, workload=SOME):
 def test_measures_the_attributes_of_its_workload_and_no_other(grid):
     measurer = measurer_over(TABLE, Fraction(1), protocol="masked", grid=grid)
     fitted = run(measurer)
-    assert [m.clique for m in fitted.measurements] == [("a",)] * LEVELS + [("c",)] * LEVELS
+    assert [m.clique for m in fitted.measurements] == [("a",)] * RESOLUTIONS + [("c",)] * RESOLUTIONS
     assert {charge.clique for charge in measurer.accountant.charges} == {("a",), ("c",)}
 
 
@@ -35,7 +35,7 @@ def test_spends_its_whole_grant_in_equal_parts():
     measurer = measurer_over(TABLE, Fraction(1), protocol="masked", grid="1x1")
     run(measurer)
     costs = [float(charge.zcdp_rho) for charge in measurer.accountant.charges]
-    assert costs == pytest.approx([1 / (2 * LEVELS)] * (2 * LEVELS), rel=1e-3)
+    assert costs == pytest.approx([1 / (2 * RESOLUTIONS)] * (2 * RESOLUTIONS), rel=1e-3)
     assert measurer.accountant.spent <= 1
 
 
@@ -53,7 +53,7 @@ def test_a_huge_budget_gives_exact_sums_at_every_resolution():
 @pytest.mark.parametrize("size", [*range(1, 40), 64, 512, 641, 1000])
 def test_boxes_divide_all_codes_and_hold_whole_boxes_of_the_level_below(size):
     borders = set(range(size + 1))
-    for level in range(LEVELS):
+    for level in range(RESOLUTIONS):
         boxes = [box for (box,) in boxes_of(size, level)] or [(k, k + 1) for k in range(size)]
         assert [code for a, b in boxes for code in range(a, b)] == list(range(size))
         own = {border for box in boxes for border in box}

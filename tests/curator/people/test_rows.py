@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from dpmosaic.common.data.interactions import interaction
-from dpmosaic.common.privacy.cost import ALL_ROWS, PARTS, Adjacency, PrivacyUnit
+from dpmosaic.common.privacy.cost import ALL_ROWS, WEIGHT_PARTS, Adjacency, PrivacyUnit
 from dpmosaic.common.protocols.scores.query import exact_scores
 from dpmosaic.curator.people import rows as weighing
 from dpmosaic.curator.people.rows import Rows, of_people, records, weights
@@ -42,14 +42,14 @@ def changes(family, rows):
 
 def largest_change(family, rows):
     """The largest sum of what one person adds to a marginal, in records."""
-    return max(Fraction(int(np.abs(change).sum()), PARTS) for _, _, change in changes(family, rows))
+    return max(Fraction(int(np.abs(change).sum()), WEIGHT_PARTS) for _, _, change in changes(family, rows))
 
 
 @given(families())
 def test_a_person_adds_at_most_one_record_to_each_marginal(drawn):
     for _, _, change in changes(*drawn):
         assert change.min(initial=0) >= 0
-        assert change.sum() <= PARTS
+        assert change.sum() <= WEIGHT_PARTS
 
 
 @settings(max_examples=40)
@@ -58,7 +58,7 @@ def test_a_person_moves_each_interaction_at_most_as_a_record_does(drawn):
     for table, clique, change in changes(*drawn):
         shape = table.domain.shape(clique)
         if clique and min(shape) > 1:
-            moved = interaction(change / PARTS, shape)
+            moved = interaction(change / WEIGHT_PARTS, shape)
             bound = float(UNIT.squared_interaction_sensitivity(shape))
             assert (moved**2).sum() <= bound * (1 + 1e-12)
 
@@ -69,9 +69,9 @@ def test_a_person_moves_each_score_by_at_most_one(drawn, seed):
     rng = np.random.default_rng(seed)
     for table, clique, change in changes(*drawn):
         counts = table.marginal(clique)
-        reference = PARTS * rng.integers(0, 4, len(counts))
+        reference = WEIGHT_PARTS * rng.integers(0, 4, len(counts))
         with_, without_ = (exact_scores([one], reference)[0] for one in (counts, counts - change))
-        assert (with_ - without_) ** 2 <= UNIT.squared_score_sensitivity * PARTS**2
+        assert (with_ - without_) ** 2 <= UNIT.squared_score_sensitivity * WEIGHT_PARTS**2
 
 
 @given(families(most_tables=4))
@@ -106,7 +106,10 @@ def test_weights_of_a_person_with_few_rows_waste_less_than_a_part_for_each_row(d
 def test_up_to_so_many_rows_all_count_the_same():
     family, rows = heavy(50)
     (root, child) = family.tables
-    for evened, one, other in ((1, PARTS // 50, PARTS // 2), (10, PARTS // 50, PARTS // 10)):
+    for evened, one, other in (
+        (1, WEIGHT_PARTS // 50, WEIGHT_PARTS // 2),
+        (10, WEIGHT_PARTS // 50, WEIGHT_PARTS // 10),
+    ):
         held = type(family)((root, type(child)(**{**vars(child), "evened": evened})))
         assert set(weights(held, "t1", rows)[:50]) == {one}
         assert set(weights(held, "t1", rows)[50:]) == {other}
@@ -114,13 +117,15 @@ def test_up_to_so_many_rows_all_count_the_same():
 
 def test_more_rows_than_parts_weigh_nothing():
     family, _ = heavy(1)
-    held = Rows({"t1_0": np.zeros(PARTS + 1, dtype=np.int64)}, np.zeros(PARTS + 1, dtype=np.int64), 1)
+    held = Rows(
+        {"t1_0": np.zeros(WEIGHT_PARTS + 1, dtype=np.int64)}, np.zeros(WEIGHT_PARTS + 1, dtype=np.int64), 1
+    )
     found = weights(family, "t1", {"t0": Rows({}, np.arange(1), 1), "t1": held})
     assert not found.any()
 
 
 def not_divided(family, name, rows):
-    return np.full(len(rows[name]), PARTS)
+    return np.full(len(rows[name]), WEIGHT_PARTS)
 
 
 def one_event_counted_twice(family, name, rows):
@@ -132,18 +137,18 @@ def one_event_counted_twice(family, name, rows):
 
 def rounded_up(family, name, rows):
     if not family[name].parent:
-        return np.full(len(rows[name]), PARTS)
+        return np.full(len(rows[name]), WEIGHT_PARTS)
     above = rounded_up(family, family[name].parent, rows)
     return np.ceil(above / np.maximum(rows[name].numbers, 1)).astype(np.int64)[rows[name].parent]
 
 
 def rows_of_the_mean_person(family, name, rows):
-    return np.full(len(rows[name]), PARTS * rows[name].parents // max(1, len(rows[name])))
+    return np.full(len(rows[name]), WEIGHT_PARTS * rows[name].parents // max(1, len(rows[name])))
 
 
 @pytest.mark.parametrize("fault", [not_divided, one_event_counted_twice, rounded_up, rows_of_the_mean_person])
 def test_brute_force_finds_a_planted_fault(fault, monkeypatch):
-    # 7 does not divide PARTS, so that rounding up is seen, too.
+    # 7 does not divide WEIGHT_PARTS, so that rounding up is seen, too.
     family, rows = heavy(7)
     assert largest_change(family, rows) <= 1
     monkeypatch.setattr(weighing, "weights", fault)
@@ -155,8 +160,8 @@ def test_a_person_is_a_unit_of_any_number_of_rows_at_the_cost_of_one():
     assert UNIT.squared_sensitivity == one.squared_sensitivity == 1
     assert UNIT.squared_score_sensitivity == one.squared_score_sensitivity
     assert UNIT.squared_interaction_sensitivity((2, 5)) == one.squared_interaction_sensitivity((2, 5))
-    assert (UNIT.parts, one.parts) == (PARTS, 1)
-    assert math.log2(PARTS).is_integer()
+    assert (UNIT.parts, one.parts) == (WEIGHT_PARTS, 1)
+    assert math.log2(WEIGHT_PARTS).is_integer()
     assert "person with all rows in all tables" in UNIT.in_words
 
 

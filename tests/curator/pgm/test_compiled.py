@@ -79,7 +79,7 @@ def test_processes_that_share_a_cache_compile_a_function_once(tmp_path: Path) ->
 def test_a_process_that_compiles_for_too_long_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(module, "_PATIENCE", 0.0)
+    monkeypatch.setattr(module, "_COMPILING_S", 0.0)
     held = module._locked(tmp_path / "lock")
     assert held is not None
     with held:

@@ -86,7 +86,7 @@ def test_pairs_are_kept_only_while_there_is_room(
     fitted: MarkovRandomField, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pairs of 6, 8 and 12 cells, and room for 15: the third has none."""
-    monkeypatch.setattr(model_module, "_KEPT_CELLS", 15)
+    monkeypatch.setattr(model_module, "_KEPT_PAIR_CELLS", 15)
     pairs = [("a", "b"), ("a", "c"), ("b", "c")]
     for found, wanted in zip(fitted.marginals_within_limits(pairs), fitted.marginals(pairs), strict=True):
         assert found is not None

@@ -77,7 +77,7 @@ def test_counts_beyond_whole_floats_keep_their_last_digits_through_shares():
 
 
 def test_a_release_of_a_billion_records_has_bounded_rows_and_states_small_errors(monkeypatch):
-    monkeypatch.setattr(row_count, "MOST_ROWS", 5000)
+    monkeypatch.setattr(row_count, "DEFAULT_MOST_ROWS", 5000)
     table = random_table(DOMAIN, 100)
     order = ReleaseOrder(
         DOMAIN,

@@ -75,7 +75,7 @@ def test_one_stream_gives_one_table_and_bounds_on_its_rows():
 
 
 def test_a_plan_that_names_no_number_of_rows_gets_at_most_the_default(monkeypatch):
-    monkeypatch.setattr(row_count, "MOST_ROWS", 11)
+    monkeypatch.setattr(row_count, "DEFAULT_MOST_ROWS", 11)
     assert made(order()).synthetic.record_count == 11
     assert made(order(rows=12)).synthetic.record_count == 12
 

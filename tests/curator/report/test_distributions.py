@@ -5,7 +5,7 @@ from dpmosaic.common.data.attributes.categorical import CategoricalAttribute, Co
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
-from dpmosaic.curator.report.distributions import HEIGHT, MOST_ROWS, WIDTH, distribution
+from dpmosaic.curator.report.distributions import COLUMNS_HEIGHT, COLUMNS_WIDTH, MOST_BARS, distribution
 
 
 def column(attribute, codes):
@@ -28,7 +28,7 @@ def test_the_most_frequent_of_many_values_have_rows_and_the_others_share_one():
     town = CategoricalAttribute("town", tuple(f"t{place}" for place in range(30)))
     codes = np.repeat(np.arange(30), np.arange(30))
     shown = distribution("town", column(town, codes), column(town, [0, 29]))
-    assert [row.label for row in shown.rows] == [f"t{29 - place}" for place in range(MOST_ROWS)] + [
+    assert [row.label for row in shown.rows] == [f"t{29 - place}" for place in range(MOST_BARS)] + [
         "21 others"
     ]
     assert sum(row.synthetic for row in shown.rows) == pytest.approx(1)
@@ -49,10 +49,12 @@ def test_columns_of_numbers_are_proportional_to_shares_and_fill_the_chart():
     assert shown.missing == (0.2, 0.5)
     assert (shown.columns.low, shown.columns.high) == ("0", "40")
     heights = [height for *_, height in shown.columns.synthetic]
-    assert heights == pytest.approx([0.2 / 0.5 * HEIGHT, 0.4 / 0.5 * HEIGHT, 0, 0.2 / 0.5 * HEIGHT])
-    assert [y + height for _, y, _, height in shown.columns.synthetic] == pytest.approx([HEIGHT] * 4)
+    assert heights == pytest.approx(
+        [0.2 / 0.5 * COLUMNS_HEIGHT, 0.4 / 0.5 * COLUMNS_HEIGHT, 0, 0.2 / 0.5 * COLUMNS_HEIGHT]
+    )
+    assert [y + height for _, y, _, height in shown.columns.synthetic] == pytest.approx([COLUMNS_HEIGHT] * 4)
     assert shown.columns.real.startswith(
-        f"M0 {HEIGHT:.2f}L0.00 0.00H{WIDTH / 4:.2f}L{WIDTH / 4:.2f} {HEIGHT}"
+        f"M0 {COLUMNS_HEIGHT:.2f}L0.00 0.00H{COLUMNS_WIDTH / 4:.2f}L{COLUMNS_WIDTH / 4:.2f} {COLUMNS_HEIGHT}"
     )
 
 
@@ -90,9 +92,9 @@ def test_merges_many_bins_without_losing_any():
     shown = distribution("fine", column(fine, np.arange(1000)), None)
     heights = np.array([height for *_, height in shown.columns.synthetic])
     assert len(heights) == 63
-    assert heights[:-1] == pytest.approx(HEIGHT)
+    assert heights[:-1] == pytest.approx(COLUMNS_HEIGHT)
     # 62 columns of 16 bins each, and 8 bins for the last.
-    assert heights[-1] == pytest.approx(HEIGHT / 2)
+    assert heights[-1] == pytest.approx(COLUMNS_HEIGHT / 2)
 
 
 def test_many_codes_are_columns():

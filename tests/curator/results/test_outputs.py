@@ -101,7 +101,7 @@ def test_a_file_that_no_promise_covers_has_a_warning_beside_it_and_both_count_as
 
 @pytest.mark.parametrize("kind", TableFormat)
 def test_blocks_of_rows_are_written_like_one_data_frame(tmp_path, kind, monkeypatch):
-    monkeypatch.setattr(row_values, "BLOCK", 3)
+    monkeypatch.setattr(row_values, "DECODED_ROWS", 3)
     table = written(tmp_path, kind)
     values = decoded(table, np.random.default_rng(1))
     whole = tmp_path / f"whole.{kind}"
@@ -114,7 +114,7 @@ def test_blocks_of_rows_are_written_like_one_data_frame(tmp_path, kind, monkeypa
 
 
 def test_types_of_a_parquet_file_do_not_depend_on_the_values_of_its_first_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr(row_values, "BLOCK", 2)
+    monkeypatch.setattr(row_values, "DECODED_ROWS", 2)
     domain = Domain((CategoricalAttribute("text", ("", "a")), NumericAttribute("n", 0, 9, 5, nullable=True)))
     table = Table.from_codes(domain, np.array([[0, 5], [0, 5], [1, 0]]))
     rng, path = np.random.default_rng(0), tmp_path / "table.parquet"
@@ -130,5 +130,5 @@ def test_numbers_inside_bins_follow_the_whole_table_and_not_their_block(monkeypa
     codes, counts = table.column("n"), np.bincount(table.column("n"))
     own = np.random.default_rng(5).spawn(255)
     expected = [domain["n"].decode(codes[row : row + 1], own[row], counts)[0] for row in range(255)]
-    monkeypatch.setattr(row_values, "BLOCK", 1)
+    monkeypatch.setattr(row_values, "DECODED_ROWS", 1)
     assert decoded(table, np.random.default_rng(5))["n"].tolist() == expected

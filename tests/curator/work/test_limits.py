@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.curator.work import limits
 from dpmosaic.curator.work.limits import (
+    CANDIDATE_CELLS,
     MAX_CANDIDATES,
-    MAX_CELLS,
     affords_larger,
     model_mb,
     rows_drawn,
@@ -44,7 +44,7 @@ def test_the_largest_candidates_are_left_out_first():
     kept = affordable(given, pairs_of(given), 60.0)
     left_out = {*pairs_of(given)} - {*kept}
     assert left_out == {("a1", "a3")} | ({("a1", "a5"), ("a3", "a5")} & left_out)
-    assert sum(map(given.domain.cells, kept)) <= MAX_CELLS
+    assert sum(map(given.domain.cells, kept)) <= CANDIDATE_CELLS
     assert max(map(given.domain.cells, kept)) <= min(map(given.domain.cells, left_out))
 
 
@@ -112,7 +112,7 @@ def test_pairs_of_500_attributes_are_limited_to_a_number_that_fits_memory_and_ti
     assert len(pairs) == 124_750
     kept = affordable(given, pairs, 10_000.0)
     assert len(kept) == MAX_CANDIDATES
-    assert sum(map(given.domain.cells, kept)) <= MAX_CELLS
+    assert sum(map(given.domain.cells, kept)) <= CANDIDATE_CELLS
 
 
 def test_unfinished_models_have_as_many_rows_as_records_within_limits():

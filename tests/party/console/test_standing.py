@@ -16,7 +16,7 @@ from dpmosaic.party.accounts.rows import (
 )
 from dpmosaic.party.approving.approvals import Request
 from dpmosaic.party.approving.decisions import APPROVED, DENIED, Decision
-from dpmosaic.party.console.standing import HEIGHT, WIDTH, chart_of, standing_of
+from dpmosaic.party.console.standing import CHART_HEIGHT, CHART_WIDTH, chart_of, standing_of
 from support.terms import id_of, terms_of
 
 NOW = datetime(2026, 1, 11, tzinfo=UTC)
@@ -50,7 +50,7 @@ def standing(lifetime=10, summaries=SUMMARIES, requests=REQUESTS, events=EVENTS,
 
 
 def heights_of(points):
-    return {x: 1 - y / HEIGHT for x, y in corners(points)[:-1]}
+    return {x: 1 - y / CHART_HEIGHT for x, y in corners(points)[:-1]}
 
 
 def corners(text):
@@ -79,17 +79,27 @@ def test_a_policy_that_grants_nothing_has_no_shares_and_no_chart():
 def test_what_has_no_time_is_a_step_at_the_last_approval_of_its_release():
     chart = chart_of(standing(), NOW)
     assert (chart.first, chart.last) == ("2026-01-01", "2026-01-11")
-    assert heights_of(chart.used) == pytest.approx({0: 0.1, WIDTH * 0.2: 0.1, WIDTH * 0.5: 0.4, WIDTH: 0.4})
-    assert heights_of(chart.spent) == pytest.approx({0: 0.1, WIDTH * 0.2: 0.1, WIDTH * 0.5: 0.2, WIDTH: 0.2})
+    assert heights_of(chart.used) == pytest.approx(
+        {0: 0.1, CHART_WIDTH * 0.2: 0.1, CHART_WIDTH * 0.5: 0.4, CHART_WIDTH: 0.4}
+    )
+    assert heights_of(chart.spent) == pytest.approx(
+        {0: 0.1, CHART_WIDTH * 0.2: 0.1, CHART_WIDTH * 0.5: 0.2, CHART_WIDTH: 0.2}
+    )
 
 
 def test_what_has_a_time_is_a_step_then():
     events = [LedgerEvents(id_of("a"), 1, 4, None, on(1), on(9))]
     charges = [LedgerCharge(id_of("a"), q, Fraction(1, 2), on(day)) for q, day in (("q", 3), ("r", 6))]
     chart = chart_of(standing(summaries=SUMMARIES[:1], events=events, charges=charges), NOW)
-    reserved = {0: 0.2, WIDTH * 0.2: 0.2, WIDTH * 0.5: 0.2, WIDTH * 0.8: 0.1, WIDTH: 0.1}
+    reserved = {
+        0: 0.2,
+        CHART_WIDTH * 0.2: 0.2,
+        CHART_WIDTH * 0.5: 0.2,
+        CHART_WIDTH * 0.8: 0.1,
+        CHART_WIDTH: 0.1,
+    }
     assert heights_of(chart.used) == pytest.approx(reserved)
-    spent = {0: 0, WIDTH * 0.2: 0.05, WIDTH * 0.5: 0.1, WIDTH * 0.8: 0.1, WIDTH: 0.1}
+    spent = {0: 0, CHART_WIDTH * 0.2: 0.05, CHART_WIDTH * 0.5: 0.1, CHART_WIDTH * 0.8: 0.1, CHART_WIDTH: 0.1}
     assert heights_of(chart.spent) == pytest.approx(spent)
 
 
@@ -97,19 +107,19 @@ def test_a_release_that_was_open_when_its_ledger_was_restored_counts_in_full():
     restored = [summary("a", 2, 2, ABANDONED)]
     events = [LedgerEvents(id_of("a"), 1, 4, None, on(1), on(6))]
     chart = chart_of(standing(summaries=restored, events=events, charges=CHARGES[:1]), NOW)
-    assert heights_of(chart.spent) == pytest.approx({0: 0.1, WIDTH * 0.5: 0.2, WIDTH: 0.2})
-    assert heights_of(chart.used) == pytest.approx({0: 0.2, WIDTH * 0.5: 0.2, WIDTH: 0.2})
+    assert heights_of(chart.spent) == pytest.approx({0: 0.1, CHART_WIDTH * 0.5: 0.2, CHART_WIDTH: 0.2})
+    assert heights_of(chart.used) == pytest.approx({0: 0.2, CHART_WIDTH * 0.5: 0.2, CHART_WIDTH: 0.2})
 
 
 def test_a_release_whose_request_is_lost_counts_from_the_beginning():
     chart = chart_of(standing(requests=REQUESTS[1:]), NOW)
-    assert corners(chart.spent)[2] == pytest.approx((0, HEIGHT * 0.9))
+    assert corners(chart.spent)[2] == pytest.approx((0, CHART_HEIGHT * 0.9))
     assert chart_of(standing(requests=[]), NOW) is None
 
 
 def test_a_chart_of_more_than_the_limit_stays_within_its_frame():
     chart = chart_of(standing(1), NOW)
-    assert all(0 <= y <= HEIGHT for _, y in corners(chart.used))
+    assert all(0 <= y <= CHART_HEIGHT for _, y in corners(chart.used))
 
 
 def test_a_denial_is_no_step():

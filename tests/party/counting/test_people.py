@@ -67,7 +67,7 @@ def in_engine(source, people, folder):
 @pytest.fixture(autouse=True)
 def _small_ranges(monkeypatch):
     monkeypatch.setattr(duck, "_ROWS", 5)
-    monkeypatch.setattr(placed, "_AT_ONCE", 4)
+    monkeypatch.setattr(placed, "_POSITIONS_AT_ONCE", 4)
 
 
 @pytest.fixture(scope="module")

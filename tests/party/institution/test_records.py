@@ -5,7 +5,7 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
-from dpmosaic.common.privacy.cost import ALL_ROWS, PARTS
+from dpmosaic.common.privacy.cost import ALL_ROWS, WEIGHT_PARTS
 from dpmosaic.party.counting.identifiers import order_digest
 from dpmosaic.party.counting.people import People
 from dpmosaic.party.institution.records import read_records, records_of
@@ -39,7 +39,7 @@ def test_of_people_with_all_rows_order_and_identifiers_are_those_of_people(tmp_p
     assert rows.record_count == 3
     assert rows.person.tolist() == [0, 0, 0, 1, 1, 2]
     assert rows.table.column("a").tolist() == [0, 2, 4, 1, 5, 3]
-    assert np.bincount(rows.person, rows.weights).tolist() == [PARTS] * 3
+    assert np.bincount(rows.person, rows.weights).tolist() == [WEIGHT_PARTS] * 3
     assert (order, identifiers.columns) == (None, {"key": ["p", "q", "r"]})
     _, order, _ = read_records(FileSource(tmp_path / "lab.csv"), LAB, People("id", ALL_ROWS, {}))
     assert order == order_digest(["p", "q", "r"])

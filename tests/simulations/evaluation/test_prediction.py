@@ -88,7 +88,7 @@ def test_a_training_table_of_one_label_predicts_this_label():
 
 
 def test_more_rows_than_the_limit_are_sampled_with_the_seed(monkeypatch):
-    monkeypatch.setattr(prediction, "MOST_ROWS", 200)
+    monkeypatch.setattr(prediction, "TRAINING_ROWS", 200)
     train, test = table(3000, 0, 0.3), table(1000, 1)
     rates = [misclassification_rate(train, test, "label", "tree", seed) for seed in (1, 1, 2)]
     assert rates[0] == rates[1] != rates[2]

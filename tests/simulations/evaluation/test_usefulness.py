@@ -121,7 +121,7 @@ def test_the_same_seed_gives_the_same_figures_and_another_one_others():
 
 
 def test_of_many_rows_a_sample_is_trained_on(monkeypatch):
-    monkeypatch.setattr(usefulness, "MOST_ROWS", 120)
+    monkeypatch.setattr(usefulness, "USEFULNESS_ROWS", 120)
     found = usefulness.usefulness(rows(500, 0), rows(300, 1), "own")
     assert found.train_rows == (120, 120)
 

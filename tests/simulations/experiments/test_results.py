@@ -5,7 +5,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dpmosaic.simulations.experiments.figure import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, charts
+from dpmosaic.simulations.experiments.figure import (
+    BOTTOM,
+    FIGURE_HEIGHT,
+    FIGURE_WIDTH,
+    LEFT,
+    RIGHT,
+    TOP,
+    charts,
+)
 from dpmosaic.simulations.experiments.page import figure, page
 from dpmosaic.simulations.experiments.results import Mean, Results
 from dpmosaic.simulations.experiments.store import Result
@@ -78,8 +86,8 @@ def test_heights_grow_with_numbers_and_ticks_match_them(results, log):
     )
     assert set(height) & set(ticks)
     for x, upper, lower in curves["independent"].bars:
-        assert LEFT < x < WIDTH - RIGHT
-        assert TOP <= upper < lower <= HEIGHT - BOTTOM
+        assert LEFT < x < FIGURE_WIDTH - RIGHT
+        assert TOP <= upper < lower <= FIGURE_HEIGHT - BOTTOM
 
 
 def test_a_chart_without_numbers_is_empty_and_numbers_below_zero_have_no_logarithm(experiment):
@@ -90,7 +98,7 @@ def test_a_chart_without_numbers_is_empty_and_numbers_below_zero_have_no_logarit
     (chart,) = charts(Results(replace(experiment, reported=()), 1, below))
     places = [y for curve in chart.curves for _, y in curve.places]
     assert len(set(places)) == 1
-    assert all(math.isfinite(y) and TOP <= y <= HEIGHT - BOTTOM for y in places)
+    assert all(math.isfinite(y) and TOP <= y <= FIGURE_HEIGHT - BOTTOM for y in places)
 
 
 def test_the_figure_is_one_svg_that_loads_nothing(results):

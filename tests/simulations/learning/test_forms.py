@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpmosaic.simulations.learning.date_forms import OF_DIGITS, SHORT_DAY, SHORT_HOUR
-from dpmosaic.simulations.learning.forms import FORMS, LONGEST, POINT_ZERO, Form, place_of, shape_sql
+from dpmosaic.simulations.learning.forms import FORMS, LONGEST_WORD, POINT_ZERO, Form, place_of, shape_sql
 
 MISSING, TEXT, SENTENCE, CODE = Form("missing"), Form("text"), Form("sentence"), Form("code")
 
@@ -91,14 +91,14 @@ CELLS = {
     "1_000": CODE,
     "five kilometres": TEXT,
     "room 12": TEXT,
-    "x" * (LONGEST + 1): SENTENCE,
+    "x" * (LONGEST_WORD + 1): SENTENCE,
     "1 2 3 4 5 6": SENTENCE,
 }
 
 
 def shape(cell):
     """The shape of a cell as the module defines it, cut where no form needs more of it."""
-    if len(cell) > LONGEST:
+    if len(cell) > LONGEST_WORD:
         return "\0"
     for digits, form in OF_DIGITS.items():
         text = cell.removesuffix(".0")

@@ -7,7 +7,7 @@ from dpmosaic.curator.releasing.bins.noisy_counts import NoisyCounts
 from dpmosaic.simulations.learning.asking import Asking, Rows
 from dpmosaic.simulations.learning.kinds import Numbers, Vote
 from dpmosaic.simulations.learning.of_numbers import CLOSER, MAGNITUDES
-from dpmosaic.simulations.learning.ranges import FINE, Ruler, found_range, held
+from dpmosaic.simulations.learning.ranges import FINE_CELLS, Ruler, found_range, held
 
 ROWS = 5000
 SEEDS = range(5)
@@ -98,7 +98,7 @@ def test_a_ruler_counts_every_number_once(unit):
 
 
 def test_cells_around_the_records_are_few_and_whole():
-    assert Ruler.between(0, 10**9, 1.0).cells <= FINE
+    assert Ruler.between(0, 10**9, 1.0).cells <= FINE_CELLS
     ruler = Ruler.between(3, 7, 1.0)
     assert [ruler.numbers(k, k + 1) for k in range(ruler.cells)] == [(k, k) for k in range(3, 8)]
-    assert Ruler.between(0.0, 1.0, None).cells == FINE
+    assert Ruler.between(0.0, 1.0, None).cells == FINE_CELLS

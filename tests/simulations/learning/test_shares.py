@@ -32,12 +32,16 @@ COLUMNS = {
 
 
 def test_the_steps_of_each_kind_together_cost_less_than_a_column_may():
-    numbers = of_numbers.ROUNDING + of_numbers.MAGNITUDES + of_numbers.DIFFERENT + of_numbers.REST
+    numbers = (
+        of_numbers.ROUNDING_SHARE + of_numbers.MAGNITUDES + of_numbers.DIFFERENT_NUMBERS + of_numbers.REST
+    )
     closer = ZOOMS * of_numbers.CLOSER + of_numbers.MASSES
-    times = of_times.ORDER + of_times.OFFSET + of_times.FINEST + of_times.COARSE + ZOOMS * of_times.CLOSER
+    times = (
+        of_times.ORDER + of_times.OFFSET + of_times.FINEST_UNIT + of_times.COARSE + ZOOMS * of_times.CLOSER
+    )
     assert closer <= of_numbers.REST
     # Columns that looked like texts at first were asked for their different ones too.
-    assert of_texts.DIFFERENT + max(numbers, times) < 0.97
+    assert of_texts.DIFFERENT_TEXTS + max(numbers, times) < 0.97
 
 
 @pytest.mark.parametrize("zcdp_rho", [1.0, 0.01, 0.001])

@@ -16,7 +16,7 @@ from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.labels import DELTA_SHARE
 from dpmosaic.common.privacy import budget as budgets
 from dpmosaic.common.privacy import noise
-from dpmosaic.common.privacy.cost import PARTS
+from dpmosaic.common.privacy.cost import WEIGHT_PARTS
 from dpmosaic.common.protocols import indicator
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named, mechanism_names
 from dpmosaic.curator.people import release as drawing
@@ -154,7 +154,7 @@ def unlikely(monkeypatch):
         table = tables[name]
         for clique, known in one.published.evidence.known.items():
             shape = table.domain.shape(clique)
-            exact = interaction(table.marginal(clique) / PARTS, shape)
+            exact = interaction(table.marginal(clique) / WEIGHT_PARTS, shape)
             squares += float(((known.values - exact) ** 2).sum()) / known.sigma**2
             freedom += math.prod(n - 1 for n in shape)
     return 2 * min(stats.chi2.cdf(squares, freedom), stats.chi2.sf(squares, freedom))
@@ -354,7 +354,7 @@ def test_a_release_that_stopped_goes_on_and_draws_no_noise_again(tmp_path, monke
 def test_rows_that_are_drawn_some_people_at_a_time_are_as_near_to_their_pairs(monkeypatch):
     found = []
     for most in (1 << 20, 150):
-        monkeypatch.setattr(drawing, "_AT_ONCE", most)
+        monkeypatch.setattr(drawing, "_DRAWN_AT_ONCE", most)
         made = release(epsilon=1e4, mechanism="mosaic")
         distances = evaluate(patients(), made.frames, RELATIONS, ORDER)
         found.append([mean_distance((*one.within, *one.across)) for one in distances.values()])

@@ -7,7 +7,7 @@ import pytest
 
 from dpmosaic.common.data.people import PeopleRows
 from dpmosaic.common.errors import DataError
-from dpmosaic.common.privacy.cost import PARTS
+from dpmosaic.common.privacy.cost import WEIGHT_PARTS
 from dpmosaic.simulations.synthesizing import related_over_parties
 from dpmosaic.simulations.synthesizing.related_over_parties import Holders, simulate_people
 from support.related import DOMAINS, ORDER, RELATIONS, patients, release
@@ -81,10 +81,10 @@ def test_a_party_holds_at_most_one_part_of_each_person_of_each_table(monkeypatch
     for rows in held:
         assert isinstance(rows, PeopleRows)
         assert rows.record_count == 400
-        assert np.bincount(rows.person, rows.weights, 400).max() <= PARTS
+        assert np.bincount(rows.person, rows.weights, 400).max() <= WEIGHT_PARTS
     # Of the patients' party, one row of each person, whatever the number of stays.
     assert all(len(rows.person) == 400 for rows in held[::2])
-    assert Fraction(int(held[0].weights.sum()), PARTS) == 400
+    assert Fraction(int(held[0].weights.sum()), WEIGHT_PARTS) == 400
 
 
 def watched(method, held):

@@ -97,7 +97,7 @@ def test_a_first_row_and_no_other_has_none_before_it(release):
 
 
 def test_weights_of_a_person_stay_below_one_with_evened_numbers(release):
-    from dpmosaic.common.privacy.cost import PARTS
+    from dpmosaic.common.privacy.cost import WEIGHT_PARTS
     from dpmosaic.curator.people.rows import Rows
 
     family = release.family
@@ -109,7 +109,7 @@ def test_weights_of_a_person_stay_below_one_with_evened_numbers(release):
     people = {one.name: np.zeros(5, dtype=np.int64) for one in family.own("people")}
     rows = {"people": Rows(people, np.arange(5), 5), "visits": Rows(codes, parent, 5)}
     table = records(family, "visits", rows)
-    assert (np.bincount(parent, table.weights, 5) <= PARTS).all()
+    assert (np.bincount(parent, table.weights, 5) <= WEIGHT_PARTS).all()
 
 
 def test_people_of_a_key_alone_have_numbers_of_rows_without_learning():

@@ -80,7 +80,7 @@ def test_final_tokens_are_hashes_of_the_points():
 def test_points_do_not_depend_on_the_sizes_of_blocks(monkeypatch):
     given = tokens(20)
     whole = raise_to(hash_to_group(given), SCALARS[0])
-    monkeypatch.setattr(ddh, "_BLOCK", 3)
+    monkeypatch.setattr(ddh, "_POINTS_AT_ONCE", 3)
     assert raise_to(hash_to_group(given), SCALARS[0]).tolist() == whole.tolist()
 
 

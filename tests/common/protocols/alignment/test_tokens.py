@@ -35,7 +35,7 @@ def test_tokens_are_the_first_sixteen_bytes_of_hmac(key, tag, texts):
 def test_tokens_are_the_same_in_blocks_of_any_size(monkeypatch):
     texts = [b"%d" % (i % 7) if i % 3 else b"" for i in range(20)]
     whole = identifier_tokens(KEY, b"tag", texts, RandomStream(OWN))
-    monkeypatch.setattr(module, "_BLOCK", 6)
+    monkeypatch.setattr(module, "_TOKENS_AT_ONCE", 6)
     assert identifier_tokens(KEY, b"tag", texts, RandomStream(OWN)).tolist() == whole.tolist()
 
 

@@ -25,8 +25,8 @@ from dpmosaic.common.protocols.arithmetic.field import (
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.dealers import known_components
 from dpmosaic.common.protocols.masked.one_hot import (
-    GROUPS,
     PROOF_ELEMENTS,
+    PROOF_ROWS,
     Challenge,
     attest,
     attestation_elements,
@@ -233,7 +233,7 @@ def test_a_proof_that_hides_the_error_in_its_sum_fails_at_the_point(kind):
     challenge, shown, proof, said = messages(kind, rows - sum_of(mask), mask)
 
     def total():
-        known = sum(int(one[1]) for one in said) + sum(map(int, proof[1 : GROUPS + 1]))
+        known = sum(int(one[1]) for one in said) + sum(map(int, proof[1 : PROOF_ROWS + 1]))
         return (known + challenge.local(shown, masks=False)) % PRIME
 
     proof[1] = (int(proof[1]) - total()) % PRIME
@@ -260,7 +260,7 @@ def test_every_altered_element_of_a_proof_or_attestation_fails(kind):
 def test_a_point_at_which_a_group_would_be_shown_fails(kind):
     rows, mask = kind.matrix(np.arange(40) % 4, 4), kind.mask(40, 4)
     challenge, shown, proof, said = messages(kind, rows - sum_of(mask), mask)
-    for point in (0, 1, GROUPS, PROOF_ELEMENTS):
+    for point in (0, 1, PROOF_ROWS, PROOF_ELEMENTS):
         for one in said:
             one[0] = point
         assert not holds(challenge, shown, proof, said, receiver())
@@ -315,7 +315,7 @@ def test_the_receiver_sees_the_same_of_every_table_that_its_opening_may_belong_t
     proof, said = seen(0, words, shares, zero)
 
     # Another blind hides the other vector at the point, other shares the other polynomial.
-    (weights,) = interpolation(GROUPS + 1, [int(said[0][0])])
+    (weights,) = interpolation(PROOF_ROWS + 1, [int(said[0][0])])
     one, two = (challenge.left(part, [Scripted(words)]) for part in parts)
     moved = product(weights[None, 1:], minus(one[1:], two[1:]))[0]
     blind = plus(words, times(moved, elements([pow(int(weights[0]), -1, PRIME)])))

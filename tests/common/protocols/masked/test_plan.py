@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, DataError
-from dpmosaic.common.privacy.cost import PARTS, grid_of
+from dpmosaic.common.privacy.cost import WEIGHT_PARTS, grid_of
 from dpmosaic.common.privacy.distributed import DistributedNoise
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked import plan as plans
@@ -318,21 +318,21 @@ def dealt_by(*dealers, **changes):
     ("changes", "reason"),
     [
         ({"parts": 2}, "parts: expected 1 or 1048576"),
-        ({"parts": PARTS, "check": "one-hot"}, "proves that a row is one-hot"),
-        ({"parts": PARTS, "sample": 1}, "sample: expected all people"),
+        ({"parts": WEIGHT_PARTS, "check": "one-hot"}, "proves that a row is one-hot"),
+        ({"parts": WEIGHT_PARTS, "sample": 1}, "sample: expected all people"),
     ],
 )
 def test_a_plan_of_people_with_all_rows_asks_for_nothing_that_their_vectors_lack(changes, reason):
     with pytest.raises(DataError, match=reason):
         dealt_by(D, **changes)
-    assert dealt_by(D, parts=PARTS).with_sample(None).sample == 0
+    assert dealt_by(D, parts=WEIGHT_PARTS).with_sample(None).sample == 0
 
 
 def test_hospitals_of_whole_people_open_nothing_that_could_be_checked():
     held = roster(["abcde"], ["abcde"], records=(4, 5))
-    alone = MaskedPlan(DOMAIN, held, 1, Ring(64), parts=PARTS, check="one-hot")
-    assert [alone.slice_parts(number) for number in range(2)] == [PARTS, PARTS]
-    assert alone.noise.parts == PARTS
+    alone = MaskedPlan(DOMAIN, held, 1, Ring(64), parts=WEIGHT_PARTS, check="one-hot")
+    assert [alone.slice_parts(number) for number in range(2)] == [WEIGHT_PARTS, WEIGHT_PARTS]
+    assert alone.noise.parts == WEIGHT_PARTS
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
-from dpmosaic.common.privacy.cost import PARTS
+from dpmosaic.common.privacy.cost import WEIGHT_PARTS
 from dpmosaic.common.protocols.aligned import Alignment, Population
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.plan import MaskedPlan, labels
@@ -82,11 +82,11 @@ def test_every_party_holds_a_part_and_only_the_last_part_may_be_held_by_one_that
 
 @pytest.mark.parametrize("groups", ["abc d", "ab c d", "a b c d"])
 def test_of_people_with_all_rows_each_party_has_one_factor_and_no_part_is_divided(groups):
-    plan = replace(plan_of(groups), parts=PARTS)
+    plan = replace(plan_of(groups), parts=WEIGHT_PARTS)
     for clique in CLIQUES:
         chain = plan.chain(View(clique), 0)
         assert sorted(plan.holders(chain, 0)) == list(plan.members(0))
-        assert plan.slice_parts(0) ** len(chain) * plan.scale(chain, 0) == PARTS
+        assert plan.slice_parts(0) ** len(chain) * plan.scale(chain, 0) == WEIGHT_PARTS
 
 
 def test_a_presence_is_of_no_attribute_and_has_labels_of_its_own():

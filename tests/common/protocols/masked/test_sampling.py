@@ -73,7 +73,7 @@ def test_every_row_is_in_the_sample_equally_often():
 
 
 def test_sampled_rows_are_rows_of_the_table_at_their_positions(monkeypatch):
-    monkeypatch.setattr(sampling, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(sampling, "COUNTED_AT_ONCE", 7)
     rng = np.random.default_rng(0)
     table = Table.from_codes(Domain.coded({"a": 3, "b": 4}), rng.integers(0, 3, (100, 2)))
     places = sampled_positions(RELEASE_ID, 0, 100, 40)
@@ -86,7 +86,7 @@ def test_sampled_rows_are_rows_of_the_table_at_their_positions(monkeypatch):
     assert rows.marginal(("a", "b"), groups).tolist() == taken.marginal(("a", "b"), groups).tolist()
     found = rows.marginals([("b",), ("b", "a")])
     assert [one.tolist() for one in found] == [taken.marginal(c).tolist() for c in (("b",), ("b", "a"))]
-    assert counting.ROWS_AT_ONCE > 7
+    assert counting.COUNTED_AT_ONCE > 7
 
 
 def test_the_bound_holds_for_a_table_with_the_largest_error_and_is_not_far_above_it():

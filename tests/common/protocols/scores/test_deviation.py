@@ -145,7 +145,7 @@ def test_a_proof_that_is_forged_to_fit_is_caught_by_random_sums(evaluators, pair
 def test_of_one_random_sum_a_forged_proof_passes_half_of_the_time(evaluators, pairs, monkeypatch):
     """So the test above fails where sums are not random. 12 to 48 of 60 pass, but for p < 1e-5."""
     shape = ScoreShape((2,), Ring(32))
-    monkeypatch.setattr(proof, "REPETITIONS", 1)
+    monkeypatch.setattr(proof, "RANDOM_SUMS", 1)
     monkeypatch.setattr(checking, "proof_of", forged(shape))
     passed = 0
     for seed in range(60):

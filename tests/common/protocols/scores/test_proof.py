@@ -116,5 +116,5 @@ def test_the_verifier_sees_the_same_whatever_the_helper_knows():
 
 def test_random_sums_are_those_of_other_rows_under_another_challenge():
     one, other = (choices_of(BLOCKS, key) for key in (CHALLENGE, KEY))
-    assert all(len(choice) == proof.REPETITIONS >= 41 for choice in one)
+    assert all(len(choice) == proof.RANDOM_SUMS >= 41 for choice in one)
     assert not any(np.array_equal(*pair) for pair in zip(one, other, strict=True))

@@ -146,7 +146,7 @@ def test_the_number_of_all_records_is_known():
 
 
 def test_an_answer_of_too_many_groups_has_no_intervals(monkeypatch):
-    monkeypatch.setattr(estimates, "_MOST_WORK", 5)
+    monkeypatch.setattr(estimates, "_INTERVAL_WORK", 5)
     found = answer(RELEASE, "SELECT sex, size, COUNT(*), AVG(age), MEDIAN(age) FROM release GROUP BY ALL")
     assert found.notes == (TOO_MANY,)
 
@@ -302,7 +302,7 @@ def test_a_query_that_does_not_fit_its_columns_is_refused(query, expected):
 
 
 def test_too_many_groups_are_refused(monkeypatch):
-    monkeypatch.setattr("dpmosaic.curator.analysis.queries.answering.MOST_GROUPS", 3)
+    monkeypatch.setattr("dpmosaic.curator.analysis.queries.answering.ANSWER_GROUPS", 3)
     with pytest.raises(DataError, match="more than 3 groups"):
         answer(RELEASE, "SELECT score, COUNT(*) GROUP BY score")
 

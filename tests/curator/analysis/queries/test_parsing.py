@@ -14,7 +14,7 @@ from dpmosaic.curator.analysis.queries.language import (
     Not,
     Query,
 )
-from dpmosaic.curator.analysis.queries.parsing import LONGEST, parsed
+from dpmosaic.curator.analysis.queries.parsing import LONGEST_QUERY, parsed
 
 NAMES = ("age", "sex", "income", "hours-per-week", "Since")
 
@@ -172,7 +172,7 @@ def test_what_is_not_supported_is_refused_with_what_is(text, caplog):
         ("SELECT SHARE() FILTER (WHERE age = 3) FROM release", "takes no FILTER"),
         ("SELECT COUNT(*) FROM release WHERE (age = 3", "is no SQL: Expecting \\) at line 1"),
         ("SELECT COUNT(*) FROM release WHERE sex = 'F", "is no SQL: a quote or a bracket is not closed"),
-        (f"SELECT COUNT(*) {' ' * LONGEST}", "at most 10000 characters"),
+        (f"SELECT COUNT(*) {' ' * LONGEST_QUERY}", "at most 10000 characters"),
         (f"SELECT COUNT(*) WHERE {'(' * 3000}age{')' * 3000}", "too many conditions within conditions"),
     ],
 )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpmosaic.curator.mechanisms.mosaic.components import CLASSES, Component, classes_of
+from dpmosaic.curator.mechanisms.mosaic.components import DEVIATION_CLASSES, Component, classes_of
 
 
 def test_the_posterior_is_the_mean_over_likely_scales():
@@ -21,6 +21,6 @@ def test_the_posterior_is_the_mean_over_likely_scales():
 def test_classes_keep_the_number_of_cells_and_the_sum_of_squares(cells):
     deviations = np.random.default_rng(6).gamma(1.0, 10.0, cells)
     levels, counts = classes_of(deviations)
-    assert len(levels) == len(counts) == CLASSES
+    assert len(levels) == len(counts) == DEVIATION_CLASSES
     assert counts.sum() == cells
     assert (counts * levels**2).sum() == pytest.approx((deviations**2).sum())

@@ -217,7 +217,7 @@ def test_a_head_is_drawn_from_one_joint_table():
 
 def test_refuses_a_marginal_that_needs_too_large_a_table(monkeypatch):
     model = network(*(step(*s) for s in SHAPES[0]))
-    monkeypatch.setattr(inference, "LARGEST_TABLE_CELLS", 25)
+    monkeypatch.setattr(inference, "NETWORK_TABLE_CELLS", 25)
     with pytest.raises(ModelError, match="at most 25 cells"):
         model.marginal(("a", "h", "b"))
     assert [m is None for m in model.marginals_within_limits([("a", "h"), ("a", "h", "b")])] == [False, True]
@@ -227,7 +227,7 @@ def test_leaves_out_a_finer_version_that_the_marginal_does_not_depend_on(monkeyp
     """a depends on the coarse h, 4 x 2 cells; with the fine one there would be 7 x 2."""
     model = network(*(step(*s) for s in SHAPES[2]))
     before = model.marginal(("a",)).tolist()
-    monkeypatch.setattr(inference, "LARGEST_TABLE_CELLS", 8)
+    monkeypatch.setattr(inference, "NETWORK_TABLE_CELLS", 8)
     assert model.marginal(("a",)).tolist() == before
 
 

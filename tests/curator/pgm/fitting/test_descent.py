@@ -197,7 +197,7 @@ def test_the_direction_undoes_the_latest_move(kept: int, cellwise: bool) -> None
     points = [point(rng, hessian, guess) for _ in range(kept + 1)]
     for one, two in itertools.pairwise(points):
         memory.remember(one, two)
-    assert memory.count == min(kept, descent._REMEMBERED)
+    assert memory.count == min(kept, descent._REMEMBERED_MOVES)
     last, before = points[-1], points[-2]
     step = Point(last.potentials, last.marginals, 0.0, last.pull - before.pull, last.slope - before.slope)
     diagonal = rng.uniform(0.5, 2.0, 7) if cellwise else np.empty(0)
@@ -213,7 +213,7 @@ def test_without_memory_the_direction_is_that_of_the_initial_hessian() -> None:
     np.testing.assert_allclose(memory.direction(here, 0.3, diagonal), -0.3 * diagonal * here.slope)
 
 
-@pytest.mark.parametrize("kept", [2, descent._REMEMBERED, 40])
+@pytest.mark.parametrize("kept", [2, descent._REMEMBERED_MOVES, 40])
 def test_a_move_along_which_the_loss_is_concave_is_not_remembered(kept: int) -> None:
     rng, hessian, guess = quadratic()
     memory = descent._Memory(7)
@@ -230,7 +230,7 @@ def test_a_move_along_which_the_loss_is_concave_is_not_remembered(kept: int) -> 
 
 
 def test_the_memory_is_bounded_where_there_are_many_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert descent._Memory(100)._moves.shape == (3, descent._REMEMBERED + 1, 100)
+    assert descent._Memory(100)._moves.shape == (3, descent._REMEMBERED_MOVES + 1, 100)
     monkeypatch.setattr(descent, "_MEMORY_CELLS", 3000)
     assert [descent._Memory(cells)._moves.shape[1] for cells in (10, 100, 400, 5000)] == [17, 10, 2, 2]
 

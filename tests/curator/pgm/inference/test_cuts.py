@@ -36,7 +36,7 @@ def test_every_source_has_no_axis_in_some_part_and_the_separator_none_in_the_run
 ) -> None:
     for seed in range(150):
         shape, sources, separator = random_clique(seed)
-        monkeypatch.setattr(cuts, "_WHOLE", 10)
+        monkeypatch.setattr(cuts, "_ONE_RUN_CELLS", 10)
         found = cut(shape, sources, separator)
         assert sorted(itertools.chain(*found)) == list(range(len(shape)))
         part_of = {axis: number for number, part in enumerate(found) for axis in part}
@@ -72,7 +72,7 @@ def test_a_source_as_large_as_the_clique_gets_a_table_as_large() -> None:
 def test_a_cut_is_not_slower_than_the_trivial_one() -> None:
     for seed in range(60):
         shape, sources, separator = random_clique(seed)
-        if math.prod(shape) <= cuts._WHOLE:
+        if math.prod(shape) <= cuts._ONE_RUN_CELLS:
             continue
         axes = [axis for axis in range(len(shape)) if shape[axis] > 1]
         clique = cuts._Clique(

@@ -52,8 +52,8 @@ def test_marginals_do_not_depend_on_how_cliques_are_cut(
     for seed in range(60):
         rng = np.random.default_rng(seed)
         # Prices at random lead to cuts of all kinds, and small cliques are cut too.
-        monkeypatch.setattr(cuts, "_WHOLE", int(rng.integers(1, 20)))
-        for price in ("_PRODUCT", "_CELL", "_MEMBER", "_ROW"):
+        monkeypatch.setattr(cuts, "_ONE_RUN_CELLS", int(rng.integers(1, 20)))
+        for price in ("_PRODUCT_NS", "_CELL_NS", "_MEMBER_NS", "_ROW_NS"):
             monkeypatch.setattr(cuts, price, rng.uniform(0, 10))
         domain = Domain.coded({f"x{i}": int(rng.integers(1, 6)) for i in range(rng.integers(1, 8))})
         every = [c for k in range(1, 5) for c in itertools.combinations(domain.names, k)]
@@ -68,13 +68,13 @@ def test_marginals_do_not_depend_on_whether_cliques_are_stored_whole(
 ) -> None:
     for module in (layout, stages):
         monkeypatch.setattr(module, "FASTEST", -1e6)
-    monkeypatch.setattr(cuts, "_WHOLE", 1)
+    monkeypatch.setattr(cuts, "_ONE_RUN_CELLS", 1)
     split_further = 0
     for seed in range(60):
         rng = np.random.default_rng(seed)
-        monkeypatch.setattr(stages, "_FEW", int(rng.integers(1, 40)))
+        monkeypatch.setattr(stages, "_ONE_BY_ONE_CELLS", int(rng.integers(1, 40)))
         # Prices at random lead to rows of all lengths.
-        for price in ("_RUN", "_MEMBER", "_ROW"):
+        for price in ("_ADDED_RUN_NS", "_ADDED_MEMBER_NS", "_ADDED_ROW_NS"):
             monkeypatch.setattr(stages, price, rng.uniform(0, 10))
         domain = Domain.coded({f"x{i}": int(rng.integers(1, 4)) for i in range(rng.integers(2, 10))})
         every = [c for k in range(1, 4) for c in itertools.combinations(domain.names, k)]
@@ -113,7 +113,7 @@ def test_potentials_of_neighbours_may_contradict_each_other_by_any_amount(
 ) -> None:
     # Against the largest cell e^-1000 is 0; against the largest of its separator value it is not.
     if whole:
-        monkeypatch.setattr(cuts, "_WHOLE", 1)
+        monkeypatch.setattr(cuts, "_ONE_RUN_CELLS", 1)
         for module in (layout, stages):
             monkeypatch.setattr(module, "FASTEST", -1e6)
     domain = Domain.coded({"a": 2, "b": 2, "c": 2})

@@ -66,7 +66,7 @@ def test_pairs_without_room_for_blocks_are_computed_one_by_one(monkeypatch: pyte
     tree, beliefs, _ = random_tree(3, most=20)
     pairs = pairs_of(tree.domain)
     expected = [MarginalQueries(tree, beliefs).marginal(pair) for pair in pairs]
-    monkeypatch.setattr(pair_blocks, "_CELLS", 1)
+    monkeypatch.setattr(pair_blocks, "_MATRIX_CELLS", 1)
     assert not pair_blocks.PairBlocks.worth(tree, len(pairs))
     queries = MarginalQueries(tree, beliefs, pairs=len(pairs))
     for pair, cells in zip(pairs, expected, strict=True):

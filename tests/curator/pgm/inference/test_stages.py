@@ -22,7 +22,7 @@ def cells(stage: Stage, shape: list[int]) -> int:
 def test_every_source_is_added_once_to_a_table_with_its_axes(monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(100):
         rng = np.random.default_rng(seed)
-        monkeypatch.setattr(stages, "_FEW", int(rng.integers(1, 60)))
+        monkeypatch.setattr(stages, "_ONE_BY_ONE_CELLS", int(rng.integers(1, 60)))
         count = int(rng.integers(2, 9))
         shape = [int(size) for size in rng.integers(1, 5, count)]
         sources = [

@@ -24,7 +24,7 @@ def columns(rows, sizes=SIZES):
 @pytest.mark.parametrize("rows", [0, 1, 5000])
 @pytest.mark.parametrize(("rows_at_once", "cells_at_once"), [(700, 2**23), (2**18, 1), (2**18, 100_000)])
 def test_counts_are_those_by_one_thread(monkeypatch, rows, rows_at_once, cells_at_once):
-    monkeypatch.setattr(counting, "ROWS_AT_ONCE", rows_at_once)
+    monkeypatch.setattr(counting, "COUNTED_AT_ONCE", rows_at_once)
     monkeypatch.setattr(counting, "CELLS_AT_ONCE", cells_at_once)
     codes, expected = columns(rows), pairs_counted(columns(rows), SIZES, PAIRS)
     found = pairs_on_cores(codes, SIZES, PAIRS)
@@ -50,7 +50,7 @@ def test_kept_pairs_are_not_counted_again(monkeypatch):
     pairs = list(itertools.combinations(sizes, 2))
     expected = [table.marginal(pair).tolist() for pair in pairs]
     # The pairs up to ("b", "c") have 108 cells.
-    monkeypatch.setattr(counting, "KEPT_CELLS", 108)
+    monkeypatch.setattr(counting, "KEPT_COUNTS", 108)
     keep_pairs(table, [("a",), *pairs, ("a", "b", "c")])
     asked = []
 

@@ -142,13 +142,13 @@ def test_a_table_that_fits_is_not_changed():
 def test_without_marginals_nothing_changes(monkeypatch):
     table = random_table(50, seed=1)
     assert refined(table, {}, rng()).digest() == table.digest()
-    monkeypatch.setattr(refinement, "MAX_CELLS", 5)
+    monkeypatch.setattr(refinement, "LARGEST_ADJUSTED", 5)
     assert refined(table, marginals_of(random_table(50, seed=2)), rng()).digest() == table.digest()
 
 
 def test_each_sweep_of_a_large_table_reads_some_rows_and_none_twice(monkeypatch):
     # A row has four attributes of 14 codes together, each in three pairs.
-    monkeypatch.setattr(refinement, "WORK", 3 * (14 + 4 * 12) * 30)
+    monkeypatch.setattr(refinement, "SWEEP_WORK", 3 * (14 + 4 * 12) * 30)
     before = random_table(1000, seed=2)
     looked = []
 

@@ -206,7 +206,7 @@ def test_counts_of_each_group_are_its_expected_counts_rounded_up_or_down(
     shape: tuple[Domain, list[Clique]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Small blocks: of rows, of groups and of random words.
-    monkeypatch.setattr(sampling, "_AT_ONCE", 7)
+    monkeypatch.setattr(sampling, "_CACHE_BLOCK", 7)
     check_groups(random_model(*shape), 1000)
 
 

@@ -119,9 +119,9 @@ def test_none_are_if_the_rows_or_the_triples_are_many(monkeypatch):
     assert worthwhile((2,) * 40, 1000, ()) != [] == worthwhile((2,) * 41, 1000, ())
     # Four triples, each of three attributes whose codes, and twelve cells more, are read.
     work = ROWS * 3 * (4 + 5 + 3 + 6 + 4 * 12)
-    monkeypatch.setattr(triples, "_MOST_WORK", work)
+    monkeypatch.setattr(triples, "_TRIPLES_WORK", work)
     assert worthwhile(DOMAIN.sizes, ROWS, ()) != []
-    monkeypatch.setattr(triples, "_MOST_WORK", work - 1)
+    monkeypatch.setattr(triples, "_TRIPLES_WORK", work - 1)
     assert worthwhile(DOMAIN.sizes, ROWS, ()) == []
 
 

@@ -17,7 +17,7 @@ from dpmosaic.curator.pgm.fitting.estimator import Estimator
 from dpmosaic.curator.pgm.fitting.parallel import estimate_in_parallel
 from dpmosaic.curator.pgm.model import MarkovRandomField
 from dpmosaic.curator.pgm.structure.junction_tree import tree_cells
-from dpmosaic.curator.pgm.structure.zeros import LARGEST, zeros_of
+from dpmosaic.curator.pgm.structure.zeros import LARGEST_OF_RULES, zeros_of
 
 pytestmark = pytest.mark.slow
 
@@ -200,7 +200,7 @@ def test_cells_almost_without_weight_are_not_taken_for_excluded_ones() -> None:
 def test_a_rule_with_too_many_cells_is_left_to_the_rows() -> None:
     size = 400
     attributes = {"a": [str(i) for i in range(size)], "b": [str(i) for i in range(size)], "c": ["0", "1"]}
-    assert size * size > LARGEST
+    assert size * size > LARGEST_OF_RULES
     rules = [{"impossible": {"a": ["0"], "b": ["1"]}}, {"impossible": {"a": ["0"], "c": ["1"]}}]
     domain = Domain.from_json({"attributes": attributes, "rules": rules})
     zeros = zeros_of(domain)

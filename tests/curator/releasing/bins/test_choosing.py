@@ -9,7 +9,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import encode_table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
-from dpmosaic.curator.mechanisms.bins import LEVELS, boxes_of
+from dpmosaic.curator.mechanisms.bins import RESOLUTIONS, boxes_of
 from dpmosaic.curator.releasing.bins.choosing import (
     LEAST_BINS,
     MOST_BINS,
@@ -28,11 +28,11 @@ def chosen(entries, columns, rho=RHO, share=0.1, seed=1):
     domain = Domain.from_json(entries)
     table = encode_table(domain, columns)
     rng = np.random.default_rng(seed)
-    sigma = np.sqrt(LEVELS * len(domain.open) / (2 * share * rho))
+    sigma = np.sqrt(RESOLUTIONS * len(domain.open) / (2 * share * rho))
     found = []
     for name in domain.open:
         counts = table.marginal((name,))
-        for level in range(LEVELS):
+        for level in range(RESOLUTIONS):
             boxes = boxes_of(len(counts), level)
             sums = [counts[a:b].sum() for ((a, b),) in boxes] if boxes else counts
             noisy = sums + rng.normal(0, sigma, len(sums))
@@ -213,7 +213,7 @@ def test_what_bins_were_chosen_from_gives_the_counts_in_the_chosen_bins(entry, a
     table = encode_table(domain, {"x": values})
     counts = np.append(table.marginal(("x",)), 70) if absent else table.marginal(("x",))
     found = []
-    for level in range(LEVELS):
+    for level in range(RESOLUTIONS):
         boxes = boxes_of(len(counts), level)
         sums = np.array([counts[a:b].sum() for ((a, b),) in boxes]) if boxes else counts
         found.append(Measurement(View(("x",), boxes=boxes), sums.astype(float), 1e-6, 1.0))

@@ -7,13 +7,13 @@ import pytest
 
 from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
-from dpmosaic.curator.mechanisms.bins import LEVELS, boxes_of
+from dpmosaic.curator.mechanisms.bins import RESOLUTIONS, boxes_of
 from dpmosaic.curator.releasing.bins.noisy_counts import NoisyCounts
 
 
 def measured(counts, sigma, rng):
     found = []
-    for level in range(LEVELS):
+    for level in range(RESOLUTIONS):
         boxes = boxes_of(len(counts), level)
         sums = [counts[a:b].sum() for ((a, b),) in boxes] if boxes else counts
         found.append(

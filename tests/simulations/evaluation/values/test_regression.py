@@ -6,7 +6,7 @@ import pytest
 from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.simulations.evaluation.values.regression import MOST_CODES, coefficients
+from dpmosaic.simulations.evaluation.values.regression import MOST_REGRESSED_CODES, coefficients
 from dpmosaic.simulations.evaluation.values.values import Values
 
 DOMAIN = Domain(
@@ -79,7 +79,7 @@ def test_missing_numbers_count_as_the_mean():
 
 
 def test_many_codes_are_no_features_and_no_label():
-    many = CategoricalAttribute("town", tuple(f"t{place}" for place in range(MOST_CODES + 1)))
+    many = CategoricalAttribute("town", tuple(f"t{place}" for place in range(MOST_REGRESSED_CODES + 1)))
     domain = Domain((many, NumericAttribute("x", 0, 9, 10)))
     rows = Values.of(domain, [["t0", "t1", "t2"], [1, 2, 3]])
     assert coefficients(rows, rows, "town") == []
