@@ -41,7 +41,7 @@ from ..results.frames import typed
 from ..results.outputs import warning_of, write_table, write_text
 from ..results.table_format import TableFile
 from .published import Published, evidence_of
-from .variation import LEAST_KAPPA, typical
+from .variation import ALONE, learned
 
 Array = NDArray[np.float64]
 
@@ -220,7 +220,8 @@ def _draw(
 
     def drawn_of(clique: Clique, effects: Array | float = 0.0) -> Array:
         known = evidence.known.get(clique)
-        shape, price = domain.shape(clique), rows * (typical(evidence) if len(clique) > 1 else LEAST_KAPPA) ** 2
+        error = learned(evidence).kappa(evidence, clique) if len(clique) > 1 else ALONE
+        shape, price = domain.shape(clique), rows * error**2
         means, variances = _posterior(counts[clique], shape, known, effects, scale, price)
         cells = _positive(means, variances, rng)
         found: Array = cells * (rows / cells.sum())

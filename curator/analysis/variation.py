@@ -38,23 +38,55 @@ ALONE = 0.3
 _REWEIGHTED = 10
 
 
-@lru_cache(maxsize=16)
-def typical(evidence: Evidence) -> float:
-    """The relative error of a release in the interaction of a pair that was not measured, at most 1.
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What the measured pairs of a release say of pairs.
 
-    The root mean square of correlations of pairs that were measured, plus a standard error of the mean
-    square; 1 if no pair was measured.
+    Attributes:
+        typical: the root mean square of their correlations, plus a standard error of the mean square, at most 1;
+            1 if no pair was measured.
+        noise: the median of the deviation of their noise times the fourth root of their cells, in records.
+        norms: attribute -> root mean square norm of its standardised directions, less their mean.
     """
-    margins = {name: _margin(evidence, name) for name in evidence.domain}
-    found = [
-        _energy(evidence.domain, view, known, margins, evidence.records)
-        for view, known in evidence.views.items()
-        if len(view.clique) == 2
-    ]
+
+    typical: float
+    noise: float
+    norms: Mapping[str, float]
+
+    def kappa(self, evidence: Evidence, pair: Clique) -> float:
+        """The relative error of a release in the interaction of a pair, where nothing measured it.
+
+        A pair that was scored and left out may have any correlation that the noise would have hidden which a
+        measured pair of as many cells had; but pairs are not expected to be larger than the measured ones.
+        """
+        measured = pair in evidence.known or any(view.clique == pair for view in evidence.grouped)
+        if measured or pair not in evidence.bounds:
+            return self.typical
+        sigma = self.noise / evidence.domain.cells(pair) ** 0.25
+        hidden = sigma * self.norms[pair[0]] * self.norms[pair[1]] / evidence.records
+        # The standard deviation of a uniform distribution between minus and plus that.
+        return max(LEAST_KAPPA, min(self.typical, hidden / math.sqrt(3)))
+
+
+@lru_cache(maxsize=16)
+def learned(evidence: Evidence) -> Learned:
+    """What the measured pairs of a release say of pairs."""
+    domain = evidence.domain
+    margins = {name: _margin(evidence, name) for name in domain}
+    norms = {}
+    for name, margin in margins.items():
+        squares = [len(one) * float(one.var()) for one in _directions(np.arange(len(margin)), margin)]
+        norms[name] = math.sqrt(float(np.mean(squares))) if squares else 0.0
+    pairs = {view: known for view, known in evidence.views.items() if len(view.clique) == 2}
+    found = [_energy(domain, view, known, margins, evidence.records) for view, known in pairs.items()]
     energies = np.array([one for one in found if one is not None])
     if not len(energies):
-        return 1.0
-    squares, variances = energies.T
+        return Learned(1.0, math.inf, norms)
+    noise = float(np.median([known.sigma * view.cells(domain) ** 0.25 for view, known in pairs.items()]))
+    return Learned(_root_mean_square(*energies.T), noise, norms)
+
+
+def _root_mean_square(squares: Array, variances: Array) -> float:
     mean, error = float(squares.mean()), 0.0
     for _ in range(_REWEIGHTED):
         weights = 1 / (max(mean, LEAST_KAPPA**2) + variances) ** 2
@@ -74,6 +106,8 @@ def _margin(evidence: Evidence, name: str) -> Array:
     # Thin codes have their counts by chance; together they keep them.
     thin = shares < known.sigma
     shares[thin] = shares[thin].mean() if thin.any() else 0.0
+    if not shares.any():
+        return np.full(size, 1 / size)
     found: Array = shares / shares.sum()
     return found
 
@@ -128,7 +162,6 @@ class Prior:
     Attributes:
         spread: records that may be at each combination of a support, shape (n,).
         base: relative error of the release in any function.
-        kappa: relative error of the release in the interaction of a pair.
         singles: the codes of each attribute, matrices of shape (n, codes).
         pairs: the pairs of the support.
         thin: which combinations have a thin code of an attribute, and one code of another: a matrix of shape
@@ -137,7 +170,6 @@ class Prior:
 
     spread: Array
     base: float
-    kappa: float
     singles: tuple[csr_array, ...]
     pairs: tuple[_Pair, ...]
     thin: csr_array
@@ -156,10 +188,16 @@ class Prior:
             thin: attribute -> at which combinations its code alone is thin, shape (n,).
         """
         varied = [place for place, name in enumerate(clique) if np.ptp(codes[:, place]) > 0]
-        pairs = tuple(_Pair.of(codes[:, one], codes[:, other], spread) for one, other in combinations(varied, 2))
+        known = learned(evidence)
+        pairs = tuple(
+            _Pair.of(
+                codes[:, one], codes[:, other], spread, known.kappa(evidence, (clique[one], clique[other]))
+            )
+            for one, other in combinations(varied, 2)
+        )
         sets = _thin_sets(clique, codes, thin)
         singles = tuple(_indicators(codes[:, place]) for place in varied)
-        return cls(spread, LEAST_KAPPA, typical(evidence) if pairs else 0.0, singles, pairs, sets)
+        return cls(spread, LEAST_KAPPA, singles, pairs, sets)
 
     @property
     def size(self) -> int:
@@ -173,9 +211,8 @@ class Prior:
         for codes in self.singles:
             sums = np.maximum(codes.T @ self.spread, np.finfo(float).tiny)[:, None]
             found += ALONE**2 * self.spread[:, None] * (codes @ ((codes.T @ weighted) / sums))
-        if self.pairs:
-            joined = sum(pair.interaction(weighted) for pair in self.pairs)
-            found += self.kappa**2 * self.spread[:, None] * joined
+        for pair in self.pairs:
+            found += pair.kappa**2 * self.spread[:, None] * pair.interaction(weighted)
         sums = self.thin.T @ weighted
         found += self.spread[:, None] * (self.thin @ sums) / self.spread.sum()
         return found
@@ -195,7 +232,7 @@ class Prior:
             found += ALONE**2 * sums.T @ (sums / weights)
         for pair in self.pairs:
             sums = ((pair.cells.T * self.spread) @ cells).toarray()
-            found += self.kappa**2 * sums.T @ pair.projected(sums / pair.weights[:, None])
+            found += pair.kappa**2 * sums.T @ pair.projected(sums / pair.weights[:, None])
         weights, total = self.thin.T * self.spread, self.spread.sum()
         held = (weights @ cells).toarray() - np.outer(weights.sum(axis=1), means / total)
         return found + held.T @ held / total
@@ -204,7 +241,7 @@ class Prior:
     def most(self) -> float:
         """The largest relative variance of the error in a function."""
         thin = float((self.thin.T @ self.spread).max(initial=0.0)) / self.spread.sum()
-        return self.base**2 + len(self.singles) * ALONE**2 + len(self.pairs) * self.kappa**2 + thin
+        return self.base**2 + len(self.singles) * ALONE**2 + sum(pair.kappa**2 for pair in self.pairs) + thin
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,20 +253,22 @@ class _Pair:
         first: the first attribute's code of each cell, a matrix of shape (cells, codes).
         second: of the second.
         weights: records of each cell.
+        kappa: relative error of the release in the interaction of the pair.
     """
 
     cells: csr_array
     first: csr_array
     second: csr_array
     weights: Array
+    kappa: float
 
     @classmethod
-    def of(cls, one: Places, other: Places, spread: Array) -> _Pair:
+    def of(cls, one: Places, other: Places, spread: Array, kappa: float) -> _Pair:
         """The pair of two columns of codes."""
         joint = one * (int(other.max()) + 1) + other
         _, first, place = np.unique(joint, return_index=True, return_inverse=True)
         cells = _indicators(place)
-        return cls(cells, _indicators(one[first]), _indicators(other[first]), cells.T @ spread)
+        return cls(cells, _indicators(one[first]), _indicators(other[first]), cells.T @ spread, kappa)
 
     def interaction(self, weighted: Array) -> Array:
         """What a function depends on the pair alone, from the function times records; shape (n, q)."""
