@@ -195,9 +195,9 @@ class Release:
         Raises:
             DataError: an argument is missing, unknown, or does not fit the release.
         """
-        from .hypotheses.tests import tested
+        from .hypotheses.tests import run_test
 
-        return tested(self.published, name, *columns, **options)
+        return run_test(self.published, name, *columns, **options)
 
     def infer(
         self, fn: Callable[[pd.DataFrame], Any], columns: Sequence[str] | None = None, **options: Any

@@ -35,55 +35,38 @@ LEAST_KAPPA = 0.05
 ALONE = 0.3
 """Error of a release in functions of one attribute; they are always measured."""
 
+_OF_BOUND = 0.25
+"""Error of a release in a pair that was not measured, as a share of its L1 bound; see ADR 123."""
+
 _REWEIGHTED = 10
 
 
-@dataclass(frozen=True, eq=False)
-class Learned:
-    """What the measured pairs of a release say of pairs.
+def kappa_of(evidence: Evidence, pair: Clique) -> float:
+    """The relative error of a release in the interaction of a pair, where nothing measured it, at most 1.
 
-    Attributes:
-        typical: the root mean square of their correlations, plus a standard error of the mean square, at most 1;
-            1 if no pair was measured.
-        noise: the median of the deviation of their noise times the fourth root of their cells, in records.
-        norms: attribute -> root mean square norm of its standardised directions, less their mean.
+    Of a pair that was not measured, a share of the release's bound on its L1 distance from the table, since strong
+    interactions hide behind poor scores; without a bound, and of measured pairs, that which is typical.
     """
-
-    typical: float
-    noise: float
-    norms: Mapping[str, float]
-
-    def kappa(self, evidence: Evidence, pair: Clique) -> float:
-        """The relative error of a release in the interaction of a pair, where nothing measured it.
-
-        A pair that was scored and left out may have any correlation that the noise would have hidden which a
-        measured pair of as many cells had; but pairs are not expected to be larger than the measured ones.
-        """
-        measured = pair in evidence.known or any(view.clique == pair for view in evidence.grouped)
-        if measured or pair not in evidence.bounds:
-            return self.typical
-        sigma = self.noise / evidence.domain.cells(pair) ** 0.25
-        hidden = sigma * self.norms[pair[0]] * self.norms[pair[1]] / evidence.records
-        # The standard deviation of a uniform distribution between minus and plus that.
-        return max(LEAST_KAPPA, min(self.typical, hidden / math.sqrt(3)))
+    measured = pair in evidence.known or any(view.clique == pair for view in evidence.grouped)
+    if measured or pair not in evidence.bounds:
+        return typical(evidence)
+    return min(1.0, max(LEAST_KAPPA, _OF_BOUND * evidence.bounds[pair]))
 
 
 @lru_cache(maxsize=16)
-def learned(evidence: Evidence) -> Learned:
-    """What the measured pairs of a release say of pairs."""
-    domain = evidence.domain
-    margins = {name: _margin(evidence, name) for name in domain}
-    norms = {}
-    for name, margin in margins.items():
-        squares = [len(one) * float(one.var()) for one in _directions(np.arange(len(margin)), margin)]
-        norms[name] = math.sqrt(float(np.mean(squares))) if squares else 0.0
-    pairs = {view: known for view, known in evidence.views.items() if len(view.clique) == 2}
-    found = [_energy(domain, view, known, margins, evidence.records) for view, known in pairs.items()]
+def typical(evidence: Evidence) -> float:
+    """The size of interactions of measured pairs, as the root mean square of correlations, at most 1.
+
+    With a standard error of the mean square; 1 if no pair was measured.
+    """
+    margins = {name: _margin(evidence, name) for name in evidence.domain}
+    found = [
+        _energy(evidence.domain, view, known, margins, evidence.records)
+        for view, known in evidence.views.items()
+        if len(view.clique) == 2
+    ]
     energies = np.array([one for one in found if one is not None])
-    if not len(energies):
-        return Learned(1.0, math.inf, norms)
-    noise = float(np.median([known.sigma * view.cells(domain) ** 0.25 for view, known in pairs.items()]))
-    return Learned(_root_mean_square(*energies.T), noise, norms)
+    return _root_mean_square(*energies.T) if len(energies) else 1.0
 
 
 def _root_mean_square(squares: Array, variances: Array) -> float:
@@ -188,10 +171,9 @@ class Prior:
             thin: attribute -> at which combinations its code alone is thin, shape (n,).
         """
         varied = [place for place, name in enumerate(clique) if np.ptp(codes[:, place]) > 0]
-        known = learned(evidence)
         pairs = tuple(
             _Pair.of(
-                codes[:, one], codes[:, other], spread, known.kappa(evidence, (clique[one], clique[other]))
+                codes[:, one], codes[:, other], spread, kappa_of(evidence, (clique[one], clique[other]))
             )
             for one, other in combinations(varied, 2)
         )

@@ -23,7 +23,7 @@ TESTS: Mapping[str, Callable[..., TestResult]] = {
 }
 
 
-def tested(published: Published, name: str, *columns: Any, **options: Any) -> TestResult:
+def run_test(published: Published, name: str, *columns: Any, **options: Any) -> TestResult:
     """A test by its name; see its function for arguments.
 
     Raises:
