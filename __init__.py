@@ -1,4 +1,22 @@
-"""Differentially private synthetic tables from tables partitioned across institutions."""
+"""Differentially private synthetic tables, from one table or from one partitioned across institutions.
+
+A release: synthesize(data, epsilon) of one table, or of related ones; simulate(data, epsilon, grid="2x2") of
+    one table as parties would make it, with its errors; Synthesizer, in the style of scikit-learn.
+A finished one: load(folder), load_people(folder), load_model(file); Release and PeopleRelease with table,
+    generate, query, mean, copies, save; Answer and Estimates, with intervals; combine; Certificate.
+Compared with the real table, not for publication: evaluate, compare, Evaluation.
+Data: Domain, Table, Workload, Grid, Budget; draft(data) drafts a domain, Draft; encode, decode, read_table;
+    load_dataset, public tables to try.
+Attributes: Attribute, BooleanAttribute, CategoricalAttribute, NumericAttribute, DateAttribute,
+    DatePartsAttribute, GapAttribute. Rules: Rule, AtMost, Sum, Impossible, NullWhen, Determines.
+Mechanisms: Mosaic, the default; RandDPGen, AIM, ABSyn, PPSyn, PrivBayes, MST, MWEM, DPSelect, DPGan,
+    Independent.
+Errors, all of them a MosaicError: DataError, BudgetError, PolicyError, ApprovalPending, ProtocolError,
+    DeliveriesLost, ModelError, MissingExtraError, PartyUnavailable. Warnings, each a MosaicWarning:
+    DomainWarning, TimeLimitWarning. Simulation: what simulate returns.
+
+help(dpmosaic.synthesize) and so on say more.
+"""
 
 from __future__ import annotations
 
@@ -8,129 +26,70 @@ from typing import TYPE_CHECKING, Any
 from .common.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from .common.data.attributes.attribute import Attribute
-    from .common.data.attributes.boolean import BooleanAttribute
-    from .common.data.attributes.categorical import CategoricalAttribute
-    from .common.data.attributes.date_parts import DatePartsAttribute
-    from .common.data.attributes.dates import DateAttribute, GapAttribute
-    from .common.data.attributes.numeric import NumericAttribute
-    from .common.data.domain import Domain
-    from .common.data.rules.determines import Determines
-    from .common.data.rules.impossible import Impossible, NullWhen
-    from .common.data.rules.order import AtMost, Sum
-    from .common.data.rules.rule import Rule
-    from .common.data.table import Table
-    from .common.data.workload import Workload
-    from .common.errors import (
-        ApprovalPending,
-        BudgetError,
-        DataError,
-        DeliveriesLost,
-        MissingExtraError,
-        ModelError,
-        MosaicError,
-        MosaicWarning,
-        PartyUnavailable,
-        PolicyError,
-        ProtocolError,
-    )
-    from .common.privacy.budget import Budget
-    from .curator.analysis.copies import combine
-    from .curator.analysis.estimators.estimates import Estimates
-    from .curator.analysis.queries.answer import Answer
-    from .curator.analysis.release import Release, load
-    from .curator.certificates.certificate import Certificate
-    from .curator.mechanisms.absyn.absyn import ABSyn
-    from .curator.mechanisms.aim import AIM
-    from .curator.mechanisms.dp_gan.dp_gan import DPGan
-    from .curator.mechanisms.dp_select.dp_select import DPSelect
-    from .curator.mechanisms.independent import Independent
-    from .curator.mechanisms.mosaic.mosaic import Mosaic
-    from .curator.mechanisms.mst import MST
-    from .curator.mechanisms.mwem import MWEM
-    from .curator.mechanisms.ppsyn.ppsyn import PPSyn
-    from .curator.mechanisms.privbayes.privbayes import PrivBayes
-    from .curator.mechanisms.randdpgen.randdpgen import RandDPGen
-    from .curator.people.release import PeopleRelease, load_people
-    from .curator.results.models import load_model
-    from .party.drafting.draft import Draft
-    from .party.sources.source import read_table
-    from .simulations.datasets.catalogue import load_dataset
-    from .simulations.evaluation.evaluation import Evaluation
-    from .simulations.parties.partition import Grid
-    from .simulations.simulate import Simulation, simulate
-    from .simulations.synthesizing.synthesize import DomainWarning, synthesize
-    from .simulations.synthesizing.synthesizer import Synthesizer
-    from .simulations.tables.frame_evaluation import compare, evaluate
-    from .simulations.tables.frames import decode, draft, encode
-    from .simulations.time_limit import TimeLimitWarning
-
-__all__ = [
-    "AIM",
-    "MST",
-    "MWEM",
-    "ABSyn",
-    "Answer",
-    "ApprovalPending",
-    "AtMost",
-    "Attribute",
-    "BooleanAttribute",
-    "Budget",
-    "BudgetError",
-    "CategoricalAttribute",
-    "Certificate",
-    "DPGan",
-    "DPSelect",
-    "DataError",
-    "DateAttribute",
-    "DatePartsAttribute",
-    "DeliveriesLost",
-    "Determines",
-    "Domain",
-    "DomainWarning",
-    "Draft",
-    "Estimates",
-    "Evaluation",
-    "GapAttribute",
-    "Grid",
-    "Impossible",
-    "Independent",
-    "MissingExtraError",
-    "ModelError",
-    "Mosaic",
-    "MosaicError",
-    "MosaicWarning",
-    "NullWhen",
-    "NumericAttribute",
-    "PPSyn",
-    "PartyUnavailable",
-    "PeopleRelease",
-    "PolicyError",
-    "PrivBayes",
-    "ProtocolError",
-    "RandDPGen",
-    "Release",
-    "Rule",
-    "Simulation",
-    "Sum",
-    "Synthesizer",
-    "Table",
-    "TimeLimitWarning",
-    "Workload",
-    "combine",
-    "compare",
-    "decode",
-    "draft",
-    "encode",
-    "evaluate",
-    "load",
-    "load_dataset",
-    "load_model",
-    "load_people",
-    "read_table",
-    "simulate",
-    "synthesize",
-]
+    from .common.data.attributes.attribute import Attribute as Attribute
+    from .common.data.attributes.boolean import BooleanAttribute as BooleanAttribute
+    from .common.data.attributes.categorical import CategoricalAttribute as CategoricalAttribute
+    from .common.data.attributes.date_parts import DatePartsAttribute as DatePartsAttribute
+    from .common.data.attributes.dates import DateAttribute as DateAttribute
+    from .common.data.attributes.dates import GapAttribute as GapAttribute
+    from .common.data.attributes.numeric import NumericAttribute as NumericAttribute
+    from .common.data.domain import Domain as Domain
+    from .common.data.rules.determines import Determines as Determines
+    from .common.data.rules.impossible import Impossible as Impossible
+    from .common.data.rules.impossible import NullWhen as NullWhen
+    from .common.data.rules.order import AtMost as AtMost
+    from .common.data.rules.order import Sum as Sum
+    from .common.data.rules.rule import Rule as Rule
+    from .common.data.table import Table as Table
+    from .common.data.workload import Workload as Workload
+    from .common.errors import ApprovalPending as ApprovalPending
+    from .common.errors import BudgetError as BudgetError
+    from .common.errors import DataError as DataError
+    from .common.errors import DeliveriesLost as DeliveriesLost
+    from .common.errors import MissingExtraError as MissingExtraError
+    from .common.errors import ModelError as ModelError
+    from .common.errors import MosaicError as MosaicError
+    from .common.errors import MosaicWarning as MosaicWarning
+    from .common.errors import PartyUnavailable as PartyUnavailable
+    from .common.errors import PolicyError as PolicyError
+    from .common.errors import ProtocolError as ProtocolError
+    from .common.privacy.budget import Budget as Budget
+    from .curator.analysis.copies import combine as combine
+    from .curator.analysis.estimators.estimates import Estimates as Estimates
+    from .curator.analysis.queries.answer import Answer as Answer
+    from .curator.analysis.release import Release as Release
+    from .curator.analysis.release import load as load
+    from .curator.certificates.certificate import Certificate as Certificate
+    from .curator.mechanisms.absyn.absyn import ABSyn as ABSyn
+    from .curator.mechanisms.aim import AIM as AIM
+    from .curator.mechanisms.dp_gan.dp_gan import DPGan as DPGan
+    from .curator.mechanisms.dp_select.dp_select import DPSelect as DPSelect
+    from .curator.mechanisms.independent import Independent as Independent
+    from .curator.mechanisms.mosaic.mosaic import Mosaic as Mosaic
+    from .curator.mechanisms.mst import MST as MST
+    from .curator.mechanisms.mwem import MWEM as MWEM
+    from .curator.mechanisms.ppsyn.ppsyn import PPSyn as PPSyn
+    from .curator.mechanisms.privbayes.privbayes import PrivBayes as PrivBayes
+    from .curator.mechanisms.randdpgen.randdpgen import RandDPGen as RandDPGen
+    from .curator.people.release import PeopleRelease as PeopleRelease
+    from .curator.people.release import load_people as load_people
+    from .curator.results.models import load_model as load_model
+    from .party.drafting.draft import Draft as Draft
+    from .party.sources.source import read_table as read_table
+    from .simulations.datasets.catalogue import load_dataset as load_dataset
+    from .simulations.evaluation.evaluation import Evaluation as Evaluation
+    from .simulations.parties.partition import Grid as Grid
+    from .simulations.simulate import Simulation as Simulation
+    from .simulations.simulate import simulate as simulate
+    from .simulations.tables.frames import decode as decode
+    from .simulations.tables.frames import draft as draft
+    from .simulations.tables.frames import encode as encode
+    from .simulations.time_limit import TimeLimitWarning as TimeLimitWarning
+    from .synthesis.evaluating.frames import compare as compare
+    from .synthesis.evaluating.frames import evaluate as evaluate
+    from .synthesis.synthesize import DomainWarning as DomainWarning
+    from .synthesis.synthesize import synthesize as synthesize
+    from .synthesis.synthesizer import Synthesizer as Synthesizer
 
 _HOMES = {
     "AIM": "curator.mechanisms.aim",
@@ -154,7 +113,7 @@ _HOMES = {
     "DeliveriesLost": "common.errors",
     "Determines": "common.data.rules.determines",
     "Domain": "common.data.domain",
-    "DomainWarning": "simulations.synthesizing.synthesize",
+    "DomainWarning": "synthesis.synthesize",
     "Draft": "party.drafting.draft",
     "Estimates": "curator.analysis.estimators.estimates",
     "Evaluation": "simulations.evaluation.evaluation",
@@ -180,23 +139,23 @@ _HOMES = {
     "Rule": "common.data.rules.rule",
     "Simulation": "simulations.simulate",
     "Sum": "common.data.rules.order",
-    "Synthesizer": "simulations.synthesizing.synthesizer",
+    "Synthesizer": "synthesis.synthesizer",
     "Table": "common.data.table",
     "TimeLimitWarning": "simulations.time_limit",
     "Workload": "common.data.workload",
     "combine": "curator.analysis.copies",
-    "compare": "simulations.tables.frame_evaluation",
+    "compare": "synthesis.evaluating.frames",
     "decode": "simulations.tables.frames",
     "draft": "simulations.tables.frames",
     "encode": "simulations.tables.frames",
-    "evaluate": "simulations.tables.frame_evaluation",
+    "evaluate": "synthesis.evaluating.frames",
     "load": "curator.analysis.release",
     "load_dataset": "simulations.datasets.catalogue",
     "load_model": "curator.results.models",
     "load_people": "curator.people.release",
     "read_table": "party.sources.source",
     "simulate": "simulations.simulate",
-    "synthesize": "simulations.synthesizing.synthesize",
+    "synthesize": "synthesis.synthesize",
 }
 
 
@@ -214,4 +173,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """All public names, loaded or not."""
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_HOMES})

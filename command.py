@@ -23,11 +23,11 @@ _OBJECTS_BETWEEN_COLLECTIONS = 20_000
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "synthesize": (
-        "simulations.synthesizing.command:synthesize",
+        "synthesis.command:synthesize",
         "Release a synthetic table from one file, with differential privacy.",
     ),
     "resume": (
-        "simulations.synthesizing.command:resume",
+        "synthesis.command:resume",
         "Resume a release from one file; what was answered is neither asked nor charged again.",
     ),
     "simulate": (
@@ -39,7 +39,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Release a bundled health insurance table from two insurers and two clinics, with each protocol.",
     ),
     "evaluate": (
-        "simulations.tables.evaluate_command:evaluate",
+        "synthesis.evaluating.command:evaluate",
         "Compare synthetic tables with the real ones. The result depends on real rows: not for publication.",
     ),
     "local-network": (
@@ -87,7 +87,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Public tables for trying out releases.",
     ),
     "omop": (
-        "simulations.omop.command:omop_commands",
+        "synthesis.omop.command:omop_commands",
         "Databases of the OMOP common data model: made up, released, checked.",
     ),
     "experiment": (
@@ -111,7 +111,7 @@ class _Unloaded(TyperCommand):
     def make_context(self, *args: Any, **extra: Any) -> Any:
         """The context of the command itself, which parses the arguments."""
         assert self.name is not None
-        return loaded(self.name).make_context(*args, **extra)
+        return load_command(self.name).make_context(*args, **extra)
 
 
 class _Commands(TyperGroup):
@@ -121,7 +121,7 @@ class _Commands(TyperGroup):
         super().__init__(**{**settings, "commands": {name: _Unloaded(name) for name in COMMANDS}})
 
 
-def loaded(name: str) -> Any:
+def load_command(name: str) -> Any:
     """A command with its options, after its module is imported."""
     module, _, attribute = COMMANDS[name][0].partition(":")
     found = getattr(import_module(f".{module}", __package__), attribute)
@@ -174,7 +174,7 @@ def main() -> None:
     warnings.showwarning = _show_warning
     spending = sys.argv[1:2] and sys.argv[1] in SPENDING
     for number in (signal.SIGINT, signal.SIGTERM) if spending else ():
-        signal.signal(number, _resumed if sys.argv[1] == "resume" else _stopped)
+        signal.signal(number, _stop_before_resuming if sys.argv[1] == "resume" else _stop_before_spending)
     try:
         app()
     except MosaicError as error:
@@ -186,13 +186,13 @@ def main() -> None:
             signal.signal(number, signal.SIG_IGN)
 
 
-def _stopped(number: int, frame: object) -> None:
+def _stop_before_spending(number: int, frame: object) -> None:
     """Ends a command that spends budget, before it begins; from then on `simulations.stopping` does."""
     os.write(sys.stderr.fileno(), b"stopped: nothing was spent, and nothing was written\n")
     os._exit(128 + number)
 
 
-def _resumed(number: int, frame: object) -> None:
+def _stop_before_resuming(number: int, frame: object) -> None:
     """The same for a release that goes on."""
     os.write(sys.stderr.fileno(), b"stopped: nothing more was spent, and nothing was written\n")
     os._exit(128 + number)

@@ -32,7 +32,7 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.protocols.aligned import Population
 from dpmosaic.simulations.evaluation.metrics import kway_errors
 from dpmosaic.simulations.parties.partition import Grid
-from dpmosaic.simulations.parties.people import Linkage, Overlap, linked, row_numbers
+from dpmosaic.simulations.parties.people import Linkage, Overlap, link_tables, row_numbers
 
 
 def main() -> None:
@@ -53,7 +53,7 @@ def main() -> None:
         }
         for name, (data, options) in releases.items():
             started = time.perf_counter()
-            synthetic = dpmosaic.simulate(data, budget=budget, seed=seed, **options).synthetic
+            synthetic = dpmosaic.simulate(data, epsilon=budget, seed=seed, **options).rows
             (pairs,) = kway_errors(joined, complete(synthetic, table), ks=(2,))
             found.setdefault(name, []).append(pairs.total_variation)
             ratio = pairs.total_variation / found["trusted"][-1]
@@ -74,7 +74,7 @@ def joined_table(table: Table, grid: str, overlap: Overlap, seed: int) -> Table:
     )
     rng = RandomStream.from_seed(seed).child("people").generator()
     slices = zip(*people.scatter(table, cut, rng), strict=True)
-    return Table.concatenate([linked(table.domain, *row, Population.EVERYWHERE) for row in slices])
+    return Table.concatenate([link_tables(table.domain, *row, Population.EVERYWHERE) for row in slices])
 
 
 def complete(synthetic: Table, table: Table) -> Table:

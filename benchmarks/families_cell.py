@@ -141,13 +141,13 @@ def _rows(cell: Cell, generated: Generated) -> tuple[Table, Figures]:
     with patch("dpmosaic.simulations.simulate._metrics", used):
         made = dpmosaic.simulate(
             generated.table,
-            budget=budget,
+            epsilon=budget,
             protocol=cell.protocol,
             grid=GRIDS[cell.protocol],
             mechanism=cell.mechanism,
             seed=cell.seed,
         )
-    return made.synthetic, made.metrics
+    return made.rows, made.metrics
 
 
 def compared(generated: Generated, rows: Table) -> Figures:

@@ -121,7 +121,9 @@ def main() -> None:
                 real = public(frame, group)
                 for test, p in private(release, group).items():
                     found[test, group].append((p, real[test]))
-    print(f"{asked.releases} releases of {asked.rows} rows at epsilon {asked.epsilon:g}, tests at level {LEVEL:g}")
+    print(
+        f"{asked.releases} releases of {asked.rows} rows at epsilon {asked.epsilon:g}, tests at level {LEVEL:g}"
+    )
     print(f"{'':20} {'without an effect':>30} {'with one':>30}")
     print(f"{'':20} {'rejects':>10} {'refused':>9} {'real':>9} {'rejects':>10} {'refused':>9} {'real':>9}")
     for test in dict.fromkeys(test for test, _ in found):

@@ -68,7 +68,7 @@ def released(table: Table, protocol: str, grid: str, epsilon: float, seed: int, 
     budget = dpmosaic.Budget(epsilon=epsilon, delta=DELTA)
     try:
         result = dpmosaic.simulate(
-            table, budget=budget, protocol=protocol, grid=grid, mechanism=name, seed=seed
+            table, epsilon=budget, protocol=protocol, grid=grid, mechanism=name, seed=seed
         )
     except MosaicError as error:
         return dict.fromkeys(VALUES, "") | {"refused": str(error)}

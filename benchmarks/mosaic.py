@@ -29,9 +29,10 @@ import dpmosaic
 from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.data.table import Table
 from dpmosaic.curator.measurers.federation import FederationMeasurer
-from dpmosaic.curator.mechanisms.mosaic import grouped_rounds, knowledge, larger, mosaic, released
+from dpmosaic.curator.mechanisms.mosaic import grouped_rounds, knowledge, mosaic, released
 from dpmosaic.curator.mechanisms.mosaic.budget_split import SplitProblem, Splitting
 from dpmosaic.curator.mechanisms.mosaic.effects import Effect
+from dpmosaic.curator.mechanisms.mosaic.knowledge import Knowledge
 from dpmosaic.curator.mechanisms.mosaic.learning import learned_prior
 from dpmosaic.curator.mechanisms.mosaic.one_way import onto_simplex
 from dpmosaic.curator.mechanisms.mosaic.run import Run
@@ -63,7 +64,7 @@ def _last_score(effect: Effect, reference: Any, distance: float, deviation: floa
 
 
 def _without_forest(run: Run, start: Any, tolerance: float) -> Any:
-    return released.supplemented(run._fit(start, tolerance), run._known, run._larger, run._workload)
+    return released.supplement_model(run._fit(start, tolerance), run._known, run._workload)
 
 
 def _any_part(
@@ -77,6 +78,13 @@ def _unraked(cells: Any, shape: Any, margins: Any) -> Any:
     return cells
 
 
+def _without_axes(beside: bool, of: Callable[..., Any] = Knowledge._learn_axes) -> list[Any]:
+    def learn(known: Knowledge, beside_: bool) -> Any:
+        return [] if beside_ == beside else of(known, beside_)
+
+    return [patch.object(Knowledge, "_learn_axes", learn)]
+
+
 def _set(**settings: Any) -> list[Any]:
     return [patch.dict(vars(SETTINGS), settings)]
 
@@ -86,11 +94,11 @@ PARTS: dict[str, list[Any]] = {
     "whole marginals are measured": [
         patch.object(FederationMeasurer, "_interaction", lambda self, query: ())
     ],
-    "one-way marginals are only projected": [patch.object(knowledge, "denoised", _projected)],
-    "references are not raked": [patch.object(of, "raked", _unraked) for of in (knowledge, released)],
-    "pairs are estimated beside earlier models": [patch.object(Run, "_released", _without_forest)],
+    "one-way marginals are only projected": [patch.object(knowledge, "denoise", _projected)],
+    "references are not raked": [patch.object(of, "rake", _unraked) for of in (knowledge, released)],
+    "pairs are estimated beside earlier models": [patch.object(Run, "_fit_with_supplement", _without_forest)],
     "interactions are not shrunk": [patch.object(Effect, "estimate", _unshrunk)],
-    "cells are modelled as independent": [patch.object(knowledge, "has_shape", lambda effect: False)],
+    "cells are modelled as independent": _without_axes(beside=False),
     "coefficients are not coupled": [
         patch.object(knowledge, "learned_coupling", lambda pairs, records, before: None)
     ],
@@ -100,10 +108,9 @@ PARTS: dict[str, list[Any]] = {
         patch.object(knowledge, "learned_prior", lambda effects, records: (math.inf, 0.0))
     ],
     "no interaction is expected to be none": [
-        patch.object(of, "learned_prior", partial(learned_prior, shares=np.zeros(1)))
-        for of in (knowledge, larger)
+        patch.object(knowledge, "learned_prior", partial(learned_prior, shares=np.zeros(1)))
     ],
-    "cells of groups are modelled as independent": [patch.object(larger, "has_shape", lambda effect: False)],
+    "cells of groups are modelled as independent": _without_axes(beside=True),
     "the budget is split by numbers of cells": [patch.object(SplitProblem, "split", _by_cells)],
     "only the last score is used": [patch.object(Effect, "scored_again", _last_score)],
     "the reference error is ignored": _set(reference_error=0.0),
@@ -164,10 +171,10 @@ def _error(table: Table, epsilon: float, seed: int, k: int, measured: int | None
     # In rho, because the independent check of epsilon takes longer than the release.
     promise = dpmosaic.Budget(zcdp_rho=float(granted))
     made = dpmosaic.simulate(
-        table, budget=promise, protocol="trusted", mechanism="mosaic", workload=f"{k}way", seed=seed
+        table, epsilon=promise, protocol="trusted", mechanism="mosaic", workload=f"{k}way", seed=seed
     )
     distances = [
-        np.abs(made.synthetic.marginal(clique) - table.marginal(clique)).sum()
+        np.abs(made.rows.marginal(clique) - table.marginal(clique)).sum()
         for clique in combinations(table.domain.names, measured or k)
     ]
     return float(np.mean(distances)) / (2 * table.record_count)

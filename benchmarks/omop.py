@@ -22,11 +22,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dpmosaic.simulations.omop.checks import check
-from dpmosaic.simulations.omop.generate import generate
-from dpmosaic.simulations.omop.read import Cdm, read
-from dpmosaic.simulations.omop.synthesize import synthesize_cdm
 from dpmosaic.simulations.tables.frames import encode
+from dpmosaic.synthesis.omop.checks import check
+from dpmosaic.synthesis.omop.generate import generate
+from dpmosaic.synthesis.omop.read import Cdm, read
+from dpmosaic.synthesis.omop.synthesize import synthesize_cdm
 
 VISIT, EVENTS = "visit_occurrence", ("condition_occurrence", "drug_exposure", "measurement")
 WEIGHT = "weight"

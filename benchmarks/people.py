@@ -216,11 +216,11 @@ def _flat(
     rho = float(dpmosaic.Budget(epsilon=epsilon, delta=DELTA).granted(gaussian_only=True)) / largest**2
     made = dpmosaic.simulate(
         dpmosaic.encode(joined, domain),
-        budget=dpmosaic.Budget(zcdp_rho=rho, delta=DELTA),
+        epsilon=dpmosaic.Budget(zcdp_rho=rho, delta=DELTA),
         protocol="trusted",
         seed=seed,
     )
-    drawn = dpmosaic.decode(made.synthetic, seed)
+    drawn = dpmosaic.decode(made.rows, seed)
     number = np.arange(len(drawn))
     found = {}
     for name in real.tables:

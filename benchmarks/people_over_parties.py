@@ -28,7 +28,7 @@ from people_tables import GENERATED, Related
 
 import dpmosaic
 from dpmosaic.simulations.evaluation.related import evaluate, mean_distance
-from dpmosaic.simulations.synthesizing.related_over_parties import Holders, simulate_people
+from dpmosaic.synthesis.related_over_parties import Holders, simulate_people
 
 KINDS = ("hospitals", "apart", "2x2")
 _LINE = "{:28s} {:>6s} {:>6s} {:>6s} {:>6s} {:>9s}"

@@ -132,12 +132,12 @@ def cell(table: Table, protocol: Protocol, epsilon: float, mechanism: str, seed:
         granted = dpmosaic.Budget(zcdp_rho=float(promise.granted(gaussian_only=True)))
         return dpmosaic.simulate(
             rows,
-            budget=granted,
+            epsilon=granted,
             protocol="trusted",
             mechanism=mechanism,
             workload=protocol.workload,
             seed=seed,
-        ).synthetic
+        ).rows
 
     return protocol.measured(table, release, seed)
 

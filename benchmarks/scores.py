@@ -59,7 +59,7 @@ def main() -> None:
         timed = [[TimedConnection(link, clock, f"party {flat.index(link)}") for link in row] for row in links]
         dealers = [TimedConnection(dealer, clock, "dealer") for dealer in start_dealers(0, keys, links)]
         agreement = agree(table.domain, timed, proposal_of(table.domain, GRANTED), dealers=dealers)
-        plan = agreement.terms.masked
+        plan = agreement.terms.masked_plan
         assert plan is not None
         measurer = agreement.measurer()
         measurer.measure([Query(View(clique), GRANTED / 200, "pairs") for clique in workload.cliques])

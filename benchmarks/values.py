@@ -88,8 +88,8 @@ def released(table: Table, asked: argparse.Namespace, seed: int) -> Table:
     granted = dpmosaic.Budget(epsilon=asked.epsilon, delta=DELTA).granted(gaussian_only=True)
     # In rho, because the independent check of epsilon takes longer than the release.
     promise = dpmosaic.Budget(zcdp_rho=float(granted))
-    made = dpmosaic.simulate(table, budget=promise, protocol=asked.protocol, grid=asked.grid, seed=seed)
-    return made.synthetic
+    made = dpmosaic.simulate(table, epsilon=promise, protocol=asked.protocol, grid=asked.grid, seed=seed)
+    return made.rows
 
 
 def drawn(table: Table, described: Domain, way: str, rng: np.random.Generator) -> Columns:

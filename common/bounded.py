@@ -59,7 +59,7 @@ def json_of(text: bytes | str) -> Any:
     Raises:
         ValueError: it is not JSON in UTF-8, or beyond a bound; says which without a text of it.
     """
-    whole = _decoded(text, LONGEST_TEXT_BYTES)
+    whole = _decode_text(text, LONGEST_TEXT_BYTES)
     if whole.count("[") + whole.count("{") > _TEXT_PARTS:
         raise ValueError(f"it has more than {_TEXT_PARTS} lists and objects")
     try:
@@ -78,7 +78,7 @@ def toml_of(text: bytes | str) -> dict[str, Any]:
     Raises:
         ValueError: it is not TOML in UTF-8, or beyond a bound.
     """
-    whole = _decoded(text, _MOST_BYTES_OF_TOML)
+    whole = _decode_text(text, _MOST_BYTES_OF_TOML)
     if _LONG_KEY.search(whole):
         raise ValueError(_TOO_DEEP)
     try:
@@ -100,7 +100,7 @@ def fraction_of(text: str) -> Fraction:
     return Fraction(text)
 
 
-def _decoded(text: bytes | str, most: int) -> str:
+def _decode_text(text: bytes | str, most: int) -> str:
     _check_length(text, most)
     return text.decode("utf-8") if isinstance(text, bytes) else text
 

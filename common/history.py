@@ -41,7 +41,7 @@ class Mark:
         text = b"".join(len(field).to_bytes(4, "big") + field for field in fields)
         return Mark(self.events + 1, hashlib.sha256(_PREFIX + text).digest())
 
-    def signed(self) -> bytes:
+    def signed_bytes(self) -> bytes:
         """The bytes of the mark in signed messages; all marks have equally many."""
         return self.events.to_bytes(8, "big") + self.head
 

@@ -144,7 +144,7 @@ class ReleaseTerms:
             raise ValueError("the id of a release must be 32 lower-case hexadecimal digits")
         if not 0 < self.granted_rho < math.inf:
             raise ValueError("the budget of a release must be a positive finite rho")
-        if (self.masked is not None) != (self.spec.protocol == MASKED.name):
+        if (self.masked_plan is not None) != (self.spec.protocol == MASKED.name):
             raise ValueError("a release needs a masked plan with the protocol 'masked', and none with others")
         if (self.aligning is not None) != (self.spec.protocol == ALIGNMENT):
             raise ValueError("a release needs match keys to align rows, and none with another protocol")
@@ -160,11 +160,11 @@ class ReleaseTerms:
             raise ValueError("a release of people with all rows looks for no labels")
         if self.unit.parts > 1 and not counts_people(self.spec.protocol, self.plan):
             raise ValueError("the protocol does not count people with all rows")
-        if self.masked is not None and self.masked.parts != self.unit.parts:
-            object.__setattr__(self, "plan", replace(self.masked, parts=self.unit.parts))
+        if self.masked_plan is not None and self.masked_plan.parts != self.unit.parts:
+            object.__setattr__(self, "plan", replace(self.masked_plan, parts=self.unit.parts))
 
     @property
-    def granted(self) -> Cost:
+    def granted_cost(self) -> Cost:
         """Upper limit of the cost of the release, with the delta of the labels that it looks for."""
         search = self.purpose.labels
         delta = Fraction(0) if search is None else Fraction(search.delta)
@@ -195,7 +195,7 @@ class ReleaseTerms:
         return self.spec.unit
 
     @property
-    def masked(self) -> MaskedPlan | None:
+    def masked_plan(self) -> MaskedPlan | None:
         """The plan of the protocol `masked`; None with any other protocol."""
         return self.plan if isinstance(self.plan, MaskedPlan) else None
 

@@ -13,7 +13,7 @@ import typer
 from ..common.errors import DataError
 from ..common.extras import require_extra
 from ..common.showing.telling import tell
-from .options import Settings, parsed
+from .options import Settings, parse_settings
 
 
 def preflight(
@@ -32,7 +32,7 @@ def preflight(
     from .parties.home import CuratorHome
     from .releasing.planning.plan import ReleasePlan
 
-    read = ReleasePlan.load(plan).with_settings(parsed(settings))
+    read = ReleasePlan.load(plan).with_settings(parse_settings(settings))
     checks = run_checks(CuratorHome.open(home or plan.parent), read)
     if json_output:
         _print_lines(((one.passed, json.dumps(asdict(one))) for one in checks), coloured=False)

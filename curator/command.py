@@ -17,7 +17,7 @@ from ..common.extras import require_extra
 from ..common.showing.telling import tell, write
 from .checking_commands import preflight, verify
 from .console.command import console
-from .options import Settings, SpreadsheetSafe, parsed
+from .options import Settings, SpreadsheetSafe, parse_settings
 from .plan_command import plan
 from .results.table_format import Format, TableFile, TableFormat
 
@@ -50,12 +50,12 @@ def init(
     ] = False,
 ) -> None:
     """Make keys."""
-    from ..common.crypto.certificates import shown
+    from ..common.crypto.certificates import fingerprint_text
     from ..common.federation.keyring import REQUEST
     from .parties.home import CuratorHome
 
     home = CuratorHome.create(folder, name, request=csr)
-    tell(f"identity of {name}: {shown(home.keyring.identity.public.hex())}")
+    tell(f"identity of {name}: {fingerprint_text(home.keyring.identity.public.hex())}")
     if csr:
         tell(f"have your authority sign {home.keyring.folder / REQUEST} and put tls.crt beside it")
 
@@ -68,7 +68,7 @@ def enroll(
     attached: Annotated[bool, typer.Option("--attached", help="It dials this curator.")] = False,
 ) -> None:
     """Enroll a party or a dealer; compare its identity out of band."""
-    from ..common.crypto.certificates import shown
+    from ..common.crypto.certificates import fingerprint_text
     from ..common.federation.card import Card, read_json
     from .parties.home import ATTACHED, CuratorHome
 
@@ -76,7 +76,7 @@ def enroll(
         raise DataError("expected either --address or --attached; give one of them")
     read = Card.from_json(read_json(card))
     CuratorHome.open(folder).enroll(read, address or ATTACHED)
-    tell(f"identity of {read.role} {read.name}: {shown(read.identity.hex())}")
+    tell(f"identity of {read.role} {read.name}: {fingerprint_text(read.identity.hex())}")
     tell("compare it with the identity that its owner reads to you")
 
 
@@ -108,16 +108,18 @@ def listen(
     from ..common.processes.stopping import Stop
     from .parties.home import CuratorHome
 
-    def told(party: str, up: bool) -> None:
+    def report_attached(party: str, up: bool) -> None:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         tell(json.dumps({"time": now, "event": "attached" if up else "away", "party": party}))
 
-    def reloaded(error: Exception | None) -> None:
+    def report_reload(error: Exception | None) -> None:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         tell(json.dumps({"time": now, "event": "reload", "error": "" if error is None else str(error)}))
 
     stop = Stop().at_signals()
-    with contextlib.closing(CuratorHome.open(folder).listener(address, told, reloaded)) as listener:
+    with contextlib.closing(
+        CuratorHome.open(folder).listener(address, report_attached, report_reload)
+    ) as listener:
         listener.start()
         tell(f"listening for {', '.join(sorted(listener.names))}", err=True)
         stop.wait()
@@ -156,11 +158,11 @@ def align(
         try:
             made = found or alignments.make(slices, AWAY_S)
         except (PartyUnavailable, PolicyError) as stopped:
-            if alignments.unfinished is None:
+            if alignments.unfinished_path is None:
                 raise
             raise type(stopped)(
                 f"{stopped}. The alignment stopped; resume it with the same command, or end it with: "
-                f"dpmosaic curator abandon {alignments.unfinished}"
+                f"dpmosaic curator abandon {alignments.unfinished_path}"
             ) from stopped
     charged = 0.0 if found else float(made.zcdp_rho)
     if json_output:
@@ -193,7 +195,7 @@ def release(
     from .parties.home import CuratorHome
     from .releasing.planning.plan import ReleasePlan
 
-    given, table_file = parsed(settings), TableFile(table_format, spreadsheet_safe)
+    given, table_file = parse_settings(settings), TableFile(table_format, spreadsheet_safe)
     opened = CuratorHome.open(home or plan.parent)
     if dry_run:
         _forecast(ReleasePlan.load(plan).with_settings(given), opened, link, json_output)
@@ -263,7 +265,7 @@ def _forecast(plan: ReleasePlan, home: CuratorHome, link_mib_s: float, json_outp
                 _forecast_alignment(plan, slices, json_output)
                 tell("align the rows first: what a release takes depends on their number", err=True)
                 return
-            aligned = found.aligned(plan.alignment.population)
+            aligned = found.for_population(plan.alignment.population)
         predicted = forecast(plan, slices, link_mib_s, aligned, links)
     if json_output:
         tell(json.dumps(predicted.to_json()))
@@ -290,7 +292,7 @@ def _run(session: Session, json_output: bool) -> None:
     from .parties.activity import Activity
     from .parties.private_folder import private_folder
     from .releasing.progress import progress_bar, progress_lines
-    from .releasing.telling import told
+    from .releasing.telling import notify_on_failure
     from .results.outputs import formula_warning
 
     activity = Activity()
@@ -300,7 +302,7 @@ def _run(session: Session, json_output: bool) -> None:
         else progress_bar(Terminal(stderr=True), activity)
     )
     try:
-        with told(session.home), shown as report:
+        with notify_on_failure(session.home), shown as report:
             released = session.run(report, activity)
     except (PartyUnavailable, PolicyError) as stopped:
         if session.journal.abandoned:

@@ -12,12 +12,39 @@ import typer
 
 from ..common.errors import DataError
 from ..common.forms.options import options_of
-from ..common.release_spec import OUTPUT, ReleaseSpec
+from ..common.release_spec import BUDGET, OUTPUT, ReleaseSpec
 
 _Command = TypeVar("_Command", bound=Callable[..., None])
 
 MECHANISM = "Mechanism"
 """Heading of options in help."""
+
+PEOPLE = "Several rows a person, related tables"
+"""Heading of options in help."""
+
+EPSILON = typer.Option(help="Privacy budget, with delta.", rich_help_panel=BUDGET)
+
+Delta = Annotated[float, typer.Option(help="Privacy budget, with epsilon.", rich_help_panel=BUDGET)]
+
+Key = Annotated[
+    str | None,
+    typer.Option(
+        help="Column that names the person of each row: the promise is for a person with all rows.",
+        rich_help_panel=PEOPLE,
+    ),
+]
+
+Target = Annotated[
+    str | None,
+    typer.Option(
+        help="Column that others should predict well; it weights the workload.", rich_help_panel=MECHANISM
+    ),
+]
+
+WorkloadName = Annotated[
+    str | None,
+    typer.Option(help="1way, 2way, 3way, or a JSON file; 2way by default.", rich_help_panel=MECHANISM),
+]
 
 MechanismName = Annotated[
     str,
@@ -64,7 +91,7 @@ TimeLimit = Annotated[
 ]
 
 
-def parsed(settings: Sequence[str] | None) -> dict[str, str]:
+def parse_settings(settings: Sequence[str] | None) -> dict[str, str]:
     """The parameters given by `--set`.
 
     Raises:

@@ -47,7 +47,7 @@ def plan(
     if epsilon is not None and not POSITIVE.fits(epsilon):
         raise DataError(f"--epsilon: expected {POSITIVE.words}, got {epsilon}")
     if _in_terminal():
-        wishes = _asked(
+        wishes = _ask_wishes(
             cards, grouped, purpose, contact, epsilon, bool(slices), ATTACHED in home.addresses().values()
         )
     else:
@@ -58,7 +58,7 @@ def plan(
     tell(f"review {folder / out}, above all which parties hold the same records")
 
 
-def _asked(
+def _ask_wishes(
     cards: Sequence[Card],
     slices: Sequence[Sequence[str]],
     purpose: str | None,

@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from dpmosaic.common.canonical.terms import encode_terms
-from dpmosaic.common.console.serving import served
+from dpmosaic.common.console.serving import serve
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import PolicyError
 from dpmosaic.common.processes.stopping import Stop
@@ -34,7 +34,7 @@ def write(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch, chromium() as browser:
         operator = institution(Path(scratch), waiting=False)
         _ask(operator)
-        with served(partial(party_pages, operator.home.folder, None), Stop()) as address:
+        with serve(partial(party_pages, operator.home.folder, None), Stop()) as address:
             page = browser.new_page(viewport={"width": WIDTH, "height": 800}, device_scale_factor=1.5)
             page.goto(address)
             page.get_by_role("link", name="Read and decide").click()

@@ -135,7 +135,7 @@ class Party(Role[Answerer]):
         """
         if query.form is AnswerForm.LABELS:
             return self._labels(query).charge(query)
-        return self._asked(query).charge(query)
+        return self._answerer_of(query).charge(query)
 
     def answer(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> Iterator[bytes]:
         """The frames of a noisy answer.
@@ -151,7 +151,7 @@ class Party(Role[Answerer]):
         """
         if query.form is AnswerForm.LABELS:
             return self._labels(query).answer(query, charges)
-        return self._asked(query).answer(query, charges)
+        return self._answerer_of(query).answer(query, charges)
 
     def prepare_scores(self, query: ScoreQuery) -> None:
         """Charges a score query before anything for it is computed; a repeated query costs nothing.
@@ -173,10 +173,10 @@ class Party(Role[Answerer]):
         return self._releases.of(query.release_id).scores.answer(query)
 
     def _admission(self, terms: ReleaseTerms, curator: bytes) -> Refusals:
-        institution = self._institution.recoded(terms.plan)
+        institution = self._institution.with_chosen_codes(terms.plan)
         answerer, stated = answerer_of(terms.spec.protocol), terms.plan.alignment
         chosen = terms.plan.chosen
-        choice = None if chosen is None else self._ledger.certified(chosen.release_id)
+        choice = None if chosen is None else self._ledger.certified_release(chosen.release_id)
         aligned = None if stated is None else self._ledger.alignment(stated.alignment_id, self._digest)
         # Not within the ledger's transaction: an engine may take its time.
         unready = tuple(caught(lambda: check_ready(institution.table)))
@@ -194,8 +194,8 @@ class Party(Role[Answerer]):
                 return
             if chosen is not None:
                 yield from caught(lambda: check_choice(terms, chosen, choice))
-            if terms.masked is not None:
-                masked = terms.masked
+            if terms.masked_plan is not None:
+                masked = terms.masked_plan
                 yield from caught(lambda: institution.check_dealers(masked, curator))
             yield from caught(lambda: institution.check_keys(terms))
             yield from caught(lambda: institution.check_reviewed(terms))
@@ -207,7 +207,7 @@ class Party(Role[Answerer]):
 
     def _begin(self, terms: ReleaseTerms) -> Answerer:
         """The answerer of an accepted release."""
-        institution = self._institution.recoded(terms.plan).watched(
+        institution = self._institution.with_chosen_codes(terms.plan).with_check(
             lambda: self._check_open(terms.release_id)
         )
         policy = institution.rules.policy
@@ -226,7 +226,7 @@ class Party(Role[Answerer]):
         check_ready(answerer.institution.table)
         return LabelAnswers(answerer.institution, answerer.account)
 
-    def _asked(self, query: MarginalQuery) -> Answerer:
+    def _answerer_of(self, query: MarginalQuery) -> Answerer:
         """The answerer of a query, if the query is allowed."""
         answerer = self._releases.of(query.release_id)
         if query.form not in answerer.forms:

@@ -14,19 +14,25 @@ from rich.table import Table as Grid
 
 from ..common.errors import DataError
 from ..common.extras import require_extra
+from ..common.privacy.budget import DEFAULT_DELTA
 from ..common.protocols.aligned import DEFAULT_RHO, Population
 from ..common.release_spec import BUDGET, OUTPUT, PARTITION, ReleaseSpec
 from ..common.showing.telling import tell
 from ..common.showing.terminal import Terminal
 from ..curator.options import (
+    EPSILON,
     MECHANISM,
+    Delta,
     JsonOutput,
+    Key,
     MechanismName,
     Seed,
     Settings,
     SpreadsheetSafe,
+    Target,
     TimeLimit,
-    parsed,
+    WorkloadName,
+    parse_settings,
     with_options_of,
 )
 from ..curator.releasing.planning.bins_share import DEFAULT_SHARE, check_coded
@@ -37,7 +43,7 @@ from .stopping import spends, write_files
 if TYPE_CHECKING:
     from ..common.data.domain import Domain
     from ..common.data.table import Table
-    from ..party.sources.source import FileSource
+    from ..curator.analysis.published import Drawn
     from .evaluation.values.distribution import Distribution
     from .simulate import Simulation
 
@@ -54,12 +60,8 @@ def simulate(
     data: Annotated[Path, typer.Argument(help="The real table: .csv, .csv.gz or .parquet.")],
     domain: Annotated[Path, typer.Option(help="Domain file; `dpmosaic domain infer` drafts one.")],
     out: Annotated[Path | None, typer.Option(help="Folder for the results.", rich_help_panel=OUTPUT)] = None,
-    epsilon: Annotated[
-        float | None, typer.Option(help="Privacy budget, with delta.", rich_help_panel=BUDGET)
-    ] = None,
-    delta: Annotated[
-        float, typer.Option(help="Privacy budget, with epsilon.", rich_help_panel=BUDGET)
-    ] = 1e-9,
+    epsilon: Annotated[float | None, EPSILON] = None,
+    delta: Delta = DEFAULT_DELTA,
     rho: Annotated[
         float | None, typer.Option(help="Privacy budget in zCDP, instead of epsilon.", rich_help_panel=BUDGET)
     ] = None,
@@ -96,22 +98,10 @@ def simulate(
             rich_help_panel=PARTITION,
         ),
     ] = False,
-    workload: Annotated[
-        str | None,
-        typer.Option(help="1way, 2way, 3way, or a JSON file; 2way by default.", rich_help_panel=MECHANISM),
-    ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(help="Attribute to predict: marginals with it matter most.", rich_help_panel=MECHANISM),
-    ] = None,
-    person: Annotated[
-        str | None,
-        typer.Option(
-            help="Column that names the person of each row: the promise is for a person with all rows.",
-            rich_help_panel=BUDGET,
-        ),
-    ] = None,
-    key: Annotated[
+    workload: WorkloadName = None,
+    target: Target = None,
+    key: Key = None,
+    align_by: Annotated[
         str | None,
         typer.Option(help="Align rows by this column, which identifies people.", rich_help_panel=ALIGNED),
     ] = None,
@@ -183,6 +173,7 @@ def simulate(
     from .parties.people import Overlap, read_people
     from .rehearsal import compiling_beside
     from .simulate import simulate as run
+    from .tables.frames import written
     from .time_limit import lateness, limited
 
     budget = Budget(epsilon, delta, rho)
@@ -191,18 +182,18 @@ def simulate(
         if out is None:
             raise DataError("expected --out, the folder for the results, or --dry-run; got neither")
         files.check_folder(out, ["metrics.json", BINS])
-    chosen = limited(mechanism_named(mechanism, variant, parsed(settings)), time_limit)
+    chosen = limited(mechanism_named(mechanism, variant, parse_settings(settings)), time_limit)
     source = FileSource(data, header)
     loaded = Domain.load(domain)
-    if key is not None and person is not None:
-        raise DataError("--key: expected none beside --person, by which rows are aligned; leave it out")
+    if align_by is not None and key is not None:
+        raise DataError("--align-by: expected none beside --key, by which rows are aligned; leave it out")
     identifiers = people = None
-    if key is None and person is None:
+    if align_by is None and key is None:
         original = read_original(source, loaded)
     else:
-        table, names = read_people(source, loaded, person or key)
+        table, names = read_people(source, loaded, key or align_by)
         original = Original(table, {})
-        identifiers, people = (names, None) if person is None else (None, names)
+        identifiers, people = (names, None) if key is None else (None, names)
     if binarise and population != Population.EVERYWHERE.value:
         raise DataError("--binarise: the value `absent` has no binary digits; release the people everywhere")
     if binarise:
@@ -211,7 +202,7 @@ def simulate(
     coded = binary.encode(original.table) if binary else original.table
     aligned = Overlap.of(identifiers, overlap, shuffle, typos) is not None
     asked: dict[str, Any] = {
-        "budget": budget,
+        "epsilon": budget,
         "grid": grid,
         "dealers": dealers,
         "mechanism": chosen,
@@ -223,7 +214,7 @@ def simulate(
     if dry_run:
         if aligned or record_wise or people is not None:
             raise DataError(
-                "--dry-run: expected rows in the same order and neither --record-wise nor --person; leave "
+                "--dry-run: expected rows in the same order and neither --record-wise nor --key; leave "
                 "them out"
             )
         _forecast(coded, json_output, **asked)
@@ -245,12 +236,14 @@ def simulate(
             report=report,
             checks=checks,
         )
-    if binary:
-        result = replace(result, synthetic=binary.decode(result.synthetic))
+    synthetic = binary.decode(result.rows) if binary else result.rows
+    columns = written(loaded, source.columns())
+    released = replace(result.drawn.released, synthetic=synthetic)
+    drawn = replace(result.drawn, columns=columns, released=released)
     write_files(out)
-    _write(out, result, source, loaded, seed, table_file, None if aligned else original.numbers)
+    _write(out, drawn, result.metrics, table_file, loaded, None if aligned else original.numbers)
     late = lateness(time_limit, result.metrics["seconds"])
-    said = (files.formula_warning(result.synthetic.domain, table_file), late)
+    said = (files.formula_warning(synthetic.domain, table_file), late)
     warning = "; ".join(one for one in said if one is not None) or None
     if json_output:
         tell(json.dumps(_summary(result, out, warning)))
@@ -307,55 +300,32 @@ def _forecast(table: Table, json_output: bool, **arguments: Any) -> None:
 
 def _write(
     out: Path,
-    result: Simulation,
-    source: FileSource,
-    domain: Domain,
-    seed: int | None,
+    drawn: Drawn,
+    metrics: dict[str, Any],
     table_file: TableFile,
+    domain: Domain,
     numbers: Mapping[str, Distribution] | None,
 ) -> None:
     """Writes the files of a simulated release; values are compared unless its rows are a join.
 
     Args:
         out: folder, checked.
-        result: the release.
-        source: the real table.
-        domain: as the user gave it.
-        seed: of the values; None for cryptographic randomness.
+        drawn: the release.
+        metrics: its errors.
         table_file: how the synthetic table is written.
+        domain: as the user gave it.
         numbers: the distributions of the real numbers; None without a comparison.
     """
-    from ..common.crypto.randomness import RandomStream
+    from ..curator.analysis.release import write_drawn
     from ..curator.results import outputs as files
     from .evaluation.metrics import PRIVATE
     from .evaluation.values.number_distances import MainFigures
 
-    stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
-    synthetic, columns = result.synthetic, _written_columns(source, domain)
     figures = MainFigures(domain, numbers or {})
-    written = files.write(
-        out,
-        synthetic,
-        stream.generator(),
-        columns,
-        result.certificate,
-        result.fitted,
-        table_file,
-        figures.add,
-    )
-    if result.bins is not None:
-        written |= files.write_choice(out, result.bins, synthetic.domain)
-    files.write_certificate(out, result.certificate.with_outputs(written))
-    metrics = result.metrics
+    write_drawn(drawn, out, table_file, figures.add)
     if numbers is not None:
         metrics = {**metrics, "values": figures.to_json()}
     files.write_not_for_release(out / "metrics.json", files.json_text(metrics), PRIVATE)
-
-
-def _written_columns(source: FileSource, domain: Domain) -> list[str]:
-    """The columns of the synthetic table in the order of the file, and identifiers that it has not."""
-    held = source.columns()
-    return [*(name for name in domain.columns if name not in held), *(n for n in held if n in domain.columns)]
 
 
 def _summary(result: Simulation, out: Path, warning: str | None) -> dict[str, object]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..common.privacy.budget import Budget
 from ..common.protocols.registry import INDICATOR, MASKED, TRUSTED
 from ..curator.mechanisms.parts.fitted import Report, ignore
 from ..curator.report.page import evaluation_report
@@ -18,7 +17,7 @@ from .simulate import Simulation, simulate
 
 EPSILON = 1.0
 DELTA = 1e-9
-LABEL = "hlthg"
+TARGET = "hlthg"
 """Attribute that classifiers predict: whether a person's health is good."""
 
 
@@ -71,7 +70,8 @@ def run(seed: int | None = None, report: Report = ignore) -> Iterator[Line]:
     for protocol, mechanism, meaning in _RUNS:
         result = simulate(
             table,
-            budget=Budget(EPSILON, DELTA),
+            epsilon=EPSILON,
+            delta=DELTA,
             grid=grid,
             protocol=protocol,
             mechanism=mechanism,
@@ -88,5 +88,5 @@ def page(lines: Sequence[Line]) -> str:
     """The report of the demo's masked release, compared with the real table, which is public, as HTML."""
     table = randhie.load()
     result = next(line.result for line in lines if line.protocol == MASKED.name)
-    found = evaluate(table, result.synthetic, label=LABEL)
-    return evaluation_report(result.synthetic, comparison(found, table), result.certificate)
+    found = evaluate(table, result.rows, target=TARGET)
+    return evaluation_report(result.rows, comparison(found, table), result.certificate)

@@ -9,7 +9,7 @@ from ..common.crypto.randomness import RandomStream
 from ..common.data.table import Table
 from ..common.data.workload import Workload
 from ..common.errors import DataError
-from ..common.privacy.budget import Budget
+from ..common.privacy.budget import DEFAULT_DELTA, Budget
 from ..common.protocols.registry import INDICATOR_MLE, THEOREM
 from ..common.release_spec import ReleaseOptions, ReleaseSpec
 from ..curator.forecasting.forecast import Forecast, forecast_order, planned_bins
@@ -23,8 +23,9 @@ from .simulate import ordered
 
 def forecast_simulation(
     table: Table,
+    epsilon: float | Budget = 1.0,
     *,
-    budget: Budget,
+    delta: float = DEFAULT_DELTA,
     grid: Grid | str = "1x1",
     mechanism: Mechanism | str = "mosaic",
     workload: Workload | str | None = None,
@@ -38,7 +39,8 @@ def forecast_simulation(
 
     Args:
         table: the real table, of which domain and number of records are used.
-        budget: see `simulate`, as for all other arguments but the bandwidth.
+        epsilon: see `simulate`, as for all other arguments but the bandwidth.
+        delta: see there.
         grid: see there.
         mechanism: see there.
         workload: see there.
@@ -52,7 +54,7 @@ def forecast_simulation(
         DataError: an argument does not fit the others, or the protocol has no forecast.
         BudgetError: the budget is out of range.
     """
-    spec = ReleaseSpec.of(budget, options)
+    spec = ReleaseSpec.of(Budget.of(epsilon, delta), options)
     order = ordered(table.domain, spec, mechanism, workload, target, dealers)
     if order.protocol in (THEOREM, INDICATOR_MLE):
         raise DataError(
@@ -63,7 +65,7 @@ def forecast_simulation(
     among = Participants.in_order(table, order, cut, stream, dealers, record_wise=False)
     if table.domain.open:
         chosen = planned_bins(table.domain, order, check_share(bins_share), table.record_count)
-        domain = among.coded(chosen)
+        domain = among.coded_domain(chosen)
         wanted = Workload.wanted(domain, workload, target)
         order = replace(order, domain=domain, chosen=chosen, workload=wanted)
     federation = connect(table.domain, among.links, dealers=among.dealing, chosen=order.chosen)

@@ -10,49 +10,67 @@ from typing import Any, Unpack
 
 from ..common.crypto.randomness import RandomStream
 from ..common.data.domain import Domain
-from ..common.data.people import PeopleRows, numbered
+from ..common.data.people import PeopleRows, number_people
 from ..common.data.table import Table, check_rows
 from ..common.data.workload import Workload
 from ..common.errors import DataError
-from ..common.privacy.budget import Budget
+from ..common.privacy.budget import DEFAULT_DELTA, Budget
 from ..common.privacy.cost import ALL_ROWS, WEIGHT_PARTS
 from ..common.protocols.aligned import DEFAULT_RHO, Population
 from ..common.protocols.registry import INDICATOR, MASKED
 from ..common.release_spec import ReleaseOptions, ReleaseSpec
+from ..curator.analysis.published import Drawn, Published
+from ..curator.analysis.release import Release
 from ..curator.certificates.certificate import Certificate
 from ..curator.mechanisms.catalogue import check_counting, mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
-from ..curator.mechanisms.parts.fitted import Report, ignore
+from ..curator.mechanisms.parts.fitted import FittedModel, Report, ignore
 from ..curator.pgm.rows.counting import keep_pairs
 from ..curator.releasing.planning.alignment_order import AlignmentOrder, check_population
 from ..curator.releasing.planning.bins_share import DEFAULT_SHARE
 from ..curator.releasing.release import Released, ReleaseOrder
+from ..curator.results.storage import Library
 from .evaluation.metrics import PRIVATE, kway_errors
 from .evaluation.range_queries import range_errors
 from .parties.participants import Participants
 from .parties.partition import Grid
 from .parties.people import Linkage, Overlap, row_numbers
 from .parties.releasing import release_among
-from .tables.frames import DomainLike, Source, load
+from .tables.frames import DomainLike, Loaded, Source, load
 
 
-@dataclass(frozen=True)
-class Simulation(Released):
-    """The result of a simulated release: the release and its errors.
+@dataclass(frozen=True, eq=False, repr=False)
+class Simulation(Release):
+    """A simulated release, with its errors.
 
     Attributes:
         metrics: errors as JSON values; computed from the real table, so not for publication.
-        bins: certificate of the release that chose bins, from the same budget; None if the domain says all.
     """
 
     metrics: dict[str, Any]
-    bins: Certificate | None = None
+
+    @property
+    def drawn(self) -> Drawn:
+        """Its rows, as they were made."""
+        assert self.published.drawn is not None
+        return self.published.drawn
+
+    @property
+    def fitted(self) -> FittedModel:
+        """The model with the measurements and rounds behind it."""
+        return self.drawn.released.fitted
+
+    @property
+    def bins(self) -> Certificate | None:
+        """Certificate of the release that chose bins, of the same budget; None if the domain says all."""
+        return self.drawn.bins
 
 
 def simulate(
-    table: Table | Source,
+    data: Table | Source,
+    epsilon: float | Budget = 1.0,
     *,
-    budget: Budget,
+    delta: float = DEFAULT_DELTA,
     domain: DomainLike | None = None,
     grid: Grid | str = "1x1",
     mechanism: Mechanism | str = "mosaic",
@@ -80,9 +98,10 @@ def simulate(
     identifiers as the parties write them: what a central place would release.
 
     Args:
-        table: the real table: a `Table`, for example from `dpmosaic.read_table`, a data frame, or the path
-            of a CSV or Parquet file.
-        budget: privacy budget of the release.
+        data: the real table: a `Table`, for example from `dpmosaic.read_table`, a data frame, or the path of
+            a CSV or Parquet file.
+        epsilon: privacy budget, with delta; or a `Budget`, such as one in zCDP.
+        delta: privacy budget, with epsilon.
         domain: of a data frame or file: a `Domain`, the content of a domain file or its path.
         grid: partition of the table: "KxS", a file, or a Grid.
         mechanism: a name, or a configured mechanism such as `RandDPGen(alpha=0.2)`.
@@ -103,7 +122,7 @@ def simulate(
         typos: share of its identifiers that each party writes wrongly, by default 0; they match nobody's.
         population: with aligned rows, whose records are released: of the people "everywhere", at all parties
             of their slice, or "anywhere".
-        alignment_rho: budget of the alignment, zCDP; it is not part of `budget`.
+        alignment_rho: budget of the alignment, zCDP, beside that of the release.
         bins_share: share of the budget by which the bins of open attributes are chosen; without effect if the
             domain has none.
         seed: makes the run reproducible and not for release; the result is labelled so.
@@ -118,18 +137,21 @@ def simulate(
         BudgetError: a privacy parameter is out of range; nothing has been measured.
     """
     started = time.perf_counter()
-    if not isinstance(table, Table):
+    if not isinstance(data, Table):
         if domain is None:
             raise DataError(
                 "expected a domain: parties agree on one before a release; draft one with "
                 "dpmosaic.draft(data), review it, and give it as domain=..."
             )
-        table = load(table, domain).table
-        check_rows(table.record_count)
+        loaded = load(data, domain)
+        check_rows(loaded.table.record_count)
     elif domain is not None:
         raise DataError(
             "expected no domain beside a Table, which has one; leave it out, or give a data frame"
         )
+    else:
+        loaded = Loaded(data, data.domain.columns, {})
+    table, budget = loaded.table, Budget.of(epsilon, delta)
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
     shared = Overlap.of(identifiers, overlap, shuffle, typos)
     aligning = AlignmentOrder.parse({"population": population, "rho": alignment_rho})
@@ -162,9 +184,10 @@ def simulate(
         linkage = Linkage(row_numbers(whole.record_count) if identifiers is None else identifiers, shared)
         among = Participants.aligning(whole, order, grid, stream, linkage, aligning, dealers)
     made = release_among(among, order, bins_share, stream, seed is not None, report, target, checks)
-    result = made.released
-    metrics = _metrics(made.order, result, among, time.perf_counter() - started)
-    return Simulation(result.synthetic, result.fitted, result.certificate, metrics, made.bins)
+    metrics = _metrics(made.order, made.released, among, time.perf_counter() - started)
+    values, library = stream.child_key("values"), Library.of(data)
+    drawn = Drawn(made.released, loaded.columns, values, made.bins, loaded.storage, library)
+    return Simulation(Published.of(drawn), metrics)
 
 
 def _of_people(table: Table, people: Sequence[Hashable], identifiers: object) -> PeopleRows:
@@ -179,7 +202,7 @@ def _of_people(table: Table, people: Sequence[Hashable], identifiers: object) ->
         raise DataError(
             "identifiers: expected none beside people, by which rows are aligned then; leave them out"
         )
-    person, first = numbered(people)
+    person, first = number_people(people)
     return PeopleRows.evenly(table, person, len(first), WEIGHT_PARTS)
 
 

@@ -120,7 +120,7 @@ class Spending:
         return f"{self._goes_on or f'`dpmosaic resume {self._kept}{self._required}`'} goes on"
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What was spent, and what was written."""
         if not self.anything and self._again:
             return f"nothing more was spent; {self._going_on}"
@@ -186,7 +186,7 @@ def spends(command: Callable[..., None]) -> Callable[..., None]:
     """A command that can be stopped; its options `epsilon` and perhaps `rho` are its budget."""
 
     @functools.wraps(command)
-    def stopped(**options: Any) -> None:
+    def stoppable_command(**options: Any) -> None:
         given = {name: options.get(name) for name in ("epsilon", "rho")}
         stated = ", ".join(f"{name} {value:g}" for name, value in given.items() if value is not None)
         with stoppable(stated) as spending:
@@ -195,7 +195,7 @@ def spends(command: Callable[..., None]) -> Callable[..., None]:
                 spending.go_on(out)
             command(**options)
 
-    return stopped
+    return stoppable_command
 
 
 @contextmanager
@@ -223,7 +223,7 @@ def stoppable(budget: str, again: str = "") -> Iterator[Spending]:
         yield spending
     except MosaicError as error:
         if spending.anything:
-            raise type(error)(f"{error}. {spending.told}") from error
+            raise type(error)(f"{error}. {spending.description}") from error
         raise
     except KeyboardInterrupt:
         spending.cleared.set()
@@ -263,6 +263,6 @@ def _end(spending: Spending, status: int) -> None:
         process.kill()
     spending.cleared.wait(_CLEARING_S)
     start = _SHOW_CURSOR if sys.stderr.isatty() else ""
-    os.write(sys.stderr.fileno(), f"{start}stopped: {spending.told}\n".encode())
+    os.write(sys.stderr.fileno(), f"{start}stopped: {spending.description}\n".encode())
     multiprocessing.util._exit_function()  # type: ignore[attr-defined]
     os._exit(status)

@@ -6,7 +6,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from dpmosaic.command import COMMANDS, loaded
+from dpmosaic.command import COMMANDS, load_command
 from dpmosaic.common.federation.card import as_text
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE, declared
 from dpmosaic.curator.mechanisms.listed import LISTED
@@ -95,7 +95,7 @@ def test_the_listed_parameters_are_those_of_the_mechanisms():
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_of_commands_says_of_each_what_its_own_help_says_first(name):
-    assert COMMANDS[name][1] == loaded(name).help.splitlines()[0]
+    assert COMMANDS[name][1] == load_command(name).help.splitlines()[0]
 
 
 def test_a_command_refuses_a_missing_argument_with_the_status_of_a_usage_error():

@@ -54,8 +54,8 @@ def test_pairs_of_its_rows_are_as_close_as_those_of_the_product(page):
     ours = [
         distance(
             dpmosaic.simulate(
-                table, budget=dpmosaic.Budget(zcdp_rho=RHO), protocol="trusted", seed=seed
-            ).synthetic,
+                table, epsilon=dpmosaic.Budget(zcdp_rho=RHO), protocol="trusted", seed=seed
+            ).rows,
             table,
         )
         for seed in SEEDS

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("common", "party", "curator", "simulations")
+FOLDERS = ("common", "party", "curator", "simulations", "synthesis")
 ROOT_FILES = ("__init__.py", "command.py", "py.typed", "testing.py")
 
 OPTIONAL_MODULES = {

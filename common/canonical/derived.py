@@ -117,7 +117,7 @@ def form_of(kind: Any) -> _Form:
     if origin is not None and issubclass(origin, Mapping):
         return _mapping(*of)
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
-        return _enumerated(kind)
+        return _form_of_enum(kind)
     if is_dataclass(kind):
         return _fields(kind)
     raise TypeError(f"{kind} has no canonical form")
@@ -180,7 +180,7 @@ def _mapping(_: Any, of: Any) -> _Form:
     return _Form(lambda values: items(text(name) + each.write(values[name]) for name in sorted(values)), read)
 
 
-def _enumerated(kind: type[enum.Enum]) -> _Form:
+def _form_of_enum(kind: type[enum.Enum]) -> _Form:
     of_value = _PLAIN[type(next(iter(kind)).value)]
     return _Form(lambda value: of_value.write(value.value), lambda reader: kind(of_value.read(reader)))
 

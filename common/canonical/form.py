@@ -40,12 +40,12 @@ def record(kind: str, version: int, fields: Iterable[bytes]) -> bytes:
 
 def text(value: str) -> bytes:
     """Encodes a field of text."""
-    return _sized(_TEXT, value.encode())
+    return _with_length(_TEXT, value.encode())
 
 
 def octets(value: bytes) -> bytes:
     """Encodes a field of bytes."""
-    return _sized(_OCTETS, value)
+    return _with_length(_OCTETS, value)
 
 
 def integer(value: int) -> bytes:
@@ -101,14 +101,14 @@ class Reader:
         self._at = 0
         self._expected = f"expected {kind} in the canonical form of version {version}"
         if (self.text(), self.integer()) != (kind, version):
-            raise self._refused("another kind or version")
+            raise self._refusal("another kind or version")
 
     def text(self) -> str:
         """Reads a field of text."""
         try:
             return self._take(self._length_of(_TEXT)).decode()
         except UnicodeDecodeError:
-            raise self._refused("text that is not UTF-8") from None
+            raise self._refusal("text that is not UTF-8") from None
 
     def octets(self) -> bytes:
         """Reads a field of bytes."""
@@ -124,7 +124,7 @@ class Reader:
         self._tag(_REAL)
         value: float = struct.unpack(">d", self._take(_WORD_BYTES))[0]
         if not _canonical_real(value):
-            raise self._refused("a float without a canonical form")
+            raise self._refusal("a float without a canonical form")
         return value
 
     def flag(self) -> bool:
@@ -132,7 +132,7 @@ class Reader:
         self._tag(_FLAG)
         value = self._take(1)[0]
         if value > 1:
-            raise self._refused("a flag that is neither 0 nor 1")
+            raise self._refusal("a flag that is neither 0 nor 1")
         return bool(value)
 
     def items(self, read: Callable[[], _T]) -> tuple[_T, ...]:
@@ -146,32 +146,32 @@ class Reader:
     def end(self) -> None:
         """Refuses bytes after the last field."""
         if self._at < len(self._data):
-            raise self._refused("bytes after its end")
+            raise self._refusal("bytes after its end")
 
     def _tag(self, expected: bytes) -> None:
         if self._take(1) != expected:
-            raise self._refused("another field")
+            raise self._refusal("another field")
 
     def _length_of(self, tag: bytes) -> int:
         """The length stated by a field; an item has at least one byte, so it bounds the number of items."""
         self._tag(tag)
         length = int.from_bytes(self._take(_LENGTH_BYTES), "big")
         if length > len(self._data) - self._at:
-            raise self._refused("a length beyond its end")
+            raise self._refusal("a length beyond its end")
         return length
 
     def _take(self, size: int) -> bytes:
         taken = self._data[self._at : self._at + size]
         if len(taken) < size:
-            raise self._refused("fewer bytes")
+            raise self._refusal("fewer bytes")
         self._at += size
         return taken
 
-    def _refused(self, came: str) -> ProtocolError:
+    def _refusal(self, came: str) -> ProtocolError:
         return ProtocolError(f"{self._expected}, got {came}; compare versions")
 
 
-def _sized(tag: bytes, content: bytes) -> bytes:
+def _with_length(tag: bytes, content: bytes) -> bytes:
     return tag + _length(len(content)) + content
 
 

@@ -19,7 +19,7 @@ LOOPBACK = "127.0.0.1"
 
 
 @contextlib.contextmanager
-def served(pages: Callable[[Gate, Stop], ASGIApp], stop: Stop, port: int = 0) -> Iterator[str]:
+def serve(pages: Callable[[Gate, Stop], ASGIApp], stop: Stop, port: int = 0) -> Iterator[str]:
     """Serves a console while the context lasts.
 
     Args:

@@ -81,7 +81,7 @@ class Site:
         files = [Route(f"/{name}", partial(_file, name)) for name in FILES]
         return Starlette(
             routes=[Route("/enter", self._enter), *files, *routes],
-            exception_handlers={MosaicError: self._told, HTTPException: self._missing},
+            exception_handlers={MosaicError: self._error_page, HTTPException: self._missing},
         )
 
     def _enter(self, request: Request) -> Response:
@@ -96,7 +96,7 @@ class Site:
         )
         return reply
 
-    def _told(self, request: Request, error: Exception) -> Response:
+    def _error_page(self, request: Request, error: Exception) -> Response:
         return self.page("told.html", "", status=409, message=str(error))
 
     def _missing(self, request: Request, error: Exception) -> Response:

@@ -187,7 +187,7 @@ def signing_request(name: str, key_pem: bytes) -> bytes:
     return request.public_bytes(Encoding.PEM)
 
 
-def shown(fingerprint: str) -> str:
+def fingerprint_text(fingerprint: str) -> str:
     """A fingerprint in groups of four characters, for comparison by people."""
     return " ".join(fingerprint[i : i + 4] for i in range(0, len(fingerprint), 4))
 

@@ -45,7 +45,7 @@ def seal(key: bytes, context: bytes, payload: Iterable[bytes | memoryview]) -> I
     Raises:
         ValueError: the key does not have 32 bytes.
     """
-    return _sealed(_stream_cipher(key, context), payload)
+    return _seal_frames(_stream_cipher(key, context), payload)
 
 
 def unseal(key: bytes, context: bytes, frames: Iterable[bytes]) -> Iterator[bytes]:
@@ -67,7 +67,7 @@ def unseal(key: bytes, context: bytes, frames: Iterable[bytes]) -> Iterator[byte
             context, or the stream ends before its last frame or continues after it.
         ValueError: the key does not have 32 bytes.
     """
-    return _unsealed(_stream_cipher(key, context), frames)
+    return _open_frames(_stream_cipher(key, context), frames)
 
 
 def _stream_cipher(key: bytes, context: bytes) -> AESGCM:
@@ -80,7 +80,7 @@ def _nonce(number: int, last: bool) -> bytes:
     return number.to_bytes(11, "big") + bytes([last])
 
 
-def _sealed(cipher: AESGCM, payload: Iterable[bytes | memoryview]) -> Iterator[bytes]:
+def _seal_frames(cipher: AESGCM, payload: Iterable[bytes | memoryview]) -> Iterator[bytes]:
     chunk = memoryview(bytearray(_CHUNK_BYTES))
     number = filled = 0
     for piece in payload:
@@ -101,19 +101,19 @@ def _octets(piece: bytes | memoryview) -> memoryview:
     return view.cast("B") if view.nbytes else memoryview(b"")  # an empty view cannot be cast
 
 
-def _unsealed(cipher: AESGCM, frames: Iterable[bytes]) -> Iterator[bytes]:
+def _open_frames(cipher: AESGCM, frames: Iterable[bytes]) -> Iterator[bytes]:
     number, waiting = 0, None
     for frame in frames:
         if waiting is not None:
-            yield _opened(cipher, waiting, number, last=False)
+            yield _open_frame(cipher, waiting, number, last=False)
             number += 1
         waiting = frame
     if waiting is None:
         raise ProtocolError(f"a sealed stream has no frame: expected at least the last one; {_REMEDY}")
-    yield _opened(cipher, waiting, number, last=True)
+    yield _open_frame(cipher, waiting, number, last=True)
 
 
-def _opened(cipher: AESGCM, frame: bytes, number: int, last: bool) -> bytes:
+def _open_frame(cipher: AESGCM, frame: bytes, number: int, last: bool) -> bytes:
     shortest, place = (TAG_BYTES, "the last frame") if last else (FRAME_BYTES, "a frame before the last")
     if not shortest <= len(frame) <= FRAME_BYTES:
         raise ProtocolError(

@@ -46,7 +46,7 @@ class Identity:
 
     def sign(self, purpose: str, message: bytes) -> bytes:
         """A deterministic signature of 64 bytes, valid only for this purpose."""
-        return self._key.sign(_signed(purpose, message))
+        return self._key.sign(_signed_bytes(purpose, message))
 
     def __repr__(self) -> str:
         return "Identity(<key not shown>)"
@@ -70,7 +70,7 @@ def verify(public: bytes, purpose: str, message: bytes, signature: bytes) -> Non
             f"got {len(public)} bytes that no key pair has; ask its owner for the key and pin that"
         )
     try:
-        Ed25519PublicKey.from_public_bytes(public).verify(signature, _signed(purpose, message))
+        Ed25519PublicKey.from_public_bytes(public).verify(signature, _signed_bytes(purpose, message))
     except (InvalidSignature, ValueError) as cause:
         raise ProtocolError(
             f"a signature for {purpose!r} does not verify: expected {SIGNATURE_BYTES} bytes signed with the "
@@ -79,7 +79,7 @@ def verify(public: bytes, purpose: str, message: bytes, signature: bytes) -> Non
         ) from cause
 
 
-def _signed(purpose: str, message: bytes) -> bytes:
+def _signed_bytes(purpose: str, message: bytes) -> bytes:
     """The signed bytes; the purpose comes with its length, which separates it from the message."""
     label = purpose.encode()
     return _PREFIX + len(label).to_bytes(4, "big") + label + message

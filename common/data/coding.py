@@ -39,7 +39,7 @@ class Coding:
         Raises:
             DataError: the choice is for another domain.
         """
-        return replace(domain, attributes=tuple(map(self._chosen, domain.attributes)))
+        return replace(domain, attributes=tuple(map(self._apply_choice, domain.attributes)))
 
     def table(self, table: Table) -> Table:
         """The rows of a table of the open domain with the chosen codes.
@@ -74,10 +74,10 @@ class Coding:
     def codes(self, attribute: Attribute) -> NDArray[np.int64]:
         """The new code of each code of an attribute with chosen bins, shape (size,); they never decrease."""
         runs = merged_codes(attribute, self.runs[attribute.name])
-        if not _unbounded(attribute):
+        if not _has_no_bounds(attribute):
             return runs
         numbers = numbers_of(attribute)
-        chosen = _found(numbers, runs)
+        chosen = _with_learned_bounds(numbers, runs)
         old, new = (one.cells[:, 0] for one in (numbers, chosen))
         within = np.where(np.isin(old, numbers.atoms), old, np.clip(old, chosen.minimum, chosen.maximum))
         codes = np.searchsorted(new, within, side="right") - 1
@@ -96,13 +96,13 @@ class Coding:
                 f"attribute {name!r}: expected the texts of its open categories beside its codes, found "
                 "codes alone; read the table from its source"
             )
-        return table.texts[name].encoded(chosen)
+        return table.texts[name].encode(chosen)
 
-    def _chosen(self, attribute: Attribute) -> Attribute:
+    def _apply_choice(self, attribute: Attribute) -> Attribute:
         if attribute.name in self.runs:
             runs = merged_codes(attribute, self.runs[attribute.name])
-            if _unbounded(attribute):
-                return _found(numbers_of(attribute), runs)
+            if _has_no_bounds(attribute):
+                return _with_learned_bounds(numbers_of(attribute), runs)
             merged = attribute.merged(runs)
             if merged.size != runs[-1] + 1:
                 raise _other(attribute)
@@ -144,11 +144,11 @@ def numbers_of(attribute: Attribute) -> NumericAttribute:
     return bins
 
 
-def _unbounded(attribute: Attribute) -> bool:
+def _has_no_bounds(attribute: Attribute) -> bool:
     return numbers_of(attribute).minimum is None
 
 
-def _found(attribute: NumericAttribute, runs: NDArray[np.int64]) -> NumericAttribute:
+def _with_learned_bounds(attribute: NumericAttribute, runs: NDArray[np.int64]) -> NumericAttribute:
     """An attribute of unknown bounds with the bins between the first and the last."""
     cells, runs = attribute.cells, runs[: len(attribute.cells)]
     single = attribute.alone

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .counting import counted
+from .counting import count_cells
 from .domain import Clique
 from .table import Table
 
@@ -37,23 +37,25 @@ def counted_in_both(
     for clique in cliques:
         size = real.domain.cells(clique)
         if size > _COUNTED_CELLS * (real.record_count + synthetic.record_count):
-            yield from _counted(real, synthetic, together)
+            yield from _marginals_of_both(real, synthetic, together)
             together, cells = [], 0
-            yield _occupied(real, synthetic, clique)
+            yield _occupied_cells(real, synthetic, clique)
             continue
         if cells + size > _COMPARED_AT_ONCE:
-            yield from _counted(real, synthetic, together)
+            yield from _marginals_of_both(real, synthetic, together)
             together, cells = [], 0
         together.append(clique)
         cells += size
-    yield from _counted(real, synthetic, together)
+    yield from _marginals_of_both(real, synthetic, together)
 
 
-def _counted(real: Table, synthetic: Table, cliques: Sequence[Clique]) -> Iterator[tuple[Counts, Counts]]:
+def _marginals_of_both(
+    real: Table, synthetic: Table, cliques: Sequence[Clique]
+) -> Iterator[tuple[Counts, Counts]]:
     return zip(real.marginals(cliques), synthetic.marginals(cliques), strict=True)
 
 
-def _occupied(real: Table, synthetic: Table, clique: Sequence[str]) -> tuple[Counts, Counts]:
+def _occupied_cells(real: Table, synthetic: Table, clique: Sequence[str]) -> tuple[Counts, Counts]:
     """Counts of both tables in the cells that are occupied in either."""
     codes = np.zeros(real.record_count + synthetic.record_count, dtype=np.int64)
     bound = 1
@@ -66,6 +68,6 @@ def _occupied(real: Table, synthetic: Table, clique: Sequence[str]) -> tuple[Cou
         bound *= size
     found, places = np.unique(codes, return_inverse=True)
     return (
-        counted(places[: real.record_count], len(found), real.weights),
-        counted(places[real.record_count :], len(found), synthetic.weights),
+        count_cells(places[: real.record_count], len(found), real.weights),
+        count_cells(places[real.record_count :], len(found), synthetic.weights),
     )

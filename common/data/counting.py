@@ -57,7 +57,7 @@ def pairs_counted(
     return pairs_of_joints(partial(_joint_counts, columns, sizes, weights=weights), rows, sizes, pairs)
 
 
-def counted(cells: NDArray[np.int64], size: int, weights: Counts | None) -> Counts:
+def count_cells(cells: NDArray[np.int64], size: int, weights: Counts | None) -> Counts:
     """The rows of each cell, or the sums of their weights, shape (size,).
 
     Args:
@@ -102,7 +102,7 @@ def pairs_of_joints(
     found: dict[frozenset[str], tuple[str, Counts]] = {}
     for both, counts in zip(passes, joint(passes), strict=True):
         table = counts.reshape([sizes[name] for group in both for name in group])
-        for first, table_of_pair, key in _summed(table, both[0], both[-1], len(both) == 1, wanted):
+        for first, table_of_pair, key in _pairs_of_joint(table, both[0], both[-1], len(both) == 1, wanted):
             found[key] = (first, table_of_pair)
     return {
         pair: np.ascontiguousarray(counts if first == pair[0] else counts.T).ravel()
@@ -163,7 +163,7 @@ def _joint_counts(
                     at *= cells[both[1]]
                     at += codes[both[1]]
                 some = None if weights is None else weights[first : first + COUNTED_AT_ONCE]
-                counts += counted(at, counts.size, some)
+                counts += count_cells(at, counts.size, some)
         yield from joint.values()
 
 
@@ -185,7 +185,7 @@ def joint_codes(
     return codes
 
 
-def _summed(
+def _pairs_of_joint(
     table: Counts, one: Sequence[str], two: Sequence[str], same: bool, wanted: Collection[frozenset[str]]
 ) -> Iterator[tuple[str, Counts, frozenset[str]]]:
     """The wanted pairs of a joint table: first attribute, counts with that along the rows, and the pair."""
@@ -212,11 +212,11 @@ class Kept:
 
     _counts: dict[Clique, Counts] = field(default_factory=dict)
 
-    def found(self, clique: Clique) -> Counts | None:
+    def kept_counts(self, clique: Clique) -> Counts | None:
         """The counts of a clique, if they are kept."""
         return self._counts.get(clique)
 
-    def counted(
+    def counts_of(
         self, cliques: Iterable[Clique], count: Callable[[Sequence[Clique]], Mapping[Clique, Counts]]
     ) -> list[Counts]:
         """The counts of cliques, in their order.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..bounded import json_of, read_bytes
 from ..errors import DataError
-from ..forms.nearest import meant
+from ..forms.nearest import hint
 from .attributes.attribute import Attribute
 from .attributes.categorical import CodedAttribute
 from .attributes.unmodelled import Identifier, Unmodelled
@@ -45,7 +45,7 @@ class Domain:
     def __post_init__(self) -> None:
         if not self.attributes:
             raise DataError("a domain needs at least one attribute; name the columns of the table")
-        if repeated := _repeated((*self.names, *(column.name for column in self.unmodelled))):
+        if repeated := _repeated_names((*self.names, *(column.name for column in self.unmodelled))):
             raise DataError(f"attribute {repeated[0]!r} is declared twice; declare each column once")
         if len(self.attributes) + len(self.unmodelled) > _DOMAIN_COLUMNS:
             raise DataError(f"expected a domain of at most {_DOMAIN_COLUMNS} columns; leave some out")
@@ -166,7 +166,7 @@ class Domain:
             DataError: no such attribute.
         """
         if name not in self._positions:
-            near = meant(str(name), self.names)
+            near = hint(str(name), self.names)
             raise DataError(f"unknown attribute {name!r}{near}; the domain has {', '.join(self.names)}")
         return self._positions[name]
 
@@ -189,7 +189,7 @@ class Domain:
         positions = [self.position(name) for name in attributes]
         ordered = sorted({*positions})
         if len(ordered) < len(positions):
-            repeated = _repeated(self.names[place] for place in positions)
+            repeated = _repeated_names(self.names[place] for place in positions)
             raise DataError(f"attributes named twice: {', '.join(sorted(repeated))}; name each once")
         return tuple(self.names[place] for place in ordered)
 
@@ -230,11 +230,11 @@ def read_form(path: str | Path) -> object:
 def _object_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entries = dict(pairs)
     if len(entries) < len(pairs):
-        repeated = sorted(_repeated(name for name, _ in pairs))
+        repeated = sorted(_repeated_names(name for name, _ in pairs))
         raise DataError(f"named twice in one JSON object: {', '.join(repeated)}; name each once")
     return entries
 
 
-def _repeated(names: Iterable[str]) -> list[str]:
+def _repeated_names(names: Iterable[str]) -> list[str]:
     """The names that occur more than once."""
     return [name for name, times in Counter(names).items() if times > 1]

@@ -87,9 +87,9 @@ class PeopleRows:
         """The rows of these people, in this order, none twice."""
         positions = np.full(self.record_count, -1, dtype=np.int64)
         positions[people] = np.arange(len(people))
-        return self.placed(positions, len(people))
+        return self.place_people(positions, len(people))
 
-    def placed(self, positions: NDArray[np.integer], size: int) -> PeopleRows:
+    def place_people(self, positions: NDArray[np.integer], size: int) -> PeopleRows:
         """The rows at the positions of an alignment.
 
         Args:
@@ -164,7 +164,7 @@ def rows_digest(rows: Rows, clique: Clique, within: range, groups: Groups = ()) 
     return digest.hexdigest()
 
 
-def numbered(keys: Iterable[Hashable]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+def number_people(keys: Iterable[Hashable]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
     """People by their keys, in the order of their first rows.
 
     Args:

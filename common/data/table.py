@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import DataError
 from ..later import np
 from .attributes.texts import TextColumn, has_open_categories
-from .counting import COUNTED_AT_ONCE, CountPairs, Counts, Kept, counted, pairs_counted, two_different
+from .counting import COUNTED_AT_ONCE, CountPairs, Counts, Kept, count_cells, pairs_counted, two_different
 from .domain import Clique, Domain
 from .gaps import readable, with_times
 from .grouping import Groups, grouped, grouped_shape
@@ -80,7 +80,7 @@ class Table:
             columns = list(codes.T)
         return cls(
             domain,
-            tuple(_narrowed(a.name, c, a.size) for a, c in zip(domain.attributes, columns, strict=True)),
+            tuple(_narrow_codes(a.name, c, a.size) for a, c in zip(domain.attributes, columns, strict=True)),
         )
 
     @classmethod
@@ -161,12 +161,12 @@ class Table:
             Shape (n_r,), in row-major order of the clique as given.
         """
         names = tuple(clique)
-        if not any(groups) and (kept := self._kept.found(names)) is not None:
+        if not any(groups) and (kept := self._kept.kept_counts(names)) is not None:
             return kept.copy()
         counts = np.zeros(math.prod(grouped_shape(self.domain.shape(names), groups)), dtype=np.int64)
         for start in range(0, self.record_count, COUNTED_AT_ONCE):
             cells = self.cell_codes(names, start, start + COUNTED_AT_ONCE, groups)
-            counts += counted(cells, len(counts), self._weights_of(slice(start, start + COUNTED_AT_ONCE)))
+            counts += count_cells(cells, len(counts), self._weights_of(slice(start, start + COUNTED_AT_ONCE)))
         return counts
 
     def marginals(
@@ -188,9 +188,9 @@ class Table:
         asked = list(cliques)
         if any(groups):
             return [self.marginal(clique, of) for clique, of in zip(asked, groups, strict=True)]
-        return self._kept.counted(asked, partial(self._counted, pairs))
+        return self._kept.counts_of(asked, partial(self._count, pairs))
 
-    def _counted(self, pairs: CountPairs, cliques: Sequence[Clique]) -> dict[Clique, Counts]:
+    def _count(self, pairs: CountPairs, cliques: Sequence[Clique]) -> dict[Clique, Counts]:
         columns = dict(zip(self.domain.names, self.columns, strict=True))
         sizes = dict(zip(self.domain.names, self.domain.sizes, strict=True))
         if self.weights is not None:
@@ -293,7 +293,7 @@ def code_counts(table: Table) -> dict[str, NDArray[np.int64]]:
     return {name: table.marginal((name,)) for name in table.domain}
 
 
-def _narrowed(name: str, codes: NDArray[Any], size: int) -> NDArray[np.unsignedinteger[Any]]:
+def _narrow_codes(name: str, codes: NDArray[Any], size: int) -> NDArray[np.unsignedinteger[Any]]:
     if codes.dtype.kind not in "iub":
         raise DataError(
             f"column {name!r}: expected integer codes, found {codes.dtype}; encode the table first"

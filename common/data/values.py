@@ -165,7 +165,7 @@ def column_named(columns: Mapping[str, RawColumn], name: str) -> RawColumn:
     return columns[name]
 
 
-def blanked(values: RawColumn, missing: Collection[str]) -> RawColumn:
+def blank_texts(values: RawColumn, missing: Collection[str]) -> RawColumn:
     """A column in which some texts are missing values.
 
     Args:
@@ -174,7 +174,7 @@ def blanked(values: RawColumn, missing: Collection[str]) -> RawColumn:
     """
     if not missing or (isinstance(values, np.ndarray) and values.dtype.kind not in "OUT"):
         return values
-    cells, masked = _unmasked("", values)
+    cells, masked = _split_mask("", values)
     blank = [isinstance(cell, str) and cell in missing for cell in cells.tolist()]
     return np.ma.masked_array(cells.astype(object), masked | np.array(blank, dtype=np.bool_))
 
@@ -196,12 +196,12 @@ def read_numbers(
     Raises:
         DataError: the column is of another kind than text or numbers.
     """
-    cells, missing = _unmasked(name, values)
+    cells, missing = _split_mask(name, values)
     if cells.dtype.kind in "biuf":
-        numbers = _widened(cells)
+        numbers = _as_float64(cells)
         unreadable = np.zeros(len(cells), dtype=np.bool_)
     else:
-        numbers, unreadable = _parsed(cells.tolist(), notation)
+        numbers, unreadable = _parse_numbers(cells.tolist(), notation)
     numbers[missing] = np.nan
     return numbers, unreadable & ~missing
 
@@ -221,7 +221,7 @@ def read_texts(name: str, values: RawColumn) -> tuple[list[str], NDArray[np.int6
     """
     if isinstance(values, ListedTexts):
         return [*values.texts], values.places.astype(np.int64)
-    cells, missing = _unmasked(name, values)
+    cells, missing = _split_mask(name, values)
     known, position = _distinct(cells)
     position[missing] = len(known)
     return [text_of(value) for value in known] + [""], position
@@ -244,7 +244,7 @@ def text_of(value: object) -> str:
     return str(value)
 
 
-def _unmasked(name: str, values: RawColumn) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def _split_mask(name: str, values: RawColumn) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     array = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
     if array.ndim != 1:
         raise DataError(f"column {name!r}: expected one value per row, found an array of shape {array.shape}")
@@ -278,7 +278,7 @@ def _distinct(cells: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
     return known, np.fromiter(map(position.__getitem__, rows), dtype=np.int64, count=len(rows))
 
 
-def _widened(cells: NDArray[Any]) -> NDArray[np.float64]:
+def _as_float64(cells: NDArray[Any]) -> NDArray[np.float64]:
     """Numbers as float64; those of a shorter float as they are written: 0.1 is not 0.10000000149."""
     if cells.dtype.kind != "f" or cells.dtype.itemsize >= 8:
         return cells.astype(np.float64)
@@ -287,7 +287,7 @@ def _widened(cells: NDArray[Any]) -> NDArray[np.float64]:
     return widened
 
 
-def _parsed(rows: list[Any], notation: Notation) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _parse_numbers(rows: list[Any], notation: Notation) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     if set(map(type, rows)) == {str} and not notation.decimal_comma and "_" not in "".join(rows):
         texts = [text or "nan" for text in rows] if "" in rows else rows
         try:

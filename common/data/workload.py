@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..bounded import json_of, read_bytes
 from ..errors import DataError
-from ..forms.nearest import meant
+from ..forms.nearest import hint
 from .compared import counted_in_both
 from .domain import Clique, Domain
 from .table import Table
@@ -116,7 +116,7 @@ class Workload:
             DataError: the domain does not have the target, or nothing beside it.
         """
         if target not in domain or len(domain) < 2:
-            near = "" if target in domain else meant(target, domain.names)
+            near = "" if target in domain else hint(target, domain.names)
             raise DataError(
                 f"target: expected an attribute of the domain that has others beside it, got {target!r}"
                 f"{near}; name what users will predict"

@@ -48,7 +48,7 @@ from ..protocols.masked.opened_rows import (
 from ..protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, products_of, rectangles
 from ..protocols.masked.ranges import dealt_range, sum_of
 from ..protocols.masked.sacrifice import CHECK_MASK, CHECK_PAD, hidden_sums, inner, repetitions
-from .evaluator import Resharing, ScoreEvaluator, joined
+from .evaluator import Resharing, ScoreEvaluator, join_chunks
 from .peers import Peers
 
 _COMPONENT = "component of masks"
@@ -80,9 +80,9 @@ class Dealing:
         binding: Binding,
         ranges: RangeMap = inline,
     ) -> None:
-        if terms.masked is None:
+        if terms.masked_plan is None:
             raise ProtocolError(f"a release by the protocol {terms.spec.protocol!r} has no dealers")
-        self._plan: MaskedPlan = terms.masked
+        self._plan: MaskedPlan = terms.masked_plan
         self._place = place
         self._ranges = ranges
         self._secret = RandomStream(secret)
@@ -268,7 +268,7 @@ class Dealing:
         self._check_opened(owner, chain, self._slice_of(recipient))
         sealed = self._peers.unseal(recipient, coins_labels(owner, chain), chunks)
         # Of one part, the key of the point comes after the coins.
-        self._coins[recipient, owner, chain] = joined(sealed, (1 + (len(chain) == 1)) * KEY_BYTES)
+        self._coins[recipient, owner, chain] = join_chunks(sealed, (1 + (len(chain) == 1)) * KEY_BYTES)
 
     def _check_opened(self, owner: int, chain: Chain, number: int) -> None:
         if not self._plan.check or self._slice_of(owner) != number:

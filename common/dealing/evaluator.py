@@ -23,9 +23,9 @@ from ..protocols.scores.query import (
     check_references,
     known_part,
     pair_stream_of,
-    reshared,
     resharing_seed,
     score_shape,
+    share_to_send,
 )
 from ..protocols.scores.run import EvaluatorRun
 from .peers import Peers
@@ -72,10 +72,10 @@ class Resharing:
         """
         assistant, one, two = self.places
         if recipient == assistant and self._me in self.senders:
-            part = reshared(self.shape.ring, cells, self.seed(self._me))
-            return self.sealed(0, recipient, part.tobytes())
+            part = share_to_send(self.shape.ring, cells, self.seed(self._me))
+            return self.seal(0, recipient, part.tobytes())
         if recipient == two and self._me == one:
-            return self.sealed(0, recipient, b"".join(map(self.seed, self.others)))
+            return self.seal(0, recipient, b"".join(map(self.seed, self.others)))
         raise wrong_recipient()
 
     def seed(self, place: int) -> bytes:
@@ -85,13 +85,13 @@ class Resharing:
         (other,) = ends - {self._me}
         return resharing_seed(self._peers.streams()[other], self.digest, place)
 
-    def sealed(self, step: int, recipient: int, payload: bytes) -> Iterator[bytes]:
+    def seal(self, step: int, recipient: int, payload: bytes) -> Iterator[bytes]:
         """The frames of a message for another participant."""
         return self._peers.seal(recipient, self._what(step), [payload])
 
-    def unsealed(self, delivery: Delivery, chunks: Iterable[bytes], size: int) -> bytes:
+    def unseal(self, delivery: Delivery, chunks: Iterable[bytes], size: int) -> bytes:
         """The message of another participant in these frames, which has so many bytes."""
-        return joined(self._peers.unseal(delivery.sender, self._what(delivery.step), chunks), size)
+        return join_chunks(self._peers.unseal(delivery.sender, self._what(delivery.step), chunks), size)
 
     def _what(self, step: int) -> list[str]:
         return ["score", self.digest, str(step)]
@@ -124,7 +124,7 @@ class ScoreEvaluator:
         self._run: EvaluatorRun | None = None
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether it needs no further message."""
         return self._run is not None and self._run.ended
 
@@ -147,7 +147,7 @@ class ScoreEvaluator:
         sent = self._begun().open(step - 1)
         if recipient != self._resharing.places[self._resharing.shape.steps[step - 1].recipient]:
             raise wrong_recipient()
-        return self._resharing.sealed(step, recipient, sent)
+        return self._resharing.seal(step, recipient, sent)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores a part of a party's cells, seeds, another evaluator's message, or the references."""
@@ -160,13 +160,13 @@ class ScoreEvaluator:
             size = run.size(number)
             if delivery.sender != self._resharing.places[self._resharing.shape.steps[number].sender]:
                 raise ProtocolError("expected a step of the evaluator that sends it; compare the plan")
-            run.deliver(number, self._resharing.unsealed(delivery, chunks, size))
+            run.deliver(number, self._resharing.unseal(delivery, chunks, size))
 
     def _receive_references(self, chunks: Iterable[bytes]) -> None:
         if self.role != ASSISTANT:
             raise ProtocolError("expected references for evaluator 0 only; compare the plan")
         shape, query = self._resharing.shape, self._query
-        sent = np.frombuffer(joined(chunks, 8 * shape.total), dtype="<i8").astype(np.int64)
+        sent = np.frombuffer(join_chunks(chunks, 8 * shape.total), dtype="<i8").astype(np.int64)
         check_references(sent, shape.cells, query.references, query.largest_reference, query.largest_total)
         if self._run is None:
             self._references = sent
@@ -175,12 +175,12 @@ class ScoreEvaluator:
         """Adds a party's part to those received, or stores the seeds; ignores what was received before."""
         shape, sender = self._resharing.shape, delivery.sender
         if self.role == ASSISTANT and sender in self._resharing.senders:
-            sent = self._resharing.unsealed(delivery, chunks, shape.word_bytes)
+            sent = self._resharing.unseal(delivery, chunks, shape.word_bytes)
             if sender not in self._received:
                 self._received.add(sender)
                 self._sum = self._sum + np.frombuffer(sent, dtype=shape.ring.dtype)
         elif self.role == 2 and sender == self._resharing.places[1]:
-            sent = self._resharing.unsealed(delivery, chunks, KEY_BYTES * len(self._resharing.others))
+            sent = self._resharing.unseal(delivery, chunks, KEY_BYTES * len(self._resharing.others))
             self._seeds = [sent[i : i + KEY_BYTES] for i in range(0, len(sent), KEY_BYTES)]
         else:
             raise ProtocolError(
@@ -217,7 +217,7 @@ class ScoreEvaluator:
         return known_part(shape.ring, [*seeds, *own], shape.total)
 
 
-def joined(chunks: Iterable[bytes], size: int) -> bytes:
+def join_chunks(chunks: Iterable[bytes], size: int) -> bytes:
     """A message of so many bytes from its chunks.
 
     Raises:

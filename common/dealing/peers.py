@@ -20,7 +20,7 @@ from ..crypto.randomness import KEY_BYTES, FreshKeys, RandomStream
 from ..errors import ProtocolError
 from ..messages import Acceptance, ReleaseTerms
 from ..promises.acceptance import check_acceptance
-from ..promises.binding import Binding, labelled
+from ..promises.binding import Binding, digest_of_labels
 
 
 class Peers:
@@ -99,13 +99,13 @@ class Peers:
         salt = next(iterator, b"")
         if len(salt) != KEY_BYTES:
             raise ProtocolError("expected a sealed stream to begin with its salt; ask for the stream again")
-        return self._received(sender, what, unseal(key, context + salt, iterator))
+        return self._unseal_and_bind(sender, what, unseal(key, context + salt, iterator))
 
-    def received(self, sender: int, what: Sequence[str]) -> str | None:
+    def digest_received(self, sender: int, what: Sequence[str]) -> str | None:
         """SHA-256 of what another participant sent under these labels; None before it came whole."""
         return self._binding.used(*self._use(sender, what))
 
-    def _received(self, sender: int, what: Sequence[str], payload: Iterable[bytes]) -> Iterator[bytes]:
+    def _unseal_and_bind(self, sender: int, what: Sequence[str], payload: Iterable[bytes]) -> Iterator[bytes]:
         digest = hashlib.sha256()
         for chunk in payload:
             digest.update(chunk)
@@ -114,7 +114,7 @@ class Peers:
 
     def _use(self, sender: int, what: Sequence[str]) -> tuple[str, str]:
         """Kind and name of the use of what another participant sends, to bind it."""
-        return f"{what[0]} from {self._names[sender]}", labelled(
+        return f"{what[0]} from {self._names[sender]}", digest_of_labels(
             [self._digest.hex(), str(sender), str(self._me), *what]
         )
 

@@ -53,7 +53,7 @@ class Card:
         check_name_of_role(self.name, self.role)
         if self.signature:
             try:
-                verify(self.identity, "card", _signed(self._body()), self.signature)
+                verify(self.identity, "card", _signed_bytes(self._body()), self.signature)
             except ProtocolError as cause:
                 raise DataError(f"the card of {self.name!r} is not signed by the identity on it") from cause
 
@@ -69,7 +69,7 @@ class Card:
     ) -> Card:
         """Creates and signs a card."""
         draft = cls(role, name, identity.public, certificate, domain)
-        signature = identity.sign("card", _signed(draft._body()))
+        signature = identity.sign("card", _signed_bytes(draft._body()))
         return replace(draft, signature=signature, handovers=handovers)
 
     @classmethod
@@ -151,7 +151,7 @@ class FederationList:
         Raises:
             DataError: it is not such a list, or a card was altered.
         """
-        listed = _listed(form)
+        listed = _check_listing(form)
         parties, dealers = (_cards(listed.get(key)) for key in ("parties", "dealers"))
         return cls(Card.from_json(listed.get("curator")), parties, dealers)
 
@@ -162,7 +162,7 @@ class FederationList:
         Raises:
             DataError: it is no such list, or the card was altered.
         """
-        return Card.from_json(_listed(form).get("curator"))
+        return Card.from_json(_check_listing(form).get("curator"))
 
     @property
     def members(self) -> tuple[Card, ...]:
@@ -216,7 +216,7 @@ def _cards(form: object) -> tuple[Card, ...]:
     return tuple(Card.from_json(card) for card in form or ())
 
 
-def _listed(form: object) -> dict[str, Any]:
+def _check_listing(form: object) -> dict[str, Any]:
     if not isinstance(form, dict) or form.get("format") != _FEDERATION:
         raise DataError(f"expected a file of the form {_FEDERATION!r}; ask the curator for it")
     return form
@@ -230,5 +230,5 @@ def _domain(form: object) -> Domain | None:
     return Domain.from_json(form)
 
 
-def _signed(body: dict[str, Any]) -> bytes:
+def _signed_bytes(body: dict[str, Any]) -> bytes:
     return json.dumps(body, sort_keys=True, separators=(",", ":")).encode("ascii")

@@ -41,7 +41,7 @@ class Handover:
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        message = _signed(self.role, self.name, self.former, self.identity, self.recounted)
+        message = _signed_bytes(self.role, self.name, self.former, self.identity, self.recounted)
         try:
             verify(self.former, _PURPOSE, message, self.signature)
         except ProtocolError as cause:
@@ -55,7 +55,7 @@ class Handover:
         cls, role: str, name: str, former: Identity, identity: bytes, *, recounted: bool = False
     ) -> Handover:
         """Signs a hand-over with the former key."""
-        message = _signed(role, name, former.public, identity, recounted)
+        message = _signed_bytes(role, name, former.public, identity, recounted)
         return cls(role, name, former.public, identity, recounted, former.sign(_PURPOSE, message))
 
     @classmethod
@@ -124,7 +124,7 @@ def path(
     return taken if reached == identity else None
 
 
-def _signed(role: str, name: str, former: bytes, identity: bytes, recounted: bool) -> bytes:
+def _signed_bytes(role: str, name: str, former: bytes, identity: bytes, recounted: bool) -> bytes:
     form = {
         "role": role,
         "name": name,

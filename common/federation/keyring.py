@@ -110,7 +110,7 @@ class Keyring:
         """The public keys by which the owner signed so far, the current one last."""
         return (*(handover.former for handover in self.handovers), self.identity.public)
 
-    def rotated(self, role: str, *, recounted: bool) -> Keyring:
+    def rotate(self, role: str, *, recounted: bool) -> Keyring:
         """Replaces the identity by a fresh one, to which the former key hands over; complete or not at all.
 
         Args:
@@ -126,7 +126,7 @@ class Keyring:
         write_private(self.folder / _IDENTITY, seed.hex().encode())
         return Keyring.load(self.folder.parent)
 
-    def renewed(self, now: datetime) -> Certificate:
+    def renew(self, now: datetime) -> Certificate:
         """Writes a new self-signed certificate of the same TLS key.
 
         Args:

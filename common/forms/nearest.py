@@ -11,7 +11,7 @@ def nearest(text: str, known: Iterable[str]) -> str | None:
     return next(iter(difflib.get_close_matches(text, list(known), 1)), None)
 
 
-def meant(text: str, known: Iterable[str]) -> str:
+def hint(text: str, known: Iterable[str]) -> str:
     """` (did you mean 'NAME'?)` with the nearest name, to follow the text; empty without one."""
     found = nearest(text, known)
     return "" if found is None else f" (did you mean {str(found)!r}?)"

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import DataError
 from .form import Fault, Form, came
-from .nearest import meant
+from .nearest import hint
 from .values import Anything
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -78,7 +78,7 @@ class Table(Form):
         for name in value:
             if name not in keys:
                 known = ", ".join(keys) or "no key"
-                yield Fault((str(name),), f"unknown key{meant(str(name), keys)}; it has {known}")
+                yield Fault((str(name),), f"unknown key{hint(str(name), keys)}; it has {known}")
         for name, key in keys.items():
             if name in value:
                 for fault in key.form.faults(value[name]):

@@ -11,7 +11,7 @@ from datetime import date
 from typing import Any
 
 from .form import Fault, Form, came
-from .nearest import meant
+from .nearest import hint
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class Choice(Form):
         """A fault names the nearest text."""
         if not self.fits(value):
             got = repr(value[:60]) if isinstance(value, str) else came(value)
-            near = meant(value, self.texts) if isinstance(value, str) else ""
+            near = hint(value, self.texts) if isinstance(value, str) else ""
             yield Fault((), f"expected {self.words}, got {got}{near}")
 
     def schema(self) -> dict[str, Any]:

@@ -12,6 +12,9 @@ from ..errors import BudgetError
 from . import conversion
 from .renyi import ExponentialSteps, RenyiOrder, SampledGaussian, renyi_order
 
+DEFAULT_DELTA = 1e-9
+"""Delta of a promise, unless it is given."""
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -39,6 +42,15 @@ class Budget:
             )
         if self.delta is not None and not (isinstance(self.delta, Real) and 0 < self.delta < 1):
             raise BudgetError(f"delta: expected a number in (0, 1), got {self.delta}")
+
+    @classmethod
+    def of(cls, epsilon: float | Budget, delta: float) -> Budget:
+        """The promise of these numbers; one that is a budget already stays.
+
+        Raises:
+            BudgetError: one of them is out of range.
+        """
+        return epsilon if isinstance(epsilon, Budget) else cls(epsilon, delta)
 
     def granted(self, *, gaussian_only: bool) -> Fraction:
         """The rho that may be spent under this promise.

@@ -158,7 +158,7 @@ class PrivacyUnit:
         return WEIGHT_PARTS if self.rows_per_person == ALL_ROWS else 1
 
     @property
-    def named(self) -> str:
+    def phrase(self) -> str:
         """The unit in a few words, for messages."""
         several = f"rows_per_person = {self.rows_per_person}"
         return f"{self.adjacency.value} with {several if self.rows_per_person else 'all rows of a person'}"

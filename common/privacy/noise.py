@@ -60,7 +60,7 @@ def discrete_gaussian(sigma: float, size: int, stream: RandomStream) -> NDArray[
     filled = 0
     while filled < size:
         candidates = min(_CHUNK, math.ceil((size - filled) / envelope.acceptance) + 16)
-        accepted = _accepted(envelope, candidates, stream, _DOUBT)[: size - filled]
+        accepted = _draw_and_accept(envelope, candidates, stream, _DOUBT)[: size - filled]
         draws[filled : filled + accepted.size] = accepted
         filled += accepted.size
     return draws
@@ -113,7 +113,9 @@ def _envelope(sigma: float) -> _Envelope:
     return _Envelope(sigma, block_bits, weights, np.cumsum(weights), scale, acceptance)
 
 
-def _accepted(envelope: _Envelope, candidates: int, stream: RandomStream, doubt: float) -> NDArray[np.int64]:
+def _draw_and_accept(
+    envelope: _Envelope, candidates: int, stream: RandomStream, doubt: float
+) -> NDArray[np.int64]:
     """Draws from the envelope and accepts each candidate with the ratio of the two densities."""
     words = stream.words(3 * candidates).reshape(3, candidates)
     block = np.searchsorted(

@@ -37,7 +37,7 @@ class Cost:
         """
         if self.unit != other.unit:
             raise BudgetError(
-                f"expected costs for one unit, got {self.unit.named} and {other.unit.named}; plan both "
+                f"expected costs for one unit, got {self.unit.phrase} and {other.unit.phrase}; plan both "
                 "releases with the same adjacency and rows_per_person"
             )
         return Cost(self.unit, self.zcdp_rho + other.zcdp_rho, self.delta + other.delta)

@@ -113,10 +113,10 @@ class _Direct(Executor):
             failed: Future[Any] = Future()
             failed.set_exception(cause)
             return failed
-        return self._executor.submit(_called, function, sent, **named)
+        return self._executor.submit(_call, function, sent, **named)
 
 
-def _called(function: Callable[..., Any], arguments: tuple[Any, ...], **named: Any) -> Any:
+def _call(function: Callable[..., Any], arguments: tuple[Any, ...], **named: Any) -> Any:
     return function(*arguments, **named)
 
 

@@ -22,16 +22,16 @@ class Reread(Generic[_Value]):
         self._make = make
         self._paths = paths
         self._lock = threading.Lock()
-        self._stamp = self._seen()
+        self._stamp = self._file_states()
         self._value = make()
 
     def __call__(self) -> _Value:
         """The current value."""
         with self._lock:
-            if (stamp := self._seen()) != self._stamp:
+            if (stamp := self._file_states()) != self._stamp:
                 self._value, self._stamp = self._make(), stamp
             return self._value
 
-    def _seen(self) -> tuple[tuple[str, int, int], ...]:
+    def _file_states(self) -> tuple[tuple[str, int, int], ...]:
         states = [(path.name, path.stat()) for path in self._paths()]
         return tuple((name, state.st_mtime_ns, state.st_ino) for name, state in states)

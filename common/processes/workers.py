@@ -128,7 +128,7 @@ class Workers:
         try:
             while True:
                 for piece in itertools.islice(waiting, max(0, 2 * pool.workers - len(under_way))):
-                    under_way.append((piece, pool.executor.submit(_timed, function, piece)))
+                    under_way.append((piece, pool.executor.submit(_run_timed, function, piece)))
                 if not under_way:
                     return
                 try:
@@ -143,7 +143,7 @@ class Workers:
                     pool = self._begun(pool)
                     again = [piece for piece, _ in under_way]
                     under_way.clear()
-                    under_way.extend((p, pool.executor.submit(_timed, function, p)) for p in again)
+                    under_way.extend((p, pool.executor.submit(_run_timed, function, p)) for p in again)
                     continue
                 under_way.popleft()
                 spent(seconds)
@@ -181,7 +181,7 @@ def inline(
     return itertools.starmap(function, pieces)
 
 
-def _timed(function: Callable[..., Result], arguments: tuple[Any, ...]) -> tuple[Result, float]:
+def _run_timed(function: Callable[..., Result], arguments: tuple[Any, ...]) -> tuple[Result, float]:
     """A result, and the seconds that this thread computed for it."""
     began = time.thread_time()
     return function(*arguments), time.thread_time() - began

@@ -23,7 +23,7 @@ def accept(terms: bytes, identity: Identity, secret: bytes, mark: Mark) -> Accep
         mark: mark of the ledger, which contains the acceptance.
     """
     ephemeral = EphemeralKey.from_seed(secret).public
-    return Acceptance(ephemeral, identity.sign(ACCEPTANCE, _signed(terms, ephemeral, mark)), mark)
+    return Acceptance(ephemeral, identity.sign(ACCEPTANCE, _signed_bytes(terms, ephemeral, mark)), mark)
 
 
 def check_acceptance(accepted: Acceptance, identity: bytes, terms: bytes) -> None:
@@ -39,9 +39,9 @@ def check_acceptance(accepted: Acceptance, identity: bytes, terms: bytes) -> Non
     Raises:
         ProtocolError: it did not.
     """
-    signed = _signed(terms, accepted.ephemeral, accepted.mark)
+    signed = _signed_bytes(terms, accepted.ephemeral, accepted.mark)
     verify(identity, ACCEPTANCE, signed, accepted.signature)
 
 
-def _signed(terms: bytes, ephemeral: bytes, mark: Mark) -> bytes:
-    return terms + mark.signed() + ephemeral
+def _signed_bytes(terms: bytes, ephemeral: bytes, mark: Mark) -> bytes:
+    return terms + mark.signed_bytes() + ephemeral

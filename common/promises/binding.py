@@ -22,7 +22,7 @@ from typing import Protocol
 from ..errors import ProtocolError
 
 
-def labelled(labels: Sequence[str]) -> str:
+def digest_of_labels(labels: Sequence[str]) -> str:
     """The name of a use with these labels: a digest, since columns of groups have long names."""
     return hashlib.sha256(json.dumps(labels).encode()).hexdigest()
 

@@ -115,7 +115,7 @@ def state(identity: Identity, entries: Iterable[Entry], link: bytes, claim: Clai
         claim: certificate that the curator asks it to sign.
         mark: mark of the ledger when the release was certified.
     """
-    signed = link + mark.signed() + claim.certificate
+    signed = link + mark.signed_bytes() + claim.certificate
     return Statement(tuple(entries), identity.sign(CERTIFICATE, signed), mark)
 
 
@@ -141,5 +141,5 @@ def check_statement(statement: Statement, identity: bytes, terms: bytes, certifi
         seen.add(entry.query_id)
         link = next_link(link, entry)
         verify(identity, ENTRY, link, entry.signature)
-    verify(identity, CERTIFICATE, link + statement.mark.signed() + certificate, statement.signature)
+    verify(identity, CERTIFICATE, link + statement.mark.signed_bytes() + certificate, statement.signature)
     return sum((entry.zcdp_rho for entry in statement.entries), Fraction(0))

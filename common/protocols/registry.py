@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ..errors import DataError
 from ..extensions import PROTOCOLS, extensions
-from ..forms.nearest import meant
+from ..forms.nearest import hint
 
 
 class Users(enum.Enum):
@@ -214,5 +214,5 @@ def protocol_named(name: str, *, for_daemons: bool = False) -> Protocol:
     found = find_protocol(name)
     if found is None or (for_daemons and found.users is not Users.DAEMONS):
         known = protocol_names(for_daemons=for_daemons)
-        raise DataError(f"protocol: expected one of {', '.join(known)}, got {name!r}{meant(name, known)}")
+        raise DataError(f"protocol: expected one of {', '.join(known)}, got {name!r}{hint(name, known)}")
     return found

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import ProtocolError
 from . import party_pb2 as pb
-from .parsing import parsed
+from .parsing import parse_message
 from .streams import decode_words, encode_answer
 
 _TOKEN_WORDS = 2
@@ -30,7 +30,7 @@ def encode_align_request(release_id: str, owner: int) -> bytes:
 
 def decode_align_request(data: bytes) -> tuple[str, int]:
     """The release id and the owner of an AlignRequest's bytes."""
-    message = parsed(pb.AlignRequest, data)
+    message = parse_message(pb.AlignRequest, data)
     return message.release_id, message.owner
 
 

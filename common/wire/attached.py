@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from ..errors import MosaicError, ProtocolError
 from . import party_pb2, relay_pb2
-from .parsing import parsed
+from .parsing import parse_message
 from .refusals import decode_refusal, encode_refusal
 
 ATTACH = "/dpmosaic.v1.Relay/Attach"
@@ -38,7 +38,7 @@ def decode_method(data: bytes) -> str:
     Raises:
         ProtocolError: it begins no call.
     """
-    frame = parsed(relay_pb2.CuratorFrame, data)
+    frame = parse_message(relay_pb2.CuratorFrame, data)
     if frame.WhichOneof("content") != "method":
         raise ProtocolError("expected the first frame of a call, got another frame; compare versions")
     return frame.method
@@ -51,7 +51,7 @@ def decode_requests(frames: Iterator[bytes]) -> Iterator[bytes]:
         ProtocolError: the frames end early, or another frame comes.
     """
     for data in frames:
-        frame = parsed(relay_pb2.CuratorFrame, data)
+        frame = parse_message(relay_pb2.CuratorFrame, data)
         match frame.WhichOneof("content"):
             case "request":
                 yield frame.request
@@ -82,7 +82,7 @@ def decode_reply(data: bytes) -> Reply:
     Raises:
         ProtocolError: it is another frame.
     """
-    frame = parsed(relay_pb2.PartyFrame, data)
+    frame = parse_message(relay_pb2.PartyFrame, data)
     match frame.WhichOneof("content"):
         case "reply":
             return frame.reply

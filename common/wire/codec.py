@@ -10,7 +10,7 @@ from ..errors import MosaicError, ProtocolError
 from ..history import START, Mark
 from ..messages import Acceptance, Introduction, PartyDescription
 from . import party_pb2 as pb
-from .parsing import parsed
+from .parsing import parse_message
 
 
 def encode_description(description: PartyDescription) -> bytes:
@@ -34,7 +34,7 @@ def encode_description(description: PartyDescription) -> bytes:
 
 def decode_description(data: bytes) -> PartyDescription:
     """The PartyDescription of these bytes."""
-    message = parsed(pb.PartyDescription, data)
+    message = parse_message(pb.PartyDescription, data)
     try:
         form = message.domain_json
         domain = Domain.part_from_json(json_of(form)) if form else None
@@ -72,7 +72,7 @@ def encode_signed_terms(terms: bytes, signature: bytes, seen: Mark = START) -> b
 
 def decode_signed_terms(data: bytes) -> tuple[bytes, bytes, Mark]:
     """The canonical terms, the curator's signature over them, which is not verified here, and the mark."""
-    message = parsed(pb.SignedTerms, data)
+    message = parse_message(pb.SignedTerms, data)
     return message.terms, message.curator_signature, decode_mark(message.seen)
 
 
@@ -83,7 +83,7 @@ def encode_acceptance(acceptance: Acceptance) -> bytes:
 
 def decode_acceptance(data: bytes) -> Acceptance:
     """The Acceptance of these bytes."""
-    return _decoded_acceptance(parsed(pb.Acceptance, data))
+    return _decoded_acceptance(parse_message(pb.Acceptance, data))
 
 
 def encode_abandon_request(release_id: str) -> bytes:
@@ -93,7 +93,7 @@ def encode_abandon_request(release_id: str) -> bytes:
 
 def decode_abandon_request(data: bytes) -> str:
     """The release id of an AbandonRequest's bytes."""
-    release_id: str = parsed(pb.AbandonRequest, data).release_id
+    release_id: str = parse_message(pb.AbandonRequest, data).release_id
     return release_id
 
 
@@ -130,7 +130,7 @@ def encode_introduction(introduction: Introduction) -> bytes:
 
 def decode_introduction(data: bytes) -> Introduction:
     """The Introduction of these bytes."""
-    message = parsed(pb.Introduction, data)
+    message = parse_message(pb.Introduction, data)
     return Introduction(message.release_id, tuple(map(_decoded_acceptance, message.acceptances)))
 
 

@@ -11,7 +11,7 @@ from ..errors import ProtocolError
 _M = TypeVar("_M", bound=Message)
 
 
-def parsed(kind: type[_M], data: bytes) -> _M:
+def parse_message(kind: type[_M], data: bytes) -> _M:
     """The message of these bytes.
 
     Raises:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from ..errors import ProtocolError
 from ..frames import FRAME_BYTES
 from . import party_pb2 as pb
-from .parsing import parsed
+from .parsing import parse_message
 
 MAX_FRAMES = 8
 """Frames of 1 MiB in each direction; bounds the work of a probe."""
@@ -28,7 +28,7 @@ def decode_asked(requests: Iterable[bytes]) -> int:
     """
     wanted = 0
     for number, data in enumerate(requests):
-        frame = parsed(pb.ProbeFrame, data)
+        frame = parse_message(pb.ProbeFrame, data)
         wanted = frame.wanted if number == 0 else wanted
         if number > MAX_FRAMES or wanted > MAX_FRAMES or len(frame.payload) > FRAME_BYTES:
             raise ProtocolError(f"a probe has at most {MAX_FRAMES} frames of 1 MiB each way; ask for fewer")
@@ -49,7 +49,7 @@ def encode_replies(clock_s: float, wanted: int) -> Iterator[bytes]:
 
 def decode_clock(data: bytes) -> float:
     """The clock in a party's first frame, seconds since 1970 in UTC."""
-    clock_us: int = parsed(pb.ProbeFrame, data).clock_us
+    clock_us: int = parse_message(pb.ProbeFrame, data).clock_us
     return clock_us / 1e6
 
 
@@ -59,6 +59,6 @@ def check_replies(replies: Iterable[bytes], wanted: int) -> None:
     Raises:
         ProtocolError: they are not the requested ones.
     """
-    sizes = [len(parsed(pb.ProbeFrame, data).payload) for data in replies]
+    sizes = [len(parse_message(pb.ProbeFrame, data).payload) for data in replies]
     if sizes != [FRAME_BYTES] * wanted:
         raise ProtocolError("expected the requested number of frames of 1 MiB, got others; compare versions")

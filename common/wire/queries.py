@@ -20,7 +20,7 @@ from ..messages import (
 )
 from ..protocols.masked.plan import Chain
 from . import party_pb2 as pb
-from .parsing import parsed
+from .parsing import parse_message
 
 
 def encode_query(query: MarginalQuery) -> bytes:
@@ -30,7 +30,7 @@ def encode_query(query: MarginalQuery) -> bytes:
 
 def decode_query(data: bytes) -> MarginalQuery:
     """The MarginalQuery of these bytes."""
-    return _query_of(parsed(pb.MarginalQuery, data))
+    return _query_of(parse_message(pb.MarginalQuery, data))
 
 
 def encode_answer_request(query: MarginalQuery, charges: Sequence[bytes]) -> bytes:
@@ -45,7 +45,7 @@ def encode_answer_request(query: MarginalQuery, charges: Sequence[bytes]) -> byt
 
 def decode_answer_request(data: bytes) -> tuple[MarginalQuery, tuple[bytes, ...]]:
     """The query and the charges of an AnswerRequest; the signatures are not verified here."""
-    message = parsed(pb.AnswerRequest, data)
+    message = parse_message(pb.AnswerRequest, data)
     return _query_of(message.query), tuple(message.charges)
 
 
@@ -56,7 +56,7 @@ def encode_charged(signature: bytes) -> bytes:
 
 def decode_charged(data: bytes) -> bytes:
     """The signature of a Charged, which is not verified here."""
-    return parsed(pb.Charged, data).signature
+    return parse_message(pb.Charged, data).signature
 
 
 def _query_message(query: MarginalQuery) -> pb.MarginalQuery:
@@ -117,7 +117,7 @@ def encode_score_query(query: ScoreQuery) -> bytes:
 
 def decode_score_query(data: bytes) -> ScoreQuery:
     """The ScoreQuery of these bytes."""
-    message = parsed(pb.ScoreQuery, data)
+    message = parse_message(pb.ScoreQuery, data)
     cliques = decoded_chain(message.cliques)
     groups = tuple(_decoded_groups(each.groupings) for each in message.groups)
     none: tuple[Groups, ...] = ((),) * len(cliques)
@@ -152,7 +152,7 @@ def encode_opening_request(request: OpeningRequest) -> bytes:
 
 def decode_opening_request(data: bytes) -> OpeningRequest:
     """The OpeningRequest of these bytes."""
-    message = parsed(pb.OpeningRequest, data)
+    message = parse_message(pb.OpeningRequest, data)
     try:
         return OpeningRequest(
             message.release_id,
@@ -176,7 +176,7 @@ def encode_push_request(request: PushRequest) -> bytes:
 
 def decode_push_request(data: bytes) -> PushRequest:
     """The PushRequest of these bytes."""
-    message = parsed(pb.PushRequest, data)
+    message = parse_message(pb.PushRequest, data)
     opening = decode_opening_request(message.opening.SerializeToString())
     return PushRequest(opening, message.recipient, message.sender)
 
@@ -195,7 +195,7 @@ def encode_deal_request(request: DealRequest) -> bytes:
 
 def decode_deal_request(data: bytes) -> DealRequest:
     """The DealRequest of these bytes."""
-    message = parsed(pb.DealRequest, data)
+    message = parse_message(pb.DealRequest, data)
     try:
         return DealRequest(
             message.release_id,
@@ -219,7 +219,7 @@ def encode_multiply_request(request: MultiplyRequest) -> bytes:
 
 def decode_multiply_request(data: bytes) -> MultiplyRequest:
     """The MultiplyRequest of these bytes."""
-    message = parsed(pb.MultiplyRequest, data)
+    message = parse_message(pb.MultiplyRequest, data)
     return MultiplyRequest(message.release_id, decoded_chains(message.chains))
 
 

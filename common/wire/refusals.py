@@ -6,7 +6,7 @@ from .. import errors
 from ..messages import Verdict
 from ..showing.printable import printable
 from . import party_pb2 as pb
-from .parsing import parsed
+from .parsing import parse_message
 
 _KINDS = {
     "data": errors.DataError,
@@ -28,7 +28,7 @@ def encode_refusal(error: Exception) -> bytes:
 def decode_refusal(data: bytes) -> errors.MosaicError:
     """The error of a Refusal's bytes."""
     try:
-        message = parsed(pb.Refusal, data)
+        message = parse_message(pb.Refusal, data)
     except errors.ProtocolError as error:
         return error
     return _error(message)
@@ -45,7 +45,7 @@ def decode_verdict(data: bytes) -> Verdict:
     Raises:
         ProtocolError: they are none.
     """
-    message = parsed(pb.Verdict, data)
+    message = parse_message(pb.Verdict, data)
     return Verdict(tuple(map(_error, message.refusals)), message.by_hand)
 
 

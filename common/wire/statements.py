@@ -11,7 +11,7 @@ from ..privacy.budget import AnswerKind
 from ..promises.statement import Claim, Entry, Statement
 from . import party_pb2 as pb
 from .codec import decode_mark, encode_mark
-from .parsing import parsed
+from .parsing import parse_message
 
 _ENTRIES_IN_A_FRAME = 1000
 
@@ -26,7 +26,7 @@ def encode_claim(claim: Claim) -> bytes:
 
 def decode_claim(data: bytes) -> Claim:
     """The Claim of these bytes."""
-    message = parsed(pb.Claim, data)
+    message = parse_message(pb.Claim, data)
     try:
         return Claim(message.release_id, message.certificate, message.spent_rho)
     except ValueError as cause:
@@ -49,7 +49,7 @@ def decode_statement(frames: Iterable[bytes]) -> Statement:
     for data in frames:
         if last is not None:
             raise ProtocolError("a party's statement continues after its signature; compare versions")
-        frame = parsed(pb.StatementFrame, data)
+        frame = parse_message(pb.StatementFrame, data)
         entries += map(_decode_entry, frame.entries)
         if frame.signature:
             last = frame

@@ -13,7 +13,7 @@ from ..errors import ProtocolError
 from ..frames import FRAME_BYTES
 from ..messages import Delivery, DeliveryKind
 from . import party_pb2 as pb
-from .parsing import parsed
+from .parsing import parse_message
 from .queries import decoded_chain, decoded_chains, encoded_chain, encoded_chains
 
 
@@ -40,7 +40,7 @@ def encode_payload(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 def decode_delivery(frames: Iterator[bytes]) -> tuple[Delivery, Iterator[bytes]]:
     """The header of a delivery, and its chunks."""
-    frame = parsed(pb.DeliveryFrame, next(frames, b""))
+    frame = parse_message(pb.DeliveryFrame, next(frames, b""))
     header = frame.header
     try:
         kind = DeliveryKind(header.kind)
@@ -64,7 +64,7 @@ def decode_delivery(frames: Iterator[bytes]) -> tuple[Delivery, Iterator[bytes]]
 def decode_payload(frames: Iterable[bytes]) -> Iterator[bytes]:
     """The chunks in these frames."""
     for data in frames:
-        frame = parsed(pb.DeliveryFrame, data)
+        frame = parse_message(pb.DeliveryFrame, data)
         if frame.WhichOneof("content") != "payload" or len(frame.payload) > FRAME_BYTES:
             raise ProtocolError("expected frames of at most 1 MiB of payload, got another; compare versions")
         yield frame.payload
@@ -114,7 +114,7 @@ def decode_answer(
     Raises:
         ProtocolError: the number of integers is not the expected one.
     """
-    word_bytes, payloads = _answered(frames)
+    word_bytes, payloads = _read_answer(frames)
     for block in row_blocks(payloads, np.dtype(f"<i{word_bytes}"), rows, cells, block_rows):
         yield block.astype(np.int64)
 
@@ -128,7 +128,7 @@ def decode_words(frames: Iterable[bytes]) -> NDArray[np.int64]:
     Raises:
         ProtocolError: the integers are not of 8 bytes, or the last one is not complete.
     """
-    word_bytes, payloads = _answered(frames)
+    word_bytes, payloads = _read_answer(frames)
     words = bytearray()
     for payload in payloads:
         words += payload
@@ -181,9 +181,9 @@ def _other_length() -> ProtocolError:
     return ProtocolError("a message has more or fewer integers than expected; ask again")
 
 
-def _answered(frames: Iterable[bytes]) -> tuple[int, Iterator[bytes]]:
+def _read_answer(frames: Iterable[bytes]) -> tuple[int, Iterator[bytes]]:
     """The width of the integers of an answer, and its payloads."""
-    answered = (parsed(pb.AnswerFrame, data) for data in frames)
+    answered = (parse_message(pb.AnswerFrame, data) for data in frames)
     first = next(answered, pb.AnswerFrame())
     if first.word_bytes not in (4, 8):
         raise ProtocolError("expected integers of 4 or 8 bytes, got another width; compare versions")

@@ -29,7 +29,7 @@ from ...common.data.gaps import gaps_of
 from ...common.data.rules.plain import number_of
 from ...common.data.values import RawColumn, read_numbers, text_of
 from ...common.errors import DataError
-from ...common.forms.nearest import meant
+from ...common.forms.nearest import hint
 from .condition_text import read_condition
 
 Where = Mapping[str, Any] | str
@@ -96,14 +96,14 @@ class Condition:
             if name not in domain.names and name not in gaps:
                 raise DataError(
                     f"a condition on {name!r}: expected an attribute of the release, which has "
-                    f"{', '.join(domain.names)}{meant(str(name), domain.names)}; fix the name"
+                    f"{', '.join(domain.names)}{hint(str(name), domain.names)}; fix the name"
                 )
             attribute = gaps[name] if name in gaps else domain[name]
             if attribute.name in allowed:
                 raise _error(attribute, f"expected one, got another as {name!r}; join them")
             if name not in gaps and isinstance(attribute, GapAttribute):
                 _check_missing(attribute, value)
-            allowed[attribute.name] = _allowed(attribute, value)
+            allowed[attribute.name] = _allowed_values(attribute, value)
         return cls(domain, allowed)
 
     @property
@@ -143,7 +143,7 @@ class Condition:
         return held
 
 
-def _allowed(attribute: Attribute, given: object) -> Allowed:
+def _allowed_values(attribute: Attribute, given: object) -> Allowed:
     """What is allowed of an attribute."""
     if isinstance(given, (list, set, frozenset)):
         alternatives = list(given)
@@ -279,7 +279,7 @@ def _numbers(attribute: Attribute, bins: NumericAttribute, found: Range) -> tupl
     high = most if found.high is None else _end(attribute, bins, found.high, last=True)
     if low > high:
         raise _error(attribute, "expected a range from a lower to a higher value, got an empty one; fix it")
-    low_shown, high_shown = (_shown(attribute, bound) for bound in (least, most))
+    low_shown, high_shown = (_bound_text(attribute, bound) for bound in (least, most))
     if high < least or low > most:
         raise _error(attribute, f"expected values from {low_shown} to {high_shown}, got others; fix them")
     for given, bound in zip(found, (low, high), strict=True):
@@ -309,7 +309,7 @@ def _end(attribute: Attribute, bins: NumericAttribute, value: object, last: bool
         timed = attribute.moments.timed and not isinstance(attribute.moments, Clock)
         if last and timed and _is_day(value):
             times = times + np.timedelta64(1, "D") - np.timedelta64(1, "us")
-        return float(attribute.moments.counted(times)[0])
+        return float(attribute.moments.unit_numbers(times)[0])
     number = float(bins.numbers(column)[0])
     if not math.isfinite(number):
         raise _error(attribute, "expected a number, got something else; fix it")
@@ -333,7 +333,7 @@ def _time_form(attribute: DateAttribute) -> str:
     )
 
 
-def _shown(attribute: Attribute, number: float) -> str:
+def _bound_text(attribute: Attribute, number: float) -> str:
     if isinstance(attribute, DateAttribute):
         return attribute.moments.bound_text(int(number))
     return text_of(number)

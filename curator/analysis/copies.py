@@ -37,7 +37,7 @@ from ..certificates.verify import WARNING
 from ..pgm.rows.refinement import LARGEST_ADJUSTED, refined
 from ..pgm.structure.zeros import zeros_of
 from ..results.evidence import Evidence, Known
-from ..results.frames import typed
+from ..results.frames import typed_frame
 from ..results.outputs import warning_of, write_table, write_text
 from ..results.table_format import TableFile
 from .published import Published, evidence_of
@@ -64,7 +64,7 @@ def copies(published: Published, m: int, seed: int | None = None) -> list[pd.Dat
         DataError: there are too few, or the release has no noisy measurements.
     """
     tables, columns, values = _tables(published, m, seed)
-    return [typed(table, columns, values) for table in tables]
+    return [typed_frame(table, columns, values) for table in tables]
 
 
 def write_copies(
@@ -148,7 +148,7 @@ def drawn(published: Published, rng: np.random.Generator) -> Iterator[Table]:
     tied = sorted({name for clique in ruled for name in clique}, key=domain.position)
     while True:
         margins, wanted = _draw(domain, evidence, counts, pairs, rng)
-        start = rows.take(_resampled(rows, {name: margins[name] for name in tied}, rng))
+        start = rows.take(_resample_rows(rows, {name: margins[name] for name in tied}, rng))
         targets = {_places(domain, clique): marginal for clique, marginal in (ruled | wanted).items()}
         yield refined(start, targets, rng, masks)
 
@@ -234,11 +234,13 @@ def _draw(
         sizes = domain.shape((one, other))
         # What the changes of the margins add to each cell of a pair whose interaction is as measured.
         effects = np.add.outer(changes[one] / sizes[1], changes[other] / sizes[0])
-        found[one, other] = _fitted(drawn_of((one, other), effects.ravel()), margins[one], margins[other])
+        found[one, other] = _scale_to_margins(
+            drawn_of((one, other), effects.ravel()), margins[one], margins[other]
+        )
     return margins, found
 
 
-def _resampled(rows: Table, margins: Mapping[str, Array], rng: np.random.Generator) -> NDArray[np.int64]:
+def _resample_rows(rows: Table, margins: Mapping[str, Array], rng: np.random.Generator) -> NDArray[np.int64]:
     """Rows, some several times and some not at all, that have about these margins, in random order.
 
     Rules may tie the values of several columns, so that they cannot be changed one by one.
@@ -282,7 +284,7 @@ def _positive(means: Array, variances: Array, rng: np.random.Generator) -> Array
     return np.where(random, drawn, means)
 
 
-def _fitted(cells: Array, first: Array, second: Array) -> Array:
+def _scale_to_margins(cells: Array, first: Array, second: Array) -> Array:
     """Cells of a pair, scaled to these margins in turn."""
     found = cells.reshape(len(first), len(second))
     for _ in range(_MARGIN_ROUNDS):

@@ -30,7 +30,7 @@ from ...common.data.rules.rule import components
 from ...common.data.rules.values import drawn_together, out_of_order
 from ...common.data.table import Table
 from ...common.showing.formulas import as_text
-from ..results.csv_files import cells, header, joined
+from ..results.csv_files import cells, header, join_cells
 from ..results.frames import typed_column
 from ..results.row_values import spelled_column
 from ..results.spreadsheets import with_apostrophes
@@ -88,7 +88,7 @@ class Decoder:
         return frozenset(n for name, one in gaps_of(self.domain).items() for n in (name, one.other))
 
     @cached_property
-    def ordered(self) -> tuple[AtMost, ...]:
+    def orders_within_bins(self) -> tuple[AtMost, ...]:
         """Inequalities between values that the condition takes from a part of their bins.
 
         No sum is about the same columns.
@@ -105,21 +105,21 @@ class Decoder:
     @cached_property
     def from_ranges(self) -> frozenset[str]:
         """Attributes of the condition whose numbers are drawn from its ranges."""
-        names = {name for rule in self.ordered for name in rule.columns}
+        names = {name for rule in self.orders_within_bins for name in rule.columns}
         allowed = (name for name in self.condition.allowed if bins_of(self.domain[name]) is not None)
         return frozenset(name for name in allowed if name in names or name not in self.together)
 
     @property
     def least_share(self) -> float:
-        """A share of the rows that `drawn` keeps, to begin with."""
-        return _ORDERLY_SHARE if self.ordered else 1.0
+        """A share of the rows that `draw_values` keeps, to begin with."""
+        return _ORDERLY_SHARE if self.orders_within_bins else 1.0
 
     def _cuts(self, name: str) -> bool:
         """Whether the condition takes a part of a bin."""
         weights = self.condition.weights(name, self.counts[name])
         return bool(np.any((weights > 0) & (weights < 1)))
 
-    def drawn(self, table: Table, rng: np.random.Generator) -> tuple[Table, dict[str, Column]]:
+    def draw_values(self, table: Table, rng: np.random.Generator) -> tuple[Table, dict[str, Column]]:
         """The rows that meet the condition, and values of the attributes that are not `single`.
 
         Args:
@@ -129,12 +129,12 @@ class Decoder:
         codes = dict(zip(table.domain.names, table.columns, strict=True))
         names = [name for name in self.domain if name not in self.single]
         values = {name: self._values(name, codes[name], rng) for name in names}
-        if self.ordered:
+        if self.orders_within_bins:
             # Rows shall be as frequent as values of their codes that keep the order fall into the ranges:
             # the share of values in the ranges that keep the order, over that of all values.
-            kept = ~out_of_order(self.domain, self.ordered, values)
+            kept = ~out_of_order(self.domain, self.orders_within_bins, values)
             kept &= rng.random(table.record_count) < _ORDERLY_SHARE / self._orderly(codes, rng)
-            table, values = _taken(table, values, kept)
+            table, values = _select_rows(table, values, kept)
             codes = dict(zip(table.domain.names, table.columns, strict=True))
 
         def draw(name: str, rows: NDArray[np.int64]) -> Column:
@@ -148,18 +148,18 @@ class Decoder:
             if name in self.together and bins_of(self.domain[name]) is not None
         ]
         if held:
-            table, values = _taken(table, values, np.logical_and.reduce(held))
+            table, values = _select_rows(table, values, np.logical_and.reduce(held))
         return table, with_times(self.domain, values) if self.following else values
 
     def _orderly(self, codes: Mapping[str, Column], rng: np.random.Generator) -> NDArray[np.float64]:
         """The share of values of each row's codes that keep the order, whatever the condition; shape (N,)."""
-        names = sorted({name for rule in self.ordered for name in rule.columns})
+        names = sorted({name for rule in self.orders_within_bins for name in rule.columns})
         rows = len(codes[names[0]])
         draws = int(np.clip(_MOST_DRAWN // max(rows, 1), *_DRAWS))
         found = np.ones(rows)
         for _ in range(draws):
             values = {name: self.domain[name].decode(codes[name], rng, self.counts[name]) for name in names}
-            found += ~out_of_order(self.domain, self.ordered, values)
+            found += ~out_of_order(self.domain, self.orders_within_bins, values)
         return found / (draws + 1)
 
     def frame(self, table: Table, values: Mapping[str, Column], first: int) -> pd.DataFrame:
@@ -167,15 +167,15 @@ class Decoder:
 
         Args:
             table: the codes.
-            values: as `drawn` gives them.
+            values: as `draw_values` gives them.
             first: number of the first row, from 1, for identifiers.
         """
 
         def column(name: str) -> Any:
             if name in self.single:
-                known = self._typed[name]
+                known = self._typed_singles[name]
                 return pd.Series(known.array.take(table.column(name)), dtype=known.dtype)
-            return typed_column(self.domain, name, self._given(name, values, table, first))
+            return typed_column(self.domain, name, self._column_of(name, values, table, first))
 
         return pd.DataFrame({name: column(name) for name in self.domain.columns})
 
@@ -185,7 +185,7 @@ class Decoder:
         def column(name: str) -> pa.Array:
             if name in self.single:
                 return _looked_up(self._arrow[name], table.column(name))
-            series = typed_column(self.domain, name, self._given(name, values, table, first))
+            series = typed_column(self.domain, name, self._column_of(name, values, table, first))
             return pa.Array.from_pandas(series)
 
         return pa.table([column(name) for name in self.domain.columns], names=list(self.domain.columns))
@@ -195,7 +195,7 @@ class Decoder:
     ) -> memoryview:
         """The same rows as lines of a CSV file."""
         parts = [self._text(part, table, values, first, spreadsheet_safe) for part in self._runs]
-        return joined(parts, alone=len(self.domain.columns) == 1)
+        return join_cells(parts, alone=len(self.domain.columns) == 1)
 
     def header(self, spreadsheet_safe: bool) -> str:
         """The first line of a CSV file."""
@@ -208,7 +208,7 @@ class Decoder:
         if part[0] in self.single:
             known = self._texts[spreadsheet_safe][part]
             return known.take(pa.array(table.cell_codes(part, 0, table.record_count)))
-        written = spelled_column(self.domain, part[0], self._given(part[0], values, table, first))
+        written = spelled_column(self.domain, part[0], self._column_of(part[0], values, table, first))
         return _cells(written, spreadsheet_safe)
 
     @cached_property
@@ -248,7 +248,7 @@ class Decoder:
         before = np.where(place > 0, ends[np.maximum(place - 1, 0), cells], 0.0)
         ranks = shares[place, 0, cells] + reached - before
         numbers = bins.spread.at(cells, self.counts[name][: bins.spread.size], ranks)
-        numbers = bins.spread.shortened(numbers, cells)
+        numbers = bins.spread.shorten(numbers, cells)
         # A number next to an end can be rounded beyond it.
         low, high = ranges[place].T
         found: NDArray[np.float64] = np.clip(numbers, low, high)
@@ -259,17 +259,17 @@ class Decoder:
         if isinstance(attribute, DateAttribute):
             found = np.full(len(values), np.nan)
             known = ~np.isnat(values)
-            found[known] = attribute.moments.counted(values[known])
+            found[known] = attribute.moments.unit_numbers(values[known])
             return found
         return as_numbers(values.astype(np.float64))
 
-    def _given(self, name: str, values: Mapping[str, Column], table: Table, first: int) -> Column:
+    def _column_of(self, name: str, values: Mapping[str, Column], table: Table, first: int) -> Column:
         for column in self.domain.unmodelled:
             if isinstance(column, Identifier) and column.name == name:
-                return column.drawn(table.record_count, first)
+                return column.draw(table.record_count, first)
         return values[name]
 
-    def _looked(self, make: Callable[[str, Column], Any]) -> dict[str, Any]:
+    def _map_single_values(self, make: Callable[[str, Column], Any]) -> dict[str, Any]:
         rng = np.random.default_rng(0)
         return {
             name: make(name, self.domain[name].decode(np.arange(self.domain[name].size), rng))
@@ -277,31 +277,33 @@ class Decoder:
         }
 
     @cached_property
-    def _typed(self) -> dict[str, pd.Series]:
-        return self._looked(lambda name, values: typed_column(self.domain, name, values))
+    def _typed_singles(self) -> dict[str, pd.Series]:
+        return self._map_single_values(lambda name, values: typed_column(self.domain, name, values))
 
     @cached_property
     def _arrow(self) -> dict[str, pa.Array]:
-        return {name: pa.Array.from_pandas(series) for name, series in self._typed.items()}
+        return {name: pa.Array.from_pandas(series) for name, series in self._typed_singles.items()}
 
     @cached_property
     def _texts(self) -> dict[bool, dict[Clique, pa.Array]]:
         """The texts of all combinations of each run of columns."""
 
-        def made(safe: bool) -> dict[Clique, pa.Array]:
-            known = self._looked(lambda name, values: _cells(spelled_column(self.domain, name, values), safe))
+        def texts_by_run(safe: bool) -> dict[Clique, pa.Array]:
+            known = self._map_single_values(
+                lambda name, values: _cells(spelled_column(self.domain, name, values), safe)
+            )
             runs = [run for run in self._runs if run[0] in self.single]
-            return {run: _combined([known[name] for name in run]) for run in runs}
+            return {run: _join_combinations([known[name] for name in run]) for run in runs}
 
-        return {safe: made(safe) for safe in (False, True)}
+        return {safe: texts_by_run(safe) for safe in (False, True)}
 
 
-def _taken(table: Table, values: Mapping[str, Column], kept: Mask) -> tuple[Table, dict[str, Column]]:
+def _select_rows(table: Table, values: Mapping[str, Column], kept: Mask) -> tuple[Table, dict[str, Column]]:
     """Some of the rows."""
     return table.take(np.flatnonzero(kept)), {name: column[kept] for name, column in values.items()}
 
 
-def _combined(columns: Sequence[pa.Array]) -> pa.Array:
+def _join_combinations(columns: Sequence[pa.Array]) -> pa.Array:
     """The texts of all combinations, row-major, joined by commas."""
     if len(columns) == 1:
         return columns[0]

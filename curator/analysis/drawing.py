@@ -86,7 +86,7 @@ class Block:
         return Block(self.table.rows(0, rows), _cut([self.values], rows), self.first)
 
 
-def sample(
+def generate_rows(
     published: Published, rows: int, where: Where | None = None, seed: int | None = None
 ) -> pd.DataFrame:
     """Rows of a release as one data frame.
@@ -107,7 +107,7 @@ def sample(
 def draw(
     published: Published, rows: int, condition: Condition | None = None, seed: int | None = None
 ) -> Iterator[pd.DataFrame]:
-    """Rows of a release in blocks; see `sample`."""
+    """Rows of a release in blocks; see `generate_rows`."""
     drawing = Drawing.of(published, rows, condition, seed)
     return (drawing.decoder.frame(block.table, block.values, block.first) for block in drawing.blocks())
 
@@ -152,7 +152,7 @@ class Drawing:
         decoder = Decoder(held, _counts(model))
         rules = _rules(published, stream)
         weights = {name: _weights(decoder, name) for name in held.allowed}
-        source, weights = _given(model, weights, _late(domain, rules))
+        source, weights = _conditional_source(model, weights, _late(domain, rules))
         repeated = rows > ADJUSTED and isinstance(source, SupplementedModel)
         if repeated:
             warnings.warn(
@@ -177,9 +177,9 @@ class Drawing:
         Args:
             make: may be called in several threads.
         """
-        return made_in_order(partial(self._made, make), range(-(-self.rows // BLOCK_ROWS)))
+        return made_in_order(partial(self._make_block, make), range(-(-self.rows // BLOCK_ROWS)))
 
-    def _made(self, make: Callable[[Block], Made], place: int) -> Made:
+    def _make_block(self, make: Callable[[Block], Made], place: int) -> Made:
         return make(self._block(place))
 
     def _block(self, place: int) -> Block:
@@ -191,7 +191,7 @@ class Drawing:
             share = max((found + 1) / (drawn + 1), RAREST) if drawn else self.decoder.least_share
             asked = int(min(BLOCK_ROWS, max((wanted - found) / share, _FEWEST_AGAIN if drawn else 1)))
             table = self._kept_codes(self.source.generate(asked, rng), rng)
-            table, values = self.decoder.drawn(table, rng)
+            table, values = self.decoder.draw_values(table, rng)
             drawn += asked
             tables.append(table)
             columns.append(values)
@@ -239,7 +239,7 @@ class _Chosen:
         return self.table.take(rng.permutation(places))
 
 
-def _given(
+def _conditional_source(
     model: ReleasedModel, weights: dict[str, Array], late: frozenset[str]
 ) -> tuple[Source, dict[str, Array]]:
     """What to draw rows from under a condition, and the share to keep of the rows with each code.
@@ -270,7 +270,7 @@ def _given(
         return _Chosen(model.table, shares), {}
     tree = _tree_of(model)
     if tree is not None:
-        return _given(tree, weights, late)
+        return _conditional_source(tree, weights, late)
     clique = model.domain.canonical(weights)
     marginal = model.marginals_within_limits([clique])[0]
     if marginal is not None:

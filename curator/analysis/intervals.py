@@ -23,9 +23,7 @@ MEASURED = 0.5
 """Share of a function's variance that measurements determine; see `Totals.reach`."""
 
 
-def within(
-    lows: Array, highs: Array, least: float, most: float
-) -> tuple[Array, Array, NDArray[np.bool_]]:
+def within(lows: Array, highs: Array, least: float, most: float) -> tuple[Array, Array, NDArray[np.bool_]]:
     """Intervals within what is possible, and which of them say nothing; these are NaN.
 
     Args:

@@ -22,12 +22,12 @@ from ..certificates.verify import BINS, CERTIFICATE, foreign, named_file, sha256
 from ..mechanisms.parts.released import ReleasedModel
 from ..releasing.release import Released
 from ..results.evidence import EVIDENCE, Evidence
-from ..results.frames import typed, typed_values
+from ..results.frames import typed_frame, typed_values
 from ..results.models import load_model
 from ..results.outputs import MODEL, PEOPLE, STORAGE
-from ..results.raw_frames import encoded, values_in
+from ..results.raw_frames import encode_frame, values_in
 from ..results.spreadsheets import without_apostrophes
-from ..results.storage import Library, Storage, load_storage, shown
+from ..results.storage import Library, Storage, load_storage, shown_frame
 from ..results.table_format import TableFormat
 
 _CELLS_IN_ANY_CASE, _CELLS_IN_A_BYTE = 1 << 24, 100
@@ -41,7 +41,7 @@ class Drawn:
     Attributes:
         released: the release.
         columns: columns of the synthetic table, in order.
-        values: randomness of the values inside bins, the same whenever they are drawn.
+        values: key of the values inside bins, 32 bytes: they are the same whenever they are drawn.
         bins: certificate of the release that chose bins; None if there was none.
         storage: how the columns of the real table were stored; see `Storage`.
         library: whose data frame the real table was.
@@ -50,7 +50,7 @@ class Drawn:
 
     released: Released
     columns: tuple[str, ...]
-    values: RandomStream
+    values: bytes
     bins: Certificate | None = None
     storage: Mapping[str, Storage] = field(default_factory=dict)
     library: Library = Library.PANDAS
@@ -59,7 +59,7 @@ class Drawn:
     @property
     def rng(self) -> np.random.Generator:
         """A generator that gives the same values each time."""
-        return self.values.child("inside bins").generator()
+        return RandomStream(self.values).generator()
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ class Published:
     def of(cls, drawn: Drawn) -> Published:
         """A release that was made in this process."""
         certificate, fitted = drawn.released.certificate, drawn.released.fitted
-        evidence = Evidence.released(fitted, certificate, drawn.records)
+        evidence = Evidence.of_release(fitted, certificate, drawn.records)
         return cls(None, fitted.model, certificate, evidence, None, drawn=drawn, storage=drawn.storage)
 
     @cached_property
@@ -137,7 +137,7 @@ class Published:
         """
         if self.drawn is not None:
             return self.drawn.released.synthetic
-        return encoded(self.domain, self._held)
+        return encode_frame(self.domain, self._file_rows)
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -147,23 +147,23 @@ class Published:
             DataError: as for `rows`.
         """
         if self.drawn is not None:
-            return typed(self.drawn.released.synthetic, self.columns, self.drawn.rng)
-        return typed_values(self.domain, values_in(self.domain, self._held), self.columns)
+            return typed_frame(self.drawn.released.synthetic, self.columns, self.drawn.rng)
+        return typed_values(self.domain, values_in(self.domain, self._file_rows), self.columns)
 
     def shown(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Rows with the types of `frame`, as their users get them; see `storage.shown`.
+        """Rows with the types of `frame`, as their users get them; see `storage.shown_frame`.
 
         A release that was made in this process gives the kind of data frame that it was given.
         """
         library = Library.PANDAS if self.drawn is None else self.drawn.library
-        return library.frame(shown(self.domain, rows, self.storage))
+        return library.frame(shown_frame(self.domain, rows, self.storage))
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The columns of the synthetic table, in order; those of the domain if there is no table."""
         if self.drawn is not None:
             return self.drawn.columns
-        return self.domain.columns if self.table is None else tuple(self._held.columns)
+        return self.domain.columns if self.table is None else tuple(self._file_rows.columns)
 
     @cached_property
     def order(self) -> tuple[str, ...]:
@@ -195,7 +195,7 @@ class Published:
         return self.table
 
     @cached_property
-    def _held(self) -> pd.DataFrame:
+    def _file_rows(self) -> pd.DataFrame:
         """The table as its file holds it: a CSV as text, without the apostrophes for spreadsheets."""
         path = self._path
         rows = _table_in(path, self.domain)

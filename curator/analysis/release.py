@@ -83,7 +83,7 @@ class Release:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """The synthetic table, with types and spellings that the domain implies: see `storage.shown`."""
+        """The synthetic table, with types and spellings as in the domain: see `storage.shown_frame`."""
         return self.published.shown(self.published.frame)
 
     @property
@@ -106,7 +106,7 @@ class Release:
         """What the columns hold, with the bins and labels that the release chose."""
         return self.published.domain
 
-    def sample(self, n: int, where: Where | None = None, seed: int | None = None) -> pd.DataFrame:
+    def generate(self, n: int, where: Where | None = None, seed: int | None = None) -> pd.DataFrame:
         """Further rows of the model, with the types of `table`.
 
         Args:
@@ -119,9 +119,9 @@ class Release:
         Raises:
             DataError: a condition does not fit the domain, or no row can meet all of them.
         """
-        from .drawing import sample
+        from .drawing import generate_rows
 
-        rows = sample(self.published, n, where, seed)
+        rows = generate_rows(self.published, n, where, seed)
         return self.published.shown(rows[list(self.published.order)])
 
     def query(self, text: str, level: float = 0.95, of: Literal["table", "population"] = "table") -> Answer:
@@ -245,20 +245,10 @@ class Release:
 
     def write(self, folder: Path, table_file: TableFile = _CSV) -> None:
         """Writes the files of `save` into a checked folder, in place of those of an earlier attempt."""
-        drawn = self.published.drawn
-        if drawn is None:
+        if self.published.drawn is None:
             _copy(self.published, folder)
-            return
-        made = drawn.released
-        written = outputs.write(
-            folder, made.synthetic, drawn.rng, drawn.columns, made.certificate, made.fitted, table_file
-        )
-        if drawn.storage:
-            outputs.write_text(folder / outputs.STORAGE, storage_json(drawn.storage))
-            written[outputs.STORAGE] = sha256_of(folder / outputs.STORAGE)
-        if drawn.bins is not None:
-            written |= outputs.write_choice(folder, drawn.bins, made.synthetic.domain)
-        outputs.write_certificate(folder, made.certificate.with_outputs(written))
+        else:
+            write_drawn(self.published.drawn, folder, table_file)
 
     def __repr__(self) -> str:
         promise, labels = promise_of(self.certificate), self.certificate.labels
@@ -274,6 +264,29 @@ class Release:
     @property
     def _size(self) -> int:
         return self.rows.record_count
+
+
+def write_drawn(
+    drawn: Drawn, folder: Path, table_file: TableFile, watch: outputs.Watch = outputs.ignore_values
+) -> None:
+    """Writes the files of a release that was made in this process into a checked folder.
+
+    Args:
+        drawn: the release.
+        folder: where.
+        table_file: how its table is written.
+        watch: called with the values of each block of rows, in several threads.
+    """
+    made = drawn.released
+    written = outputs.write(
+        folder, made.synthetic, drawn.rng, drawn.columns, made.certificate, made.fitted, table_file, watch
+    )
+    if drawn.storage:
+        outputs.write_text(folder / outputs.STORAGE, storage_json(drawn.storage))
+        written[outputs.STORAGE] = sha256_of(folder / outputs.STORAGE)
+    if drawn.bins is not None:
+        written |= outputs.write_choice(folder, drawn.bins, made.synthetic.domain)
+    outputs.write_certificate(folder, made.certificate.with_outputs(written))
 
 
 def load(folder: str | Path) -> Release:

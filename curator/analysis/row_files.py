@@ -95,12 +95,12 @@ def _write_csv(drawing: Drawing, path: Path, spreadsheet_safe: bool, advanced: A
 def _write_parquet(drawing: Drawing, path: Path, advanced: Advanced) -> None:
     decoder, written = drawing.decoder, 0
 
-    def made(block: Block) -> tuple[pa.Table, Block]:
+    def block_as_arrow(block: Block) -> tuple[pa.Table, Block]:
         return decoder.arrow(block.table, block.values, block.first), block.head(_TYPED_ROWS)
 
     with contextlib.ExitStack() as open_files:
         writer = None
-        for table, head in drawing.made(made):
+        for table, head in drawing.made(block_as_arrow):
             if writer is None:
                 writer = pq.ParquetWriter(path, table.schema, store_schema=False)
                 open_files.enter_context(writer)

@@ -139,8 +139,8 @@ def totals(evidence: Evidence, support: Support, values: Array, inside: Array | 
     block = max(1, _VALUES_AT_ONCE // max(1, len(weights) + terms.size))
     for first in range(0, count, block):
         chosen = slice(first, first + block)
-        parts[:, chosen] = terms.solved(centred[:, chosen], records)
-        explained[:, chosen] = terms.fitted(parts[:, chosen])
+        parts[:, chosen] = terms.minimise(centred[:, chosen], records)
+        explained[:, chosen] = terms.centred_sums(parts[:, chosen])
     rest = centred - explained
     within = 0.0 if inside is None else inside
     noisy = parts * terms.sigmas[:, None]
@@ -150,14 +150,16 @@ def totals(evidence: Evidence, support: Support, values: Array, inside: Array | 
         records * means + parts.T @ terms.surprise,
         records * means,
         noisy.T @ noisy + np.outer(counted, counted),
-        records * (rest.T @ terms.prior.applied(rest) + terms.prior.base**2 * within),
+        records * (rest.T @ terms.prior.gradient(rest) + terms.prior.base**2 * within),
         centred.T @ (weights[:, None] * centred) + within,
         rest.T @ (terms.spread[:, None] * rest) + within,
         records,
     )
 
 
-def _smoothed(support: Support, thin: NDArray[np.bool_], single: Mapping[str, NDArray[np.bool_]]) -> Array:
+def _spread_thin_combinations(
+    support: Support, thin: NDArray[np.bool_], single: Mapping[str, NDArray[np.bool_]]
+) -> Array:
     """The records of a support, spread over its thin combinations as if attributes were independent there.
 
     Which thin cells of a release have records follows the noise of their measurements. Functions h_r that
@@ -197,7 +199,7 @@ class _Terms:
         sigmas: shape (size,): scale of the noise of each cell's interaction.
         released: shape (size,): interactions of the release.
         surprise: shape (size,): measurements less the release.
-        spread: shape (n,): records that may be at each combination; see `_smoothed`.
+        spread: shape (n,): records that may be at each combination; see `_spread_thin_combinations`.
         prior: of the release's error in what the h_r leave.
     """
 
@@ -238,10 +240,12 @@ class _Terms:
             for place, view in enumerate(known)
             if len(view.clique) == 1 and not view.groups
         }
-        spread = (1 - _ANYWHERE) * _smoothed(support, thin.any(axis=1), single) + _ANYWHERE * total / rows
+        spread = (1 - _ANYWHERE) * _spread_thin_combinations(
+            support, thin.any(axis=1), single
+        ) + _ANYWHERE * total / rows
         prior = Prior.of(evidence, support.clique, support.codes, spread, single)
         terms = cls(cells, tuple(shapes), sigmas, released, measured, spread, prior)
-        both = terms.projected(np.column_stack([released, measured - released]))
+        both = terms.project(np.column_stack([released, measured - released]))
         return replace(terms, released=both[:, 0], surprise=both[:, 1])
 
     @property
@@ -249,7 +253,7 @@ class _Terms:
         """Number of cells of all interactions."""
         return len(self.sigmas)
 
-    def projected(self, parts: Array) -> Array:
+    def project(self, parts: Array) -> Array:
         """Each interaction's part within its space, shape (size, q)."""
         found, start = np.empty_like(parts), 0
         for shape in self.shapes:
@@ -261,13 +265,13 @@ class _Terms:
             start = stop
         return found
 
-    def fitted(self, parts: Array) -> Array:
+    def centred_sums(self, parts: Array) -> Array:
         """The sum of h_r at each combination, less its mean; shape (n, q)."""
         summed: Array = self.cells @ parts
         found: Array = summed - self.spread @ summed / self.spread.sum()
         return found
 
-    def solved(self, target: Array, price: float) -> Array:
+    def minimise(self, target: Array, price: float) -> Array:
         """The h_r that minimise noise plus price times the prior's variance of what they leave of a target.
 
         Directly for few cells, otherwise by conjugate gradients. A solution that is not exact is as unbiased.
@@ -280,37 +284,39 @@ class _Terms:
             Shape (size, q), within the interactions' spaces.
         """
         if max(self.size, self.prior.size) <= _DIRECT_CELLS:
-            gathered = self._gathered(target, price)
+            gathered = self._adjoint(target, price)
             solved: Array = solve(self._equations(price), gathered, assume_a="pos")
-            return self.projected(solved)
-        return self._descended(target, price)
+            return self.project(solved)
+        return self._conjugate_gradients(target, price)
 
-    def _gathered(self, rest: Array, price: float) -> Array:
+    def _adjoint(self, rest: Array, price: float) -> Array:
         """How much each cell's part would take of a rest, shape (size, q)."""
-        weighed = self.prior.applied(rest - self.spread @ rest / self.spread.sum())
-        summed: Array = self.cells.T @ (weighed - self.spread[:, None] * (weighed.sum(axis=0) / self.spread.sum()))
-        return price * self.projected(summed)
+        weighed = self.prior.gradient(rest - self.spread @ rest / self.spread.sum())
+        summed: Array = self.cells.T @ (
+            weighed - self.spread[:, None] * (weighed.sum(axis=0) / self.spread.sum())
+        )
+        return price * self.project(summed)
 
     def _equations(self, price: float) -> Array:
         """The matrix of the equations that the parts solve, shape (size, size)."""
-        squares = self.prior.squares(self.cells)
-        projected = self.projected(self.projected(squares).T)
+        squares = self.prior.covariance(self.cells)
+        projected = self.project(self.project(squares).T)
         projected *= price
         # What little noise leaves singular gets the least that can be solved.
         least = _LEAST_NOISE * float(np.max(np.diagonal(projected), initial=0))
         projected[np.diag_indices(self.size)] += np.maximum(self.sigmas**2, least)
         return projected
 
-    def _descended(self, target: Array, price: float) -> Array:
+    def _conjugate_gradients(self, target: Array, price: float) -> Array:
         """An approximate solution by conjugate gradients, for all columns at once."""
         variances = (self.sigmas**2)[:, None]
         scale = 1 / (variances + price * self.prior.most * (self.cells.T @ self.spread)[:, None])
         parts = np.zeros((self.size, target.shape[1]))
-        left = self._gathered(target, price)
+        left = self._adjoint(target, price)
         step = scale * left
         size = first = np.einsum("ij,ij->j", left, step)
         for _ in range(_GRADIENT_STEPS):
-            moved = variances * step + self._gathered(self.fitted(self.projected(step)), price)
+            moved = variances * step + self._adjoint(self.centred_sums(self.project(step)), price)
             along = np.einsum("ij,ij->j", step, moved)
             rate = np.divide(size, along, out=np.zeros_like(size), where=along > 0)
             parts += rate * step
@@ -320,4 +326,4 @@ class _Terms:
             if (size <= _RESIDUAL_TOLERANCE**2 * first).all():
                 break
             step = ahead + np.divide(size, before, out=np.zeros_like(size), where=before > 0) * step
-        return self.projected(parts)
+        return self.project(parts)

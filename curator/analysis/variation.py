@@ -172,9 +172,7 @@ class Prior:
         """
         varied = [place for place, name in enumerate(clique) if np.ptp(codes[:, place]) > 0]
         pairs = tuple(
-            _Pair.of(
-                codes[:, one], codes[:, other], spread, kappa_of(evidence, (clique[one], clique[other]))
-            )
+            _Pair.of(codes[:, one], codes[:, other], spread, kappa_of(evidence, (clique[one], clique[other])))
             for one, other in combinations(varied, 2)
         )
         sets = _thin_sets(clique, codes, thin)
@@ -186,7 +184,7 @@ class Prior:
         """Cells of all pairs."""
         return sum(len(pair.weights) for pair in self.pairs)
 
-    def applied(self, rest: Array) -> Array:
+    def gradient(self, rest: Array) -> Array:
         """The gradient of the variance: half of it by each value of a function; shape (n, q) to (n, q)."""
         found = self.base**2 * self.spread[:, None] * rest
         weighted = self.spread[:, None] * rest
@@ -199,7 +197,7 @@ class Prior:
         found += self.spread[:, None] * (self.thin @ sums) / self.spread.sum()
         return found
 
-    def squares(self, cells: csr_array) -> Array:
+    def covariance(self, cells: csr_array) -> Array:
         """The variances and covariances of indicators of cells, each less its mean.
 
         Args:
@@ -214,7 +212,7 @@ class Prior:
             found += ALONE**2 * sums.T @ (sums / weights)
         for pair in self.pairs:
             sums = ((pair.cells.T * self.spread) @ cells).toarray()
-            found += pair.kappa**2 * sums.T @ pair.projected(sums / pair.weights[:, None])
+            found += pair.kappa**2 * sums.T @ pair.project(sums / pair.weights[:, None])
         weights, total = self.thin.T * self.spread, self.spread.sum()
         held = (weights @ cells).toarray() - np.outer(weights.sum(axis=1), means / total)
         return found + held.T @ held / total
@@ -254,10 +252,10 @@ class _Pair:
 
     def interaction(self, weighted: Array) -> Array:
         """What a function depends on the pair alone, from the function times records; shape (n, q)."""
-        found: Array = self.cells @ self.projected((self.cells.T @ weighted) / self.weights[:, None])
+        found: Array = self.cells @ self.project((self.cells.T @ weighted) / self.weights[:, None])
         return found
 
-    def projected(self, means: Array) -> Array:
+    def project(self, means: Array) -> Array:
         """(1 - A)(1 - B)(1 - A) for the means A and B given one attribute; symmetric. Shape (cells, q)."""
         for codes in (self.first, self.second, self.first):
             sums = np.maximum(codes.T @ self.weights, np.finfo(float).tiny)[:, None]
@@ -275,7 +273,11 @@ def _thin_sets(clique: Clique, codes: Places, thin: Mapping[str, Truths]) -> csr
         for other in clique:
             among = np.zeros(len(inside), dtype=np.int64)
             if other != name:
-                among = np.where(thin[other][inside], -1, codes[inside, clique.index(other)]) if other in thin else codes[inside, clique.index(other)]
+                among = (
+                    np.where(thin[other][inside], -1, codes[inside, clique.index(other)])
+                    if other in thin
+                    else codes[inside, clique.index(other)]
+                )
             _, place = np.unique(among, return_inverse=True)
             rows.append(inside)
             columns.append(size + place)

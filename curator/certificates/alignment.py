@@ -63,7 +63,7 @@ class AlignmentCertificate(SignedRecord):
             raise DataError("expected an alignment that its parties signed, got none; align the rows again")
         return decode_terms(self.signed.terms)
 
-    def aligned(self, population: Population) -> Aligned:
+    def for_population(self, population: Population) -> Aligned:
         """What a release over these parties uses.
 
         Args:

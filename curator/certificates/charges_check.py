@@ -19,7 +19,7 @@ from ...common.protocols.partition import Partition
 from ..measurers.planning import observers_of
 from .certificate import Certificate
 from .check import Check
-from .issuing import costs_of_steps, promised
+from .issuing import costs_of_steps, promise_of
 from .json_values import to_json_values
 from .statements import StatedCharge
 
@@ -90,7 +90,7 @@ def costs_of(plan: Partition, ledgers: Mapping[str, Sequence[Entry]]) -> list[Ch
     ]
 
 
-def spent(charged: Iterable[Charged], terms: ReleaseTerms) -> Cost:
+def cost_of_ledgers(charged: Iterable[Charged], terms: ReleaseTerms) -> Cost:
     """The cost of a release for any record: a record lies in one slice."""
     each = (Cost(terms.unit, max(one.costs), one.delta) for one in charged)
     return sum(each, Cost(terms.unit))
@@ -106,18 +106,18 @@ def check_charges(
         terms: signed terms of the release.
         ledgers: see `costs_of`.
     """
-    charges = _charged(certificate.charges, terms, ledgers)
+    charges = _exact_charges(certificate.charges, terms, ledgers)
     if charges is None:
         yield Check("charges", False, "differ from the ledgers, or from the cost of their noise")
         return
     yield Check("charges", True, f"all {len(charges)} are in every ledger, at the cost of their noise")
-    total = spent(ledgers, terms)
+    total = cost_of_ledgers(ledgers, terms)
     accountant = Accountant(Fraction(terms.granted_rho), charges, total.zcdp_rho)
-    within = total.within(terms.granted)
+    within = total.within(terms.granted_cost)
     yield Check("budget", within, "spent within the grant" if within else "spent more than the grant")
-    observers = () if terms.masked is None else observers_of(terms.masked)
+    observers = () if terms.masked_plan is None else observers_of(terms.masked_plan)
     try:
-        recomputed = promised(certificate.plan, accountant, observers=observers)
+        recomputed = promise_of(certificate.plan, accountant, observers=observers)
     except MosaicError:
         yield Check("recomputed", False, "a plan like the stated one has no costs")
         return
@@ -132,13 +132,13 @@ def check_charges(
     )
 
 
-def _charged(
+def _exact_charges(
     stated: Sequence[StatedCharge], terms: ReleaseTerms, ledgers: Sequence[Charged]
 ) -> tuple[Charge, ...] | None:
     """The stated charges with exact costs; None if one differs from the ledgers or from its noise."""
     left, found = iter(ledgers), []
     for one in stated:
-        priced = _priced(one, terms)
+        priced = _cost_by_slice(one, terms)
         # Scores of many marginals are asked in several queries.
         booked = (Fraction(0),) * len(priced)
         while any(paid < price for paid, price in zip(booked, priced, strict=True)):
@@ -162,7 +162,7 @@ def _charged(
     return tuple(found) if next(left, None) is None else None
 
 
-def _priced(stated: StatedCharge, terms: ReleaseTerms) -> Costs:
+def _cost_by_slice(stated: StatedCharge, terms: ReleaseTerms) -> Costs:
     """The cost of the stated noise for each slice; empty if it cannot be that of a query to parties."""
     unit, sigmas = terms.unit, stated.noise_sigmas_by_slice
     known = set(stated.clique) <= set(terms.plan.domain.names)

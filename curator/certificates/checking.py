@@ -26,7 +26,7 @@ def second_opinions(plan: StatedPlan, accountant: Accountant, observers: Sequenc
         accountant: what was charged, in full.
         observers: see `issue`.
     """
-    return _asked(plan, accountant, observers)()
+    return _computation(plan, accountant, observers)()
 
 
 def opinions_beside(
@@ -43,19 +43,19 @@ def opinions_beside(
         accountant: what was charged, in full.
         observers: who sees less noise.
     """
-    asked = _asked(plan, accountant, observers)
+    asked = _computation(plan, accountant, observers)
     try:
         begun = checks.submit(asked)
     except BrokenExecutor:
         return asked
 
-    def waited() -> Opinions:
+    def await_opinions() -> Opinions:
         try:
             return begun.result()
         except BrokenExecutor:
             return asked()
 
-    return waited
+    return await_opinions
 
 
 @contextmanager
@@ -75,7 +75,9 @@ def process_for_checks() -> Iterator[Executor]:
         process.shutdown(wait=False, cancel_futures=True)
 
 
-def _asked(plan: StatedPlan, accountant: Accountant, observers: Sequence[Observer]) -> Callable[[], Opinions]:
+def _computation(
+    plan: StatedPlan, accountant: Accountant, observers: Sequence[Observer]
+) -> Callable[[], Opinions]:
     """What is to be computed; it holds only what another process can import in little time."""
     delta = plan.noise_budget.delta
     if delta is None:

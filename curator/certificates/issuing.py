@@ -72,7 +72,7 @@ def issue(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         versions=_versions() | dict(packages or {}),
         plan=plan,
-        promise=promised(plan, accountant, not_private is None, cost_factor, observers, opinions),
+        promise=promise_of(plan, accountant, not_private is None, cost_factor, observers, opinions),
         steps=costs_of_steps(accountant),
         charges=tuple(
             StatedCharge(c.step, c.clique, c.kind.value, float(c.zcdp_rho), c.sigmas, c.steps, c.groups)
@@ -116,7 +116,7 @@ def _versions() -> dict[str, str]:
     }
 
 
-def promised(
+def promise_of(
     plan: StatedPlan,
     accountant: Accountant,
     private: bool = True,

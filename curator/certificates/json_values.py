@@ -69,12 +69,12 @@ def _read(kind: Any, form: object, where: str) -> Any:
         return _read(_alternative(typing.get_args(kind), form), form, where)
     if origin is tuple:
         if not isinstance(form, list):
-            raise _damaged(where, "a list", form)
+            raise _damage_error(where, "a list", form)
         part = typing.get_args(kind)[0]
         return tuple(_read(part, entry, f"{where}[{place}]") for place, entry in enumerate(form))
     if origin is not None and issubclass(origin, Mapping):
         if not isinstance(form, dict):
-            raise _damaged(where, "names and values", form)
+            raise _damage_error(where, "names and values", form)
         part = typing.get_args(kind)[1]
         return {str(name): _read(part, entry, f"{where}.{name}") for name, entry in form.items()}
     return _read_scalar(kind, form, where)
@@ -85,28 +85,28 @@ def _read_scalar(kind: Any, form: object, where: str) -> Any:
         try:
             return bytes.fromhex(form)
         except ValueError:
-            raise _damaged(where, _WORDS[kind], form) from None
+            raise _damage_error(where, _WORDS[kind], form) from None
     if kind is Fraction and isinstance(form, str):
         try:
             return fraction_of(form)
         except ValueError:
-            raise _damaged(where, _WORDS[kind], form) from None
+            raise _damage_error(where, _WORDS[kind], form) from None
     if isinstance(kind, type) and issubclass(kind, enum.StrEnum):
         if not isinstance(form, str) or form not in tuple(kind):
-            raise _damaged(where, f"one of {', '.join(kind)}", form)
+            raise _damage_error(where, f"one of {', '.join(kind)}", form)
         return kind(form)
     if kind in (int, float):
         accepted = isinstance(form, (int, kind)) and not isinstance(form, bool)
     else:
         accepted = kind in (bool, str, types.NoneType) and isinstance(form, kind)
     if not accepted:
-        raise _damaged(where, _WORDS[kind], form)
+        raise _damage_error(where, _WORDS[kind], form)
     return form
 
 
 def _read_dataclass(kind: Any, form: object, where: str) -> Any:
     if not isinstance(form, dict):
-        raise _damaged(where, "names and values", form)
+        raise _damage_error(where, "names and values", form)
     hints, known = typing.get_type_hints(kind), {one.name: one for one in fields(kind)}
     missing = [name for name, one in known.items() if name not in form and not _is_optional(one)]
     unknown = [name for name in form if name not in known]
@@ -139,6 +139,6 @@ def _left_out(one: Field[Any], value: object) -> bool:
     return _is_optional(one) and getattr(value, one.name) == one.default
 
 
-def _damaged(where: str, expected: str, form: object) -> DataError:
+def _damage_error(where: str, expected: str, form: object) -> DataError:
     found = "another text" if isinstance(form, str) else type(form).__name__
     return DataError(f"the certificate is damaged: {where}: expected {expected}, got {found}; get a new copy")

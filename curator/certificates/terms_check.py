@@ -43,7 +43,7 @@ def _check_promise(certificate: Certificate, terms: ReleaseTerms, charged: Cost)
     stated = (certificate.plan.spec.budget, promise.epsilon, promise.delta, promise.zcdp_rho_granted)
     if stated != (signed, signed.epsilon, signed.delta, terms.granted_rho):
         return Check("promise", False, "another epsilon, delta or rho than in the signed terms")
-    granted, spent = (terms.before + terms.granted).zcdp_rho, (terms.before + charged).zcdp_rho
+    granted, spent = (terms.before + terms.granted_cost).zcdp_rho, (terms.before + charged).zcdp_rho
     try:
         noise = terms.noise_budget
     except BudgetError:
@@ -139,7 +139,7 @@ def _check_purpose(certificate: Certificate, terms: ReleaseTerms) -> Check:
 
 
 def _check_trust(certificate: Certificate, terms: ReleaseTerms) -> Check:
-    plan, masked = certificate.plan, terms.masked
+    plan, masked = certificate.plan, terms.masked_plan
     stated = stated_parties(terms.plan)
     same = all(getattr(plan, name) == stated[name] for name in ("dealers", "evaluators", "collusion"))
     # Other checks say of which other part of the description differs.
@@ -166,6 +166,6 @@ def fault_of_choice(chose: Certificate, terms: ReleaseTerms) -> str:
     if chosen is None or signed is None or chose.digest().hex() != chosen.certificate:
         return "not the certificate that the plan names"
     made = decode_terms(signed.terms)
-    if (made.release_id, made.granted) != (chosen.release_id, terms.before):
+    if (made.release_id, made.granted_cost) != (chosen.release_id, terms.before):
         return "charged for another unit, or at another cost, than the plan states"
     return ""

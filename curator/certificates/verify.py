@@ -15,7 +15,7 @@ from ...common.promises.statement import TERMS, Statement, check_statement
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.trust import DEALT_BY_CURATOR, curator_deals
 from .certificate import Certificate
-from .charges_check import check_charges, costs_of, spent
+from .charges_check import check_charges, cost_of_ledgers, costs_of
 from .check import Check
 from .issuing import some_of, unreviewed_label
 from .statements import PartyStatement
@@ -99,7 +99,7 @@ def verify_certificate(
         return
     yield _check_label(certificate, terms)
     curator = federation.curator
-    yield _checked(
+    yield _run_check(
         f"curator {curator.name}",
         lambda: verify(curator.identity, TERMS, signed.terms, signed.curator_signature),
         "signed the terms",
@@ -117,7 +117,7 @@ def verify_certificate(
     except ProtocolError as error:
         yield Check("charges", False, str(error))
         return
-    yield from check_terms(certificate, terms, spent(ledgers, terms))
+    yield from check_terms(certificate, terms, cost_of_ledgers(ledgers, terms))
     yield from check_charges(certificate, terms, ledgers)
     yield Check(
         "not verified",
@@ -161,7 +161,7 @@ def _check_dealers(
     certificate: Certificate, terms: ReleaseTerms, federation: FederationList
 ) -> Iterator[Check]:
     """Whether all named dealers are pinned and signed; those that are parties signed as parties."""
-    masked, signed = terms.masked, certificate.signed
+    masked, signed = terms.masked_plan, certificate.signed
     if masked is None or not masked.dealers or signed is None:
         return
     cards = {card.name: card for card in federation.dealers}
@@ -197,7 +197,7 @@ def _check_dealer(card: Card, said: PartyStatement, terms: bytes, certificate: C
     if said.entries:
         return Check(what, False, "signed entries of a ledger, and dealers charge nothing")
     statement = Statement((), said.signature, said.mark)
-    return _checked(
+    return _run_check(
         what,
         lambda: check_statement(statement, card.identity, terms, certificate.digest()),
         "signed the certificate",
@@ -205,7 +205,7 @@ def _check_dealer(card: Card, said: PartyStatement, terms: bytes, certificate: C
 
 
 def _check_party(card: Card, statement: Statement, terms: bytes, certificate: Certificate) -> Check:
-    return _checked(
+    return _run_check(
         f"party {card.name}",
         lambda: check_statement(statement, card.identity, terms, certificate.digest()),
         f"signed {len(statement.entries)} entries and the certificate",
@@ -247,7 +247,7 @@ def _check_files(certificate: Certificate, folder: Path) -> Iterator[Check]:
         yield Check("other files", taken, f"in the folder, and not certified: {some_of(others)}")
 
 
-def _checked(what: str, check: Callable[[], object], finding: str) -> Check:
+def _run_check(what: str, check: Callable[[], object], finding: str) -> Check:
     try:
         check()
     except MosaicError as error:

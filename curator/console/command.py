@@ -26,7 +26,7 @@ def console(
     """Serve pages to check, make and watch a release, for one browser of this machine, until stopped."""
     require_extra("curator")
     require_extra("console")
-    from ...common.console.serving import served
+    from ...common.console.serving import serve
     from ...common.processes.stopping import Stop
     from .operations import Operations
     from .pages import Place, curator_pages
@@ -34,6 +34,6 @@ def console(
     place = Place(plan, out or plan.with_name(f"{plan.stem}-release"), home or plan.parent)
     stop, operations = Stop().at_signals(), Operations()
     pages = partial(curator_pages, place, operations)
-    with contextlib.closing(operations), served(pages, stop, port) as address:
+    with contextlib.closing(operations), serve(pages, stop, port) as address:
         tell(f"open this address in a browser of this machine; it opens once: {address}")
         stop.wait()

@@ -110,7 +110,7 @@ class Operations:
         self._ended = threading.Event()
         self._ended.set()
 
-    def shown(self) -> Shown:
+    def snapshot(self) -> Shown:
         """The state now."""
         with self._lock:
             return self._shown

@@ -74,7 +74,7 @@ class CuratorPages:
 
     def overview(self, request: Request) -> Response:
         """Everything."""
-        plan, shown = ReleasePlan.load(self.place.plan), self.operations.shown()
+        plan, shown = ReleasePlan.load(self.place.plan), self.operations.snapshot()
         state = OPEN if shown.running else state_of(self.place.out)
         checks = shown.last[PREFLIGHT].records if PREFLIGHT in shown.last else ()
         making = _making(shown)
@@ -93,7 +93,7 @@ class CuratorPages:
             ),
             shown=shown,
             state=state,
-            allowed=_allowed(shown, state),
+            allowed=_possible_operations(shown, state),
             checks=checks,
             making=making,
             forecast=_forecast(shown),
@@ -102,10 +102,10 @@ class CuratorPages:
 
     def run(self, request: Request) -> Response:
         """Starts an operation."""
-        form, shown = form_of(request), self.operations.shown()
+        form, shown = form_of(request), self.operations.snapshot()
         name = form.get("operation", "")
         state = OPEN if shown.running else state_of(self.place.out)
-        if name not in _allowed(shown, state):
+        if name not in _possible_operations(shown, state):
             raise DataError(
                 "the operation cannot be started now: another one is running, or the release is in another "
                 "state; look at the page again"
@@ -136,7 +136,7 @@ class CuratorPages:
         yield "retry: 2000\n\n"
         while not self.site.gate.ended.is_set():
             await asyncio.sleep(_LOOK_FOR_CHANGES_S)
-            version, silent = self.operations.shown().version, silent + 1
+            version, silent = self.operations.snapshot().version, silent + 1
             if version != seen:
                 seen, silent = version, 0
                 yield f"data: {version}\n\n"
@@ -172,7 +172,7 @@ def curator_pages(place: Place, operations: Operations, gate: Gate, stop: Stop) 
     )
 
 
-def _allowed(shown: Shown, state: str) -> tuple[str, ...]:
+def _possible_operations(shown: Shown, state: str) -> tuple[str, ...]:
     """The operations that can be started."""
     if shown.running:
         return ()

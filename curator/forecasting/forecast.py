@@ -171,8 +171,8 @@ def forecast_order(
     sigmas = {step.name: step.sigmas[0] for step in seen.steps if step.sigmas}
 
     def traffic_of(steps: Sequence[Step]) -> Traffic:
-        if terms.masked is not None:
-            return masked_traffic(terms.masked, steps, sigmas)
+        if terms.masked_plan is not None:
+            return masked_traffic(terms.masked_plan, steps, sigmas)
         return plain_traffic(federation, steps)
 
     expected = traffic_of(usual(seen.planned, order.workload))
@@ -184,7 +184,7 @@ def forecast_order(
     epsilon, delta = order.spec.budget.epsilon, order.spec.budget.delta
     if epsilon is None and delta is not None:
         epsilon = gaussian_epsilon(math.sqrt(2 * order.spec.budget.granted(gaussian_only=True)), delta)
-    sampling = None if terms.masked is None else terms.masked.sampling
+    sampling = None if terms.masked_plan is None else terms.masked_plan.sampling
     return Forecast(
         granted,
         epsilon,
@@ -228,7 +228,7 @@ class _Planned:
 
     @property
     def scores_exactly(self) -> bool:
-        masked = self._terms.masked
+        masked = self._terms.masked_plan
         if masked is None:
             return self._plain.scores_exactly
         return bool(masked.evaluators) or len(masked.roster) == 1
@@ -236,12 +236,12 @@ class _Planned:
     def expected_sigma(self, view: View, zcdp_rho: Fraction) -> float:
         if is_too_large(self._terms, self.domain, view):
             return math.inf
-        if self._terms.masked is None:
+        if self._terms.masked_plan is None:
             return self._plain.expected_sigma(view, zcdp_rho)
-        return masked_sigma(self._terms.masked, self._terms.unit, view, zcdp_rho)
+        return masked_sigma(self._terms.masked_plan, self._terms.unit, view, zcdp_rho)
 
     def expected_score_sigma(self, count: int, zcdp_rho: Fraction) -> float:
-        masked = self._terms.masked
+        masked = self._terms.masked_plan
         factor = 1.0 if masked is None else masked.noise.factor
         if masked is not None and masked.sampling is not None:
             factor *= masked.sampling.factor

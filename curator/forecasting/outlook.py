@@ -172,12 +172,12 @@ def _sigmas(noise: PlannedNoise, step: Step) -> dict[Clique, _Sigmas]:
             heaviest = sums[beside] if rank[clique] < beside else sums[beside - 1] + weight
             wholes = always + weight, always + heaviest
         least, largest = (budget * Fraction(weight / whole) for whole in wholes)
-        sigma = partial(noise.expected_sigma, _measured(noise, step, asked[clique]))
+        sigma = partial(noise.expected_sigma, _view_as_measured(noise, step, asked[clique]))
         found[clique] = _Sigmas(sigma(least), sigma(largest), sigma(step.times * least))
     return found
 
 
-def _measured(noise: PlannedNoise, step: Step, view: View) -> View:
+def _view_as_measured(noise: PlannedNoise, step: Step, view: View) -> View:
     alone = step.asks is Asks.INTERACTIONS and measurable_as_interaction(view.shape(noise.domain))
     return replace(view, interaction=alone)
 
@@ -191,14 +191,14 @@ def _marginal(
     counted = [step for step in steps if clique in sigmas[step.name] and not step.groups]
     asking = [(step, sigmas[step.name][clique]) for step in counted]
     certain = [(of.largest, step.times) for step, of in asking if clique in step.certain]
-    least = _combined([(of.all_at_once, 1) for _, of in asking])
-    largest = _combined(certain or [(of.largest, 1) for _, of in asking[-1:]])
+    least = _combined_deviation([(of.all_at_once, 1) for _, of in asking])
+    largest = _combined_deviation(certain or [(of.largest, 1) for _, of in asking[-1:]])
     cells = noise.domain.cells(clique)
     errors = [min(1.0, EXPECTED_L1 * sigma * cells / (2 * noise.record_count)) for sigma in (least, largest)]
     return MarginalOutlook(clique, cells, least, largest, errors[0], errors[1])
 
 
-def _combined(measured: Sequence[tuple[float, int]]) -> float:
+def _combined_deviation(measured: Sequence[tuple[float, int]]) -> float:
     """The deviation of the inverse-variance weighted average of measurements, each repeated."""
     precision = sum(times / sigma**2 for sigma, times in measured)
     return precision**-0.5 if precision else math.inf

@@ -82,7 +82,7 @@ def preflight(home: CuratorHome, plan: ReleasePlan, now: datetime | None = None)
         if described:
             slices: list[list[Connection]] = [[links[name] for name in names] for names in plan.slices]
             yield (
-                table := _checked(
+                table := _run_check(
                     "plan", "parties make up one table", lambda: _check_federation(plan, slices, links)
                 )
             )
@@ -222,18 +222,18 @@ def _check_forecast(
         found = AlignmentSession.of(home, plan).find(slices)
         if found is None:
             return
-        aligned = found.aligned(plan.alignment.population)
+        aligned = found.for_population(plan.alignment.population)
 
-    def looked() -> str:
+    def describe_outlook() -> str:
         seen = forecast(plan, slices, _ASSUMED_MIB_S, aligned, links).outlook
         needed = check_memory(order_of(plan).domain, seen.planned)
         return f"{len(seen.planned)} steps; marginals of at most {needed / 2**20:,.0f} MiB"
 
     if plan.spec.protocol in BUILT_IN:
-        yield _checked("plan", f"mechanism {plan.mechanism}", looked)
+        yield _run_check("plan", f"mechanism {plan.mechanism}", describe_outlook)
 
 
-def _checked(about: str, what: str, look: Callable[[], str]) -> Check:
+def _run_check(about: str, what: str, look: Callable[[], str]) -> Check:
     try:
         return Check(about, what, True, look())
     except MosaicError as error:

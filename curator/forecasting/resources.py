@@ -83,5 +83,5 @@ def _training(mechanism: Mechanism, steps: Sequence[Step], budget: Budget) -> Tr
     if not isinstance(mechanism, GanSettings) or not asked:
         return None
     order = budget.order
-    planned = mechanism.planned(Fraction(order.zcdp_rho) * asked[0].share, order.alpha)
+    planned = mechanism.plan_training(Fraction(order.zcdp_rho) * asked[0].share, order.alpha)
     return Training(planned.steps, planned.multiplier, planned.rate)

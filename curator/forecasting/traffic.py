@@ -93,11 +93,11 @@ def masked_traffic(plan: MaskedPlan, steps: Sequence[Step], sigmas: Mapping[str,
                 traffic.relay(sender, recipient, _ORDER_DIGEST_BYTES)
         for chain in dict.fromkeys(plan.chain(view, number) for view in feasible):
             if len(chain) > 1:
-                _multiplied(traffic, plan, chain, number)
+                _add_products(traffic, plan, chain, number)
     for step in steps:
         largest = _largest(step, feasible)
         if step.asks is Asks.SCORES and largest:
-            _scored(traffic, plan, largest, step.times, sigmas[step.name])
+            _add_scores(traffic, plan, largest, step.times, sigmas[step.name])
         else:
             words = step.times * sum(feasible[one] for one in largest)
             for place in range(len(plan.roster)):
@@ -145,13 +145,13 @@ def _answers(federation: Federation, view: View, word_bytes: int) -> dict[int, i
     return sizes
 
 
-def _multiplied(traffic: Traffic, plan: MaskedPlan, chain: Chain, number: int) -> None:
+def _add_products(traffic: Traffic, plan: MaskedPlan, chain: Chain, number: int) -> None:
     """Adds the traffic of one chain; see `MaskedMeasurer`."""
     for k in range(2, len(chain) + 1):
         last = plan.holders(chain[:k], number)[-1]
         for owner in plan.openers(chain[:k], number):
-            _opened(traffic, plan, owner, chain[: k - 1], last, number)
-            _opened(traffic, plan, last, chain[k - 1 : k], owner, number)
+            _add_opening(traffic, plan, owner, chain[: k - 1], last, number)
+            _add_opening(traffic, plan, last, chain[k - 1 : k], owner, number)
         if k < len(chain) and (number, chain[:k]) not in traffic._dealt:
             traffic._dealt.add((number, chain[:k]))
             _deal_rows(traffic, plan, chain[:k], number)
@@ -178,7 +178,7 @@ def _deal(traffic: Traffic, plan: MaskedPlan, recipient: int, size: int) -> None
         traffic.relay(dealer, recipient, size)
 
 
-def _opened(
+def _add_opening(
     traffic: Traffic, plan: MaskedPlan, owner: int, chain: Chain, recipient: int, number: int
 ) -> None:
     # Openings serve every product that contains them.
@@ -196,14 +196,14 @@ def _opened(
     for factor in (chain[:-1], chain[-1:]):
         for holder in plan.holders(factor, number):
             if holder != recipient:
-                _opened(traffic, plan, holder, factor, recipient, number)
+                _add_opening(traffic, plan, holder, factor, recipient, number)
     words = repetitions(plan.ring) * WIDE.word_bytes
     columns = other_cells(plan, chain, holds_left(plan, chain, number, owner))
     traffic.relay(owner, recipient, words)
     _deal(traffic, plan, recipient, (plan.opened_records(number) + 1) * columns * words)
 
 
-def _scored(traffic: Traffic, plan: MaskedPlan, asked: Sequence[View], times: int, sigma: float) -> None:
+def _add_scores(traffic: Traffic, plan: MaskedPlan, asked: Sequence[View], times: int, sigma: float) -> None:
     """Adds the traffic of scores, all views in one batch; a single party only gets the references."""
     records = plan.record_count
     cells = tuple(view.cells(plan.domain) for view in asked)

@@ -105,7 +105,7 @@ class FederationMeasurer(ScoringMeasurer):
     def _score_charge(self, views: Sequence[View], zcdp_rho: Fraction, step: str) -> Charge:
         return score_charge(step, len(views), zcdp_rho, self._unit, slices=1)
 
-    def _scored(self, batch: Batch, sigma: float) -> NDArray[np.float64]:
+    def _measure_scores(self, batch: Batch, sigma: float) -> NDArray[np.float64]:
         self._asked += 1
         (member,) = self._federation.members
         query = batch.query(self._release_id, f"{self._asked:06d}", sigma)
@@ -134,7 +134,7 @@ class FederationMeasurer(ScoringMeasurer):
         federation = self._federation
         slices = [self._shares(members, query) for members in federation.slices]
 
-        def summed() -> NDArray[np.float64]:
+        def sum_slices() -> NDArray[np.float64]:
             values = np.zeros(query.view.size(self.domain))
             for members, shares, records in zip(
                 federation.slices, slices, federation.record_counts, strict=True
@@ -145,7 +145,7 @@ class FederationMeasurer(ScoringMeasurer):
         # What the curator adds up decides the answer too.
         asked = (replace(self._marginal_query(shares, query), view=self._view(query)) for shares in slices)
         described = b"".join(map(encode_asked, asked))
-        values = self._asking.ask(f"{self._asked:06d}", described, summed, _nothing_delivered)
+        values = self._asking.ask(f"{self._asked:06d}", described, sum_slices, _nothing_delivered)
         gaussian = all(self._sums_first(shares) for shares in slices)
         sigma = self._sigma_of(query)
         if query.view.interaction:
@@ -186,7 +186,7 @@ class FederationMeasurer(ScoringMeasurer):
     ) -> NDArray[np.float64]:
         """A slice's noisy cells, of codes or of groups, or sums over boxes, in counts."""
         asked = self._marginal_query(shares, query)
-        charges = _charged(members, asked)
+        charges = _charge_members(members, asked)
         sigmas = [share.sigma for share in shares]
         cells = [self.domain.cells(share.part) for share in shares]
         if self._sums_first(shares):
@@ -217,7 +217,7 @@ class FederationMeasurer(ScoringMeasurer):
         return MarginalQuery(self._release_id, query_id, form, view, sigma, tuple(others))
 
 
-def _charged(members: Sequence[Member], asked: MarginalQuery) -> list[bytes]:
+def _charge_members(members: Sequence[Member], asked: MarginalQuery) -> list[bytes]:
     """The signed charges of all parties of a slice; none if there is one, which charges as it answers."""
     return [member.client.charge(asked) for member in members] if len(members) > 1 else []
 

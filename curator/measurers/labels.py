@@ -63,10 +63,10 @@ class LabelFinder:
         query_id = self._search().query_id(attribute)
         query = MarginalQuery(terms.release_id, query_id, form, View(charge.clique), charge.sigmas[0][0])
 
-        def asked() -> NDArray[np.float64]:
+        def ask_members() -> NDArray[np.float64]:
             return np.concatenate([self._answer(members, query) for members in self._federation.slices])
 
-        words = self._asking.ask(query_id, encode_asked(query), asked, nothing_delivered)
+        words = self._asking.ask(query_id, encode_asked(query), ask_members, nothing_delivered)
         found = tuple(sorted(set(decode_labels(words.astype(np.int64)))))
         domain = self._federation.domain[attribute]
         if not has_open_categories(domain) or not all(are_unlisted(domain, found)):

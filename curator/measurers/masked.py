@@ -55,10 +55,10 @@ class MaskedMeasurer(ScoringMeasurer):
         asking: Asking | None = None,
     ) -> None:
         super().__init__(federation.domain, federation.record_count, granted)
-        if terms.masked is None:
+        if terms.masked_plan is None:
             raise ValueError("the terms of a masked release have a masked plan")
         self._terms = terms
-        self._plan = terms.masked
+        self._plan = terms.masked_plan
         self._clients = [member.client for member in federation.members]
         self._release_id = terms.release_id
         self._unit = terms.unit
@@ -132,7 +132,7 @@ class MaskedMeasurer(ScoringMeasurer):
         scores = super().score(views, scaled, zcdp_rho, step)
         return Scores(scores.values * factors, scores.sigma * float(factors.max(initial=1.0)))
 
-    def _compared(self, references: Iterable[Integers]) -> Iterable[Integers]:
+    def _references_as_counted(self, references: Iterable[Integers]) -> Iterable[Integers]:
         return map(without_absent, references) if self._plan.absent else references
 
     def _score_charge(self, views: Sequence[View], zcdp_rho: Fraction, step: str) -> Charge:
@@ -142,17 +142,17 @@ class MaskedMeasurer(ScoringMeasurer):
         self._check_noise(self._plan.largest(charge.sigmas[0][0], LARGEST_OF_RECORDS * self.record_count))
         return charge
 
-    def _scored(self, batch: Batch, sigma: float) -> NDArray[np.float64]:
+    def _measure_scores(self, batch: Batch, sigma: float) -> NDArray[np.float64]:
         self._asked += 1
         query = batch.query(self._release_id, f"{self._asked:06d}", sigma)
 
-        def scored() -> NDArray[np.float64]:
+        def ask_parties() -> NDArray[np.float64]:
             self._products.prepare(query.views)
             if self._plan.evaluators:
                 return shared_scores(self._participants, self._plan, query, batch.references)
             return local_scores(self._clients[0], query, batch.references, self._plan.parts)
 
-        return self._asking.ask(query.query_id, encode_asked(query), scored, self._products.forget)
+        return self._asking.ask(query.query_id, encode_asked(query), ask_parties, self._products.forget)
 
     def _score_noise(self, sigma: float) -> float:
         return self._plan.noise.factor * sigma
@@ -200,7 +200,7 @@ class MaskedMeasurer(ScoringMeasurer):
         return MarginalQuery(self._release_id, query_id, AnswerForm.SHARE, query.view, charge.sigmas[0][0])
 
     def _measurement(self, asked: MarginalQuery, charge: Charge) -> Measurement:
-        def counted() -> NDArray[np.float64]:
+        def open_counts() -> NDArray[np.float64]:
             self._products.prepare([view])
             opened = opened_sum(self._plan.ring, self._shares(asked))
             bounds.check(opened)
@@ -210,7 +210,7 @@ class MaskedMeasurer(ScoringMeasurer):
         view, factor = asked.view, factor_of(self._plan, asked.clique)
         sampling = self._plan.sampling if self._plan.is_sampled(asked.clique) else None
         bounds = marginal_bounds(self._plan, view, asked.sigma, sampled=sampling is not None)
-        counts = self._asking.ask(asked.query_id, encode_asked(asked), counted, self._products.forget)
+        counts = self._asking.ask(asked.query_id, encode_asked(asked), open_counts, self._products.forget)
         total = factor * self._plan.noise.total_sigma(asked.sigma)
         if not view.boxes and not view.interaction and sampling is None:
             self._learn_size(counts, total)
@@ -222,7 +222,7 @@ class MaskedMeasurer(ScoringMeasurer):
     def _learn_size(self, counts: NDArray[np.float64], sigma: float) -> None:
         """Improves a noisy number of records by the sum of a noisy marginal."""
         if self._size is not None:
-            self._size = self._size.combined(float(counts.sum()), sigma**2 * counts.size)
+            self._size = self._size.combine_with(float(counts.sum()), sigma**2 * counts.size)
             self.record_count = self._size.record_count
 
     def _absent(self, view: View) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from ...common.privacy.distributed import DistributedNoise
 from ...common.protocols.arithmetic.ring import Ring
 from ...common.protocols.masked.dealers import DealerEntry
 from ...common.protocols.masked.plan import MaskedPlan
-from ...common.protocols.masked.trust import assumed
+from ...common.protocols.masked.trust import trust_assumption
 from ..parties.federation import Federation
 from .measurer import Observer
 from .size import NoisySize
@@ -121,7 +121,7 @@ def scale_of(plan: MaskedPlan, sigma: float, shape: tuple[int, ...]) -> float:
 def observers_of(plan: MaskedPlan) -> tuple[Observer, ...]:
     """The noise and the assumptions against each observer."""
     factor, parties, tolerated = plan.noise.factor, len(plan.roster), plan.tolerated
-    dealing = assumed(plan)
+    dealing = trust_assumption(plan)
     observers = [
         Observer("the public", "every party adds its noise", factor),
         Observer("the curator", dealing or "every party adds its noise", factor),

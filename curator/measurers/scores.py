@@ -101,11 +101,11 @@ class ScoringMeasurer(Measurer):
         charge = self._score_charge(views, zcdp_rho, step)
         self.charge(charge)
         sigma = charge.sigmas[0][0]
-        together = batches(views, self._compared(references))
-        values = [self._scored(batch, sigma) for batch in together]
+        together = batches(views, self._references_as_counted(references))
+        values = [self._measure_scores(batch, sigma) for batch in together]
         return Scores(np.concatenate(values), self._score_noise(sigma))
 
-    def _compared(self, references: Iterable[Integers]) -> Iterable[Integers]:
+    def _references_as_counted(self, references: Iterable[Integers]) -> Iterable[Integers]:
         """The references of what parties count."""
         return references
 
@@ -114,7 +114,7 @@ class ScoringMeasurer(Measurer):
         """The exact cost of the scores of these views."""
 
     @abstractmethod
-    def _scored(self, batch: Batch, sigma: float) -> NDArray[np.float64]:
+    def _measure_scores(self, batch: Batch, sigma: float) -> NDArray[np.float64]:
         """Measures charged scores, shape (views,)."""
 
     def _score_noise(self, sigma: float) -> float:

@@ -17,7 +17,7 @@ class NoisySize:
     value: float
     variance: float
 
-    def combined(self, value: float, variance: float) -> NoisySize:
+    def combine_with(self, value: float, variance: float) -> NoisySize:
         """The estimate of least variance from this one and another with independent noise.
 
         Args:

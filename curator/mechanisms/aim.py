@@ -156,17 +156,17 @@ class _Run(Run):
         model = self._estimate(None, DRAFT)
         self._known = self._score(model, list(self._weights), "first scores")
         if "round" in self._named:
-            while self._left() > 2 * self._cost():
+            while self._budget_left() > 2 * self._cost():
                 model = self._round(model)
                 if self._rounds[-1].annealed:
                     self._raised *= 4
-        self._used += self._measure_again(self._left())
+        self._used += self._measure_again(self._budget_left())
         self._tell("last round")
         model = self._estimate(model)
         scored = self._score(model, list(self._weights), "last scores")
         self._tell("scores")
         averages = averages_of(self._measurer, self._weights, self._used)
-        return self._ended(model, averages=averages, scored=scored, selection=SELECTED_BY)
+        return self._result(model, averages=averages, scored=scored, selection=SELECTED_BY)
 
     def _round(self, before: MarkovRandomField) -> MarkovRandomField:
         """Lines 8 to 12: select, measure, estimate."""
@@ -188,11 +188,11 @@ class _Run(Run):
         small = self._small(model, rho)
         marginals = model.marginals_within_limits(small)
         current = {clique: m for clique, m in zip(small, marginals, strict=True) if m is not None}
-        before = {clique: self._moved(clique, marginal) for clique, marginal in current.items()}
+        before = {clique: self._distance_to_model(clique, marginal) for clique, marginal in current.items()}
         upper_gains = {c: self._gain(c, known.distance + known.sigma, rho) for c, known in before.items()}
         rescored = sorted(upper_gains, key=lambda clique: -upper_gains[clique])[: self._named["scores"].most]
         scored = self._score(model, rescored, "scores", self._raised)
-        self._known |= {clique: _combined(before[clique], new) for clique, new in scored.items()}
+        self._known |= {clique: _weighted_mean(before[clique], new) for clique, new in scored.items()}
         return max(scored, key=lambda clique: self._gain(clique, self._known[clique].distance, rho))
 
     def _gain(self, clique: Clique, distance: float, rho: Fraction) -> float:
@@ -201,7 +201,7 @@ class _Run(Run):
         noise = expected_noise(self._measurer, clique, rho)
         return self._weights[clique] * (min(distance, furthest) - noise)
 
-    def _moved(self, clique: Clique, marginal: NDArray[np.float64]) -> ScoredDistance:
+    def _distance_to_model(self, clique: Clique, marginal: NDArray[np.float64]) -> ScoredDistance:
         """The estimated distance between the table and the current model's marginal.
 
         Since the score, the distance has changed by at most as much as the model's marginal has moved.
@@ -216,7 +216,7 @@ class _Run(Run):
     def _small(self, model: MarkovRandomField, rho: Fraction) -> list[Clique]:
         """C_t of line 8: candidates inside the model, or that keep it within its limit."""
         limit_mb = self._config.max_model_mb * self._spent_share(rho)
-        growth = TreeGrowth(self._domain, self._measured())
+        growth = TreeGrowth(self._domain, self._measured_cliques())
         cliques = list(self._weights)
         return [
             clique
@@ -233,11 +233,11 @@ class _Run(Run):
         """Cost of a round, zCDP."""
         return self._raised * (self._budget("round") + self._budget("scores"))
 
-    def _left(self) -> Fraction:
+    def _budget_left(self) -> Fraction:
         return self._measurer.accountant.remaining - self._budget("last scores")
 
 
-def _combined(before: ScoredDistance, new: ScoredDistance) -> ScoredDistance:
+def _weighted_mean(before: ScoredDistance, new: ScoredDistance) -> ScoredDistance:
     """The mean of two estimates of one distance, weighted by their precision."""
     one, other = before.sigma**-2, new.sigma**-2
     distance = (one * before.distance + other * new.distance) / (one + other)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...common.errors import DataError
 from ...common.extensions import MECHANISMS, extensions
 from ...common.forms.form import Form
-from ...common.forms.nearest import meant
+from ...common.forms.nearest import hint
 from ...common.forms.values import Choice
 from ...common.protocols.registry import Protocol, Scores, protocol_named, protocol_names
 from .listed import LISTED
@@ -72,11 +72,11 @@ def _variants(home: str, *, paper: bool = False) -> Mapping[str, Callable[[], Me
     """
     module, _, name = home.partition(":")
 
-    def found() -> Any:
+    def load_class() -> Any:
         return getattr(import_module(f".{module}", __package__), name)
 
-    variants: dict[str, Callable[[], Mechanism]] = {"default": lambda: found()()}
-    return variants | ({"paper": lambda: found().of_the_paper()} if paper else {})
+    variants: dict[str, Callable[[], Mechanism]] = {"default": lambda: load_class()()}
+    return variants | ({"paper": lambda: load_class().of_the_paper()} if paper else {})
 
 
 CATALOGUE: Mapping[str, Entry] = {
@@ -210,7 +210,7 @@ def mechanism_named(
     for key, text in (settings or {}).items():
         if key not in forms:
             known = ", ".join(f"{p.name} ({p.kind})" for p in parameters(name)) or "none"
-            raise DataError(f"parameter of {name}: expected one of {known}; got {key!r}{meant(key, forms)}")
+            raise DataError(f"parameter of {name}: expected one of {known}; got {key!r}{hint(key, forms)}")
         values[key] = _value(key, text, forms[key])
     configured: Mechanism = replace(mechanism, **values)
     return configured

@@ -32,7 +32,7 @@ def mechanisms(
 
     console = Terminal()
     for name in mechanism_names():
-        console.print(_shown(name, entry_named(name), parameters(name)))
+        console.print(_facts_table(name, entry_named(name), parameters(name)))
 
 
 def _form(name: str, entry: Entry, parameters: Sequence[Parameter]) -> dict[str, object]:
@@ -47,7 +47,7 @@ def _form(name: str, entry: Entry, parameters: Sequence[Parameter]) -> dict[str,
     }
 
 
-def _shown(name: str, entry: Entry, parameters: Sequence[Parameter]) -> Table:
+def _facts_table(name: str, entry: Entry, parameters: Sequence[Parameter]) -> Table:
     from rich.table import Table
 
     from .catalogue import Needs

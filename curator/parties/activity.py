@@ -85,19 +85,19 @@ class Activity:
             calls = (*state.calls, method)
             self._states[party] = replace(state, calls=calls, since=self._now(), away=False)
 
-    def _ended(self, party: str, method: str, away: bool) -> None:
+    def _end_call(self, party: str, method: str, away: bool) -> None:
         with self._lock:
             state = self._states[party]
             calls = list(state.calls)
             calls.remove(method)
             self._states[party] = replace(state, calls=tuple(calls), since=self._now(), away=away)
 
-    def _sent(self, party: str, size: int) -> None:
+    def _count_sent(self, party: str, size: int) -> None:
         with self._lock:
             state = self._states[party]
             self._states[party] = replace(state, sent=state.sent + size)
 
-    def _received(self, party: str, size: int) -> None:
+    def _count_received(self, party: str, size: int) -> None:
         with self._lock:
             state = self._states[party]
             self._states[party] = replace(state, received=state.received + size, heard=self._now())
@@ -116,23 +116,23 @@ class _Watched:
         activity._began(party, method)
         away = False
         try:
-            for reply in self._connection.call(method, self._counted(requests)):
-                activity._received(party, len(reply))
+            for reply in self._connection.call(method, self._count_requests(requests)):
+                activity._count_received(party, len(reply))
                 yield reply
         except PartyUnavailable:
             away = True
             raise
         finally:
-            activity._ended(party, method, away)
+            activity._end_call(party, method, away)
 
-    def _counted(self, requests: Iterable[bytes]) -> Iterable[bytes]:
+    def _count_requests(self, requests: Iterable[bytes]) -> Iterable[bytes]:
         if isinstance(requests, Sequence):
             # Stays a sequence, so that the call can be retried.
-            self._activity._sent(self._party, sum(map(len, requests)))
+            self._activity._count_sent(self._party, sum(map(len, requests)))
             return requests
         return self._one_by_one(requests)
 
     def _one_by_one(self, requests: Iterable[bytes]) -> Iterator[bytes]:
         for request in requests:
-            self._activity._sent(self._party, len(request))
+            self._activity._count_sent(self._party, len(request))
             yield request

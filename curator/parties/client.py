@@ -132,13 +132,13 @@ class PartyClient:
             request: message that it sends.
             recipient: client of the other participant.
         """
-        if request.kind is DeliveryKind.OPENING and self._pushed(sender, request, recipient):
+        if request.kind is DeliveryKind.OPENING and self._try_to_push(sender, request, recipient):
             return
         sealed = self._call("Open", [queries.encode_opening_request(request)])
         header = streams.encode_delivery(request.delivery(sender))
         recipient._single("Deliver", itertools.chain([header], sealed))
 
-    def _pushed(self, sender: int, request: OpeningRequest, recipient: PartyClient) -> bool:
+    def _try_to_push(self, sender: int, request: OpeningRequest, recipient: PartyClient) -> bool:
         """Has the party send an opening itself; whether it did."""
         one, other = self._described, recipient._described
         if self._direct is DirectStreams.NEVER or one is None or other is None or not reaches(one, other):

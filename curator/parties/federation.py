@@ -18,7 +18,7 @@ from .alignments import Aligned
 from .client import Connection, PartyClient
 from .direct_streams import DirectStreams, check_direct
 from .marks import Marks
-from .replies import raise_worst, together, tried
+from .replies import raise_worst, reply_or_error, together
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,11 +142,11 @@ class Federation:
             ApprovalPending: none refuses, all answer, and some wait for their operators; names all of these.
         """
         marks = Marks() if marks is None else marks
-        accepted = self._accepted(terms, signature, marks)
-        if (terms.masked or terms.aligning) is not None and len(self.members) > 1:
+        accepted = self._acceptances(terms, signature, marks)
+        if (terms.masked_plan or terms.aligning) is not None and len(self.members) > 1:
             # Parties compare the marks of the others with those that they had seen when they accepted the
             # release first, so each states its mark again after all have accepted.
-            accepted = self._accepted(terms, signature, marks)
+            accepted = self._acceptances(terms, signature, marks)
         return accepted
 
     def dealers_of(self, terms: ReleaseTerms) -> tuple[DealerMember, ...]:
@@ -172,7 +172,7 @@ class Federation:
         """
         marks = Marks() if marks is None else marks
         return {
-            name: tried(partial(client.review, terms, signature, marks.of(identity)))
+            name: reply_or_error(partial(client.review, terms, signature, marks.of(identity)))
             for name, identity, client in self._participants(terms)
         }
 
@@ -196,10 +196,10 @@ class Federation:
         named = [(m.description.name, m.description.identity, m.client) for m in self.members]
         return named + [(d.entry.name, d.entry.identity, d.client) for d in self.dealers_of(terms)]
 
-    def _accepted(self, terms: ReleaseTerms, signature: bytes, marks: Marks) -> tuple[Acceptance, ...]:
+    def _acceptances(self, terms: ReleaseTerms, signature: bytes, marks: Marks) -> tuple[Acceptance, ...]:
         """The acceptances of all participants, in the plan's order."""
         asked = {
-            name: tried(partial(_accept, name, identity, client, terms, signature, marks))
+            name: reply_or_error(partial(_accept, name, identity, client, terms, signature, marks))
             for name, identity, client in self._participants(terms)
         }
         raise_worst({name: said for name, said in asked.items() if isinstance(said, MosaicError)})
@@ -265,7 +265,7 @@ def _dealer(dealer: str | Connection, slices: Sequence[Sequence[Member]]) -> Dea
         entry = DealerEntry(dealer, found[0].description.identity)
         return DealerMember(found[0].client, entry, party=True)
     client = PartyClient(dealer)
-    description = _described(client)
+    description = _describe(client)
     if description.domain is not None:
         raise DataError(
             f"{description.name!r} is a party of no slice, and parties deal only for releases in which they "
@@ -275,7 +275,7 @@ def _dealer(dealer: str | Connection, slices: Sequence[Sequence[Member]]) -> Dea
     return DealerMember(client, entry, party=False, max_cells=description.max_cells)
 
 
-def _described(client: PartyClient) -> PartyDescription:
+def _describe(client: PartyClient) -> PartyDescription:
     description = client.describe()
     if description.protocol_version != PROTOCOL_VERSION:
         raise ProtocolError(
@@ -287,7 +287,7 @@ def _described(client: PartyClient) -> PartyDescription:
 
 def _member(connection: Connection, left_out: Mapping[str, Sequence[str]], direct: DirectStreams) -> Member:
     client = PartyClient(connection, direct)
-    description = _described(client)
+    description = _describe(client)
     if description.domain is None:
         raise DataError(f"{description.name!r} is a dealer and holds no rows; take it out of the slices")
     out = left_out.get(description.name, ())

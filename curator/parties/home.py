@@ -144,7 +144,7 @@ class CuratorHome:
             raise DataError(
                 "expected parties or dealers that dial this curator, got none; enroll them with --attached"
             )
-        return Listener(self.folder, Reread(self._dialling, self._enrolled), address, told, reloaded)
+        return Listener(self.folder, Reread(self._dialling, self._enrolment_files), address, told, reloaded)
 
     @contextlib.contextmanager
     def links(self, names: Iterable[str], listen: str | None, retry_policy: RetryPolicy) -> Iterator[Links]:
@@ -166,11 +166,11 @@ class CuratorHome:
             if name not in cards:
                 raise DataError(f"{name!r} is not enrolled; enrolled: {', '.join(cards) or 'no party'}")
         dialling = [name for name in wanted if addresses[name] == ATTACHED]
-        own = self._admitted(wanted).side
+        own = self._admission_of(wanted).side
         with contextlib.ExitStack() as stack:
             links: Links = {}
             if dialling:
-                links |= stack.enter_context(self._attached(dialling, listen, retry_policy))
+                links |= stack.enter_context(self._attached_links(dialling, listen, retry_policy))
             for name in wanted:
                 if name not in links:
                     link = dial(name, addresses[name], own, cards[name].certificate, retry_policy)
@@ -178,7 +178,9 @@ class CuratorHome:
             yield {name: links[name] for name in wanted}
 
     @contextlib.contextmanager
-    def _attached(self, names: list[str], listen: str | None, retry_policy: RetryPolicy) -> Iterator[Links]:
+    def _attached_links(
+        self, names: list[str], listen: str | None, retry_policy: RetryPolicy
+    ) -> Iterator[Links]:
         """Connections to those that dial the curator: over its listener, or by listening as long as this."""
         from .attached import AttachedConnection, AttachmentServer
         from .listener import LentConnection, lender
@@ -192,21 +194,21 @@ class CuratorHome:
                 "expected listen in [network] of the plan, or a running `dpmosaic curator listen`, since "
                 "parties dial the curator; got neither; set it to host:port"
             )
-        admitted = self._admitted(names)
+        admitted = self._admission_of(names)
         with contextlib.closing(AttachmentServer(lambda: admitted, listen)) as attachments:
             attachments.start()
             yield {name: AttachedConnection(name, attachments, retry_policy) for name in names}
 
-    def _enrolled(self) -> list[Path]:
+    def _enrolment_files(self) -> list[Path]:
         """The files that say who is enrolled, and the curator's certificate."""
         cards = sorted((self.folder / _CARDS).glob("*.json"))
         return [self.keyring.folder / CERTIFICATE, self.folder / _ADDRESSES, *cards]
 
     def _dialling(self) -> Admitted:
         """All of the enrolled that dial the curator."""
-        return self._admitted(name for name, where in self.addresses().items() if where == ATTACHED)
+        return self._admission_of(name for name, where in self.addresses().items() if where == ATTACHED)
 
-    def _admitted(self, names: Iterable[str]) -> Admitted:
+    def _admission_of(self, names: Iterable[str]) -> Admitted:
         """Some of the enrolled, as the curator admits them."""
         from ...common.wire.tls import TlsSide
         from .attached import Admitted

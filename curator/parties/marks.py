@@ -46,14 +46,14 @@ class Marks:
             ProtocolError: its ledger was restored from an old copy.
         """
         mark.check_follows(seen, name)
-        with self._locked():
+        with self._lock():
             known = self._read()
             if mark.events > known.get(identity.hex(), START).events:
                 self._write(known | {identity.hex(): mark})
 
     def carry(self, former: bytes, identity: bytes) -> None:
         """Keeps the mark of a party's former identity for the one that follows it: its ledger is the same."""
-        with self._locked():
+        with self._lock():
             known = self._read()
             if former.hex() in known and identity.hex() not in known:
                 self._write(known | {identity.hex(): known[former.hex()]})
@@ -74,7 +74,7 @@ class Marks:
             write_private(self._path, json.dumps(form, indent=2).encode())
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
         """Waits for other releases of this curator."""
         if self._path is None:
             yield

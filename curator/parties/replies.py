@@ -10,7 +10,7 @@ from ...common.errors import ApprovalPending, MosaicError, PartyUnavailable
 _T = TypeVar("_T")
 
 
-def tried(ask: Callable[[], _T]) -> _T | MosaicError:
+def reply_or_error(ask: Callable[[], _T]) -> _T | MosaicError:
     """A reply, or the error in its place."""
     try:
         return ask()

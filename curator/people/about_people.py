@@ -79,14 +79,14 @@ class _Reader:
             else:
                 raise NotAboutPeople("no interval: a condition compares columns of several tables")
         self._check_joins()
-        kept += [self._said(name, conditions) for name, conditions in below.items()]
+        kept += [self._summary_condition(name, conditions) for name, conditions in below.items()]
         items = [self._item(item, bool(below)) for item in self.select.expressions]
         query = exp.select(*items).from_("release")
         for condition in kept:
             query = query.where(condition)
-        return self._grouped(query).sql(dialect="duckdb")
+        return self._group_query(query).sql(dialect="duckdb")
 
-    def _grouped(self, query: exp.Select) -> exp.Select:
+    def _group_query(self, query: exp.Select) -> exp.Select:
         """The query by the groups that were asked."""
         group = self.select.args.get("group")
         if group is None:
@@ -198,7 +198,9 @@ class _Reader:
         numbers = set(self.family.numbers(root))
         for child in self.family.children(root):
             numbers |= {
-                one.name for summary, one in self.family.said(child.name) if isinstance(summary, CountOf)
+                one.name
+                for summary, one in self.family.summaries_in_release(child.name)
+                if isinstance(summary, CountOf)
             }
         counts = {one.name.casefold(): one for one in self.family.own(root) if one.name in numbers}
         attribute = counts.get(column.name.casefold())
@@ -214,14 +216,14 @@ class _Reader:
                 f"{column.name!r}; compare it with smaller ones"
             )
 
-    def _said(self, name: str, conditions: list[exp.Expr]) -> exp.Expr:
+    def _summary_condition(self, name: str, conditions: list[exp.Expr]) -> exp.Expr:
         """The condition of people that they have a row of a table that meets conditions."""
         table = self.tables[name]
         if not conditions:
             number = exp.column(exp.to_identifier(number_name(table.name), quoted=True))
             return exp.GT(this=number, expression=exp.Literal.number(0))
-        found = [_listed(condition) for condition in conditions]
-        for summary, attribute in self.family.said(table.name):
+        found = [_column_and_values(condition) for condition in conditions]
+        for summary, attribute in self.family.summaries_in_release(table.name):
             if isinstance(summary, AnyOf) and found == [
                 (summary.column.casefold(), frozenset(summary.values))
             ]:
@@ -267,7 +269,7 @@ def _conjuncts(condition: exp.Expr) -> list[exp.Expr]:
     return [found]
 
 
-def _listed(condition: exp.Expr) -> tuple[str, frozenset[str]] | None:
+def _column_and_values(condition: exp.Expr) -> tuple[str, frozenset[str]] | None:
     """The column and its values that a condition names; None of another condition."""
     match condition:
         case exp.EQ():
@@ -277,7 +279,7 @@ def _listed(condition: exp.Expr) -> tuple[str, frozenset[str]] | None:
         case exp.In() if condition.expressions and not condition.args.get("query"):
             column, values = condition.this.unnest(), condition.expressions
         case exp.Or():
-            either = [_listed(one.unnest()) for one in (condition.this, condition.expression)]
+            either = [_column_and_values(one.unnest()) for one in (condition.this, condition.expression)]
             if None in either or either[0][0] != either[1][0]:  # type: ignore[index]
                 return None
             return either[0][0], either[0][1] | either[1][1]  # type: ignore[index]

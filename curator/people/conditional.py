@@ -62,7 +62,7 @@ class Conditional:
         Source: Deming and Stephan (1940), iterative proportional fitting.
         """
         joint = {one: pair(one, column) for one in others}
-        grouped = {one: _grouped(cells.sum(axis=1)) for one, cells in joint.items()}
+        grouped = {one: _groups_of_equal_mass(cells.sum(axis=1)) for one, cells in joint.items()}
         said = {one: _information(cells) for one, cells in joint.items()} | {needed: math.inf}
         given: list[int] = []
         cells = sizes[column]
@@ -72,12 +72,12 @@ class Conditional:
                 given.append(one)
                 cells = more
         labels = [*(grouped[one] for one in given), np.arange(sizes[column])]
-        table = _fitted([*given, column], labels, pair)
+        table = _fit_table([*given, column], labels, pair)
         flat = table.reshape(-1, sizes[column])
         flat[flat.sum(axis=1) <= 0] = flat.sum(axis=0) + 1e-9
         return cls(column, tuple(given), tuple(labels[:-1]), np.cumsum(flat, axis=1))
 
-    def drawn(self, codes: NDArray[np.int32], low: int, high: int, rng: np.random.Generator) -> Codes:
+    def draw(self, codes: NDArray[np.int32], low: int, high: int, rng: np.random.Generator) -> Codes:
         """A code for each row, of low to high - 1.
 
         Args:
@@ -107,11 +107,11 @@ class Conditional:
         return self._lines[low, high]
 
 
-def _fitted(places: Sequence[int], labels: Sequence[Codes], pair: Pairs) -> Numbers:
+def _fit_table(places: Sequence[int], labels: Sequence[Codes], pair: Pairs) -> Numbers:
     """The table of largest entropy of groups of codes with all pairs, one axis for each column."""
     shape = [int(one.max()) + 1 for one in labels]
     wanted = {
-        (a, b): _summed(pair(places[a], places[b]), labels[a], labels[b])
+        (a, b): _sum_groups(pair(places[a], places[b]), labels[a], labels[b])
         for a, b in itertools.combinations(range(len(places)), 2)
     }
     table = np.ones(shape)
@@ -123,7 +123,7 @@ def _fitted(places: Sequence[int], labels: Sequence[Codes], pair: Pairs) -> Numb
     return table
 
 
-def _grouped(mass: Numbers) -> Codes:
+def _groups_of_equal_mass(mass: Numbers) -> Codes:
     """Groups of neighbouring codes of about equal mass; each code by itself if there are few."""
     if len(mass) <= _GIVEN_GROUPS:
         return np.arange(len(mass))
@@ -133,7 +133,7 @@ def _grouped(mass: Numbers) -> Codes:
     return labels.astype(np.int64)
 
 
-def _summed(cells: Numbers, one: Codes, other: Codes) -> Numbers:
+def _sum_groups(cells: Numbers, one: Codes, other: Codes) -> Numbers:
     """A pair of groups of codes."""
     found = np.zeros((int(one.max()) + 1, int(other.max()) + 1))
     np.add.at(found, (one[:, None], other[None, :]), cells)

@@ -152,28 +152,28 @@ class _Drawing:
         if not one and not other:
             return self._counts(a, b)
         if not one:
-            return self._shifted(a, b, owner[b])
+            return self._pair_with_previous(a, b, owner[b])
         if not other:
-            return self._shifted(b, a, owner[a]).T
+            return self._pair_with_previous(b, a, owner[a]).T
         # What lies before a row are two columns of one row.
         first = self.weights[self.held.first].sum()
         found = np.zeros((self.sizes[a], self.sizes[b]))
-        inner = self._grouped(b, self._grouped(a, self.pair(owner[a], owner[b]).T).T)
+        inner = self._sum_by_group(b, self._sum_by_group(a, self.pair(owner[a], owner[b]).T).T)
         found[:-1, :-1] = inner * ((self.weights.sum() - first) / max(inner.sum(), 1e-300))
         found[-1, -1] = first
         return found
 
-    def _grouped(self, before: int, table: Numbers) -> Numbers:
+    def _sum_by_group(self, before: int, table: Numbers) -> Numbers:
         """A table whose second axis is a column, in its groups as the next row knows them."""
         found = np.zeros((len(table), self.sizes[before] - 1))
         np.add.at(found.T, self.columns[before].of(np.arange(table.shape[1])), table.T)
         return found
 
-    def _shifted(self, given: int, before: int, own: int) -> Numbers:
+    def _pair_with_previous(self, given: int, before: int, own: int) -> Numbers:
         """The pair of a column above and one before: as that of the row itself, if there is a row before."""
         first = self.held.first
         starts = np.bincount(self.codes[first, given], self.weights[first], self.sizes[given])
-        inner = self._grouped(before, self.pair(given, own))
+        inner = self._sum_by_group(before, self.pair(given, own))
         later = (self.weights.sum() - starts.sum()) / max(inner.sum(), 1e-300)
         return np.column_stack([inner * later, starts])
 
@@ -197,7 +197,7 @@ class _Drawing:
             codes = self.codes[at]
             for one in drawn:
                 low, high = self._bounds(one.column, nth > 1)
-                codes[:, one.column] = one.drawn(codes, low, high, rng)
+                codes[:, one.column] = one.draw(codes, low, high, rng)
             self.codes[at] = codes
             on = left > nth
             if not on.any():

@@ -95,12 +95,12 @@ def _certificates(folder: Path) -> dict[str, Certificate]:
 def _check_parts(certificate: PeopleCertificate, held: dict[str, Certificate]) -> Check:
     """Whether each part with a certificate is one of those in the folder, at its cost."""
 
-    def known(part: Spent) -> bool:
+    def is_held(part: Spent) -> bool:
         if not part.certificate:
             return True
         return part.certificate in held and cost_of(held[part.certificate]) == part.zcdp_rho
 
-    if not all(map(known, certificate.parts)):
+    if not all(map(is_held, certificate.parts)):
         return Check("parts", False, "one is not as its certificate in the folder says")
     if not {part.certificate for part in certificate.parts}.issuperset(held):
         return Check("parts", False, "a certificate in the folder is that of no part")

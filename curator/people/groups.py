@@ -52,7 +52,7 @@ def groups_by_mass(mass: NDArray[np.float64], ordered: bool, apart: bool) -> tup
     return (*groups.tolist(), *([int(groups.max()) + 1] * apart))
 
 
-def grouped(
+def column_of_groups(
     attribute: Attribute, groups: tuple[int, ...], name: str, more: str | None = None
 ) -> CategoricalAttribute:
     """The groups as a column of categories, with one more at the end if it is named."""

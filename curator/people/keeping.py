@@ -25,7 +25,7 @@ Numbers = NDArray[np.float64]
 def least_numbers(family: Family, name: str, parents: Rows) -> Codes:
     """The least number of rows of a table for each row of its parent, by all summaries, shape (parents,)."""
     found = np.zeros(len(parents), dtype=np.int64)
-    for summary, attribute in family.said(name):
+    for summary, attribute in family.summaries_in_release(name):
         found = np.maximum(found, summary.least(parents.codes[attribute.name], attribute))
     return found
 
@@ -43,9 +43,9 @@ def summaries_kept(family: Family, name: str, rows: Rows, parents: Rows, rng: np
         parents: those of its parent.
         rng: chooses values and rows.
     """
-    own = family.spoken(name)
+    own = family.summarised_columns(name)
     set_before = np.zeros(len(rows), dtype=np.bool_)
-    ends_first = sorted(family.said(name), key=lambda one: one[0].of_values)
+    ends_first = sorted(family.summaries_in_release(name), key=lambda one: one[0].of_values)
     for summary, attribute in ends_first:
         held, said = own.get(summary.column), parents.codes[attribute.name]
         if held is None:
@@ -61,14 +61,14 @@ def summaries_kept(family: Family, name: str, rows: Rows, parents: Rows, rng: np
                 set_before[at] = True
             case AnyOf():
                 bounds = said, np.where(said == 1, len(rows), 0)
-                rows = kept(rows, bounds, held.name, spoken, held.size, rng, set_before)
+                rows = keep_bounds(rows, bounds, held.name, spoken, held.size, rng, set_before)
             case CountOf():
                 bounds = bounds_of_count(said, attribute)
-                rows = kept(rows, bounds, held.name, spoken, held.size, rng, set_before)
+                rows = keep_bounds(rows, bounds, held.name, spoken, held.size, rng, set_before)
     return rows
 
 
-def kept(
+def keep_bounds(
     rows: Rows,
     bounds: tuple[Codes, Codes],
     own: str,
@@ -106,7 +106,7 @@ def kept(
         begins = FirstOf.rows(rows.parent[at])
         place = np.arange(len(at)) - np.repeat(begins, np.diff(np.append(begins, len(at))))
         changed = at[place < change[rows.parent[at]]]
-        codes[changed] = _drawn(np.where(spoken == having, 0.0, counts), len(changed), rng)
+        codes[changed] = _draw_codes(np.where(spoken == having, 0.0, counts), len(changed), rng)
     return Rows({**rows.codes, own: codes}, rows.parent, rows.parents)
 
 
@@ -133,9 +133,9 @@ def times_kept(
         parents: rows of its parent.
         rng: chooses values.
     """
-    own = family.spoken(name)
+    own = family.summarised_columns(name)
     low, high = bounds
-    for summary, attribute in family.said(name):
+    for summary, attribute in family.summaries_in_release(name):
         held = own.get(summary.column)
         if not isinstance(summary, TimeTo) or held is None or not len(rows):
             continue
@@ -163,9 +163,9 @@ def times_kept(
         at = np.full(rows.parents, len(rows))
         at[rows.parent[nearest]] = nearest
         wrong = np.flatnonzero(spoken[codes] & (np.arange(len(rows)) < at[rows.parent]))
-        codes[wrong] = _drawn(np.where(spoken, 0.0, counts), len(wrong), rng)
+        codes[wrong] = _draw_codes(np.where(spoken, 0.0, counts), len(wrong), rng)
         lacking = nearest[~spoken[codes[nearest]]]
-        codes[lacking] = _drawn(np.where(spoken, counts, 0.0), len(lacking), rng)
+        codes[lacking] = _draw_codes(np.where(spoken, counts, 0.0), len(lacking), rng)
         rows = Rows({**rows.codes, held.name: codes}, rows.parent, rows.parents)
     return rows, times
 
@@ -200,6 +200,6 @@ def rules_kept(domain: Domain, rows: Rows, fitted: FittedModel | None, rng: np.r
     return Rows({**rows.codes, **codes}, rows.parent, rows.parents)
 
 
-def _drawn(weights: NDArray[np.float64], number: int, rng: np.random.Generator) -> Codes:
+def _draw_codes(weights: NDArray[np.float64], number: int, rng: np.random.Generator) -> Codes:
     """Codes in proportion to their weights."""
     return rng.choice(len(weights), number, p=weights / weights.sum()).astype(np.int64)

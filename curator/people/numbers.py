@@ -40,7 +40,7 @@ _NOISE = 3.0
 """Standard deviations of a sum of counts that noise explains."""
 
 
-def evened(numbers: Codes) -> int:
+def limit_of_equal_counts(numbers: Codes) -> int:
     """Up to how many rows all count the same (`Kin.evened`).
 
     Rows of a parent with fewer rows then weigh as much as those of others. But the weights of all rows add up
@@ -56,7 +56,7 @@ def evened(numbers: Codes) -> int:
     return most
 
 
-def seen(codes: Codes, column: str, release: Release) -> Codes:
+def cap_by_noise(codes: Codes, column: str, release: Release) -> Codes:
     """Codes of numbers of rows, none so large that noise explains all that are as large or larger.
 
     A few parents of very many rows, whom noise alone has made, would have most of all rows.
@@ -96,7 +96,7 @@ class Margin:
     ordered: bool
 
 
-def moved(
+def move_numbers(
     numbers: Codes, weight: Numbers, most: int, margins: Sequence[Margin], rng: np.random.Generator
 ) -> Codes:
     """The numbers of rows, moved between parents.
@@ -183,6 +183,6 @@ def margins_of(family: Family, name: str, rows: Mapping[str, Rows], release: Rel
             at = lineage(family, parent, column.table, rows)
             codes = column.of(rows[column.table].codes[column.source])[at]
             source = next(one for one in family.own(column.table) if one.name == column.source)
-            ordered = family.ordered(column.table, source)
+            ordered = family.has_order(column.table, source)
             found.append(Margin(codes, known.values.ravel(), known.sigma**2, evidence.records, ordered))
     return found

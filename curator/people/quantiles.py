@@ -56,7 +56,7 @@ def quantiles_of(
     return (*found, (high, high))
 
 
-def mapped(values: Numbers, held: Rows, table: Kin, bounds: Bounds) -> Numbers:
+def map_to_quantiles(values: Numbers, held: Rows, table: Kin, bounds: Bounds) -> Numbers:
     """Values of the order; those of one parent move together by the mean of what quantiles move each.
 
     Args:

@@ -25,7 +25,7 @@ from .about_people import NotAboutPeople, about_people
 from .shape import Family
 
 
-def answered(
+def answer_query(
     family: Family,
     releases: Mapping[str, Release],
     frames: Mapping[str, pd.DataFrame],

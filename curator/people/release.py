@@ -37,11 +37,11 @@ from .certificate import PeopleCertificate
 from .drawing import draw
 from .files import CHOICES, RECORDS, check_files, file_name
 from .keeping import least_numbers, rules_kept, summaries_kept
-from .numbers import margins_of, moved, seen
+from .numbers import cap_by_noise, margins_of, move_numbers
 from .report import people_report
 from .rows import Rows, lineage, of_people, weights
 from .shape import Family, Kin, number_name
-from .tables import frames, released, shown_as_real
+from .tables import frames, released_domain, shown_as_real
 
 if TYPE_CHECKING:
     from ..analysis.queries.answer import Answer
@@ -98,9 +98,9 @@ class PeopleRelease:
         Raises:
             DataError: it cannot be read.
         """
-        from .queries import answered
+        from .queries import answer_query
 
-        return answered(self.family, self.releases, self.frames, text, level, of)
+        return answer_query(self.family, self.releases, self.frames, text, level, of)
 
     @property
     def table(self) -> Any:
@@ -119,17 +119,17 @@ class PeopleRelease:
         """The report for readers: promise, budget, and the distributions of all tables."""
         return Page(people_report(self.family, self.certificate, self.frames))
 
-    def sample(self, people: int, where: Where | None = None, seed: int | None = None) -> dict[str, Any]:
+    def generate(self, people: int, where: Where | None = None, seed: int | None = None) -> dict[str, Any]:
         """Further people with all that belongs to them, by table.
 
         Args:
             people: number of people.
             where: condition that all of them meet, of columns of people, of summaries and of numbers of rows,
-                such as {"had_stroke": True}; see `Release.sample`.
+                such as {"had_stroke": True}; see `Release.generate`.
             seed: makes them reproducible.
 
         Raises:
-            DataError: there are none, or see `Release.sample`.
+            DataError: there are none, or see `Release.generate`.
         """
         if people < 1:
             raise DataError(f"people: expected at least 1, got {people}; ask for more")
@@ -240,7 +240,7 @@ def _read(folder: Path, family: Family, table: Kin) -> pd.DataFrame:
     if path.is_file():
         return pd.read_parquet(path)
     texts = pd.read_csv(folder / f"{file_name(table.name)}.csv", dtype=object, keep_default_na=False)
-    domain = released(family, table)
+    domain = released_domain(family, table)
     parts: dict[str, Any] = {}
     if domain is not None:
         parts |= dict(typed_values(domain, values_in(domain, texts), domain.columns).items())
@@ -267,16 +267,18 @@ def drawn_rows(
         rng = stream.child("rows", table.name).generator()
         parents, release = rows[table.parent], releases.get(table.name)
         column = number_name(table.name)
-        counted = seen(parents.codes[column], column, releases[table.parent])
+        counted = cap_by_noise(parents.codes[column], column, releases[table.parent])
         numbers = numbers_of(family, table.name, counted, rng)
         if release is None:
             rows[table.name] = Rows({}, np.repeat(np.arange(len(numbers)), numbers), len(numbers))
             continue
         above = weights(family, table.parent, rows) / WEIGHT_PARTS
-        numbers = moved(numbers, above, table.evened, margins_of(family, table.name, rows, release), rng)
+        numbers = move_numbers(
+            numbers, above, table.evened, margins_of(family, table.name, rows, release), rng
+        )
         numbers = np.maximum(numbers, least_numbers(family, table.name, parents))
         rows[table.parent] = parents = _with_numbers(family, table, parents, numbers)
-        drawn = _drawn(family, table.name, rows, release.model, numbers, rng)
+        drawn = _draw_table(family, table.name, rows, release.model, numbers, rng)
         drawn = summaries_kept(family, table.name, drawn, parents, rng)
         if table.domain is not None:
             drawn = rules_kept(table.domain, drawn, FittedModel(release.model, (), (), ()), rng)
@@ -284,7 +286,7 @@ def drawn_rows(
     return rows
 
 
-def _drawn(
+def _draw_table(
     family: Family,
     name: str,
     rows: Mapping[str, Rows],

@@ -14,7 +14,7 @@ from ...common.version import __version__
 from ..report.comparison import PeopleComparison
 from ..report.distributions import COLUMNS_HEIGHT, COLUMNS_WIDTH, distribution
 from ..report.page import environment
-from ..results.raw_frames import encoded
+from ..results.raw_frames import encode_frame
 from .certificate import PeopleCertificate
 from .files import RECORDS, file_name
 from .shape import Family, number_name
@@ -37,7 +37,7 @@ def people_report(
         frames: the synthetic tables.
         comparison: with the real tables.
     """
-    tables = coded(family, frames)
+    tables = coded_tables(family, frames)
     budget = certificate.budget
     delta = budget.delta or _DELTA
     epsilon = budget.epsilon or zcdp_epsilon(float(budget.zcdp_rho or 0), delta)
@@ -74,7 +74,7 @@ def people_report(
     )
 
 
-def coded(family: Family, frames: Mapping[str, pd.DataFrame]) -> dict[str, Table]:
+def coded_tables(family: Family, frames: Mapping[str, pd.DataFrame]) -> dict[str, Table]:
     """Tables in codes, with the number of rows that belong to each row; those without a column are left out.
 
     Args:
@@ -86,8 +86,8 @@ def coded(family: Family, frames: Mapping[str, pd.DataFrame]) -> dict[str, Table
         if table.name not in frames or not table.columns:
             continue
         rows = frames[table.name]
-        held = Domain(tuple(one for one in family.shown(table.name) if one.name in rows.columns))
-        coded_rows = encoded(held, rows)
+        held = Domain(tuple(one for one in family.shown_attributes(table.name) if one.name in rows.columns))
+        coded_rows = encode_frame(held, rows)
         codes = {name: coded_rows.column(name).astype(np.int64) for name in held}
         attributes = list(held.attributes)
         for child in family.children(table.name):

@@ -23,7 +23,7 @@ class Rows:
 
     Attributes:
         codes: codes of each of the table's own attributes (`Family.own`), and of real rows of those that are
-            counted (`Family.counted`), shape (N,).
+            counted (`Family.counted_attributes`), shape (N,).
         parent: row of the parent of each row, never decreasing, shape (N,); of the root the row itself.
         parents: number of rows of the parent table.
     """
@@ -84,7 +84,7 @@ def records(family: Family, name: str, rows: Mapping[str, Rows]) -> Table:
 
 def known_columns(family: Family, name: str) -> tuple[Column, ...]:
     """All columns of a table's records, those that are only counted last."""
-    return (*family.columns(name), *(Column(one, name, one.name) for one in family.counted(name)))
+    return (*family.columns(name), *(Column(one, name, one.name) for one in family.counted_attributes(name)))
 
 
 def with_columns(family: Family, name: str, known: Sequence[Column], rows: Mapping[str, Rows]) -> Table:

@@ -19,7 +19,7 @@ from ...common.data.domain import Domain
 from ...common.data.rules.condition import Condition
 from ...common.data.rules.impossible import Impossible
 from ..results.storage import Storage
-from .groups import even_groups, grouped
+from .groups import column_of_groups, even_groups
 from .steps import FIRST, NONE, Steps
 from .summaries import SUMMARIES, Summary
 
@@ -160,10 +160,10 @@ class Family:
         return self.tables[0]
 
     def __getitem__(self, name: str) -> Kin:
-        return self._named[name]
+        return self._by_name[name]
 
     @cached_property
-    def _named(self) -> dict[str, Kin]:
+    def _by_name(self) -> dict[str, Kin]:
         return {table.name: table for table in self.tables}
 
     def children(self, name: str) -> tuple[Kin, ...]:
@@ -182,36 +182,41 @@ class Family:
         table = self[name]
         held = () if table.domain is None else table.domain.attributes
         places = [one for child in self.children(name) for one in child.places]
-        said = [one for child in self.children(name) for _, one in self.said(child.name)]
+        said = [one for child in self.children(name) for _, one in self.summaries_in_release(child.name)]
         return (*held, *places, *said, *(() if table.steps is None else (table.steps.attribute,)))
 
-    def shown(self, name: str) -> tuple[Attribute, ...]:
+    def shown_attributes(self, name: str) -> tuple[Attribute, ...]:
         """The attributes of a synthetic table: columns but keys, the order, what it says of rows below."""
         table = self[name]
         hidden = {*self.numbers(name), *(one.name for one in table.ends)}
         held = () if table.domain is None else table.domain.attributes
         when = () if table.steps is None else (table.steps.when,)
-        said = [one for child in self.children(name) for _, one in self.said(child.name) if table.columns]
+        said = [
+            one
+            for child in self.children(name)
+            for _, one in self.summaries_in_release(child.name)
+            if table.columns
+        ]
         return (*(one for one in held if one.name not in hidden), *when, *table.ends, *said)
 
-    def spoken(self, name: str) -> dict[str, Attribute]:
+    def summarised_columns(self, name: str) -> dict[str, Attribute]:
         """The columns of a table of which summaries can speak by codes: all but ends."""
         table = self[name]
         ends = {one.name for one in table.ends}
         held = () if table.domain is None else table.domain.attributes
         return {one.name: one for one in held if one.name not in ends}
 
-    def said(self, name: str) -> tuple[tuple[Summary, Attribute], ...]:
+    def summaries_in_release(self, name: str) -> tuple[tuple[Summary, Attribute], ...]:
         """The summaries of a table that its release holds, with the columns of the parent that they are."""
         table = self[name]
         above = self[table.parent].domain if table.parent else None
         number = None if above is None else above[number_name(name)]
         assert number is None or isinstance(number, NumericAttribute)
-        own = self.spoken(name)
+        own = self.summarised_columns(name)
         found = [(one, one.attribute(own.get(one.column), number, table.steps)) for one in table.summaries]
         return tuple((summary, attribute) for summary, attribute in found if attribute is not None)
 
-    def counted(self, name: str) -> tuple[Attribute, ...]:
+    def counted_attributes(self, name: str) -> tuple[Attribute, ...]:
         """The attributes of a table's records that are counted and not drawn: the value of the order."""
         steps = self[name].steps
         return () if steps is None else (steps.when,)
@@ -223,10 +228,10 @@ class Family:
     def columns(self, name: str) -> tuple[Column, ...]:
         """The columns of a table's records: of tables above, of the row before, then its own.
 
-        After these, records have the columns that are `counted`.
+        After these, records have the columns that are `counted_attributes`.
         """
         found: list[Column] = []
-        taken = {attribute.name for attribute in (*self.own(name), *self.counted(name))}
+        taken = {attribute.name for attribute in (*self.own(name), *self.counted_attributes(name))}
         places = {one.name for table in (*self.above(name), self[name]) for one in table.places}
         for above in self.above(name):
             numbers = self.numbers(above.name)
@@ -244,13 +249,13 @@ class Family:
                     # A gap after another column is known by itself.
                     plain = groups is None and not isinstance(attribute, GapAttribute)
                     codes = groups or tuple(range(attribute.size))
-                    known = _renamed(attribute, named) if plain else grouped(attribute, codes, named)
+                    known = _rename(attribute, named) if plain else column_of_groups(attribute, codes, named)
                     found.append(Column(known, above.name, attribute.name, groups=groups))
         if self[name].parent:
             for attribute in self.own(name):
                 named = _free(f"previous_{attribute.name}", name, taken)
                 groups = self._groups_before(name, attribute)
-                known = grouped(attribute, groups or tuple(range(attribute.size)), named, NONE)
+                known = column_of_groups(attribute, groups or tuple(range(attribute.size)), named, NONE)
                 found.append(Column(known, name, attribute.name, before=True, groups=groups))
         found += (Column(attribute, name, attribute.name) for attribute in self.own(name))
         return tuple(found)
@@ -261,12 +266,12 @@ class Family:
             return steps.groups
         return None if bins_of(attribute) is None else even_groups(attribute)
 
-    def ordered(self, name: str, attribute: Attribute) -> bool:
+    def has_order(self, name: str, attribute: Attribute) -> bool:
         """Whether codes of a column of a table have an order; places end with that of no rows."""
         named = {*self.numbers(name), *(one.name for child in self.children(name) for one in child.places)}
         return bins_of(attribute) is not None or attribute.name in named
 
-    def drawn(self, name: str) -> frozenset[str]:
+    def drawn_columns(self, name: str) -> frozenset[str]:
         """The columns of a table's records that rows get when they are drawn."""
         return frozenset(attribute.name for attribute in self.own(name))
 
@@ -283,7 +288,7 @@ class Family:
         if steps is not None and first:
             first.insert(0, (steps.attribute, [FIRST]))
         kept = () if own is None else own.rules
-        attributes = (*(column.attribute for column in columns), *self.counted(name))
+        attributes = (*(column.attribute for column in columns), *self.counted_attributes(name))
         return Domain(attributes, rules=(*kept, *_together(first)))
 
 
@@ -334,7 +339,7 @@ def _free(wanted: str, table: str, taken: set[str]) -> str:
     return name
 
 
-def _renamed(attribute: Attribute, name: str) -> Attribute:
+def _rename(attribute: Attribute, name: str) -> Attribute:
     return replace(attribute, name=name)  # type: ignore[type-var]
 
 

@@ -78,7 +78,7 @@ class Summary(ABC):
         """
         return (said < attribute.size - 1).astype(np.int64)
 
-    def spoken(self, rows: pd.DataFrame) -> NDArray[np.bool_]:
+    def rows_with_values(self, rows: pd.DataFrame) -> NDArray[np.bool_]:
         """Which rows have one of the values, shape (N,)."""
         cells = rows[self.column]
         codes, known = pd.factorize(cells)
@@ -112,7 +112,7 @@ class AnyOf(Summary):
 
     def of(self, rows: pd.DataFrame, parent: Codes, parents: int, times: Numbers | None) -> pd.Series:
         """See `Summary.of`: booleans."""
-        return pd.Series(np.bincount(parent[self.spoken(rows)], minlength=parents) > 0)
+        return pd.Series(np.bincount(parent[self.rows_with_values(rows)], minlength=parents) > 0)
 
     def least(self, said: Codes, attribute: Attribute) -> Codes:
         """See `Summary.least`."""
@@ -132,7 +132,7 @@ class CountOf(Summary):
 
     def of(self, rows: pd.DataFrame, parent: Codes, parents: int, times: Numbers | None) -> pd.Series:
         """See `Summary.of`: whole numbers."""
-        return pd.Series(np.bincount(parent[self.spoken(rows)], minlength=parents))
+        return pd.Series(np.bincount(parent[self.rows_with_values(rows)], minlength=parents))
 
     def least(self, said: Codes, attribute: Attribute) -> Codes:
         """See `Summary.least`."""
@@ -229,7 +229,7 @@ class TimeTo(Summary):
         """See `Summary.of`: times, NaN for none."""
         found = np.full(parents, np.nan)
         if times is not None:
-            places = np.flatnonzero(self.spoken(rows))
+            places = np.flatnonzero(self.rows_with_values(rows))
             first = places[FirstOf.rows(parent[places])]
             found[parent[first]] = times[first]
         return pd.Series(found)

@@ -102,7 +102,7 @@ def _layout(free: Free, pairs: Sequence[Pair], starts: Indices) -> tuple[_Layout
     Each is of arrays of shape (pairs,): where a pair starts, its other column, and the steps of both.
     """
 
-    def found(column: int) -> _Layout:
+    def layout_of(column: int) -> _Layout:
         views = []
         for pair, start in zip(pairs, starts[:-1].tolist(), strict=True):
             inner = pair.over.shape[1]
@@ -117,7 +117,7 @@ def _layout(free: Free, pairs: Sequence[Pair], starts: Indices) -> tuple[_Layout
         )
         return start, other, stride, step
 
-    return found(free.column), found(free.before)
+    return layout_of(free.column), layout_of(free.before)
 
 
 @compiled_part

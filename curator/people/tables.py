@@ -16,11 +16,11 @@ from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.attributes.unmodelled import Unmodelled
 from ...common.data.domain import Domain
 from ...common.data.table import Table
-from ..results.frames import typed, typed_column, typed_values
+from ..results.frames import typed_column, typed_frame, typed_values
 from ..results.raw_frames import values_in
-from ..results.storage import shown
+from ..results.storage import shown_frame
 from .keeping import rules_kept, times_kept
-from .quantiles import mapped
+from .quantiles import map_to_quantiles
 from .rows import Rows
 from .shape import Family, Kin, bounds_of
 
@@ -76,7 +76,7 @@ def _values(
         first, span = (rows[table.parent].codes[one.name][held.parent] for one in table.places)
         when = table.steps.when
         values = table.steps.values(codes, held.first, (first, span), rng, *bounds)
-        values = mapped(values, held, table, bounds)
+        values = map_to_quantiles(values, held, table, bounds)
         held, values = times_kept(family, table.name, held, values, bounds, rows[table.parent], rng)
         decoded = when.of_numbers(values, np.zeros(len(values), dtype=np.bool_))  # type: ignore[attr-defined]
         parts[when.name] = typed_column(Domain((when,)), when.name, decoded)
@@ -91,10 +91,12 @@ def _values(
             domain = Domain(kept, table.domain.unmodelled, table.domain.rules)
             parts |= {
                 str(name): cells
-                for name, cells in typed(Table.from_codes(domain, held.codes), domain.columns, rng).items()
+                for name, cells in typed_frame(
+                    Table.from_codes(domain, held.codes), domain.columns, rng
+                ).items()
             }
     if above is not None:
-        above |= _said(family, table, pd.DataFrame(parts), held, rows[table.parent], times, rng)
+        above |= _summary_columns(family, table, pd.DataFrame(parts), held, rows[table.parent], times, rng)
     return parts
 
 
@@ -135,7 +137,7 @@ def _ends(
     return found
 
 
-def _said(
+def _summary_columns(
     family: Family,
     table: Kin,
     frame: pd.DataFrame,
@@ -148,14 +150,14 @@ def _said(
 
     Of values that the release did not find, it is what the release says.
     """
-    own = family.spoken(table.name)
+    own = family.summarised_columns(table.name)
     found: dict[str, pd.Series] = {}
-    for summary, attribute in family.said(table.name):
+    for summary, attribute in family.summaries_in_release(table.name):
         column = own.get(summary.column)
         domain = Domain((attribute,))
         if column is None or (summary.of_values and not len(summary.codes(column))):
             codes = Table.from_codes(domain, {attribute.name: parents.codes[attribute.name]})
-            found |= dict(typed(codes, domain.columns, rng).items())
+            found |= dict(typed_frame(codes, domain.columns, rng).items())
             continue
         said = summary.of(frame, held.parent, len(parents), times).rename(attribute.name)
         values = values_in(domain, said.to_frame())
@@ -163,7 +165,7 @@ def _said(
     return {str(name): cells for name, cells in found.items()}
 
 
-def released(family: Family, table: Kin) -> Domain | None:
+def released_domain(family: Family, table: Kin) -> Domain | None:
     """The domain of the released columns of a table but keys, with that of the order.
 
     A parent that is not released itself is so with its rows.
@@ -172,7 +174,7 @@ def released(family: Family, table: Kin) -> Domain | None:
     attributes: list[Attribute] = []
     unmodelled: list[Unmodelled] = []
     for one in held:
-        attributes += family.shown(one.name)
+        attributes += family.shown_attributes(one.name)
         unmodelled += [] if one.domain is None else one.domain.unmodelled
     return Domain(tuple(attributes), tuple(unmodelled)) if attributes else None
 
@@ -183,10 +185,12 @@ def _unreleased_parent(family: Family, table: Kin) -> list[Kin]:
 
 def shown_as_real(family: Family, table: Kin, rows: pd.DataFrame) -> pd.DataFrame:
     """A table with its columns in order, stored as those of the real one."""
-    domain = released(family, table)
+    domain = released_domain(family, table)
     rows = rows[[name for name in table.columns if name in rows.columns]]
     if domain is None:
         return rows
     held = [name for name in rows.columns if name in domain.columns]
-    stored = shown(domain, rows[held], {name: one for name, one in table.storage.items() if name in held})
+    stored = shown_frame(
+        domain, rows[held], {name: one for name, one in table.storage.items() if name in held}
+    )
     return rows.assign(**{name: stored[name] for name in held})

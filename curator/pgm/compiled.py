@@ -71,7 +71,7 @@ class _OneAtATime(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         found = super().load_overload(sig, target_context)
         if found is None and self._lock is None:
-            self._lock = _locked(self._lock_path)
+            self._lock = _lock_file(self._lock_path)
             found = super().load_overload(sig, target_context)
             if found is not None:
                 self._release()
@@ -89,7 +89,7 @@ class _OneAtATime(FunctionCache):
             self._lock = None
 
 
-def _locked(path: Path) -> IO[str] | None:
+def _lock_file(path: Path) -> IO[str] | None:
     """The file, locked; None where files cannot be locked, or if another process holds the lock for long."""
     waits_until = time.monotonic() + _COMPILING_S
     try:

@@ -64,12 +64,12 @@ def conditioned(model: MarkovRandomField | SupplementedModel, weights: Weights) 
     condition = b"".join(name.encode() + weights[name].tobytes() for name in sorted(weights))
     latest = _LATEST.get(model)
     if latest is None or latest[0] != condition:
-        latest = condition, _conditioned(model, weights)
+        latest = condition, _condition_model(model, weights)
         _LATEST[model] = latest
     return latest[1]
 
 
-def _conditioned(model: MarkovRandomField | SupplementedModel, weights: Weights) -> Conditioned:
+def _condition_model(model: MarkovRandomField | SupplementedModel, weights: Weights) -> Conditioned:
     if isinstance(model, MarkovRandomField):
         return Conditioned(*_tree(model, weights))
     tree, probability = _tree(model.model, weights)
@@ -77,17 +77,19 @@ def _conditioned(model: MarkovRandomField | SupplementedModel, weights: Weights)
     after = tree.marginals_within_limits(model.pairs)
     pairs: dict[Clique, Array] = {}
     for (pair, marginal), old, new in zip(model.pairs.items(), before, after, strict=True):
-        weighted = _weighted(model, pair, marginal, weights)
+        weighted = _weighted_pair(model, pair, marginal, weights)
         if set(weights) <= set(pair) and weighted.sum() > 0:
             pairs[pair] = (weighted * (model.model.total / weighted.sum())).ravel()
         elif old is not None and new is not None:
             added = np.divide(marginal, old, out=np.zeros_like(marginal), where=old > 0)
-            pairs[pair] = _raked(new.reshape(model.domain.shape(pair)), (new * added).reshape(weighted.shape))
-    grouped = tuple(_grouped(model, tree))
+            pairs[pair] = _rake_to_margins(
+                new.reshape(model.domain.shape(pair)), (new * added).reshape(weighted.shape)
+            )
+    grouped = tuple(_grouped_given(model, tree))
     return Conditioned(SupplementedModel(tree, pairs, model.larger, grouped), probability)
 
 
-def _grouped(before: SupplementedModel, after: MarkovRandomField) -> Iterator[GroupedMarginal]:
+def _grouped_given(before: SupplementedModel, after: MarkovRandomField) -> Iterator[GroupedMarginal]:
     """Grouped marginals given the condition: the tree's, times what each adds to the tree's without it."""
     wanted = [(one.clique, one.groups) for one in before.grouped]
     found = grouped_marginals(after, wanted)
@@ -113,7 +115,7 @@ def _tree(model: MarkovRandomField, weights: Weights) -> tuple[MarkovRandomField
     for place in range(len(factors) - 1, 0, -1):
         parent, axes = tree.parents[place], _others(tree.cliques[place], tree.separators[place])
         given = _share(factors[place].sum(axis=axes), model.beliefs[place].sum(axis=axes) / model.total)
-        shape = _aligned(tree.cliques[parent], tree.separators[place], sizes)
+        shape = _broadcast_shape(tree.cliques[parent], tree.separators[place], sizes)
         factors[parent] = factors[parent] * given.reshape(shape)
     probability = float(factors[0].sum())
     if not probability > 0.0:
@@ -124,7 +126,9 @@ def _tree(model: MarkovRandomField, weights: Weights) -> tuple[MarkovRandomField
         axes = _others(tree.cliques[place], separator)
         wanted = factors[parent].sum(axis=_others(tree.cliques[parent], separator))
         ratio = _share(wanted, factors[place].sum(axis=axes))
-        factors[place] = factors[place] * ratio.reshape(_aligned(tree.cliques[place], separator, sizes))
+        factors[place] = factors[place] * ratio.reshape(
+            _broadcast_shape(tree.cliques[place], separator, sizes)
+        )
     found = MarkovRandomField(model.domain, tree, tuple(factors), model.total, {}, 0.0, 0)
     return found, min(probability, 1.0)
 
@@ -134,7 +138,7 @@ def _others(clique: Clique, separator: Clique) -> tuple[int, ...]:
     return tuple(axis for axis, name in enumerate(clique) if name not in separator)
 
 
-def _aligned(clique: Clique, separator: Clique, sizes: Mapping[str, int]) -> list[int]:
+def _broadcast_shape(clique: Clique, separator: Clique, sizes: Mapping[str, int]) -> list[int]:
     """The shape of a table over the separator, to be multiplied into one over the clique."""
     return [sizes[name] if name in separator else 1 for name in clique]
 
@@ -144,14 +148,14 @@ def _share(part: Array, whole: Array) -> Array:
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
 
 
-def _weighted(model: SupplementedModel, pair: Clique, marginal: Array, weights: Weights) -> Array:
+def _weighted_pair(model: SupplementedModel, pair: Clique, marginal: Array, weights: Weights) -> Array:
     table = marginal.reshape(model.domain.shape(pair))
     first, second = (weights.get(name, np.ones(model.domain[name].size)) for name in pair)
     weighted: Array = table * first[:, None] * second
     return weighted
 
 
-def _raked(margins: Array, table: Array) -> Array:
+def _rake_to_margins(margins: Array, table: Array) -> Array:
     """A table scaled to the row and column sums of another; the other where that has no effect.
 
     Source: Deming and Stephan, On a least squares adjustment of a sampled frequency table (1940).

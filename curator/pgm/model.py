@@ -19,7 +19,7 @@ from .inference.oracle import MarginalOracle
 from .inference.queries import MarginalQueries
 from .rows.refinement import ADJUSTING_SWEEPS, ALL_CELLS, LARGEST_ADJUSTED, Grouped, Places, refined
 from .rows.sampling import generate
-from .rows.triples import counted, times_as_many, worthwhile
+from .rows.triples import count_triples, times_as_many, worthwhile
 from .structure.junction_tree import JunctionTree
 from .structure.zeros import zeros_of
 
@@ -111,18 +111,20 @@ class MarkovRandomField:
             grouped: counts of groups of codes, in counts of the model, to which rows are adjusted too.
             draft: whether one sweep over the rows is enough, without triples.
         """
-        wanted = self._wanted(pairs or {}, larger)
+        wanted = self._target_marginals(pairs or {}, larger)
         given = {*wanted, *(one.places for one in grouped if not any(one.groups))}
         asked = [] if draft else worthwhile(self.domain.sizes, rows, given)
         if not asked:
             table = generate(self, rows, rng)
-            return self._adjusted(table, wanted, grouped, rng, 1 if draft else ADJUSTING_SWEEPS)
+            return self._adjust_rows(table, wanted, grouped, rng, 1 if draft else ADJUSTING_SWEEPS)
         times = times_as_many(rows)
-        many = self._adjusted(generate(self, times * rows, rng), wanted, grouped, rng, ADJUSTING_SWEEPS)
-        triples = {places: counts / times for places, counts in counted(many, asked).items()}
-        return self._adjusted(many.rows(0, rows), wanted, grouped, rng, ADJUSTING_SWEEPS, triples)
+        many = self._adjust_rows(generate(self, times * rows, rng), wanted, grouped, rng, ADJUSTING_SWEEPS)
+        triples = {places: counts / times for places, counts in count_triples(many, asked).items()}
+        return self._adjust_rows(many.rows(0, rows), wanted, grouped, rng, ADJUSTING_SWEEPS, triples)
 
-    def _wanted(self, pairs: Mapping[Clique, Array], larger: Sequence[Clique]) -> dict[Places, Array]:
+    def _target_marginals(
+        self, pairs: Mapping[Clique, Array], larger: Sequence[Clique]
+    ) -> dict[Places, Array]:
         """Marginals to which rows are adjusted, in counts of the model; see `generate`."""
         masks = dict(zeros_of(self.domain).masks)
         # Those of rules come first: whatever does not fit, rows have to keep to these.
@@ -142,7 +144,7 @@ class MarkovRandomField:
                 wanted[clique] = marginal
         return {self._places(clique): marginal for clique, marginal in wanted.items()}
 
-    def _adjusted(
+    def _adjust_rows(
         self,
         table: Table,
         wanted: Mapping[Places, Array],

@@ -118,17 +118,24 @@ class SupplementedModel:
             ModelError: the computation needs too large a table.
         """
         named = self.domain.canonical(clique)
-        return self._held[named].copy() if named in self._held else self.model.marginal(named)
+        return (
+            self._given_marginals[named].copy()
+            if named in self._given_marginals
+            else self.model.marginal(named)
+        )
 
     def marginals_within_limits(self, cliques: Iterable[Clique]) -> list[Array | None]:
         """Several marginals, with None for each clique whose computation needs too large a table."""
         asked = [self.domain.canonical(clique) for clique in cliques]
-        others = [clique for clique in asked if clique not in self._held]
+        others = [clique for clique in asked if clique not in self._given_marginals]
         found = dict(zip(others, self.model.marginals_within_limits(others), strict=True))
-        return [self._held[clique].copy() if clique in self._held else found[clique] for clique in asked]
+        return [
+            self._given_marginals[clique].copy() if clique in self._given_marginals else found[clique]
+            for clique in asked
+        ]
 
     @cached_property
-    def _held(self) -> dict[Clique, Array]:
+    def _given_marginals(self) -> dict[Clique, Array]:
         """Pairs and larger marginals of single codes."""
         return {**{one.clique: one.counts for one in self.grouped if not any(one.groups)}, **self.pairs}
 

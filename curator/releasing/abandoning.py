@@ -33,13 +33,13 @@ def abandon(journal: Journal, clients: Mapping[str, PartyClient]) -> dict[str, s
     journal.abandon()
     failed = {}
     for name, client in clients.items():
-        if journal.note(_ended(name)) is None:
+        if journal.note(_abandonment_note(name)) is None:
             try:
                 client.abandon(journal.release_id)
             except MosaicError as error:
                 failed[name] = str(error)
             else:
-                journal.note_once(_ended(name), b"")
+                journal.note_once(_abandonment_note(name), b"")
     return failed
 
 
@@ -57,11 +57,11 @@ def abandon_folder(folder: Path) -> dict[str, str]:
     before = {}
     if choice.exists():
         with contextlib.suppress(DataError):
-            before = _abandoned(choice)
-    return before | _abandoned(path)
+            before = _abandon_in(choice)
+    return before | _abandon_in(path)
 
 
-def _abandoned(path: Path) -> dict[str, str]:
+def _abandon_in(path: Path) -> dict[str, str]:
     with contextlib.closing(Journal(path, abandoned=True)) as journal, journal.locked():
         terms = journal.note("terms")
         # Without terms, nobody was asked to accept any.
@@ -73,5 +73,5 @@ def _abandoned(path: Path) -> dict[str, str]:
             return abandon(journal, {name: PartyClient(links[name]) for name in names})
 
 
-def _ended(name: str) -> str:
+def _abandonment_note(name: str) -> str:
     return f"abandoned by {name}"

@@ -24,11 +24,11 @@ from .agreement import Agreement, Sealing, nothing_delivered
 def sealing(journal: Journal, signer: Identity) -> Sealing:
     """Notes the first terms that are proposed, and signs them."""
 
-    def sealed(proposed: ReleaseTerms) -> tuple[ReleaseTerms, bytes]:
+    def seal_terms(proposed: ReleaseTerms) -> tuple[ReleaseTerms, bytes]:
         terms = decode_terms(journal.note_once("terms", encode_terms(proposed)))
         return terms, sign_terms(signer, terms)
 
-    return sealed
+    return seal_terms
 
 
 def giving_up(journal: Journal) -> Callable[[Federation, MosaicError], None]:
@@ -39,7 +39,7 @@ def giving_up(journal: Journal) -> Callable[[Federation, MosaicError], None]:
             noted = journal.note("terms")
             assert noted is not None, "parties are asked to accept noted terms"
             clients = federation.clients_of(decode_terms(noted))
-            raise type(refusal)(f"{refusal}. {_abandoned(abandon(journal, clients))}") from refusal
+            raise type(refusal)(f"{refusal}. {_abandonment_text(abandon(journal, clients))}") from refusal
 
     return give_up
 
@@ -72,7 +72,7 @@ def signatures_of(
     return Signatures.of(terms, agreement.signature, parties, statements)
 
 
-def _abandoned(failed: Mapping[str, str]) -> str:
+def _abandonment_text(failed: Mapping[str, str]) -> str:
     if not failed:
         return "The release is abandoned, and no party keeps a budget for it; start a new one"
     return (

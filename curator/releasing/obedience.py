@@ -69,7 +69,7 @@ def obeying(rows: Table, rules: Sequence[Rule], source: Source, rng: np.random.G
             return rows
         fresh = with_dependents(source.generate(len(bad), rng), rules)
         good = np.flatnonzero(~breaking(fresh, rules))
-        rows = _replaced(rows, bad[: len(good)], fresh.take(good), rows.domain.names)
+        rows = _replace_rows(rows, bad[: len(good)], fresh.take(good), rows.domain.names)
     for together in components(rules):
         rows = _nearest(rows, together, rng)
     return rows
@@ -78,12 +78,14 @@ def obeying(rows: Table, rules: Sequence[Rule], source: Source, rng: np.random.G
 def with_maps(domain: Domain, fitted: FittedModel | None, rows: Table) -> tuple[Rule, ...]:
     """The rules of a domain; dependencies without a map get the most likely one, by rows alone if need be."""
     return tuple(
-        _mapped(rule, domain, fitted, rows) if isinstance(rule, Determines) and rule.pairs is None else rule
+        _with_likely_map(rule, domain, fitted, rows)
+        if isinstance(rule, Determines) and rule.pairs is None
+        else rule
         for rule in domain.rules
     )
 
 
-def _mapped(rule: Determines, domain: Domain, fitted: FittedModel | None, rows: Table) -> Determines:
+def _with_likely_map(rule: Determines, domain: Domain, fitted: FittedModel | None, rows: Table) -> Determines:
     clique = domain.canonical(rule.columns)
     found = None if fitted is None else fitted.model.marginals_within_limits([clique])[0]
     counts = (rows.marginal(clique) if found is None else found).reshape(domain.shape(clique))
@@ -92,11 +94,11 @@ def _mapped(rule: Determines, domain: Domain, fitted: FittedModel | None, rows: 
     measurements = () if fitted is None else fitted.measurements
     measured = measured_likelihoods(measurements, domain, rule.columns, records)
     likelihoods = modelled_likelihoods(counts) if measured is None else measured
-    excluded = _excluded(rule, domain)
+    excluded = _excluded_cells(rule, domain)
     return rule.with_map(domain, likely_map(np.where(excluded, -np.inf, likelihoods), records, wanted))
 
 
-def _excluded(rule: Determines, domain: Domain) -> Mask:
+def _excluded_cells(rule: Determines, domain: Domain) -> Mask:
     """The cells of a dependency's columns that other rules exclude, except where they leave no value."""
     places = np.ix_(*(np.arange(domain[name].size) for name in rule.columns))
     codes = dict(zip(rule.columns, places, strict=True))
@@ -125,7 +127,7 @@ def breaking(rows: Table, rules: Sequence[Rule]) -> Mask:
     return found
 
 
-def _replaced(rows: Table, places: NDArray[np.int64], others: Table, names: Clique) -> Table:
+def _replace_rows(rows: Table, places: NDArray[np.int64], others: Table, names: Clique) -> Table:
     """The rows with those at these places replaced in some columns."""
     columns = []
     for name, column, other in zip(rows.domain, rows.columns, others.columns, strict=True):
@@ -155,4 +157,4 @@ def _nearest(rows: Table, rules: Sequence[Rule], rng: np.random.Generator) -> Ta
     others = rows.take(places)
     columns = dict(zip(names, np.array(chosen).T, strict=True))
     others = Table.from_codes(rows.domain, {n: columns.get(n, others.column(n)) for n in rows.domain})
-    return _replaced(rows, places, others, names)
+    return _replace_rows(rows, places, others, names)

@@ -62,10 +62,10 @@ def progress_bar(
     def report(done: Done) -> None:
         bar.update(task, completed=done.spent, description=_in_words(done))
 
-    def rendered() -> RenderableType:
+    def renderable() -> RenderableType:
         return bar if activity is None else Group(bar, parties(activity))
 
-    with Live(get_renderable=rendered, console=console, refresh_per_second=4, transient=True):
+    with Live(get_renderable=renderable, console=console, refresh_per_second=4, transient=True):
         yield report
 
 

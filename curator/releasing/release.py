@@ -111,7 +111,7 @@ class ReleaseOrder:
     def granted(self) -> Fraction:
         """Upper limit of all costs, zCDP, without what an earlier release spent of the same budget."""
         whole = self.mechanism.granted(self.spec.budget.without_delta(self.labels_delta))
-        return whole if self.chosen is None else _floored(whole - Fraction(self.chosen.zcdp_rho))
+        return whole if self.chosen is None else _float_below(whole - Fraction(self.chosen.zcdp_rho))
 
     def proposal(self, release_id: str) -> Proposal:
         """The release as it is proposed to parties."""
@@ -235,7 +235,7 @@ def stated_plan(
     )
 
 
-def _floored(rho: Fraction) -> Fraction:
+def _float_below(rho: Fraction) -> Fraction:
     """The largest float that is at most this number; parties are sent floats."""
     nearest = float(rho)
     return Fraction(nearest if nearest <= rho else math.nextafter(nearest, -math.inf))

@@ -62,19 +62,19 @@ def review(
         found = alignments.find(slices)
         if found is None:
             federation = connect(plan.domain, slices, plan.left_out, counted=False)
-            yield _reviewed(home, "the alignment", federation, alignments.proposal(secrets.token_hex(16)))
+            yield _review(home, "the alignment", federation, alignments.proposal(secrets.token_hex(16)))
             return
-        aligned = found.aligned(plan.alignment.population)
+        aligned = found.for_population(plan.alignment.population)
     order = order_of(plan)
     what = "the release"
     if plan.bins_share is not None:
         order, what = bins_order(order, plan.bins_share), "the choice of bins"
     dealing = dealers_of(plan, dealers, home.keyring.identity, RandomStream.from_os(), BindingsInMemory())
     federation = connect(plan.domain, slices, plan.left_out, aligned, dealers=dealing)
-    yield _reviewed(home, what, federation, order.proposal(secrets.token_hex(16)))
+    yield _review(home, what, federation, order.proposal(secrets.token_hex(16)))
 
 
-def _reviewed(home: CuratorHome, what: str, federation: Federation, proposal: Proposing) -> Reviewed:
+def _review(home: CuratorHome, what: str, federation: Federation, proposal: Proposing) -> Reviewed:
     terms: ReleaseTerms = proposal.terms(federation)
     signature = sign_terms(home.keyring.identity, terms)
     return Reviewed(what, federation.review(terms, signature, home.marks()))

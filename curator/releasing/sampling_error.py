@@ -26,12 +26,12 @@ def with_sampling_error(fitted: FittedModel, measurer: Measurer) -> FittedModel:
         return fitted
     sampled = [frozenset(one.clique) for one in fitted.measurements if one.sampled]
 
-    def affected(clique: Clique) -> bool:
+    def is_affected(clique: Clique) -> bool:
         return measurer.is_sampled(clique) or any(held.issuperset(clique) for held in sampled)
 
     records, domain, found = sum(sampling.records), fitted.model.domain, []
     for bound in fitted.bounds:
-        if affected(bound.clique):
+        if is_affected(bound.clique):
             l1 = bound.l1 + sampling.l1_bound(domain.cells(bound.clique))
             share = min(1.0, l1 / (2 * records))
             bound = replace(bound, l1=l1, total_variation=share, confidence=bound.confidence - FAILURE)

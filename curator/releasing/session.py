@@ -25,7 +25,7 @@ from ..results.table_format import TableFile, TableFormat
 from .aligning.session import AlignmentSession
 from .bins.session import BinsSession
 from .over_parties import order_of, release_over_parties
-from .planning.changes import differences, listed, plan_changes
+from .planning.changes import changes_text, differences, plan_changes
 from .planning.plan import ReleasePlan
 from .release import Released
 
@@ -143,7 +143,7 @@ class Session:
             slices = [[watching[name] for name in names] for names in plan.slices]
             values = RandomStream(self.journal.key).child("values").generator()
 
-            aligned = self._aligned(slices)
+            aligned = self._alignment(slices)
             order = order_of(plan)
             if plan.bins_share is not None:
                 secret = private_folder(self.folder) / BINS
@@ -180,7 +180,7 @@ class Session:
             self.journal.finish()
         return released
 
-    def _aligned(self, links: Sequence[Sequence[Connection]]) -> Aligned | None:
+    def _alignment(self, links: Sequence[Sequence[Connection]]) -> Aligned | None:
         """The alignment that the release began with, one that all parties hold, or a new one."""
         if self.plan.alignment is None:
             return None
@@ -191,7 +191,7 @@ class Session:
         else:
             made = alignments.find(links, AWAY_S) or alignments.make(links, AWAY_S)
             self.journal.note_once(_ALIGNMENT, made.alignment_id.encode())
-        return made.aligned(self.plan.alignment.population)
+        return made.for_population(self.plan.alignment.population)
 
 
 def _begun_with(kept: Journal) -> tuple[CuratorHome, ReleasePlan]:
@@ -207,7 +207,7 @@ def _begun_with(kept: Journal) -> tuple[CuratorHome, ReleasePlan]:
         changes.append("the workload file has other content")
     if changes:
         raise DataError(
-            f"{plan_file} or a file that it names changed since the release began: {listed(changes)}. "
+            f"{plan_file} or a file that it names changed since the release began: {changes_text(changes)}. "
             "Restore it and resume, or abandon the release and start a new one; nothing was charged now"
         )
     return CuratorHome.open(home), plan.with_settings(json_of(kept.note(_SETTINGS) or b"{}"))

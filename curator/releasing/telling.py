@@ -18,7 +18,7 @@ NAME = "notify.toml"
 
 
 @contextlib.contextmanager
-def told(home: CuratorHome) -> Iterator[None]:
+def notify_on_failure(home: CuratorHome) -> Iterator[None]:
     """Sends a notice if a party does not answer, or if a release waits for an operator; hides no error.
 
     Args:
@@ -27,7 +27,7 @@ def told(home: CuratorHome) -> Iterator[None]:
     Raises:
         DataError: the file does not hold together.
     """
-    notifier = Notifier(notify_of(home), CURATOR, home.keyring.name, _undelivered)
+    notifier = Notifier(notify_of(home), CURATOR, home.keyring.name, _tell_undelivered)
     try:
         yield
     except PartyUnavailable:
@@ -57,5 +57,5 @@ def notify_of(home: CuratorHome) -> Notify | None:
     return Notify.of(NAME, form)
 
 
-def _undelivered(why: str) -> None:
+def _tell_undelivered(why: str) -> None:
     tell(f"a notice was not delivered: {why}", err=True)

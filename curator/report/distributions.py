@@ -101,11 +101,11 @@ def distribution(name: str, synthetic: Table, real: Table | None) -> Distributio
             lacking = [float(share[-1]) for share in shares]
             missing = lacking[0], (lacking[1] if real else None)
             shares = [share[:-1] for share in shares]
-        lone, shown = numbers.alone, _shown(attribute)
+        lone, shown = numbers.alone, _number_format(attribute)
         lowest, highest = numbers.reach.T
         if len(lone) <= _ROWED_NUMBERS and np.array_equal(lowest, highest):
             rows = _rows(list(map(shown, numbers.written(lowest))), shares)
-            return Distribution(name, _counted("value", len(rows)), rows, None, missing)
+            return Distribution(name, _count_text("value", len(rows)), rows, None, missing)
         atoms = _rows(list(map(shown, numbers.atoms)), [share[lone] for share in shares])
         bins = extent(numbers)[: len(lone)][~lone]
         columns = None
@@ -114,13 +114,13 @@ def distribution(name: str, synthetic: Table, real: Table | None) -> Distributio
             columns = _columns([share[~lone] for share in shares], *ends)
         return Distribution(name, _kind(attribute, numbers, len(bins)), atoms, columns, missing)
     if isinstance(attribute, CategoricalAttribute) or attribute.size <= _ROWED_CODES:
-        kind = _counted("value", attribute.size)
+        kind = _count_text("value", attribute.size)
         return Distribution(name, kind, _rows(_labels(attribute), shares), None, None)
     columns = _columns(shares, "0", str(attribute.size - 1))
     return Distribution(name, f"codes 0 to {attribute.size - 1}", (), columns, None)
 
 
-def _shown(attribute: Attribute) -> Callable[[float], str]:
+def _number_format(attribute: Attribute) -> Callable[[float], str]:
     """How a number of an attribute is written in a chart: of dates the date."""
     if isinstance(attribute, DateAttribute):
         moments = attribute.moments
@@ -142,10 +142,10 @@ def _kind(attribute: Attribute, numbers: NumericAttribute, bins: int) -> str:
         Scale.SYMLOG: " on a symmetric log scale",
     }
     atoms = f", {len(numbers.atoms)} by themselves" if numbers.atoms else ""
-    return f"{what} in {_counted('bin', bins)}{scale[numbers.scale]}{atoms}"
+    return f"{what} in {_count_text('bin', bins)}{scale[numbers.scale]}{atoms}"
 
 
-def _counted(what: str, number: int) -> str:
+def _count_text(what: str, number: int) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 

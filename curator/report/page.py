@@ -22,7 +22,7 @@ from .distributions import COLUMNS_HEIGHT, COLUMNS_WIDTH, distribution
 from .pair_charts import LEVELS, SIZE, heat_map, model_graph
 from .pairs import CertifiedPairs, Pair
 from .promise import promise_of
-from .unseen import hidden
+from .unseen import notes_on_unseen
 
 TEMPLATES = Path(__file__).parent / "templates"
 """Folder of the page templates; other pages use its style sheet."""
@@ -39,7 +39,7 @@ def release_report(certificate: Certificate, synthetic: Table) -> str:
     """
     pairs = CertifiedPairs(certificate)
     confidence = certificate.confidence
-    texts = {pair: _bounded(pairs.bounds.get(pair), confidence) for pair in pairs.all}
+    texts = {pair: _bound_text(pairs.bounds.get(pair), confidence) for pair in pairs.all}
     return _render(synthetic, pairs, None, list(certificate.plan.attributes), pairs.bounds, texts)
 
 
@@ -58,7 +58,7 @@ def evaluation_report(
     confidence = 0.0 if certificate is None else certificate.confidence
     texts = {
         pair: f"distance {distance:.3f}"
-        + (f"; {_bounded(bounds[pair], confidence)}" if pair in bounds else "")
+        + (f"; {_bound_text(bounds[pair], confidence)}" if pair in bounds else "")
         for pair, distance in comparison.pairs.items()
     }
     return _render(synthetic, pairs, comparison, list(synthetic.domain.names), comparison.pairs, texts)
@@ -100,7 +100,7 @@ def _render(
             promise=None if certificate is None else promise_of(certificate),
             advice=None if certificate is None else advice_of(certificate),
             graph=None if pairs is None else model_graph(pairs),
-            hidden=[] if certificate is None else list(hidden(synthetic, certificate.plan.unseen)),
+            hidden=[] if certificate is None else list(notes_on_unseen(synthetic, certificate.plan.unseen)),
             comparison=comparison,
             records=synthetic.record_count,
             distributions=[distribution(name, synthetic, real) for name in synthetic.domain],
@@ -123,7 +123,7 @@ def _furthest_row(
     return row
 
 
-def _bounded(bound: float | None, confidence: float) -> str:
+def _bound_text(bound: float | None, confidence: float) -> str:
     return "no bound" if bound is None else f"at most {bound:.3f} at {confidence:.0%} confidence"
 
 

@@ -33,7 +33,7 @@ def beyond_bounds(domain: Domain, unseen: Sequence[Unseen]) -> Iterator[str]:
         )
 
 
-def hidden(synthetic: Table, unseen: Sequence[Unseen]) -> Iterator[str]:
+def notes_on_unseen(synthetic: Table, unseen: Sequence[Unseen]) -> Iterator[str]:
     """What a reader should know of columns that a first step learned, as sentences."""
     if not unseen:
         return

@@ -68,7 +68,7 @@ def _lines(columns: Sequence[NDArray[Any]]) -> list[memoryview]:
     length = max(1, _TEXTS_AT_ONCE // len(columns))
     starts = range(0, len(columns[0]), length)
     parts = ([cells(column[start : start + length]) for column in columns] for start in starts)
-    return [joined(part, alone=len(columns) == 1) for part in parts]
+    return [join_cells(part, alone=len(columns) == 1) for part in parts]
 
 
 def cells(values: NDArray[Any]) -> pa.Array:
@@ -83,10 +83,10 @@ def cells(values: NDArray[Any]) -> pa.Array:
         return _decimals(values)
     if values.dtype.kind == "b":
         return pc.if_else(pa.array(values), "True", "False")
-    return _quoted(_texts(values))
+    return _quote(_texts(values))
 
 
-def joined(parts: Sequence[pa.Array], *, alone: bool) -> memoryview:
+def join_cells(parts: Sequence[pa.Array], *, alone: bool) -> memoryview:
     """Lines of a CSV file.
 
     Args:
@@ -161,7 +161,7 @@ def _text(cell: Any) -> str | None:
     return None if cell is None or cell == "" or cell != cell else str(cell)
 
 
-def _quoted(texts: pa.Array) -> pa.Array:
+def _quote(texts: pa.Array) -> pa.Array:
     _, _, data = texts.buffers()
     held = data.to_pybytes() if data else b""
     if not any(mark.encode() in held for mark in _QUOTED):

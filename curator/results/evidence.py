@@ -39,7 +39,7 @@ class Known:
     values: NDArray[np.float64]
     sigma: float
 
-    def averaged(self, other: Known) -> Known:
+    def average_with(self, other: Known) -> Known:
         """The inverse-variance weighted mean of two independent estimates."""
         one, two = self.sigma**-2, other.sigma**-2
         return Known((one * self.values + two * other.values) / (one + two), (one + two) ** -0.5)
@@ -74,7 +74,7 @@ class Evidence:
         return {View(clique, interaction=True): one for clique, one in self.known.items()} | {**self.grouped}
 
     @classmethod
-    def released(
+    def of_release(
         cls, fitted: FittedModel, certificate: Certificate, records: float | None = None
     ) -> Evidence:
         """The evidence of a release with its certificate.
@@ -101,7 +101,7 @@ class Evidence:
             if uneven or measurement.view.boxes:
                 continue
             for view, one in _interactions_of(domain, measurement):
-                found[view] = one if view not in found else found[view].averaged(one)
+                found[view] = one if view not in found else found[view].average_with(one)
         known = {view.clique: one for view, one in found.items() if not view.groups}
         grouped = {view: one for view, one in found.items() if view.groups}
         bounds: dict[Clique, float] = {}
@@ -145,11 +145,11 @@ class Evidence:
         known, grouped = {}, {}
         for place, (clique, sigma) in enumerate(zip(form["cliques"], form["sigmas"], strict=True)):
             view = View(domain.canonical(clique), interaction=True)
-            known[view.clique] = _read(domain, view, arrays[f"values_{place}"], sigma)
+            known[view.clique] = _known_of(domain, view, arrays[f"values_{place}"], sigma)
         for place, (clique, groups, sigma) in enumerate(form.get("grouped", ())):
             view = View(domain.canonical(clique), tuple(map(tuple, groups)), interaction=True)
             view.check(domain)
-            grouped[view] = _read(domain, view, arrays[f"grouped_{place}"], sigma)
+            grouped[view] = _known_of(domain, view, arrays[f"grouped_{place}"], sigma)
         bounds = {domain.canonical(pair): float(bound) for *pair, bound in form["bounds"]}
         if not all(0 <= bound < math.inf for bound in bounds.values()):
             raise ValueError("a bound that is not finite")
@@ -160,7 +160,7 @@ class Evidence:
         return cls(domain, float(form["records"]), known, bounds, sigma, unseen, grouped)
 
 
-def _read(domain: Domain, view: View, values: NDArray[np.float64], sigma: Any) -> Known:
+def _known_of(domain: Domain, view: View, values: NDArray[np.float64], sigma: Any) -> Known:
     read = archive.counts(values)
     if read.shape != (view.cells(domain),) or not 0 < float(sigma) < np.inf:
         raise ValueError("an interaction of another shape, or a sigma that is not positive")

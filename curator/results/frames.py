@@ -21,10 +21,10 @@ from ...common.data.domain import Domain
 from ...common.data.gaps import with_times
 from ...common.data.table import Table
 from ...common.data.values import text_of
-from .row_values import Values, decoded
+from .row_values import Values, decode_rows
 
 
-def typed(table: Table, columns: Sequence[str], rng: np.random.Generator) -> pd.DataFrame:
+def typed_frame(table: Table, columns: Sequence[str], rng: np.random.Generator) -> pd.DataFrame:
     """A synthetic table with the types of its columns.
 
     Numbers, booleans, dates and timestamps have types that can be missing where a value can be, and ordered
@@ -35,11 +35,11 @@ def typed(table: Table, columns: Sequence[str], rng: np.random.Generator) -> pd.
         columns: names of the columns, in order.
         rng: draws values inside bins.
     """
-    return typed_values(table.domain, decoded(table, rng), columns)
+    return typed_values(table.domain, decode_rows(table, rng), columns)
 
 
 def typed_values(domain: Domain, values: Mapping[str, NDArray[Any]], columns: Sequence[str]) -> pd.DataFrame:
-    """Decoded values with the types of their columns; see `typed`.
+    """Decoded values with the types of their columns; see `typed_frame`.
 
     Args:
         domain: domain of the table.
@@ -59,7 +59,7 @@ def schema_of(domain: Domain, columns: Sequence[str]) -> pa.Schema:
     # Each value once: from rows without a value, or without any text, types could not be told.
     rows, rng = max(domain.sizes, default=1), np.random.default_rng(0)
     values: Values = {
-        column.name: column.drawn(1).repeat(rows)
+        column.name: column.draw(1).repeat(rows)
         for column in domain.unmodelled
         if isinstance(column, Identifier)
     }
@@ -81,7 +81,7 @@ def typed_column(domain: Domain, name: str, values: NDArray[Any]) -> pd.Series:
     match domain[name] if name in domain.names else None:
         case TimeAttribute(moments=Clock(format=form)) as attribute:
             kind = object if form != NUMBERS else "Int64" if attribute.nullable else "int64"
-            return pd.Series(attribute.moments.written(values), dtype=kind)
+            return pd.Series(attribute.moments.texts_of(values), dtype=kind)
         case TimeAttribute() as attribute:
             return _times(attribute.moments, values)
         case BooleanAttribute(nullable=True):

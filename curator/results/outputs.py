@@ -95,7 +95,7 @@ def write(
         # A large table takes longer than all other files.
         digest = beside.submit(sha256_of, table)
         fitted.model.save(folder / MODEL)
-        evidence = Evidence.released(fitted, certificate)
+        evidence = Evidence.of_release(fitted, certificate)
         evidence.save(folder / EVIDENCE)
         write_text(folder / REPORT, release_report(certificate, synthetic))
         digests = {name: sha256_of(folder / name) for name in others}
@@ -118,23 +118,23 @@ def write_table(
     """Writes a synthetic table block by block, in memory of a few blocks; arguments as of `write`."""
     domain = synthetic.domain
 
-    def watched(decode: Callable[[], Values]) -> Values:
+    def decode_watched(decode: Callable[[], Values]) -> Values:
         values = decode()
         watch(values)
         return values
 
-    def spelled(decode: Callable[[], Values]) -> Values:
-        written = spelled_values(domain, watched(decode), columns)
+    def spell(decode: Callable[[], Values]) -> Values:
+        written = spelled_values(domain, decode_watched(decode), columns)
         return with_apostrophes(written) if table_file.spreadsheet_safe else written
 
     blocks = decodings(synthetic, rng)
     if table_file.table_format is TableFormat.PARQUET:
         from .parquet_files import write_parquet
 
-        write_parquet(path, domain, columns, (partial(watched, block) for block in blocks))
+        write_parquet(path, domain, columns, (partial(decode_watched, block) for block in blocks))
         return
     names = [*map(as_text, columns)] if table_file.spreadsheet_safe else columns
-    write_csv(path, names, (partial(spelled, block) for block in blocks))
+    write_csv(path, names, (partial(spell, block) for block in blocks))
 
 
 def write_certificate(folder: Path, certificate: Certificate) -> None:

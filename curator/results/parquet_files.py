@@ -35,7 +35,7 @@ def write_parquet(
     """
     schema = schema_of(domain, columns)
 
-    def typed(block: Callable[[], Values]) -> pa.Table:
+    def typed_block(block: Callable[[], Values]) -> pa.Table:
         rows = typed_values(domain, block(), columns)
         return pa.Table.from_pandas(rows, schema, nthreads=1, preserve_index=False)
 
@@ -43,7 +43,7 @@ def write_parquet(
     try:
         with pq.ParquetWriter(path, schema, use_dictionary=repeated) as writer:
             group: list[pa.Table] = []
-            for rows in made_in_order(typed, blocks):
+            for rows in made_in_order(typed_block, blocks):
                 group.append(rows)
                 if sum(map(len, group)) * len(columns) >= _GROUP_CELLS:
                     writer.write_table(pa.concat_tables(group))

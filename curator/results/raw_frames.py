@@ -17,11 +17,11 @@ from ...common.data.attributes.unmodelled import Identifier
 from ...common.data.domain import Domain
 from ...common.data.gaps import readable
 from ...common.data.table import Table, code_dtype, encode_table
-from ...common.data.values import ListedTexts, RawColumn, blanked
+from ...common.data.values import ListedTexts, RawColumn, blank_texts
 from ...common.errors import DataError
 
 
-def encoded(domain: Domain, rows: pd.DataFrame) -> Table:
+def encode_frame(domain: Domain, rows: pd.DataFrame) -> Table:
     """Encodes a data frame; columns that the domain does not name are ignored.
 
     Args:
@@ -144,7 +144,7 @@ def _value_of(attribute: Attribute, cells: NDArray[Any]) -> NDArray[Any]:
             values[missing] = None
             return values
         case TimeAttribute():
-            times, _ = attribute.moments.read(attribute.name, blanked(cells, attribute.missing))
+            times, _ = attribute.moments.read(attribute.name, blank_texts(cells, attribute.missing))
             return times if attribute.moments.timed else times.astype("datetime64[D]")
     # Of other kinds, a code has one value.
     return attribute.decode(attribute.encode(cells), np.random.default_rng(0))

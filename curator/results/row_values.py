@@ -24,7 +24,7 @@ Values = dict[str, NDArray[Any]]
 """Decoded columns by name, shape (N,) each."""
 
 
-def decoded(table: Table, rng: np.random.Generator) -> Values:
+def decode_rows(table: Table, rng: np.random.Generator) -> Values:
     """The values of each column, and new identifiers, shape (N,) each; those of `decodings`.
 
     Args:
@@ -47,15 +47,15 @@ def decodings(table: Table, rng: np.random.Generator) -> Iterator[Callable[[], V
     firsts = range(0, max(1, table.record_count), length)
     counts = code_counts(table)
     for first, own in zip(firsts, rng.spawn(len(firsts)), strict=True):
-        yield partial(_decoded, table, slice(first, first + length), counts, own)
+        yield partial(_decode_block, table, slice(first, first + length), counts, own)
 
 
-def _decoded(
+def _decode_block(
     table: Table, some: slice, counts: Mapping[str, NDArray[np.int64]], rng: np.random.Generator
 ) -> Values:
     block = table.rows(some.start, min(some.stop, table.record_count))
     identifiers = [column for column in table.domain.unmodelled if isinstance(column, Identifier)]
-    drawn = {column.name: column.drawn(block.record_count, some.start + 1) for column in identifiers}
+    drawn = {column.name: column.draw(block.record_count, some.start + 1) for column in identifiers}
     return drawn | decode_table(block, rng, counts)
 
 

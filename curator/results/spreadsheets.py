@@ -48,16 +48,16 @@ def without_apostrophes(rows: pd.DataFrame, domain: Domain) -> pd.DataFrame:
     """
     import pandas as pd
 
-    names = {name: name if name in domain.columns else _unescaped(name) for name in rows.columns}
+    names = {name: name if name in domain.columns else _unescape(name) for name in rows.columns}
     kept = {column.name: set(_labels(column)) for column in (*domain.unmodelled, *domain.attributes)}
 
     def plain(name: str, cell: str) -> str:
-        return cell if cell in kept.get(name, ()) else _unescaped(cell)
+        return cell if cell in kept.get(name, ()) else _unescape(cell)
 
     return pd.DataFrame({name: rows[held].map(lambda c, n=name: plain(n, c)) for held, name in names.items()})
 
 
-def _unescaped(cell: str) -> str:
+def _unescape(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and is_formula(cell[1:]) else cell
 
 
@@ -68,7 +68,7 @@ def _labels(column: Attribute | Unmodelled) -> tuple[str, ...]:
         case BooleanAttribute():
             labels = (*column.false, *column.true)
         case Identifier():
-            labels = (*column.drawn(1),)
+            labels = (*column.draw(1),)
         case _:
             labels = ()
     return tuple(label for label in labels if isinstance(label, str))

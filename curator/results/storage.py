@@ -86,7 +86,7 @@ def storage_of(rows: pd.DataFrame) -> dict[str, Storage]:
     return {name: storage for name, storage in found.items() if storage is not None}
 
 
-def shown(domain: Domain, rows: pd.DataFrame, storage: Mapping[str, Storage]) -> pd.DataFrame:
+def shown_frame(domain: Domain, rows: pd.DataFrame, storage: Mapping[str, Storage]) -> pd.DataFrame:
     """The rows as their users get them.
 
     Texts are written as in a file, where the domain says how: numbers with a unit or a comma, dates in a
@@ -95,10 +95,10 @@ def shown(domain: Domain, rows: pd.DataFrame, storage: Mapping[str, Storage]) ->
 
     Args:
         domain: of the rows.
-        rows: with the types of `frames.typed`.
+        rows: with the types of `frames.typed_frame`.
         storage: of the columns that are not stored as NumPy does.
     """
-    columns = {name: _shown(domain, str(name), column, storage) for name, column in rows.items()}
+    columns = {name: _shown_column(domain, str(name), column, storage) for name, column in rows.items()}
     return pd.DataFrame(columns, index=rows.index)
 
 
@@ -130,7 +130,7 @@ def _storage(kind: Any) -> Storage | None:
     return Storage.NULLABLE if getattr(kind, "na_value", None) is pd.NA else None
 
 
-def _shown(domain: Domain, name: str, column: pd.Series, storage: Mapping[str, Storage]) -> pd.Series:
+def _shown_column(domain: Domain, name: str, column: pd.Series, storage: Mapping[str, Storage]) -> pd.Series:
     attribute = domain[name] if name in domain.names else None
     if attribute is not None and _is_spelled(attribute):
         cells = attribute.spelled(values_in(domain, column.to_frame(name))[name])

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ...common.errors import DataError
+from ...common.release_spec import OUTPUT
 
 
 class TableFormat(enum.StrEnum):
@@ -23,7 +24,10 @@ class TableFormat(enum.StrEnum):
         return f"synthetic.{self.value}"
 
 
-Format = Annotated[TableFormat, typer.Option("--format", help="Format of the synthetic table.")]
+Format = Annotated[
+    TableFormat,
+    typer.Option("--format", help="Format of the synthetic table.", rich_help_panel=OUTPUT),
+]
 """The option of a command."""
 
 

@@ -47,16 +47,16 @@ def speed() -> float:
     """
     folder = folder_of(pass_messages)
     path = None if folder is None else folder / _FILE
-    known = None if path is None else _kept(path)
+    known = None if path is None else _kept_speed(path)
     if known is not None:
         return known
-    found = measured(time.thread_time)
+    found = measure_speed(time.thread_time)
     if path is not None:
         _keep(path, found)
     return found
 
 
-def measured(clock: Callable[[], float]) -> float:
+def measure_speed(clock: Callable[[], float]) -> float:
     """The speed by a clock.
 
     Args:
@@ -123,7 +123,7 @@ def _machine() -> str:
     return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
 
 
-def _kept(path: Path) -> float | None:
+def _kept_speed(path: Path) -> float | None:
     """The speed in a file; None if there is none, it is damaged, or it is of another machine."""
     try:
         said = json_of(read_bytes(path))

@@ -62,7 +62,7 @@ class Account(AcceptedRelease):
                 query was charged under another version of the sampler.
             BudgetError: the query exceeds the grant of the release; nothing is charged.
         """
-        return RandomStream(self._charged(query, answered=True).noise_key)
+        return RandomStream(self._charge(query, answered=True).noise_key)
 
     def charge_jointly(self, query: MarginalQuery, *, answered: bool) -> bytes:
         """Charges a query for the noise of all parties of the slice, before any of them answers.
@@ -78,7 +78,7 @@ class Account(AcceptedRelease):
             ProtocolError: see `charge`.
             BudgetError: see `charge`.
         """
-        return self._charged(query, answered).signature
+        return self._charge(query, answered).signature
 
     def charged_jointly(
         self, query: MarginalQuery, parties: Sequence[bytes], charges: Sequence[bytes]
@@ -96,7 +96,7 @@ class Account(AcceptedRelease):
         Raises:
             ProtocolError: the query was not charged here, or not all of them signed the charge.
         """
-        entry = self._ledger.charged(query, self._data_digest)
+        entry = self._ledger.charged_entry(query, self._data_digest)
         if len(charges) != len(parties):
             raise ProtocolError(
                 f"expected the signatures of all {len(parties)} parties of the slice over their charges, got "
@@ -106,7 +106,7 @@ class Account(AcceptedRelease):
             verify(party, ENTRY, entry.link, charge)
         return RandomStream(entry.noise_key)
 
-    def answered(self, query: Asked, answer: NDArray[np.int64]) -> NDArray[np.int64]:
+    def bind_answer(self, query: Asked, answer: NDArray[np.int64]) -> NDArray[np.int64]:
         """The answer to a charged query, after it is bound to it.
 
         Args:
@@ -163,7 +163,7 @@ class Account(AcceptedRelease):
         """
         return self._ledger.alignment(alignment_id, self._data_digest).placement
 
-    def _charged(self, query: Asked, answered: bool) -> LedgerEntry:
+    def _charge(self, query: Asked, answered: bool) -> LedgerEntry:
         cost = cost_of(query, self.terms)
         fresh = self.keys() if answered else b""
         most = self.allowance.max_queries

@@ -72,7 +72,7 @@ class Releases(Generic[Active]):
                         f"the release began with protocol version {terms.protocol_version}, and this is "
                         f"version {PROTOCOL_VERSION}; abandon it, or install the earlier version to finish it"
                     )
-                return self._kept(terms)
+                return self._begin_and_keep(terms)
             self._active.move_to_end(release_id)
             return known
 
@@ -80,7 +80,7 @@ class Releases(Generic[Active]):
         """Adds a release that the ledger has just accepted, unless it is active already."""
         with self._lock:
             if terms.release_id not in self._active:
-                self._kept(terms)
+                self._begin_and_keep(terms)
 
     def drop_closed(self) -> None:
         """Removes the keys, openings and shares of all releases that are closed in the ledger."""
@@ -91,7 +91,7 @@ class Releases(Generic[Active]):
             # An error that was raised holds, in a cycle, what it passed through: openings and codes on disk.
             gc.collect()
 
-    def _kept(self, terms: ReleaseTerms) -> Active:
+    def _begin_and_keep(self, terms: ReleaseTerms) -> Active:
         begun = self._active[terms.release_id] = self._begin(terms)
         while len(self._active) > self._most:
             self._active.popitem(last=False)

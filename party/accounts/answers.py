@@ -50,7 +50,7 @@ class AnswerRows:
 
     def add(self, query: Asked, entry: LedgerEntry) -> None:
         """Adds the entry of a new query."""
-        charged = self.charged(query.release_id)
+        charged = self.query_count(query.release_id)
         self._database.execute(
             "INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -77,7 +77,7 @@ class AnswerRows:
         )
         self._charged[query.release_id] = charged + 1
 
-    def charged(self, release_id: str) -> int:
+    def query_count(self, release_id: str) -> int:
         """Number of queries of a release; counted in the file once, since only this object charges."""
         if release_id not in self._charged:
             (self._charged[release_id],) = self._database.execute(

@@ -35,16 +35,16 @@ class Costs:
 
     def delta_left(self, release_id: str) -> Fraction:
         """What is left of the delta that an accepted release was granted for labels."""
-        granted = self.granted(release_id).delta
+        granted = self.granted_cost(release_id).delta
         return granted and granted - self.delta_spent(release_id)
 
-    def granted(self, release_id: str) -> Cost:
+    def granted_cost(self, release_id: str) -> Cost:
         """What the terms of an accepted release allow it to cost."""
         if release_id not in self._granted:
             (terms,) = self._database.execute(
                 "SELECT terms FROM release WHERE release_id = ?", (release_id,)
             ).fetchone()
-            self._granted[release_id] = decode_terms(terms).granted
+            self._granted[release_id] = decode_terms(terms).granted_cost
         return self._granted[release_id]
 
     def count_in_full(self, release_id: str) -> None:
@@ -55,7 +55,7 @@ class Costs:
         """Counts a delta as spent after the restoration of this number."""
         self._count("", str(number), delta)
 
-    def reserved(self) -> list[Cost]:
+    def costs_reserved(self) -> list[Cost]:
         """What each release may cost while it is open, and has cost once it is closed."""
         releases = self._database.execute("SELECT release_id, spent, closed_at IS NULL FROM release")
         costs = [
@@ -63,7 +63,7 @@ class Costs:
             if is_open
             else Cost(granted.unit, Fraction(spent), granted.delta and self.delta_spent(release_id))
             for release_id, spent, is_open in releases.fetchall()
-            for granted in (self.granted(release_id),)
+            for granted in (self.granted_cost(release_id),)
         ]
         counted = self._database.execute("SELECT counted FROM restoration WHERE counted IS NOT NULL")
         costs += [Cost(_UNKNOWN, Fraction(rho)) for (rho,) in counted.fetchall()]

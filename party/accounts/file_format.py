@@ -99,7 +99,7 @@ def create_database(path: Path) -> None:
     draft = path.with_name(path.name + ".new")
     draft.unlink(missing_ok=True)
     os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    database = _connected(str(draft))
+    database = _connect(str(draft))
     _initialise(database)
     database.close()
     draft.replace(path)
@@ -115,7 +115,7 @@ def open_database(path: Path | None) -> sqlite3.Connection:
         DataError: there is no such file, other users can read or write it, or it has another format.
     """
     if path is None:
-        database = _connected(":memory:")
+        database = _connect(":memory:")
         _initialise(database)
         return database
     if not path.exists():
@@ -124,7 +124,7 @@ def open_database(path: Path | None) -> sqlite3.Connection:
             "lost, the operator's guide says how to go on without granting its budgets again"
         )
     check_database(path)
-    database = _connected(f"{path.absolute().as_uri()}?mode=rw")
+    database = _connect(f"{path.absolute().as_uri()}?mode=rw")
     try:
         FORMAT.check(database)
     except BaseException:
@@ -135,7 +135,7 @@ def open_database(path: Path | None) -> sqlite3.Connection:
     return database
 
 
-def _connected(path: str) -> sqlite3.Connection:
+def _connect(path: str) -> sqlite3.Connection:
     database = sqlite3.connect(path, uri=True, isolation_level=None, check_same_thread=False)
     database.execute("PRAGMA journal_mode = WAL")
     database.execute("PRAGMA synchronous = FULL")

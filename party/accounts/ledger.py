@@ -19,7 +19,7 @@ from ...common.promises.pricing import entry_of
 from ...common.promises.statement import Claim, Entry, next_link
 from .file_format import create_database
 from .reading import ReadLedger
-from .releases import closed
+from .releases import refusal_of_closed
 from .rows import (
     ABANDONED,
     CERTIFIED,
@@ -30,7 +30,7 @@ from .rows import (
 )
 
 
-def _unsigned(link: bytes) -> bytes:
+def _no_signature(link: bytes) -> bytes:
     return b""
 
 
@@ -88,7 +88,7 @@ class Ledger(ReadLedger):
             row = self._releases.find(terms.release_id, "terms, data_digest")
             if row is None:
                 self._releases.check_not_held()
-                admit(self._costs.reserved())
+                admit(self._costs.costs_reserved())
                 accepted = self._event("accepted", terms.release_id, hashlib.sha256(encoded).digest())
                 self._releases.add(
                     terms.release_id,
@@ -136,7 +136,7 @@ class Ledger(ReadLedger):
         rho: Fraction,
         data_digest: str,
         noise_key: bytes,
-        sign: Callable[[bytes], bytes] = _unsigned,
+        sign: Callable[[bytes], bytes] = _no_signature,
         max_queries: int = sys.maxsize,
         delta: Fraction = Fraction(0),
     ) -> LedgerEntry:
@@ -167,7 +167,7 @@ class Ledger(ReadLedger):
                 return known
             if Fraction(spent) + rho > Fraction(granted) or delta > self._costs.delta_left(query.release_id):
                 raise BudgetError("the query costs more than is left of the release's budget at this party")
-            if self._answers.charged(query.release_id) >= max_queries:
+            if self._answers.query_count(query.release_id) >= max_queries:
                 raise PolicyError(
                     "the release has as many queries as max_queries of the policy allows; query larger "
                     "marginals, or the party's owner raises the limit"
@@ -182,7 +182,7 @@ class Ledger(ReadLedger):
             self._answers.add(query, entry)
         return entry
 
-    def charged(self, query: Asked, data_digest: str) -> LedgerEntry:
+    def charged_entry(self, query: Asked, data_digest: str) -> LedgerEntry:
         """The entry of a query that was charged before.
 
         Args:
@@ -241,7 +241,7 @@ class Ledger(ReadLedger):
             if float(Fraction(spent)) > claim.zcdp_rho_spent:
                 raise BudgetError("the certificate states a lower cost than this party charged; fix it")
             if state == ABANDONED:
-                raise closed(ABANDONED)
+                raise refusal_of_closed(ABANDONED)
             if certificate not in (None, claim.certificate):
                 raise ProtocolError("another certificate of this release is signed already; use that one")
             if state == OPEN:
@@ -269,7 +269,7 @@ class Ledger(ReadLedger):
             (number,) = self._database.execute("PRAGMA user_version").fetchone()
             self._database.execute(f"PRAGMA user_version = {number}")
 
-    def restored(self) -> None:
+    def hold_restored(self) -> None:
         """Holds a ledger that comes from a backup, and counts in full what its open releases were granted.
 
         What they spent since the backup is unknown. They are abandoned, since the backup has no keys of them.
@@ -280,7 +280,7 @@ class Ledger(ReadLedger):
                 self._releases.spend(release_id, Fraction(granted))
                 self._costs.count_in_full(release_id)
                 self._close(release_id, ABANDONED, None)
-            self._releases.restored(self._event("restored", "", b""))
+            self._releases.note_restored(self._event("restored", "", b""))
 
     def recount(self, counted: Fraction, reason: str, delta: Fraction = Fraction(0)) -> None:
         """Counts a budget as spent by releases that the backup did not contain, and ends the hold.

@@ -40,7 +40,7 @@ class Placements:
         if known is None:
             self._database.execute("INSERT INTO placement VALUES (?, ?, ?, ?)", (release_id, *row))
 
-    def finished(self, alignment_id: str, data_digest: str) -> KeptAlignment:
+    def finished_alignment(self, alignment_id: str, data_digest: str) -> KeptAlignment:
         """A finished alignment of these rows.
 
         Raises:

@@ -73,9 +73,9 @@ class ReadLedger:
     def costs(self) -> list[Cost]:
         """What is reserved or spent, each for its unit: grants of open releases, costs of closed ones."""
         with self._lock:
-            return self._costs.reserved()
+            return self._costs.costs_reserved()
 
-    def reserved(self, rows_per_person: int = 1) -> Fraction:
+    def total_reserved(self, rows_per_person: int = 1) -> Fraction:
         """Total budget that is reserved or spent, zCDP, for a person with so many rows; see `together`."""
         return together(self.costs(), rows_per_person).zcdp_rho
 
@@ -94,7 +94,7 @@ class ReadLedger:
             row = self._releases.find(release_id, "terms")
         return None if row is None else bytes(row[0])
 
-    def certified(self, release_id: str) -> CertifiedRelease | None:
+    def certified_release(self, release_id: str) -> CertifiedRelease | None:
         """A release whose certificate this party signed; None if it was not accepted, or has none."""
         with self._lock:
             row = self._releases.find(release_id, "terms, certificate")
@@ -127,7 +127,7 @@ class ReadLedger:
             ProtocolError: there is none, it is not finished, or it is of other rows.
         """
         with self._lock:
-            return self._placements.finished(alignment_id, data_digest)
+            return self._placements.finished_alignment(alignment_id, data_digest)
 
     def placements(self, data_digest: str) -> tuple[str, ...]:
         """Ids of the finished alignments of these rows, the latest last."""
@@ -149,7 +149,7 @@ class ReadLedger:
         with self._lock:
             return self._times.charges()
 
-    def spent(self, release_id: str) -> Fraction:
+    def cost_of(self, release_id: str) -> Fraction:
         """Cost of a release so far, zCDP."""
         with self._lock:
             row = self._releases.find(release_id, "spent")

@@ -50,7 +50,7 @@ class ReleaseRows:
             ProtocolError: it was not accepted, or is closed.
         """
         if (state := self.state(release_id)) != OPEN:
-            raise closed(state)
+            raise refusal_of_closed(state)
 
     def open(self, release_id: str, columns: str) -> tuple[Any, ...]:
         """Columns of an open release.
@@ -133,7 +133,7 @@ class ReleaseRows:
         ).fetchall()
         return [LedgerSummary(i, Fraction(g), Fraction(spent), *rest) for i, g, spent, *rest in rows]
 
-    def restored(self, at: Mark) -> None:
+    def note_restored(self, at: Mark) -> None:
         """Notes that the ledger was restored; it is held until `recount`."""
         self._database.execute("INSERT INTO restoration VALUES (?, NULL, NULL, 0)", (at.events,))
 
@@ -178,7 +178,7 @@ class ReleaseRows:
         return row
 
 
-def closed(state: str) -> ProtocolError:
+def refusal_of_closed(state: str) -> ProtocolError:
     """The refusal of a message of a release that is closed."""
     return ProtocolError(
         f"the release is {state} at this party: its keys are erased, and it answers nothing more; start a "

@@ -30,7 +30,7 @@ def histogram(account: Account, rows: Rows, query: MarginalQuery, stream: Random
     # A difference counts a record once, and sums the noise of 2^k cells.
     cells = 1 << len(query.clique) if query.view.interaction else 1
     words = word_bytes(rows.record_count, query.sigma, cells, parts)
-    return encode_answer([account.answered(query, counts)], words)
+    return encode_answer([account.bind_answer(query, counts)], words)
 
 
 def word_bytes(largest_count: int, sigma: float, cells: int = 1, parts: int = 1) -> int:

@@ -18,7 +18,7 @@ from ...common.messages import MarginalQuery, ReleaseTerms
 from ...common.privacy.partition_selection import frequent
 from ...common.wire.streams import encode_answer
 from ..accounts.account import Account
-from ..institution.held import check_texts, unlisted
+from ..institution.held import check_texts, unlisted_texts
 from ..institution.institution import Institution
 
 _WORD_BYTES = 8
@@ -96,11 +96,11 @@ class LabelAnswers:
         else:
             identities = [entry.identity for entry in self._slice]
             stream = self._account.charged_jointly(query, identities, charges)
-        texts, counts = unlisted(self._table, name, self._used())
+        texts, counts = unlisted_texts(self._table, name, self._used())
         rows = self._account.terms.spec.rows_per_person
         stated = frequent(counts, query.sigma, search.delta_each, rows, MOST_LABELS, stream)
         words = encode_labels(texts[place] for place in stated)
-        return encode_answer([self._account.answered(query, words)], _WORD_BYTES)
+        return encode_answer([self._account.bind_answer(query, words)], _WORD_BYTES)
 
     def _used(self) -> NDArray[np.bool_] | None:
         """The rows that count: of aligned rows, one of each person; None for all."""

@@ -101,29 +101,29 @@ class ScoreRuns:
         """The sealed frames of a step for another party.
 
         Raises:
-            DeliveriesLost: see `named`.
+            DeliveriesLost: see `run_of`.
         """
-        return self.named(query_id).open(step, recipient)
+        return self.run_of(query_id).open(step, recipient)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Receives a delivery for a run.
 
         Raises:
-            DeliveriesLost: see `named`.
+            DeliveriesLost: see `run_of`.
             PolicyError: there is no memory for it.
         """
-        run = self.named(delivery.query_id)
+        run = self.run_of(delivery.query_id)
         with self._memory.during(run.delivery_bytes):
             run.deliver(delivery, chunks)
 
     def answer(self, query: ScoreQuery) -> Iterator[bytes]:
         """The frames of the scores, after all deliveries."""
-        run = self.named(query.query_id)
+        run = self.run_of(query.query_id)
         stream = self._account.charge(query)
         self._memory.reserve({query.query_id: run.memory_bytes + _query_bytes(query)})
-        return encode_answer([self._account.answered(query, run.answer(stream))], run.word_bytes)
+        return encode_answer([self._account.bind_answer(query, run.answer(stream))], run.word_bytes)
 
-    def named(self, query_id: str) -> ScoreRun:
+    def run_of(self, query_id: str) -> ScoreRun:
         """The run of a query.
 
         Raises:

@@ -180,7 +180,7 @@ class Approvals:
                     "the release was running when it was denied, and cannot go on; let its curator start a "
                     "new one"
                 )
-            return self._decided(request, verdict, by, reason)
+            return self._decide(request, verdict, by, reason)
 
     def request(self, release_id: str) -> Request:
         """The request with this release id, or a unique prefix of it.
@@ -249,13 +249,13 @@ class Approvals:
             ),
         )
         if self.automatic:
-            return self._decided(request, APPROVED, "policy.toml", "approval = false")
+            return self._decide(request, APPROVED, "policy.toml", "approval = false")
         return request
 
-    def _decided(self, request: Request, verdict: str, by: str, reason: str) -> Request:
+    def _decide(self, request: Request, verdict: str, by: str, reason: str) -> Request:
         number = len(request.decisions)
         decision = Decision(verdict, by, self._now(), reason)
-        decision = decision.signed(self._identity, encode_terms(request.terms), number)
+        decision = decision.sign(self._identity, encode_terms(request.terms), number)
         self._database.execute(
             "INSERT INTO decision VALUES (?, ?, ?, ?, ?, ?, ?)",
             (request.terms.release_id, number, *astuple(decision)),

@@ -39,7 +39,7 @@ class Decision:
         if self.verdict not in (APPROVED, DENIED):
             raise ValueError("a decision approves or denies")
 
-    def signed(self, identity: Identity, terms: bytes, number: int) -> Decision:
+    def sign(self, identity: Identity, terms: bytes, number: int) -> Decision:
         """This decision with the party's signature.
 
         Args:
@@ -50,7 +50,7 @@ class Decision:
         return replace(self, signature=identity.sign(DECISION, self._message(terms, number)))
 
     def is_signed(self, public: bytes, terms: bytes, number: int) -> bool:
-        """Whether the party with this public key signed the decision; for the arguments see `signed`."""
+        """Whether the party with this public key signed the decision; for the arguments see `sign`."""
         try:
             verify(public, DECISION, self._message(terms, number), self.signature)
         except ProtocolError:

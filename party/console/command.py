@@ -21,11 +21,11 @@ def console(
 ) -> None:
     """Serve pages to decide on releases, for one browser of this machine, until stopped (Ctrl-C)."""
     require_extra("console")
-    from ...common.console.serving import served
+    from ...common.console.serving import serve
     from ...common.processes.stopping import Stop
     from .pages import party_pages
 
     stop = Stop().at_signals()
-    with served(partial(party_pages, folder, address), stop, port) as entrance:
+    with serve(partial(party_pages, folder, address), stop, port) as entrance:
         tell(f"open this address in a browser of this machine; it opens once: {entrance}")
         stop.wait()

@@ -86,7 +86,7 @@ class PartyPages:
     def release(self, request: Request) -> Response:
         """One release, with all that a decision needs."""
         with Desk.opened(self.folder) as desk:
-            form = desk.explained(_whole_id(desk, request))
+            form = desk.explain(_whole_id(desk, request))
             standing = _standing(desk)
         return self.site.page(
             "release.html",
@@ -207,7 +207,7 @@ def _questions(desk: Desk, wanted: Callable[[Asked], bool] = lambda request: Tru
     """The questions of the wanted requests, in order of arrival."""
     today = datetime.now(UTC).date()
     ids = [request.terms.release_id for request in desk.approvals.requests() if wanted(request)]
-    return [question_of(desk.explained(release_id), today) for release_id in ids]
+    return [question_of(desk.explain(release_id), today) for release_id in ids]
 
 
 def _standing(desk: Desk) -> Standing:

@@ -113,7 +113,7 @@ def question_of(form: dict[str, Any], today: date) -> Question:
         records=None if aligning is not None else form["records"],
         tables=tuple(_tables(form)),
         learnt=tuple(_learnt(form)),
-        trusted=tuple(_trusted(form)),
+        trusted=tuple(_trust_sentences(form)),
         cost=charge["zcdp_rho"],
         left=form["lifetime"]["left_rho"],
         guess=best_guess(epsilon, delta),
@@ -200,14 +200,14 @@ def _learnt(form: dict[str, Any]) -> list[str]:
     return [*found, "The synthetic table and what is computed from it may be passed on to anybody."]
 
 
-def _trusted(form: dict[str, Any]) -> list[str]:
+def _trust_sentences(form: dict[str, Any]) -> list[str]:
     masked = form["masked"]
     if masked is None:
         return [f"Trusted: {form['protocol']['trusted']}."]
     return [
         _colluding(masked["tolerated"], masked["others"]),
-        *_dealt(masked["dealers"]),
-        *_evaluated(masked),
+        *_dealer_sentences(masked["dealers"]),
+        *_evaluator_sentences(masked),
     ]
 
 
@@ -217,7 +217,7 @@ def _colluding(tolerated: int, others: int) -> str:
     return f"At most {tolerated} of the {others} other parties work together against your institution."
 
 
-def _dealt(dealers: list[str]) -> list[str]:
+def _dealer_sentences(dealers: list[str]) -> list[str]:
     if not dealers:
         return []
     if dealers == [CURATOR_DEALS]:
@@ -233,7 +233,7 @@ def _dealt(dealers: list[str]) -> list[str]:
     return [f"{names} deals the randomness that hides the rows, and works together with no party."]
 
 
-def _evaluated(masked: dict[str, Any]) -> list[str]:
+def _evaluator_sentences(masked: dict[str, Any]) -> list[str]:
     if not masked["evaluators"]:
         return []
     names = ", ".join(masked["evaluators"])

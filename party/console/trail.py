@@ -160,26 +160,26 @@ def _of_ledger(
     for one in events:
         summary = spent[one.release_id]
 
-        def happened(at: int | None, what: str, release_id: str = one.release_id) -> Entry:
+        def entry_at(at: int | None, what: str, release_id: str = one.release_id) -> Entry:
             known = moment(at)
             time, exact = (known, "yes") if known else (approved.get(release_id, ""), "not before")
             return Entry(time, exact, LEDGER, release_id, "this party", what)
 
         granted = f"accepted (event {one.accepted}); rho {float(summary.granted):.6g} was reserved"
-        yield happened(one.accepted_at, granted)
+        yield entry_at(one.accepted_at, granted)
         for charge in charged[one.release_id]:
             cost = f"charged rho {float(charge.zcdp_rho):.6g} for the query {charge.query_id}"
-            yield happened(charge.at, cost)
+            yield entry_at(charge.at, cost)
         if one.closed is not None:
             ended = f"{summary.state} (event {one.closed}); rho {float(summary.spent):.6g} was spent"
             if summary.state == CERTIFIED and one.certificate is not None:
                 ended += f"; SHA-256 of the certificate {one.certificate.hex()}"
-            yield happened(one.closed_at, ended)
+            yield entry_at(one.closed_at, ended)
 
 
 def _of_daemon(log: Path) -> Iterator[Entry]:
     """Starts, stops, changes of health, and calls that were refused; single answered calls are left out."""
-    for event in _logged(log):
+    for event in _events_of_log(log):
         kind, code = str(event.get("event", "")), str(event.get("code", ""))
         if kind == _CALL and code == _OK:
             continue
@@ -187,7 +187,7 @@ def _of_daemon(log: Path) -> Iterator[Entry]:
         yield Entry(str(event.get("time", "")), "yes", DAEMON, "", "the daemon", what)
 
 
-def _logged(log: Path) -> Iterator[dict[str, Any]]:
+def _events_of_log(log: Path) -> Iterator[dict[str, Any]]:
     """Events of the end of a log; a line that is none is passed over."""
     try:
         with log.open("rb") as file:

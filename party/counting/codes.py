@@ -18,7 +18,7 @@ from ...common.data.attributes.texts import TextColumn, has_open_categories
 from ...common.data.domain import Domain
 from ...common.data.table import Table, code_dtype
 from ...common.errors import DataError
-from .counted import counted
+from .counted import count_in_cells
 from .encoding import Encoding, encoding_of, label_text
 from .engines.engine import Engine
 from .engines.kinds import Kind, NotExact
@@ -59,7 +59,7 @@ class Codes:
             cell: number of the cell of each row.
             cells: how many there are.
         """
-        return counted(self.engine.fetch, self.table, cell, cells)
+        return count_in_cells(self.engine.fetch, self.table, cell, cells)
 
     def texts(self, name: str) -> tuple[list[str], NDArray[np.int64]]:
         """The different texts of open categories, sorted, and the number of rows of each."""
@@ -94,7 +94,7 @@ class Codes:
         if self.kept:
             return
         if _digest(self.engine, self.domain, self.table, self.record_count, self.columns) != self.digest:
-            raise changed(self.engine)
+            raise rows_changed_error(self.engine)
 
     def loaded_with_texts(self) -> tuple[Table, dict[str, list[str]]]:
         """All rows and the texts of other columns, in memory.
@@ -113,7 +113,7 @@ class Codes:
         table = Table(self.domain, tuple(codes), texts)
         return table, {name: columns[column].tolist() for name, column in others.items()}
 
-    def spooled(self, folder: Path | None) -> Spool:
+    def spool(self, folder: Path | None) -> Spool:
         """The codes and texts of all rows in order, on disk.
 
         Args:
@@ -130,7 +130,7 @@ class Codes:
         Raises:
             DataError: the rows have no order.
         """
-        self.ordered()
+        self.row_number()
         types = {code_of(i): code_dtype(one.size) for i, one in enumerate(self.domain.attributes)}
         for batch in self.engine.batches(exp.select(*map(exp.column, names)).from_(self.table)):
             columns = dict(zip(names, batch, strict=True))
@@ -146,7 +146,7 @@ class Codes:
         """Columns of codes and of texts, and the others."""
         return [*self.coded_names, *(other_of(place) for place in range(len(self.columns)))]
 
-    def restricted(self, name: str, rows: exp.Select) -> Codes:
+    def restrict(self, name: str, rows: exp.Select) -> Codes:
         """Only some of the rows, in place of all.
 
         Args:
@@ -161,7 +161,7 @@ class Codes:
         used = replace(self, table=table, record_count=int(count[0]))
         return replace(used, digest=_digest(used.engine, used.domain, table, used.record_count, self.columns))
 
-    def ordered(self) -> exp.Expr:
+    def row_number(self) -> exp.Expr:
         """What numbers the rows in their order.
 
         Raises:
@@ -177,7 +177,7 @@ class Codes:
         return place
 
 
-def changed(engine: Engine) -> DataError:
+def rows_changed_error(engine: Engine) -> DataError:
     """The rows of an engine are no longer those that the party was started with."""
     return DataError(
         f"{engine.name}: the rows changed since the party was started; start the party again, and begin a "
@@ -288,6 +288,6 @@ def _digest(engine: Engine, domain: Domain, table: exp.Expr, records: int, other
     names = [*_columns(domain), *(other_of(number) for number in range(len(others)))]
     columns = [*map(exp.column, names), *([] if place is None else [place])]
     # With another number of rows the sum is hardly the same.
-    total = exp.func("SUM", exp.cast(engine.hashed(columns), "decimal(38, 0)"))
+    total = exp.func("SUM", exp.cast(engine.hash_of(columns), "decimal(38, 0)"))
     (found,) = engine.fetch(exp.select(exp.cast(total, "text")).from_(table))
     return hashlib.sha256(f"{domain.digest()} {records} {found[0]}".encode("ascii")).hexdigest()

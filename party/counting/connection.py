@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ...common.data.domain import Domain
-from .codes import Codes, changed, keep_codes
+from .codes import Codes, keep_codes, rows_changed_error
 from .engines.engine import Check, Engine, Lost, run
 from .people import NOBODY, People, order_of, texts_of, used_rows
 from .placed import PlacedSpool, Positions
@@ -18,7 +18,7 @@ from .spool import Spool
 Result = TypeVar("Result")
 
 
-def wanted() -> None:
+def allow_always() -> None:
     """The check of a statement that is always wanted."""
 
 
@@ -58,7 +58,7 @@ class Connection:
         self._placed: weakref.WeakValueDictionary[str, PlacedSpool] = weakref.WeakValueDictionary()
         self.digest = ""
         """Of the codes, as of the party's start; see `Codes`."""
-        first = self._kept(wanted)
+        first = self._codes_or_computed(allow_always)
         self.counts_copies = first.engine.counts_copies and first.engine.place() is not None
         """Whether releases that ask for many marginals count them in a copy of the codes on disk."""
         self.record_count, self.digest = first.record_count, first.digest
@@ -83,18 +83,18 @@ class Connection:
 
     def order(self) -> bytes:
         """The digest of the keys in row order; see `order_digest`."""
-        return self.ask(order_of, wanted)
+        return self.ask(order_of, allow_always)
 
     def texts(self, column: str) -> Iterable[str]:
         """The text of each row in a column that names people, in order; read anew each time."""
         return _Texts(self, column)
 
-    def spooled(self, check: Check) -> Spool:
+    def shared_spool(self, check: Check) -> Spool:
         """The codes of all rows on disk, which releases share while any of them reads rows."""
         with self._spooling:
             spool = self._spool()
             if spool is None:
-                spool = self.ask(lambda codes: codes.spooled(self._folder), check)
+                spool = self.ask(lambda codes: codes.spool(self._folder), check)
                 self._spool = weakref.ref(spool)
             return spool
 
@@ -107,44 +107,44 @@ class Connection:
         there = self._spool() is not None
         return self.counts_copies and (there or marginals >= len(self.domain))
 
-    def placed(self, alignment_id: str, positions: Positions, size: int, check: Check) -> PlacedSpool:
+    def placed_spool(self, alignment_id: str, positions: Positions, size: int, check: Check) -> PlacedSpool:
         """The codes of aligned rows on disk, which releases by one alignment share; see `PlacedSpool`."""
         with self._spooling:
             spool = self._placed.get(alignment_id)
             if spool is None:
 
-                def made(codes: Codes) -> PlacedSpool:
+                def make_spool(codes: Codes) -> PlacedSpool:
                     ranges = codes.batches(codes.coded_names)
                     return PlacedSpool(self._folder, self.domain, ranges, positions, size)
 
-                spool = self._placed[alignment_id] = self.ask(made, check)
+                spool = self._placed[alignment_id] = self.ask(make_spool, check)
             return spool
 
     def _answer(self, question: Callable[[Codes], Result], check: Check) -> Result:
-        codes = self._kept(check)
+        codes = self._codes_or_computed(check)
 
-        def unchanged() -> Result:
+        def answer_and_check() -> Result:
             result = question(codes)
             codes.check_unchanged()
             return result
 
-        return self._run(codes.engine, unchanged, check)
+        return self._run(codes.engine, answer_and_check, check)
 
-    def _kept(self, check: Check) -> Codes:
+    def _codes_or_computed(self, check: Check) -> Codes:
         """The codes; computed if this connection has none."""
         if self._codes is None:
             engine = self._connect()
             try:
-                codes: Codes = self._run(engine, lambda: self._encoded(engine), check)
+                codes: Codes = self._run(engine, lambda: self._encode(engine), check)
                 if self.digest not in ("", codes.digest):
-                    raise changed(engine)
+                    raise rows_changed_error(engine)
             except BaseException:
                 engine.close()
                 raise
             self._codes = codes
         return self._codes
 
-    def _encoded(self, engine: Engine) -> Codes:
+    def _encode(self, engine: Engine) -> Codes:
         return used_rows(keep_codes(engine, self.domain, self._people.columns), self._people)
 
     def _run(self, engine: Engine, statement: Callable[[], Result], check: Check) -> Result:
@@ -174,5 +174,5 @@ class _Texts(Iterable[str]):
                 batches = texts_of(codes, self._column)
             return next(batches, None)
 
-        while (texts := self._connection.ask(following, wanted)) is not None:
+        while (texts := self._connection.ask(following, allow_always)) is not None:
             yield from texts

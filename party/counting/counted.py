@@ -21,7 +21,7 @@ _MEMORY = "256MB"
 """What DuckDB may hold in memory while it counts."""
 
 
-def counted(
+def count_in_cells(
     fetch: Callable[[exp.Select], list[NDArray[Any]]], table: exp.Expr, cell: exp.Expr, cells: int
 ) -> NDArray[np.int64]:
     """The number of rows of each cell, shape (cells,).
@@ -55,7 +55,7 @@ class Copy:
         self._lock = threading.Lock()
 
     def counts(self, cell: exp.Expr, cells: int, check: Check, timeout_s: float) -> NDArray[np.int64]:
-        """The number of rows of each cell; see `counted`.
+        """The number of rows of each cell; see `count_in_cells`.
 
         Args:
             cell: number of the cell of each row.
@@ -69,7 +69,7 @@ class Copy:
         """
         with self._lock:
             found: NDArray[np.int64] = run(
-                self, lambda: counted(self._fetch, self._table, cell, cells), check, timeout_s
+                self, lambda: count_in_cells(self._fetch, self._table, cell, cells), check, timeout_s
             )
             return found
 

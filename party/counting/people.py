@@ -63,7 +63,7 @@ def used_rows(codes: Codes, people: People) -> Codes:
     """
     if not people.columns:
         return codes
-    place = codes.ordered()
+    place = codes.row_number()
     if people.compare_order:
         lacking = exp.select(exp.Count(this=exp.Star())).from_(codes.table).where(_missing())
         (count,) = codes.engine.fetch(lacking)
@@ -132,7 +132,7 @@ def _first_rows(codes: Codes, most: int, place: exp.Expr) -> Codes:
     first = exp.or_(exp.LTE(this=exp.column(_NTH), expression=whole(most)), _missing())
     selected = [*(column.copy() for column in kept), exp.column(PLACE)]
     rows = exp.select(*selected).from_(numbered.subquery("numbered")).where(first)
-    return codes.restricted(_USED, rows.order_by(PLACE))
+    return codes.restrict(_USED, rows.order_by(PLACE))
 
 
 def _missing() -> exp.Expr:

@@ -82,7 +82,7 @@ def pieces_of_numbers(attribute: NumericAttribute, kind: Kind) -> Pieces:
     reached = marks if as_given else _first_reaching(attribute.numbers, marks, dtype)
     starts = np.unique(np.concatenate([lowest, reached]))
     codes = _without_fractions(attribute, starts)
-    return _joined(starts.astype(np.float64), codes, steps=bool(attribute.integer) and as_given)
+    return _merge_pieces(starts.astype(np.float64), codes, steps=bool(attribute.integer) and as_given)
 
 
 def pieces_of_listed(attribute: Attribute, listing: CategoricalAttribute, kind: Kind) -> Pieces:
@@ -111,12 +111,12 @@ def pieces_of_listed(attribute: Attribute, listing: CategoricalAttribute, kind: 
     starts = np.unique(np.concatenate([[-_MOST[dtype]], values, np.nextafter(values, dtype.type(np.inf))]))
     read = starts.astype(dtype)
     if kind is Kind.WHOLE:
-        codes = np.full(len(starts), outcome(attribute, _unlisted(listed)), dtype=np.int64)
+        codes = np.full(len(starts), outcome(attribute, _number_not_in(listed)), dtype=np.int64)
         at = np.isin(starts, values)
         codes[at] = outcomes(attribute, starts[at].astype(np.int64))
     else:
         codes = outcomes(attribute, read)
-    return _joined(starts.astype(np.float64), codes)
+    return _merge_pieces(starts.astype(np.float64), codes)
 
 
 def pieces_of_spelled(attribute: Attribute, listing: CategoricalAttribute, unlisted: int) -> Pieces:
@@ -132,7 +132,7 @@ def pieces_of_spelled(attribute: Attribute, listing: CategoricalAttribute, unlis
     starts = np.unique(np.concatenate([[-_LARGEST], values, np.nextafter(values, np.inf)]))
     codes = np.full(len(starts), unlisted, dtype=np.int64)
     codes[np.isin(starts, values)] = outcomes(attribute, np.array(texts, dtype=object))
-    return _joined(starts, codes)
+    return _merge_pieces(starts, codes)
 
 
 def pieces_of_times(attribute: TimeAttribute) -> Pieces:
@@ -149,12 +149,12 @@ def pieces_of_times(attribute: TimeAttribute) -> Pieces:
     within = np.concatenate([[_FIRST_DAY], marks])
     found = outcomes(attribute, within)
     starts = np.concatenate([[np.datetime64("-290000-01-01", "us")], within, [_LAST_DAY]])
-    return _joined(starts, np.concatenate([[UNCLEAR], found, [UNCLEAR]]))
+    return _merge_pieces(starts, np.concatenate([[UNCLEAR], found, [UNCLEAR]]))
 
 
 def pieces_of_codes(labels: NDArray[np.int64]) -> Pieces:
     """The function from codes 0, 1, ... to labels."""
-    return _joined(np.arange(len(labels), dtype=np.float64), labels, steps=True)
+    return _merge_pieces(np.arange(len(labels), dtype=np.float64), labels, steps=True)
 
 
 def as_datetime(time: np.datetime64) -> datetime:
@@ -171,7 +171,7 @@ def _first_reaching(
     Floats are bisected in their order as whole numbers.
     """
     low, high = (
-        np.repeat(_ordered(np.array([bound], dtype=dtype)), len(marks))
+        np.repeat(_in_float_order(np.array([bound], dtype=dtype)), len(marks))
         for bound in (-_MOST[dtype], _MOST[dtype])
     )
     while np.any(low < high):
@@ -183,7 +183,7 @@ def _first_reaching(
     return _float(high, dtype)
 
 
-def _ordered(floats: NDArray[Any]) -> NDArray[np.int64]:
+def _in_float_order(floats: NDArray[Any]) -> NDArray[np.int64]:
     """Whole numbers in the order of the floats."""
     bits: NDArray[np.int64] = floats.view(_BITS[floats.dtype]).astype(np.int64)
     return np.where(bits < 0, _LEAST_BITS[floats.dtype] - bits, bits)
@@ -206,13 +206,13 @@ def _without_fractions(attribute: NumericAttribute, values: NDArray[Any]) -> NDA
     return codes
 
 
-def _joined(starts: NDArray[Any], codes: NDArray[np.int64], *, steps: bool = False) -> Pieces:
+def _merge_pieces(starts: NDArray[Any], codes: NDArray[np.int64], *, steps: bool = False) -> Pieces:
     """Pieces without those that go on as the one before."""
     kept = np.append(True, np.diff(codes) != 0)
     return Pieces(starts[kept], codes[kept], steps)
 
 
-def _unlisted(listed: set[float]) -> np.int64:
+def _number_not_in(listed: set[float]) -> np.int64:
     """A whole number that is none of those."""
     return np.int64(next(number for number in range(len(listed) + 1) if float(number) not in listed))
 

@@ -70,7 +70,7 @@ class PlacedSpool(Spool):
         self._positions, self._size = positions, size
         super().__init__(folder, domain, ranges)
 
-    def placed(self, number: int, names: Iterable[str]) -> tuple[NDArray[np.int32], Table]:
+    def rows_in_range(self, number: int, names: Iterable[str]) -> tuple[NDArray[np.int32], Table]:
         """The rows of a range, and where in it they are.
 
         Args:
@@ -85,7 +85,7 @@ class PlacedSpool(Spool):
 
     def _fill(self, ranges: Iterable[Mapping[str, NDArray[Any]]]) -> None:
         database = self._folder.path / _SORTING
-        with self._connected(database) as sorting:
+        with self._connect(database) as sorting:
             sorting.execute(f"CREATE TABLE unsorted ({self._schema()})")
             start = 0
             for columns in ranges:

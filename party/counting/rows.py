@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from ...common.data.attributes.categorical import CategoricalAttribute
-from ...common.data.attributes.texts import has_open_categories, unlisted
+from ...common.data.attributes.texts import has_open_categories, unlisted_texts
 from ...common.data.coding import Coding
 from ...common.data.counting import Counts, Group, Kept, pairs_of_joints, two_different
 from ...common.data.domain import Clique, Domain
 from ...common.data.grouping import Grouping, Groups, grouped_shape
 from .codes import Codes
-from .connection import Connection, wanted
+from .connection import Connection, allow_always
 from .engines.engine import Check, Engine
 from .engines.names import code_of, text_of
 from .people import NOBODY, People
@@ -58,13 +58,13 @@ class CountedRows:
     connection: Connection
     domain: Domain
     coding: Coding | None = None
-    check: Check = wanted
+    check: Check = allow_always
     _kept: Kept = field(default_factory=Kept)
     _labels: dict[str, tuple[list[str], NDArray[np.int64]]] = field(default_factory=dict)
     _asked: _Asked = field(default_factory=_Asked)
 
     @classmethod
-    def connected(
+    def from_engine(
         cls,
         connect: Callable[[], Engine],
         domain: Domain,
@@ -88,11 +88,11 @@ class CountedRows:
         """Only these attributes, in domain order."""
         return replace(self, domain=self.domain.project(attributes))
 
-    def recoded(self, coding: Coding) -> CountedRows:
+    def with_coding(self, coding: Coding) -> CountedRows:
         """These rows with the codes that a release chose; see `Coding.table`."""
         return replace(self, domain=coding.domain(self.domain), coding=coding, _kept=Kept())
 
-    def watched(self, check: Check) -> CountedRows:
+    def with_check(self, check: Check) -> CountedRows:
         """These rows for a release that may end while the engine counts."""
         return replace(self, check=check, _asked=_Asked())
 
@@ -115,7 +115,7 @@ class CountedRows:
         self._asked.marginals += len(asked)
         if any(groups):
             return [self._marginal(clique, of) for clique, of in zip(asked, groups, strict=True)]
-        return self._kept.counted(asked, self._counted)
+        return self._kept.counts_of(asked, self._count_cliques)
 
     def cell_codes(
         self, clique: Iterable[str], start: int, stop: int, groups: Groups = ()
@@ -127,12 +127,12 @@ class CountedRows:
         Raises:
             DataError: the source does not say in which order they come; or see `Connection.ask`.
         """
-        return self._spooled.cell_codes(clique, start, stop, groups)
+        return self._spooled_rows.cell_codes(clique, start, stop, groups)
 
-    def unlisted(
+    def unlisted_texts(
         self, name: str, used: NDArray[np.bool_] | None = None
     ) -> tuple[list[str], NDArray[np.int64]]:
-        """Texts of open categories that could become labels, and the rows of each; see `texts.unlisted`.
+        """Texts of open categories that could become labels, and their rows; see `texts.unlisted_texts`.
 
         Args:
             name: of the attribute.
@@ -141,12 +141,12 @@ class CountedRows:
         attribute = self.connection.domain[name]
         assert has_open_categories(attribute), "the terms were checked"
         if used is None:
-            return unlisted(attribute, *self._texts(name))
-        return unlisted(attribute, *self._ask(lambda codes: codes.texts_of(name, used)))
+            return unlisted_texts(attribute, *self._texts(name))
+        return unlisted_texts(attribute, *self._ask(lambda codes: codes.texts_of(name, used)))
 
     @cached_property
-    def _spooled(self) -> SpooledRows:
-        return SpooledRows(self.connection.spooled(self.check), self.domain.names, self.coding)
+    def _spooled_rows(self) -> SpooledRows:
+        return SpooledRows(self.connection.shared_spool(self.check), self.domain.names, self.coding)
 
     def close(self) -> None:
         """Ends the connection to the engine."""
@@ -156,12 +156,12 @@ class CountedRows:
         cells = math.prod(grouped_shape(self.domain.shape(names), groups))
         cell = self.cell(names, self.domain, groups)
         if self._asked.copy is None and self.connection.copies(self._asked.marginals):
-            self._asked.copy = self.connection.spooled(self.check)
+            self._asked.copy = self.connection.shared_spool(self.check)
         if self._asked.copy is not None:
             return self._asked.copy.counting.counts(cell, cells, self.check, self.connection.timeout_s)
         return self._ask(lambda codes: codes.counts(cell, cells))
 
-    def _counted(self, cliques: Sequence[Clique]) -> dict[Clique, Counts]:
+    def _count_cliques(self, cliques: Sequence[Clique]) -> dict[Clique, Counts]:
         pairs = list(filter(two_different, cliques))
         sizes = dict(zip(self.domain.names, self.domain.sizes, strict=True))
 

@@ -22,7 +22,7 @@ from ...common.data.grouping import Groups
 from ...common.data.table import Table, code_dtype
 from ...common.errors import DataError
 from ..sources.source import CONFIG
-from ..sources.sql import quoted, quoted_file
+from ..sources.sql import quote, quoted_file
 from .counted import Copy
 from .engines.folders import PrivateFolder
 from .engines.names import code_of, text_of
@@ -88,7 +88,7 @@ class Spool:
         held = {one.name: code_of(self._domain.position(one.name)) for one in domain.attributes}
         texts = {one.name: text_of(held[one.name]) for one in domain.attributes if has_open_categories(one)}
         columns = ", ".join([*others, *held.values(), *texts.values()])
-        with self._connected() as connection:
+        with self._connect() as connection:
             query = f"SELECT {columns} FROM read_parquet({quoted_file(self._file(number))})"
             found = connection.execute(query).fetchnumpy()
         codes = tuple(found[held[one.name]].astype(code_dtype(one.size)) for one in domain.attributes)
@@ -97,7 +97,7 @@ class Spool:
 
     def _fill(self, ranges: Iterable[Mapping[str, NDArray[Any]]]) -> None:
         """Writes all files."""
-        with self._connected() as connection:
+        with self._connect() as connection:
             for columns in ranges:
                 connection.register("range", dict(columns))
                 self._copy(connection, "SELECT * FROM range", len(next(iter(columns.values()))))
@@ -112,7 +112,7 @@ class Spool:
             rows: how many rows or positions the range has.
         """
         file = self._file(len(self.starts) - 1)
-        connection.execute(f"COPY ({query}) TO {quoted(str(file))} (FORMAT parquet)")
+        connection.execute(f"COPY ({query}) TO {quote(str(file))} (FORMAT parquet)")
         # Before, its folder keeps others out.
         file.chmod(0o600)
         self.starts.append(self.starts[-1] + rows)
@@ -126,11 +126,11 @@ class Spool:
         return self._folder.path / f"{number:06d}.parquet"
 
     @contextlib.contextmanager
-    def _connected(self, database: Path | str = ":memory:") -> Iterator[duckdb.DuckDBPyConnection]:
+    def _connect(self, database: Path | str = ":memory:") -> Iterator[duckdb.DuckDBPyConnection]:
         try:
             with duckdb.connect(database, config=CONFIG) as connection:
                 connection.execute(f"SET memory_limit = '{_MEMORY}'")
-                connection.execute(f"SET temp_directory = {quoted(str(self._folder.path))}")
+                connection.execute(f"SET temp_directory = {quote(str(self._folder.path))}")
                 yield connection
         except (duckdb.Error, OSError):
             raise DataError(

@@ -105,7 +105,7 @@ def _leaves(value: exp.Expr, pieces: Pieces) -> tuple[list[float], list[exp.Expr
         stop = end if closed else end - 1
         if stop - place >= _LEAST_STEPS:
             first.append(float(starts[place]))
-            leaves.append(_shifted(value, int(starts[place]) - int(codes[place])))
+            leaves.append(_shift(value, int(starts[place]) - int(codes[place])))
             place = stop
             continue
         first.append(float(starts[place]))
@@ -114,7 +114,7 @@ def _leaves(value: exp.Expr, pieces: Pieces) -> tuple[list[float], list[exp.Expr
     return first, leaves
 
 
-def _shifted(value: exp.Expr, by: int) -> exp.Expr:
+def _shift(value: exp.Expr, by: int) -> exp.Expr:
     number = exp.cast(value.copy(), "bigint")
     return exp.Paren(this=exp.Sub(this=number, expression=whole(by))) if by else number
 

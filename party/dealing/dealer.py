@@ -92,8 +92,8 @@ class Dealer(Role[DealtRelease]):
 
         def check(reserved: Sequence[Cost]) -> Iterator[MosaicError]:
             yield from self._rules.policy.refusals(terms, active)
-            if terms.masked is not None:
-                plan = terms.masked
+            if terms.masked_plan is not None:
+                plan = terms.masked_plan
                 yield from caught(lambda: self._check_plan(plan, curator))
 
         return check
@@ -122,7 +122,7 @@ class Dealer(Role[DealtRelease]):
                 )
 
     def _begin(self, terms: ReleaseTerms) -> DealtRelease:
-        assert terms.masked is not None, "a dealer accepts only terms with a masked plan"
+        assert terms.masked_plan is not None, "a dealer accepts only terms with a masked plan"
         release = AcceptedRelease(terms, self._ledger, self._digest, self._identity, self._keys)
         processors = self._processors_of(terms.release_id)
-        return DealtRelease(release, terms.masked, self._name, self._rules.policy, processors)
+        return DealtRelease(release, terms.masked_plan, self._name, self._rules.policy, processors)

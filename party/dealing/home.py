@@ -14,7 +14,7 @@ from .policy import DealerSettings
 
 if TYPE_CHECKING:
     from ..accounts.ledger import Ledger
-    from ..policies.toml_file import Serve
+    from ..policies.serve import Serve
     from .dealer import Dealer
 
 
@@ -31,7 +31,7 @@ class DealerHome(Home):
         return DealerSettings.load(self.folder).serve
 
     @contextlib.contextmanager
-    def opened(self) -> Iterator[Opened]:
+    def open_role(self) -> Iterator[Opened]:
         """The dealer; it is charged nothing."""
         from ..accounts.ledger import Ledger
 
@@ -52,5 +52,5 @@ class DealerHome(Home):
         from .dealer import Dealer
 
         curators = [curator.identity for curator in self.curators()]
-        rules = Rules(settings.policy, self.pinned(), curators)
+        rules = Rules(settings.policy, self.pinned_identities(), curators)
         return Dealer(self.keyring.name, self.keyring.identity, rules, ledger, fresh_key, settings.workers)

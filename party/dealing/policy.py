@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from ...common.errors import PolicyError
 from ...common.federation.card import DEALER
 from ...common.forms.tables import Key, Table
+from ...common.forms.toml_file import read_by_form
 from ...common.forms.values import whole
 from ...common.processes.workers import NONE, Workers
-from ..policies.toml_file import SERVE, Serve, read_toml
+from ..policies.serve import SERVE, Serve
 from ..policies.workers import TEMPLATE as WORKERS_TEMPLATE
 from ..policies.workers import WORKERS, workers_of
 
@@ -94,7 +95,7 @@ class DealerPolicy:
                 f"this dealer uses protocol version {PROTOCOL_VERSION}, the curator version "
                 f"{terms.protocol_version}; install the same version of the software on both sides"
             )
-        plan = terms.masked
+        plan = terms.masked_plan
         if plan is None:
             yield PolicyError(
                 f"a dealer takes part only in masked releases, got {terms.spec.protocol!r}; plan "
@@ -145,6 +146,6 @@ class DealerSettings:
         Raises:
             DataError: it is missing or does not hold together; names the key.
         """
-        content = read_toml(folder / NAME, FORM, DEALER)
+        content = read_by_form(folder / NAME, FORM, f"run dpmosaic {DEALER} init")
         limits: Mapping[str, int] = content.get("policy", {})
         return cls(DealerPolicy(**limits), Serve.of(content), workers_of(NAME, content.get("workers", {})))

@@ -45,7 +45,7 @@ class DealtRelease:
 
     def introduce(self, introduction: Introduction) -> None:
         """Receives and verifies the acceptances of all participants."""
-        dealing = self._introduced(introduction)
+        dealing = self._dealing_of(introduction)
         self._release.introduce(introduction)
         self._dealing = self._dealing or dealing
 
@@ -64,7 +64,7 @@ class DealtRelease:
             self._policy.check_cells(plan.cells(chain))
         # The products, and the same words as bytes.
         size = 2 * plan.ring.word_bytes * sum(map(plan.cells, request.chains))
-        return self._sealed(self._introduced_dealing(), request, size)
+        return self._deal_within_memory(self._introduced_dealing(), request, size)
 
     def prepare_scores(self, query: ScoreQuery) -> None:
         """Begins a score query as evaluator 0, in a release of two parties.
@@ -96,7 +96,7 @@ class DealtRelease:
         """Stores what an evaluator of scores receives."""
         self._introduced_dealing().deliver(delivery, chunks)
 
-    def _sealed(self, dealing: Dealing, request: DealRequest, size: int) -> Iterator[bytes]:
+    def _deal_within_memory(self, dealing: Dealing, request: DealRequest, size: int) -> Iterator[bytes]:
         with self._memory.during(size):
             for frame in dealing.deal(request):
                 yield frame
@@ -105,10 +105,10 @@ class DealtRelease:
     def _introduced_dealing(self) -> Dealing:
         """What deals; after a restart, from the introduction in the ledger."""
         if self._dealing is None:
-            self._dealing = self._introduced(self._release.introduction())
+            self._dealing = self._dealing_of(self._release.introduction())
         return self._dealing
 
-    def _introduced(self, introduction: Introduction) -> Dealing:
+    def _dealing_of(self, introduction: Introduction) -> Dealing:
         release, names = self._release, [entry.name for entry in self._plan.participants]
         if self._name not in names:
             raise ProtocolError(

@@ -57,7 +57,7 @@ def show(folder: _Folder, release: _Waiting = None, json_output: _Json = False) 
     from .sentences import in_words
 
     with Desk.opened(folder) as desk:
-        form = desk.explained(release)
+        form = desk.explain(release)
     if json_output:
         tell(json.dumps(form))
     else:
@@ -76,7 +76,7 @@ def approve(
     from .sentences import in_words
 
     with Desk.opened(folder) as desk:
-        form = desk.explained(release)
+        form = desk.explain(release)
         print_entries(in_words(form))
         if not yes:
             typer.confirm("Approve this release?", abort=True)

@@ -53,7 +53,7 @@ class Desk:
         ):
             yield cls(home, approvals, ledger)
 
-    def explained(self, release: str | None) -> dict[str, Any]:
+    def explain(self, release: str | None) -> dict[str, Any]:
         """All that concerns the decision on a release, as `explain` returns it.
 
         Args:

@@ -48,7 +48,7 @@ def explain(request: Request, home: PartyHome, policy: Policy, ledger: Ledger) -
         "curator": _curator(request, home),
         "about": asdict(terms.spec.about),
         "max_cells": terms.purpose.max_cells,
-        "protocol": {"name": terms.spec.protocol, "trusted": _trusted(terms.spec.protocol)},
+        "protocol": {"name": terms.spec.protocol, "trusted": _trust_assumption(terms.spec.protocol)},
         "adjacency": terms.spec.adjacency.value,
         "promise": {
             "epsilon": terms.spec.budget.epsilon,
@@ -67,12 +67,14 @@ def explain(request: Request, home: PartyHome, policy: Policy, ledger: Ledger) -
         "parties": _parties(terms, home),
         "workload": {"words": terms.purpose.workload, "digest": terms.purpose.workload_digest},
         "mechanism": _mechanism(terms.purpose.mechanism),
-        "masked": _masked(terms, home.keyring.name),
+        "masked": _masked_form(terms, home.keyring.name),
         "alignment": _alignment(terms, home.keyring.name),
         "labels": _labels(terms, home.keyring.name),
         "bins": _bins(terms),
         "lifetime": _lifetime(terms, policy, ledger.costs(), new=entry is None),
-        "refused_by_policy": _refused(terms, policy, home, ledger.costs()) if entry is None else None,
+        "refused_by_policy": _refusal_by_policy(terms, policy, home, ledger.costs())
+        if entry is None
+        else None,
         "ledger": None
         if entry is None
         else {"spent_rho": float(entry.spent), "queries": entry.queries, "state": entry.state},
@@ -99,7 +101,7 @@ def _curator(request: Request, home: PartyHome) -> dict[str, Any]:
     }
 
 
-def _trusted(protocol: str) -> str:
+def _trust_assumption(protocol: str) -> str:
     if protocol == ALIGNMENT:
         return _MATCHER
     found = find_protocol(protocol)
@@ -118,7 +120,7 @@ def _charge(terms: ReleaseTerms) -> dict[str, float]:
 
 
 def _parties(terms: ReleaseTerms, home: PartyHome) -> list[dict[str, Any]]:
-    pinned = home.pinned()
+    pinned = home.pinned_identities()
     return [
         {
             "name": entry.name,
@@ -141,8 +143,8 @@ def _mechanism(text: str) -> Any:
         return text
 
 
-def _masked(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
-    plan = terms.masked
+def _masked_form(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
+    plan = terms.masked_plan
     if plan is None:
         return None
     evaluators = list(plan.evaluator_names)
@@ -198,7 +200,7 @@ def _labels(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
 
 
 def _lifetime(terms: ReleaseTerms, policy: Policy, reserved: list[Cost], *, new: bool) -> dict[str, float]:
-    total = policy.total([*reserved, terms.granted] if new else reserved)
+    total = policy.total([*reserved, terms.granted_cost] if new else reserved)
     return {
         "rho": float(policy.lifetime_rho),
         "left_rho": float(policy.lifetime_rho - total.zcdp_rho),
@@ -207,7 +209,9 @@ def _lifetime(terms: ReleaseTerms, policy: Policy, reserved: list[Cost], *, new:
     }
 
 
-def _refused(terms: ReleaseTerms, policy: Policy, home: PartyHome, reserved: list[Cost]) -> str | None:
+def _refusal_by_policy(
+    terms: ReleaseTerms, policy: Policy, home: PartyHome, reserved: list[Cost]
+) -> str | None:
     own = next((entry for entry in terms.plan.roster if entry.name == home.keyring.name), None)
     if own is None:
         return "the plan does not name this party"
@@ -215,6 +219,6 @@ def _refused(terms: ReleaseTerms, policy: Policy, home: PartyHome, reserved: lis
     hidden = terms.aligning is not None or terms.plan.alignment is not None
     found = (
         *policy.refusals(terms, policy.min_records if hidden else own.record_count, reserved),
-        *caught(lambda: policy.records.check_plan(terms.plan, own, home.pinned())),
+        *caught(lambda: policy.records.check_plan(terms.plan, own, home.pinned_identities())),
     )
     return ". ".join(map(str, found)) or None

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from ...common.crypto.certificates import shown
+from ...common.crypto.certificates import fingerprint_text
 from ...common.privacy.cost import ALL_ROWS, Adjacency
 from ...common.protocols.alignment.plan import DDH, FIRST, HMAC, REFUSE
 from ...common.protocols.chosen import CHOICE
@@ -41,7 +41,7 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "release", f"{form['release']}, {form['state']}; requested {form['requested_at']}"
     curator, charge, masked, aligning = (form[key] for key in ("curator", "charge", "masked", "alignment"))
     named = f"{curator['name']}, pinned here" if curator["name"] else "NOT PINNED here any more"
-    yield "curator", f"{named}, identity {shown(curator['identity'])}"
+    yield "curator", f"{named}, identity {fingerprint_text(curator['identity'])}"
     if not curator["signed"]:
         yield "", "its signature of these terms does NOT verify: deny this release"
     yield from _about(form["about"])
@@ -68,7 +68,7 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
     else:
         yield from _alignment_in_words(aligning, form["protocol"]["trusted"])
     yield "adjacency", f"{form['adjacency']}: {_NEIGHBOURS[Adjacency.named(form['adjacency'])]}"
-    yield "promise", f"{_promise(form['promise'])} for {_protected(form['rows_per_person'])}"
+    yield "promise", f"{_promise(form['promise'])} for {_protected_unit(form['rows_per_person'])}"
     yield (
         "charge",
         f"up to rho {charge['zcdp_rho']:.6g} at this party, which is epsilon {charge['epsilon']:.6g} at "
@@ -90,7 +90,7 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
                 f"marginals across parties are counted on {masked['sample']:,} rows of the largest slice, "
                 "drawn at random; the promise and its cost are the same as for all rows",
             )
-    yield "left", _left(form["lifetime"])
+    yield "left", _budget_left(form["lifetime"])
     yield "policy", _verdict_of_policy(form)
     if form["ledger"] is not None:
         state = form["ledger"]["state"]
@@ -182,7 +182,7 @@ def _promise(promise: dict[str, float | None]) -> str:
     return f"epsilon {promise['epsilon']:.6g} at delta {promise['delta']:.3g}"
 
 
-def _protected(rows_per_person: int) -> str:
+def _protected_unit(rows_per_person: int) -> str:
     if rows_per_person == 1:
         return "each record, which is one row of one slice"
     if rows_per_person == ALL_ROWS:
@@ -199,7 +199,7 @@ def _evaluators(masked: dict[str, Any]) -> str:
     return f"{', '.join(masked['evaluators'])}, of whom any two together could see every scored marginal{own}"
 
 
-def _left(lifetime: dict[str, float]) -> str:
+def _budget_left(lifetime: dict[str, float]) -> str:
     if lifetime["left_rho"] < 0:
         return f"NOTHING: lifetime_rho {lifetime['rho']:.6g} does not suffice for this release"
     share = lifetime["left_rho"] / lifetime["rho"] if lifetime["rho"] else 0.0

@@ -91,7 +91,7 @@ def draft_date(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
         The entry, and remarks for the owner.
     """
     if profile.kind == "DATE" or profile.kind.startswith("TIMESTAMP"):
-        return _typed(profile)
+        return _entry_of_times(profile)
     texts, rows = _some(profile)
     forms = formats_of(texts) if texts else []
     found = [one for form in forms if (one := _read(texts, rows, form)) is not None]
@@ -245,7 +245,7 @@ def _read(texts: Sequence[str], rows: Sequence[int], form: str) -> _Reading | No
     return _Reading(form, times, [n for _, n in read], unread, zone, len(offsets), timed)
 
 
-def _typed(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
+def _entry_of_times(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
     """The entry of a column of DuckDB's dates or timestamps, and remarks; None if none is of a usual year."""
     form = "%Y-%m-%d" if profile.kind == "DATE" else "%Y-%m-%d %H:%M:%S"
     rows = profile.counts.tolist()

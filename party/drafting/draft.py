@@ -13,7 +13,7 @@ from ...common.bounded import json_of
 from ...common.data.domain import Domain, read_form
 from ...common.data.domain_files.reading import parts_of, read_entry
 from ...common.errors import DataError
-from ...common.forms.nearest import meant
+from ...common.forms.nearest import hint
 from .known import Offer, offer_for
 from .review_table import ReviewedColumn, as_html, as_text, review_column
 
@@ -81,7 +81,7 @@ class Draft:
 
     def __getitem__(self, name: str) -> Any:
         """The entry of a column, to read; assign another one, or use `set`, to change it."""
-        entry = self.entries[self._known(name)]
+        entry = self.entries[self._known_name(name)]
         return MappingProxyType(entry) if isinstance(entry, dict) else entry
 
     def __setitem__(self, name: str, entry: Any) -> None:
@@ -90,7 +90,7 @@ class Draft:
         Raises:
             DataError: no such column, or it is no entry.
         """
-        self.entries[self._known(name)] = _checked(name, entry)
+        self.entries[self._known_name(name)] = _check_entry(name, entry)
 
     def __contains__(self, name: object) -> bool:
         return name in self.entries
@@ -111,7 +111,7 @@ class Draft:
         Raises:
             DataError: no such column, or the entry would be none.
         """
-        entry = _long(self.entries[self._known(name)]) | keys
+        entry = _long(self.entries[self._known_name(name)]) | keys
         self[name] = {key: value for key, value in entry.items() if value is not None}
 
     def drop(self, *names: str) -> None:
@@ -126,7 +126,7 @@ class Draft:
                 raise DataError(
                     f"attribute {name!r} comes after {other!r}: drop both, or give {name!r} min and max"
                 )
-        for name in map(self._known, names):
+        for name in map(self._known_name, names):
             del self.entries[name]
         self.suggested_rules = [rule for rule in self.suggested_rules if not _names(rule) & {*names}]
         self.rules = [rule for rule in self.rules if not _names(rule) & {*names}]
@@ -140,7 +140,7 @@ class Draft:
         Raises:
             DataError: no such column.
         """
-        for name in map(self._known, names or tuple(self.entries)):
+        for name in map(self._known_name, names or tuple(self.entries)):
             if not _is_reviewed(self.entries[name]):
                 self.entries[name] = {k: v for k, v in self.entries[name].items() if k != "reviewed"}
 
@@ -156,7 +156,7 @@ class Draft:
             DataError: no such column, or nothing is offered for it.
         """
         offers = self.offers
-        for name in map(self._known, names or tuple(offers)):
+        for name in map(self._known_name, names or tuple(offers)):
             if name not in offers:
                 raise DataError(
                     f"attribute {name!r}: nothing is publicly known by its name; edit or confirm it"
@@ -200,9 +200,9 @@ class Draft:
             )
         return notes
 
-    def _known(self, name: str) -> str:
+    def _known_name(self, name: str) -> str:
         if name not in self.entries:
-            near = meant(str(name), self.entries)
+            near = hint(str(name), self.entries)
             raise DataError(f"unknown attribute {name!r}{near}; the draft has {', '.join(self.entries)}")
         return name
 
@@ -222,7 +222,7 @@ def _long(entry: Any) -> dict[str, Any]:
     )
 
 
-def _checked(name: str, entry: Any) -> Any:
+def _check_entry(name: str, entry: Any) -> Any:
     """An entry as JSON holds it.
 
     Raises:

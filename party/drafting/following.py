@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.dates import GAP_KEYS, DateAttribute
 from ...common.data.attributes.moments import Times
-from ...common.data.values import PLAIN, blanked
+from ...common.data.values import PLAIN, blank_texts
 from .numbers import draft_number
 from .profile import Profile
 
@@ -56,7 +56,7 @@ def following_dates(
         one.name: one for one in islice(dates, _MOST_DATE_COLUMNS) if one.moments.to_json()["type"] != "clock"
     }
     times = {
-        name: one.moments.read(name, blanked(cells[name], one.missing))[0] for name, one in chosen.items()
+        name: one.moments.read(name, blank_texts(cells[name], one.missing))[0] for name, one in chosen.items()
     }
     found = sorted(_candidates(chosen, times), key=lambda one: one[0])
     after: dict[str, str] = {}
@@ -77,7 +77,7 @@ def _candidates(
         both = later & ~np.isnat(times[other])
         if both.sum() < max(_FEWEST_WITH_BOTH, _BOTH * later.sum()):
             continue
-        counted = dates[name].moments.counted
+        counted = dates[name].moments.unit_numbers
         units = counted(times[name][both])
         gaps = units - counted(times[other][both])
         spread = float(np.ptp(np.quantile(gaps, _MIDDLE)))
@@ -107,7 +107,7 @@ def _entry(
 ) -> dict[str, Any]:
     later, first = times[attribute.name], times[other.name]
     both = ~np.isnat(later) & ~np.isnat(first)
-    gaps = attribute.moments.counted(later[both]) - attribute.moments.counted(first[both])
+    gaps = attribute.moments.unit_numbers(later[both]) - attribute.moments.unit_numbers(first[both])
     values, counts = np.unique(gaps, return_counts=True)
     texts = values.astype(str).astype(object)
     profile = Profile(

@@ -98,7 +98,7 @@ def draft_rows(
     rows = Rows.of(source)
     with rows.connection:
         drafted = {
-            profile.name: _ordered(profile, ordered[profile.name])
+            profile.name: _entry_of_ordered(profile, ordered[profile.name])
             if ordered and profile.name in ordered
             else _entry(profile)
             for profile in rows.profiles(blanks)
@@ -129,7 +129,7 @@ def _orders(rule: Mapping[str, Any], later: Collection[str]) -> bool:
     return any(name in later for name in (rule.get("sum"), *rule.get("of", ()), *rule.get("at_most", ())))
 
 
-def _ordered(profile: Profile, categories: Sequence[Category]) -> tuple[Any, list[str]]:
+def _entry_of_ordered(profile: Profile, categories: Sequence[Category]) -> tuple[Any, list[str]]:
     """The entry of a column whose type lists its categories in order."""
     listed = [""] * profile.nullable + list(categories)
     return {"type": "categorical", "categories": listed, "ordered": True, "reviewed": False}, []
@@ -166,7 +166,7 @@ def _readable(profile: Profile) -> tuple[Profile, list[str]]:
         return known, []
     if numbers > FEW_NUMBERS and not _are_codes(known):
         odd = known.rows_of(known.words)
-        if odd <= _ODD * known.filled:
+        if odd <= _ODD * known.value_count:
             return known.without_odd(known.words), [
                 f"{odd} of {profile.rows} rows hold text where the others hold numbers; they count as missing"
             ]
@@ -218,7 +218,7 @@ def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
         ]
     if len(profile.words):
         found, doubts = draft_texts(profile)
-    elif numbers <= FEW_NUMBERS and (numbers <= _NUMBERS_LISTED or profile.filled >= 5 * numbers):
+    elif numbers <= FEW_NUMBERS and (numbers <= _NUMBERS_LISTED or profile.value_count >= 5 * numbers):
         found, doubts = _few_numbers(profile), []
     else:
         found, doubts = draft_number(profile)

@@ -17,7 +17,7 @@ from ...common.data.values import PLAIN, Notation
 from ...common.errors import DataError
 from ..sources.cells import ZONED, in_utc
 from ..sources.source import Queried
-from ..sources.sql import quoted
+from ..sources.sql import quote
 
 _NUMBER = r"[-+]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][-+]?[0-9]+)?"
 """A number, without zeros in front: 007 is a code."""
@@ -67,14 +67,14 @@ class Profile:
     unread: int = 0
 
     @property
-    def filled(self) -> int:
+    def value_count(self) -> int:
         """Number of rows with a value."""
         return int(self.counts.sum())
 
     @property
     def nullable(self) -> bool:
         """Whether a row has no value."""
-        return self.filled < self.rows
+        return self.value_count < self.rows
 
     @property
     def distinct(self) -> int:
@@ -96,7 +96,7 @@ class Profile:
     @property
     def unique(self) -> bool:
         """Whether nearly every row has a value of its own."""
-        return self.distinct >= 0.99 * self.filled > 0
+        return self.distinct >= 0.99 * self.value_count > 0
 
     def rows_of(self, texts: Collection[str]) -> int:
         """Number of rows that hold one of these texts."""
@@ -189,16 +189,20 @@ class Rows:
             f"SELECT cell, rows, CASE WHEN regexp_full_match(cell, '{_NUMBER}') "
             "AND isfinite(TRY_CAST(cell AS DOUBLE)) THEN TRY_CAST(cell AS DOUBLE) END AS number "
             f"FROM (SELECT c{place}::VARCHAR AS cell, count(*) AS rows FROM rows "
-            f"WHERE nullif(c{place}::VARCHAR, {quoted(absent)}) IS NOT NULL GROUP BY c{place} "
+            f"WHERE nullif(c{place}::VARCHAR, {quote(absent)}) IS NOT NULL GROUP BY c{place} "
             "ORDER BY min(rowid))",
         )
         texts = np.ma.getdata(found["cell"]).astype(object)
         numbers = np.ma.filled(found["number"].astype(np.float64), np.nan)
         counts = found["rows"].astype(np.int64)
-        return Profile(name, kind, self.count, texts, counts, *_noted(texts, numbers)).without(blanks)
+        return Profile(name, kind, self.count, texts, counts, *_numbers_and_notation(texts, numbers)).without(
+            blanks
+        )
 
 
-def _noted(texts: NDArray[np.object_], numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], str]:
+def _numbers_and_notation(
+    texts: NDArray[np.object_], numbers: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], str]:
     """The numbers in texts and how they are written, where nearly all other texts are in one notation."""
     others = [text for text in texts[np.isnan(numbers)] if not is_absent(text)]
     if not others:

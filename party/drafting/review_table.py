@@ -176,15 +176,15 @@ def _values(entry: Mapping[str, Any]) -> str:
         case "identifier":
             said = [f"such as {entry['pattern']}"]
         case "categorical":
-            said = [_listed([one for one in entry["categories"] if one != ""])]
+            said = [_list_values([one for one in entry["categories"] if one != ""])]
         case "boolean":
-            said = [_listed([*entry.get("true", ["true"])[:1], *entry.get("false", ["false"])[:1]])]
+            said = [_list_values([*entry.get("true", ["true"])[:1], *entry.get("false", ["false"])[:1]])]
         case "text":
             return ""
         case _:
             said = [_range(entry)]
     if atoms := entry.get("atoms"):
-        said.append(f"{_listed(atoms)} as values of their own")
+        said.append(f"{_list_values(atoms)} as values of their own")
     if "decimals" in entry:
         said.append(f"decimals: {entry['decimals']}")
     if "multiple_of" in entry:
@@ -193,7 +193,7 @@ def _values(entry: Mapping[str, Any]) -> str:
     said += [f"written {entry['format']}"] if "format" in entry else []
     said += [f"in {entry['timezone']}"] if "timezone" in entry else []
     if entry.get("nullable") or "" in entry.get("categories", ()):
-        said.append("or missing" + (f" ({_listed(entry['missing'])})" if entry.get("missing") else ""))
+        said.append("or missing" + (f" ({_list_values(entry['missing'])})" if entry.get("missing") else ""))
     return ", ".join(said)
 
 
@@ -201,7 +201,7 @@ def _range(entry: Mapping[str, Any]) -> str:
     if "after" in entry:
         ((other, gap),) = entry["after"].items()
         unit = entry.get("granularity", "second" if entry["type"] == "timestamp" else "day")
-        atoms = f" ({_listed(gap['atoms'])} as values of their own)" if gap.get("atoms") else ""
+        atoms = f" ({_list_values(gap['atoms'])} as values of their own)" if gap.get("atoms") else ""
         return f"{_range(gap)} {unit}s after {other}{atoms}"
     if entry.get("type") == "clock":
         return f"{entry.get('min', '0:00')} to {entry.get('max', '23:59')}"
@@ -210,7 +210,7 @@ def _range(entry: Mapping[str, Any]) -> str:
     return "bounds that the release finds" if low is None else f"{low} to {high}"
 
 
-def _listed(values: Sequence[Any]) -> str:
+def _list_values(values: Sequence[Any]) -> str:
     shown = [repr(one) if one == "" or str(one).isspace() else str(one) for one in values]
     more = len(values) - _CATEGORIES_LISTED
     return ", ".join(shown if more <= 0 else [*shown[: _CATEGORIES_LISTED - 1], f"{more} more", shown[-1]])

@@ -87,7 +87,7 @@ def suggested_rules(
     }
     labels = {name: labels[name] for name in attributes if name not in numbers}
     sums = list(_sums(dict(islice(numbers.items(), _MOST_SUMMED))))
-    determined = list(_determined(labels))
+    determined = list(_dependencies(labels))
     explained = {frozenset(rule["determines"].values()) for rule in determined}
     summed = {name for rule in sums for name in (rule["sum"], *rule["of"])}
     return [
@@ -134,7 +134,7 @@ def _numbers(attribute: Attribute, cells: NDArray[Any]) -> Numbers | None:
     return None
 
 
-def _determined(labels: Mapping[str, Labels]) -> Iterator[dict[str, Any]]:
+def _dependencies(labels: Mapping[str, Labels]) -> Iterator[dict[str, Any]]:
     """Dependencies of one column on another one with more values; the strictest first."""
     found = []
     for (name, a), (other, b) in permutations(labels.items(), 2):

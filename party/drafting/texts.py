@@ -100,7 +100,7 @@ def draft_identifier(profile: Profile) -> dict[str, Any] | None:
 def is_free_text(profile: Profile) -> bool:
     """Whether a column of many different texts holds sentences, names or notes; short codes are none."""
     lengths = np.array([len(text) for text in profile.texts[:_KIND_SAMPLE]])
-    many = profile.distinct > 0.5 * profile.filled and _share(profile, _CODE) < _NEARLY_ALL
+    many = profile.distinct > 0.5 * profile.value_count and _share(profile, _CODE) < _NEARLY_ALL
     return bool(lengths.mean() > 50) or many
 
 
@@ -123,7 +123,7 @@ def draft_texts(profile: Profile, few: int = FEW_TEXTS) -> tuple[dict[str, Any],
     Returns:
         Categories for few texts, open categories for many, or dropped text; and remarks for the owner.
     """
-    own = profile.distinct > max(_TEXTS_LISTED, 0.5 * profile.filled)
+    own = profile.distinct > max(_TEXTS_LISTED, 0.5 * profile.value_count)
     if profile.distinct <= few and not own:
         listed = sorted(profile.texts, key=natural)
         entry: dict[str, Any] = {"type": "categorical", "categories": [""] * profile.nullable + listed}
@@ -160,7 +160,7 @@ def _spellings(profile: Profile, word: str) -> list[str]:
 def _never_repeat(profile: Profile) -> bool:
     """Whether numbers that all differ would repeat often, were they drawn at random from their range."""
     least, largest = profile.numbers.min(), profile.numbers.max()
-    return bool(profile.filled**2 / (2 * (largest - least + 1)) > _REPEATED)
+    return bool(profile.value_count**2 / (2 * (largest - least + 1)) > _REPEATED)
 
 
 def _share(profile: Profile, shape: re.Pattern[str]) -> float:

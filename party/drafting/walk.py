@@ -94,11 +94,11 @@ def _edit(draft: Draft, name: str) -> None:
     entry = draft[name]
     if "after" in entry:
         ((other, gap),) = entry["after"].items()
-        asked = {key: _read(name, _asked(key, gap)) for key in _BOUNDS}
+        asked = {key: _read(name, _ask_bound(key, gap)) for key in _BOUNDS}
         draft.set(name, after={other: {**gap, **asked}})
     elif entry["type"] in _BOUNDED:
         read = partial(_read, name) if entry["type"] == "numeric" else str
-        draft.set(name, **{key: read(_asked(key, entry)) for key in _BOUNDS})
+        draft.set(name, **{key: read(_ask_bound(key, entry)) for key in _BOUNDS})
     else:
         listed = json.dumps(entry["categories"], ensure_ascii=False)
         # As JSON, it can be read again.
@@ -107,7 +107,7 @@ def _edit(draft: Draft, name: str) -> None:
     draft.confirm(name)
 
 
-def _asked(key: str, bounds: Mapping[str, Any]) -> str:
+def _ask_bound(key: str, bounds: Mapping[str, Any]) -> str:
     answer: str = typer.prompt(f"  {key}", default=str(bounds.get(key, "")))
     return answer
 

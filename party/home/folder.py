@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ..accounts.ledger import Ledger
     from ..institution.role import Role
     from ..policies.direct import Direct
-    from ..policies.toml_file import Serve
+    from ..policies.serve import Serve
 
 _TRUSTED = "trusted"
 
@@ -134,7 +134,7 @@ class Home(ABC):
         return cls(folder, keyring)
 
     @abstractmethod
-    def opened(self) -> AbstractContextManager[Opened]:
+    def open_role(self) -> AbstractContextManager[Opened]:
         """What the daemon serves; closes its files at the end.
 
         Raises:
@@ -183,19 +183,19 @@ class Home(ABC):
             self.role, keys.name, keys.identity, keys.certificate, self.domain(), keys.handovers
         )
 
-    def trusted(self) -> list[FederationList]:
+    def federations(self) -> list[FederationList]:
         """The federations whose cards are pinned."""
-        return [FederationList.from_json(form) for form in self._pinned()]
+        return [FederationList.from_json(form) for form in self._pinned_forms()]
 
     def curators(self) -> list[Card]:
         """The pinned curators."""
-        return [FederationList.curator_of(form) for form in self._pinned()]
+        return [FederationList.curator_of(form) for form in self._pinned_forms()]
 
     def cards(self) -> dict[str, Card]:
         """The pinned cards of parties, by name."""
         return {card.name: card for card in self._latest().values() if card.role == PARTY}
 
-    def pinned(self) -> dict[str, bytes]:
+    def pinned_identities(self) -> dict[str, bytes]:
         """Names and identities of the pinned parties and dealers."""
         return {card.name: card.identity for card in self._latest().values() if card.role != CURATOR}
 
@@ -220,7 +220,7 @@ class Home(ABC):
                 )
         write_private(self._pinned_at(federation.curator.name), as_text(federation.to_json()).encode())
 
-    def rotated(self, ledger: Ledger) -> Self:
+    def rotate(self, ledger: Ledger) -> Self:
         """Replaces the identity by a fresh one, to which the former one hands over.
 
         Args:
@@ -229,7 +229,7 @@ class Home(ABC):
         Raises:
             DataError: the daemon is running, a release is open, or the ledger was restored and is held.
         """
-        with self.claimed():
+        with self.claim():
             if ledger.open_releases():
                 raise DataError(
                     "releases are open, whose messages the new identity could not sign; let their curators "
@@ -240,7 +240,7 @@ class Home(ABC):
                     f"the ledger was restored from a backup; run dpmosaic {self.role} recount before the "
                     "identity is replaced"
                 )
-            keyring = self.keyring.rotated(self.role, recounted=ledger.was_recounted())
+            keyring = self.keyring.rotate(self.role, recounted=ledger.was_recounted())
             ledger.handed_over()
             return replace(self, keyring=keyring)
 
@@ -280,7 +280,7 @@ class Home(ABC):
 
         return secure_channel(address, self.side(), self.curator(name).certificate, proxy)
 
-    def shown(self) -> list[Path]:
+    def certificate_files(self) -> list[Path]:
         """The files from which `side` is made."""
         return [self.keyring.folder / CERTIFICATE, *sorted((self.keyring.folder / _TRUSTED).glob("*.json"))]
 
@@ -297,7 +297,7 @@ class Home(ABC):
         )
 
     @contextlib.contextmanager
-    def claimed(self) -> Iterator[None]:
+    def claim(self) -> Iterator[None]:
         """Locks the folder against a second daemon.
 
         Raises:
@@ -310,7 +310,7 @@ class Home(ABC):
     def _latest(self) -> dict[str, Card]:
         """The pinned card of each name; of several, the one with the identity that follows the others."""
         found: dict[str, Card] = {}
-        for known in self.trusted():
+        for known in self.federations():
             for card in known.members:
                 if card.name not in found or card.follows(found[card.name].identity):
                     found[card.name] = card
@@ -329,7 +329,7 @@ class Home(ABC):
                 return True
         return False
 
-    def _pinned(self) -> list[object]:
+    def _pinned_forms(self) -> list[object]:
         """The files of pinned federations."""
         return [read_json(path) for path in sorted((self.keyring.folder / _TRUSTED).glob("*.json"))]
 

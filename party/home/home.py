@@ -14,7 +14,7 @@ from .folder import Home, Opened
 if TYPE_CHECKING:
     from ...common.data.domain import Domain
     from ..approving.approvals import Approvals
-    from ..policies.toml_file import Serve
+    from ..policies.serve import Serve
 
 
 @dataclass(frozen=True)
@@ -34,16 +34,17 @@ class PartyHome(Home):
 
     def serve(self) -> Serve:
         """How the daemon is reached."""
-        from ..policies.form import FORM
-        from ..policies.toml_file import Serve, read_toml
+        from ...common.forms.toml_file import read_by_form
+        from ..policies.form import FORM, TO_BEGIN
+        from ..policies.serve import Serve
 
-        return Serve.of(read_toml(self.folder / POLICY, FORM, PARTY))
+        return Serve.of(read_by_form(self.folder / POLICY, FORM, TO_BEGIN))
 
-    def opened(self) -> AbstractContextManager[Opened]:
+    def open_role(self) -> AbstractContextManager[Opened]:
         """The party, after its rows are read."""
-        from .opening import opened
+        from .opening import open_party
 
-        return opened(self)
+        return open_party(self)
 
     def approvals(self) -> Approvals:
         """Requests and decisions."""

@@ -24,7 +24,7 @@ from .folder import Condition, Home, Opened
 
 
 @contextlib.contextmanager
-def opened(home: Home) -> Iterator[Opened]:
+def open_party(home: Home) -> Iterator[Opened]:
     """The party, after its rows are read."""
     settings = Settings.load(home.folder)
     with (
@@ -52,7 +52,7 @@ def opened(home: Home) -> Iterator[Opened]:
         watched: dict[str, Condition] = {APPROVAL_WAITS: approvals.waiting}
         if settings.notify is not None and settings.notify.budget_below:
             below = settings.notify.budget_below
-            watched[BUDGET_LOW] = budget_low(lifetime, ledger.reserved, below)
+            watched[BUDGET_LOW] = budget_low(lifetime, ledger.total_reserved, below)
         direct = Direct(
             settings.direct.get("send", {}), frozenset(settings.direct.get("take", [])), home.cards
         )
@@ -73,7 +73,7 @@ def opened(home: Home) -> Iterator[Opened]:
 def party_of(home: Home, settings: Settings, ledger: Ledger, approvals: Approvals) -> Party:
     """The party; reads its rows, or has them encoded where they are."""
     curators = [curator.identity for curator in home.curators()]
-    rules = Rules(settings.policy, home.pinned(), curators, approvals)
+    rules = Rules(settings.policy, home.pinned_identities(), curators, approvals)
     empty(home.folder / CODES)
     people = People(settings.key, settings.policy.max_rows_per_person, settings.identifiers)
     rows, order, identifiers = records_of(

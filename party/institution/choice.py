@@ -43,11 +43,11 @@ def check_choice(terms: ReleaseTerms, chosen: Chosen, kept: CertifiedRelease | N
         )
     if made.unit != terms.unit:
         raise PolicyError(
-            f"the codes were chosen by a release that was charged under {made.unit.named}, and would have "
-            f"cost otherwise under {terms.unit.named}; plan both with one adjacency and rows_per_person"
+            f"the codes were chosen by a release that was charged under {made.unit.phrase}, and would have "
+            f"cost otherwise under {terms.unit.phrase}; plan both with one adjacency and rows_per_person"
         )
     stated = Cost(terms.unit, Fraction(chosen.zcdp_rho), Fraction(chosen.labels_delta))
-    if made.granted != stated:
+    if made.granted_cost != stated:
         raise ProtocolError(
             "the plan names a release that chose its codes, and this party's ledger does not have it at that "
             "cost; choose the codes again with these parties"

@@ -26,7 +26,7 @@ HeldRows = Table | CountedRows | PeopleRows
 """Rows as codes. All give exact marginals; of an engine, codes of single rows are on disk."""
 
 
-def placed(rows: HeldRows, alignment_id: str, placement: Placement, domain: Domain, absent: bool) -> Rows:
+def place_rows(rows: HeldRows, alignment_id: str, placement: Placement, domain: Domain, absent: bool) -> Rows:
     """The rows at the positions of an alignment.
 
     Args:
@@ -37,13 +37,13 @@ def placed(rows: HeldRows, alignment_id: str, placement: Placement, domain: Doma
         absent: see `PlacedTable`.
     """
     if isinstance(rows, PeopleRows):
-        return rows.placed(placement.positions, placement.size)
+        return rows.place_people(placement.positions, placement.size)
     if isinstance(rows, Table):
         return PlacedTable(rows, placement.positions, placement.size, domain, absent)
     return PlacedRows(rows, alignment_id, placement, domain, absent)
 
 
-def recoded(rows: HeldRows, coding: Coding) -> HeldRows:
+def recode_rows(rows: HeldRows, coding: Coding) -> HeldRows:
     """The rows with the codes that a release chose.
 
     Raises:
@@ -51,12 +51,12 @@ def recoded(rows: HeldRows, coding: Coding) -> HeldRows:
     """
     if isinstance(rows, PeopleRows):
         return replace(rows, table=coding.table(rows.table))
-    return coding.table(rows) if isinstance(rows, Table) else rows.recoded(coding)
+    return coding.table(rows) if isinstance(rows, Table) else rows.with_coding(coding)
 
 
-def watched(rows: HeldRows, check: Check) -> HeldRows:
+def watch_rows(rows: HeldRows, check: Check) -> HeldRows:
     """The rows for a release; an engine stops counting when `check` raises."""
-    return rows.watched(check) if isinstance(rows, CountedRows) else rows
+    return rows.with_check(check) if isinstance(rows, CountedRows) else rows
 
 
 def bytes_on_disk(rows: HeldRows, plan: MaskedPlan, number: int) -> int:
@@ -100,7 +100,7 @@ def check_texts(rows: HeldRows, name: str) -> None:
         )
 
 
-def unlisted(
+def unlisted_texts(
     rows: HeldRows, name: str, used: NDArray[np.bool_] | None
 ) -> tuple[list[str], NDArray[np.int64]]:
     """The texts of open categories that could become labels, and the number of rows of each.
@@ -113,7 +113,7 @@ def unlisted(
     if isinstance(rows, PeopleRows):
         raise DataError("expected listed categories of people with all rows, got open ones; list them")
     if not isinstance(rows, Table):
-        return rows.unlisted(name, used)
+        return rows.unlisted_texts(name, used)
     attribute, texts = rows.domain[name], rows.texts[name]
     assert has_open_categories(attribute), "the terms were checked"
-    return (texts if used is None else texts.take(np.flatnonzero(used))).unlisted(attribute)
+    return (texts if used is None else texts.take(np.flatnonzero(used))).unlisted_texts(attribute)

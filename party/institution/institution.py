@@ -24,7 +24,7 @@ from ..accounts.rows import KeptAlignment
 from ..approving.approvals import Approvals
 from ..counting.identifiers import Identifiers
 from ..policies.policy import Policy
-from .held import HeldRows, recoded, watched
+from .held import HeldRows, recode_rows, watch_rows
 
 
 class ReleaseLimits(Protocol):
@@ -150,7 +150,7 @@ class Institution:
         rows = self.table.digest()
         return self.identifiers.digest(rows) if self.identifiers.columns else rows
 
-    def recoded(self, plan: Partition) -> Institution:
+    def with_chosen_codes(self, plan: Partition) -> Institution:
         """This institution with its rows in the codes that an earlier release chose, if the plan has any.
 
         Raises:
@@ -160,13 +160,13 @@ class Institution:
             return self
         try:
             plan.chosen.coding.check_complete(self.table.domain)
-            return replace(self, table=recoded(self.table, plan.chosen.coding))
+            return replace(self, table=recode_rows(self.table, plan.chosen.coding))
         except DataError as cause:
             raise ProtocolError(f"the plan has codes that do not fit this party's domain: {cause}") from cause
 
-    def watched(self, check: Callable[[], None]) -> Institution:
-        """This institution for a release; see `held.watched`."""
-        return replace(self, table=watched(self.table, check))
+    def with_check(self, check: Callable[[], None]) -> Institution:
+        """This institution for a release; see `held.watch_rows`."""
+        return replace(self, table=watch_rows(self.table, check))
 
     def check_partition(self, plan: Partition, aligned: KeptAlignment | None = None) -> None:
         """Refuses a plan that does not match this institution, or names parties that it did not pin.
@@ -268,7 +268,7 @@ class Institution:
                     "align the rows first, or plan the release with zero-out"
                 )
             return
-        if terms.masked is None or terms.spec.rows_per_person > 1:
+        if terms.masked_plan is None or terms.spec.rows_per_person > 1:
             raise PolicyError(
                 "aligned parties answer by the protocol 'masked' only, with one row of each person; plan the "
                 "release with rows_per_person = 1"
@@ -335,7 +335,7 @@ class Institution:
         slices = [entry.slice for entry in terms.plan.roster]
         (own,) = [entry.slice for entry in terms.plan.roster if entry.name == self.name]
         guaranteed = self.rules.policy.records.order_guaranteed
-        if terms.masked is not None and slices.count(own) > 1 and not guaranteed:
+        if terms.masked_plan is not None and slices.count(own) > 1 and not guaranteed:
             raise PolicyError(
                 "the plan joins rows of several parties, and this party has no key column to compare their "
                 "order; its owner names one, or states that the order is guaranteed"

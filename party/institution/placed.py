@@ -159,7 +159,7 @@ class PlacedRows(_Placed):
         def positions(start: int, stop: int) -> NDArray[np.int32]:
             return placement.positions[start:stop]
 
-        return rows.connection.placed(self._alignment_id, positions, placement.size, rows.check)
+        return rows.connection.placed_spool(self._alignment_id, positions, placement.size, rows.check)
 
     def _range(self, number: int) -> PlacedTable:
         with self._lock:
@@ -171,7 +171,7 @@ class PlacedRows(_Placed):
             return self._ranges[number]
 
     def _read(self, number: int) -> PlacedTable:
-        positions, table = self._spool.placed(number, self._rows.domain.names)
+        positions, table = self._spool.rows_in_range(number, self._rows.domain.names)
         coding, starts = self._rows.coding, self._spool.starts
         coded = table if coding is None else coding.table(table)
         size = starts[number + 1] - starts[number]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.domain import Domain
-from ...common.data.people import PeopleRows, numbered
+from ...common.data.people import PeopleRows, number_people
 from ...common.data.table import Table
 from ...common.privacy.cost import ALL_ROWS, WEIGHT_PARTS
 from ..counting.catalogue import engine_of, keeps_identifiers
@@ -41,13 +41,13 @@ def records_of(
         order.
 
     Raises:
-        DataError: see `read_records` and `CountedRows.connected`.
+        DataError: see `read_records` and `CountedRows.from_engine`.
     """
     connect = engine_of(source, folder)
     unkept = people.identifiers and not keeps_identifiers(source)
     if connect is None or unkept or people.most == ALL_ROWS:
         return read_records(source, domain, people)
-    rows = CountedRows.connected(connect, domain, timeout_s, folder, people)
+    rows = CountedRows.from_engine(connect, domain, timeout_s, folder, people)
     named = {name: rows.connection.texts(column) for name, column in people.identifiers.items()}
     return rows, rows.connection.order() if people.compare_order else None, Identifiers(named)
 
@@ -83,7 +83,7 @@ def _of_people(
     assert people.key is not None, "the policy was checked"
     if not all(texts[people.key]):
         raise missing_key(people.key)
-    person, first = numbered(texts[people.key])
+    person, first = number_people(texts[people.key])
     named = {name: [texts[column][row] for row in first] for name, column in people.identifiers.items()}
     order = order_digest(texts[people.key][row] for row in first) if people.compare_order else None
     return PeopleRows.evenly(table, person, len(first), WEIGHT_PARTS), order, Identifiers(named)

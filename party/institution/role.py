@@ -241,10 +241,10 @@ class Role(ABC, Generic[Active]):
             self._ledger.abandon(release_id)
             self._releases.drop_closed()
 
-    def counted(self, release_id: str) -> AbstractContextManager[None]:
+    def count_time(self, release_id: str) -> AbstractContextManager[None]:
         """Counts what the current thread computes meanwhile for an accepted release."""
         known = self._processors.get(release_id)
-        return nullcontext() if known is None else known.counted()
+        return nullcontext() if known is None else known.count_time()
 
     def _signed_terms(
         self, encoded: bytes, signature: bytes, caller: bytes, seen: Mark

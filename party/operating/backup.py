@@ -110,7 +110,7 @@ def restore(source: Path, folder: Path) -> Backup:
         backup = _unpack(source, draft)
         (draft / FOLDER / "trusted").mkdir(mode=0o700, exist_ok=True)
         with contextlib.closing(Ledger(draft / LEDGER)) as ledger:
-            ledger.restored()
+            ledger.hold_restored()
         draft.rename(folder)
     except OSError as cause:
         raise DataError(f"cannot write {folder}: {cause.strerror}; choose another place") from cause

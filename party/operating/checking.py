@@ -37,7 +37,7 @@ def check_home(home: PartyHome) -> Iterator[Finding]:
         ("certificate", home.check_certificate),
         ("disk", lambda: check_room(home.folder)),
     ):
-        yield from _refused(where, check)
+        yield from _findings_of(where, check)
     with contextlib.suppress(DataError):
         if warning := home.keyring.certificate.warning():
             yield Finding("certificate", warning, 0, False)
@@ -55,9 +55,9 @@ def check_home(home: PartyHome) -> Iterator[Finding]:
         found = list(check_rows(source, settings.domain, named))
         yield from found
         if not lacking and not any(finding.refused for finding in found):
-            yield from _refused("key", lambda: _read(source, settings, home.folder / CODES))
+            yield from _findings_of("key", lambda: _read(source, settings, home.folder / CODES))
     elif not lacking:
-        yield from _refused("source", lambda: _read(source, settings, home.folder / CODES))
+        yield from _findings_of("source", lambda: _read(source, settings, home.folder / CODES))
 
 
 def _read(source: Source, settings: Settings, folder: Path) -> None:
@@ -69,7 +69,7 @@ def _read(source: Source, settings: Settings, folder: Path) -> None:
         rows.close()
 
 
-def _refused(where: str, check: Callable[[], None]) -> Iterator[Finding]:
+def _findings_of(where: str, check: Callable[[], None]) -> Iterator[Finding]:
     try:
         check()
     except MosaicError as fault:

@@ -54,21 +54,21 @@ def diagnose(home: PartyHome, address: str | None = None, now: datetime | None =
     """
     now = now or datetime.now(UTC)
     yield _versions()
-    yield _checked("modes", home.check_files, "only the owner can read or change the files")
-    yield _checked("disk", lambda: check_room(home.folder), "there is room in the folder and in TMPDIR")
+    yield _diagnose("modes", home.check_files, "only the owner can read or change the files")
+    yield _diagnose("disk", lambda: check_room(home.folder), "there is room in the folder and in TMPDIR")
     yield _clock(home, now)
     yield _certificate(home, now)
-    yield _pinned(home, now)
+    yield _diagnose_pins(home, now)
     yield _ledger_format(home.folder / LEDGER)
     yield _ledger_content(home.folder / LEDGER)
     yield _mark(home.folder / LEDGER)
-    yield _checked(
+    yield _diagnose(
         "source", lambda: _read_columns(home), "policy and domain hold together, the source is there"
     )
     yield _reachable(home, address)
 
 
-def _checked(about: str, check: Callable[[], object], found: str) -> Diagnosis:
+def _diagnose(about: str, check: Callable[[], object], found: str) -> Diagnosis:
     """A diagnosis by a check whose errors say what to do."""
     try:
         check()
@@ -109,9 +109,9 @@ def _certificate(home: PartyHome, now: datetime) -> Diagnosis:
     return Diagnosis("certificate", True, f"valid until {certificate.not_after:%Y-%m-%d}")
 
 
-def _pinned(home: PartyHome, now: datetime) -> Diagnosis:
+def _diagnose_pins(home: PartyHome, now: datetime) -> Diagnosis:
     try:
-        federations = home.trusted()
+        federations = home.federations()
     except MosaicError as fault:
         return Diagnosis("pins", False, str(fault), "pin the curator's list again by dpmosaic party trust")
     if not federations:
@@ -125,7 +125,9 @@ def _pinned(home: PartyHome, now: datetime) -> Diagnosis:
     if ending:
         remedy = "their owners renew them and give out new cards"
         return Diagnosis("pins", False, f"certificates end or have ended: {', '.join(ending)}", remedy)
-    return Diagnosis("pins", True, f"{len(federations)} curators, {len(home.pinned())} parties and dealers")
+    return Diagnosis(
+        "pins", True, f"{len(federations)} curators, {len(home.pinned_identities())} parties and dealers"
+    )
 
 
 def _ledger_format(path: Path) -> Diagnosis:
@@ -152,7 +154,7 @@ def _ledger_content(path: Path) -> Diagnosis:
         if said != "ok":
             raise DataError("the file of the ledger is damaged; restore a backup: dpmosaic party restore")
 
-    return _checked("ledger content", check, "the file is whole")
+    return _diagnose("ledger content", check, "the file is whole")
 
 
 def _mark(path: Path) -> Diagnosis:
@@ -170,7 +172,7 @@ def _mark(path: Path) -> Diagnosis:
         if held:
             raise DataError("the ledger was restored from a backup and is held; run dpmosaic party recount")
 
-    return _checked("high-water mark", check, "no event is missing, and nothing has to be counted")
+    return _diagnose("high-water mark", check, "no event is missing, and nothing has to be counted")
 
 
 @contextlib.contextmanager

@@ -63,7 +63,7 @@ def _of(path: Path, name: str) -> tuple[str, Cost, Mark]:
         terms = decode_terms(bytes.fromhex(form["signed"]["terms"]))  # type: ignore[index]
         rho = sum((Fraction(entry["zcdp_rho"]) for entry in own["entries"]), Fraction(0))
         # Whatever labels it was charged for, it was granted no more delta than this.
-        charged = Cost(terms.unit, rho, terms.granted.delta)
+        charged = Cost(terms.unit, rho, terms.granted_cost.delta)
         mark = Mark(own["mark"]["events"], bytes.fromhex(own["mark"]["head"]))
     except (StopIteration, KeyError, ValueError, TypeError, AttributeError, MosaicError) as cause:
         raise DataError(

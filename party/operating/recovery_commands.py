@@ -74,7 +74,7 @@ def recount(
         found = count(certificates or [], home.keyring.name, ledger)
         counted = found.spent.zcdp_rho + Fraction(rho)
         if everything:
-            counted = max(counted, Settings.load(folder).policy.lifetime_rho - ledger.reserved())
+            counted = max(counted, Settings.load(folder).policy.lifetime_rho - ledger.total_reserved())
         ledger.recount(counted, printable(reason), found.spent.delta)
     tell(f"counted rho {float(counted):.6g} as spent since the backup")
     if found.is_old:

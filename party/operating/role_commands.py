@@ -78,11 +78,11 @@ def _add_setup(commands: typer.Typer, home_type: Callable[[], type[Home]]) -> No
         ] = False,
     ) -> None:
         """Create keys and a policy that allows nothing yet."""
-        from ...common.crypto.certificates import shown
+        from ...common.crypto.certificates import fingerprint_text
         from ...common.federation.keyring import REQUEST
 
         home = home_type().create(folder, name, request=csr)
-        tell(f"identity of {name}: {shown(home.keyring.identity.public.hex())}")
+        tell(f"identity of {name}: {fingerprint_text(home.keyring.identity.public.hex())}")
         if csr:
             tell(f"let your authority sign {home.keyring.folder / REQUEST}, and put tls.crt next to it")
         tell(f"now set what you allow in {folder / home.policy_name}")
@@ -135,7 +135,7 @@ def _add_keys(commands: typer.Typer, home_type: Callable[[], type[Home]]) -> Non
         yes: Annotated[bool, typer.Option("--yes", help="All its releases are finished everywhere.")] = False,
     ) -> None:
         """Replace the identity by a new key, to which the old one hands over; stop the daemon first."""
-        from ...common.crypto.certificates import shown
+        from ...common.crypto.certificates import fingerprint_text
 
         home = home_type().open(folder)
         if not yes:
@@ -143,8 +143,8 @@ def _add_keys(commands: typer.Typer, home_type: Callable[[], type[Home]]) -> Non
                 "Did every curator confirm that its releases with this identity are finished?", abort=True
             )
         with ledger_of(home) as opened:
-            rotated = home.rotated(opened)
-        tell(f"identity of {rotated.keyring.name}: {shown(rotated.keyring.identity.public.hex())}")
+            rotated = home.rotate(opened)
+        tell(f"identity of {rotated.keyring.name}: {fingerprint_text(rotated.keyring.identity.public.hex())}")
         tell(
             f"give its card out: dpmosaic {home.role} card; those who pinned the former identity accept "
             "it by curator enroll and by trust"
@@ -154,7 +154,7 @@ def _add_keys(commands: typer.Typer, home_type: Callable[[], type[Home]]) -> Non
     def renew(folder: Folder) -> None:
         """Replace a self-signed certificate by one that is valid for two more years; also while serving."""
         home = home_type().open(folder)
-        certificate = home.keyring.renewed(datetime.now(UTC))
+        certificate = home.keyring.renew(datetime.now(UTC))
         tell(f"certificate {certificate.fingerprint}")
         tell(f"valid until {certificate.not_after:%Y-%m-%d}; give its card out: dpmosaic {home.role} card")
 
@@ -233,10 +233,10 @@ def _add_daemon(commands: typer.Typer, home_type: Callable[[], type[Home]], list
 
 
 def _show(member: Card) -> None:
-    from ...common.crypto.certificates import shown
+    from ...common.crypto.certificates import fingerprint_text
 
     tell(f"{member.role} {member.name}")
-    tell(f"  identity     {shown(member.identity.hex())}")
-    tell(f"  certificate  {shown(member.certificate.fingerprint)}")
+    tell(f"  identity     {fingerprint_text(member.identity.hex())}")
+    tell(f"  certificate  {fingerprint_text(member.certificate.fingerprint)}")
     left = member.certificate.not_after - datetime.now(UTC)
     tell(f"  expires      {member.certificate.not_after:%Y-%m-%d}, in {left.days} days")

@@ -97,7 +97,7 @@ class Processors:
         self._running = threading.local()
 
     @contextlib.contextmanager
-    def counted(self) -> Iterator[None]:
+    def count_time(self) -> Iterator[None]:
         """Counts what the current thread computes meanwhile, also if it ends in an error."""
         self._running.began = self._clock()
         try:

@@ -8,10 +8,9 @@ from typing import Any
 
 from ...common.data.domain import Domain
 from ...common.errors import DataError
-from ...common.federation.card import PARTY
+from ...common.forms.toml_file import read_by_form
 from ..names import POLICY
-from .form import FORM
-from .toml_file import read_toml
+from .form import FORM, TO_BEGIN
 
 
 def domain_of(home: Path) -> Domain:
@@ -20,7 +19,7 @@ def domain_of(home: Path) -> Domain:
     Raises:
         DataError: the policy or the domain file is missing or does not hold together.
     """
-    return checked_domain(home, read_toml(home / POLICY, FORM, PARTY))
+    return checked_domain(home, read_by_form(home / POLICY, FORM, TO_BEGIN))
 
 
 def checked_domain(home: Path, content: Mapping[str, Any]) -> Domain:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ...common.bounded import read_bytes, toml_of
 from ...common.data.domain import Domain
 from ...common.errors import DataError
-from ...common.federation.card import PARTY
 from ...common.forms.tables import Table
+from ...common.forms.toml_file import read_by_form
 from ...common.privacy.cost import Adjacency
 from ...common.privacy.rows_of_person import rows_of
 from ...common.processes.notices import Notify
@@ -20,9 +20,9 @@ from ...common.processes.workers import Workers
 from ...common.protocols.alignment.match_keys import check_identifier
 from ..names import POLICY
 from .domain import checked_domain, identifiers_of
-from .form import FORM
+from .form import FORM, TO_BEGIN
 from .policy import Policy, Records
-from .toml_file import Serve, read_toml
+from .serve import Serve
 from .workers import workers_of
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Settings:
         Raises:
             DataError: it is missing or does not hold together; names the key.
         """
-        content = read_toml(home / POLICY, FORM, PARTY)
+        content = read_by_form(home / POLICY, FORM, TO_BEGIN)
         source, policy = content["source"], content.get("policy", {})
         key, records = source.get("key"), _records(content.get("records", {}))
         _check_key(key, records, policy)

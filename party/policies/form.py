@@ -7,8 +7,11 @@ from ...common.forms.tables import Key, MapOf, Table
 from ...common.forms.values import Anything, Choice, Number, Text, Truth, whole
 from ...common.privacy.rows_of_person import ROWS
 from ...common.processes.notices import FORM as NOTIFY
-from .toml_file import SERVE
+from .serve import SERVE
 from .workers import WORKERS
+
+TO_BEGIN = "run dpmosaic party init"
+"""What to do without such a file."""
 
 _LIMIT = Number(least=0)
 _NAMES = ListOf(Text(), like="a list of names")

@@ -150,7 +150,7 @@ class Policy:
             record_count: number of rows of the party.
             reserved: what the releases accepted so far reserve or spent.
         """
-        granted, total = Fraction(terms.granted_rho), self.total((*reserved, terms.granted))
+        granted, total = Fraction(terms.granted_rho), self.total((*reserved, terms.granted_cost))
         if terms.protocol_version != PROTOCOL_VERSION:
             yield PolicyError(
                 f"this party uses protocol version {PROTOCOL_VERSION}, the curator version "
@@ -172,8 +172,8 @@ class Policy:
                 "the party has fewer records than its policy requires; its owner can lower min_records"
             )
         yield from self._of_people(terms)
-        if terms.masked is not None:
-            yield from self._of_masked(terms.masked)
+        if terms.masked_plan is not None:
+            yield from self._of_masked(terms.masked_plan)
         yield from self._of_labels(terms, total.delta)
         if terms.purpose.max_cells is not None and terms.purpose.max_cells > self.max_cells:
             yield PolicyError(
@@ -294,6 +294,6 @@ class Policy:
 def _keeps_promise(terms: ReleaseTerms) -> bool:
     """Whether the promise covers the grant, what chose the release's codes, and the delta of labels."""
     try:
-        return terms.noise_budget.allows((terms.before + terms.granted).zcdp_rho)
+        return terms.noise_budget.allows((terms.before + terms.granted_cost).zcdp_rho)
     except BudgetError:
         return False

@@ -55,7 +55,7 @@ def source_of(keys: Mapping[str, Any], folder: Path) -> Source:
         case ["query"]:
             return QuerySource(keys["query"], folder, None if database is None else folder / database)
         case _:
-            return _extended(keys["kind"])(keys.get("options") or {}, folder)
+            return _load_extension(keys["kind"])(keys.get("options") or {}, folder)
 
 
 def stamp_of(source: Source) -> tuple[int, ...]:
@@ -87,7 +87,7 @@ def _in_engine(keys: Mapping[str, Any], named: str, folder: Path) -> Source:
     return EngineSource(keys["engine"], place, keys.get("connection", ""), folder)
 
 
-def _extended(kind: str) -> Factory:
+def _load_extension(kind: str) -> Factory:
     known = extensions(SOURCES, {})
     if kind not in known:
         installed = ", ".join(known) or "none"

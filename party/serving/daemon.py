@@ -70,25 +70,25 @@ def _serve(
     curator: str | None,
     metrics: str | None,
 ) -> None:
-    with home.claimed(), home.file(SHAREABLE_LOG).open("a", encoding="utf-8") as shareable:
+    with home.claim(), home.file(SHAREABLE_LOG).open("a", encoding="utf-8") as shareable:
         home.check_files()
-        with home.opened() as opened:
+        with home.open_role() as opened:
             log: Log = EventLog(log_to, shareable)
             checks = opened.checks
             checks["disk"] = partial(check_room, home.folder)
             direct = opened.direct or NO_DIRECT
-            side = Reread(lambda: direct.side(home.side()), home.shown)
+            side = Reread(lambda: direct.side(home.side()), home.certificate_files)
             servicer = PartyServicer(opened.role, checks=checks, direct=direct, side=side)
             counting: Metrics | None = None
             if (metrics_at := metrics or opened.metrics) is not None:
                 counting = Metrics(opened.ledger, opened.lifetime, checks, home.role)
                 log(Event("metrics", code="SERVING", address=counting.start(metrics_at)))
-                log = counting.logged(log)
+                log = counting.counting_log(log)
             if attach is None:
                 server = PartyServer(servicer, side, listen or opened.listen, Health(checks, log), log)
                 checks["reload"] = server.certificates.check_current
                 server.start()
-                with _watched(home, opened, log):
+                with _tell_operator(home, opened, log):
                     stop.wait()
                 end_in_time(log)
                 server.stop(_GRACE_S)
@@ -103,7 +103,7 @@ def _serve(
                 )
                 checks["link"] = attachment.check_link
                 attachment.start()
-                with _watched(home, opened, log):
+                with _tell_operator(home, opened, log):
                     stop.wait()
                 end_in_time(log)
                 attachment.stop()
@@ -112,10 +112,10 @@ def _serve(
 
 
 @contextlib.contextmanager
-def _watched(home: Home, opened: Opened, log: Log) -> Iterator[None]:
+def _tell_operator(home: Home, opened: Opened, log: Log) -> Iterator[None]:
     """Tells the operator of what the role watches, of a certificate that ends, and of failing checks."""
 
-    def failed(why: str) -> None:
+    def log_undelivered(why: str) -> None:
         log(Event("notice", code="UNDELIVERED", reason=why))
 
     def unhealthy() -> list[str]:
@@ -127,7 +127,7 @@ def _watched(home: Home, opened: Opened, log: Log) -> Iterator[None]:
         certificate = home.keyring.certificate
         return [] if certificate.warning() is None else [certificate.fingerprint]
 
-    notifier = Notifier(opened.notify, home.role, home.keyring.name, failed)
+    notifier = Notifier(opened.notify, home.role, home.keyring.name, log_undelivered)
     conditions = {**opened.watched, CERTIFICATE_ENDS: certificate_ends, UNHEALTHY: unhealthy}
     watch = Watch(conditions, notifier, log)
     watch.start()

@@ -60,7 +60,7 @@ class Metrics:
         self.registry.register(_State(ledger, lifetime, checks, role))
         self._server: tuple[Any, threading.Thread] | None = None
 
-    def logged(self, log: Log) -> Log:
+    def counting_log(self, log: Log) -> Log:
         """A log whose events are counted before they are written."""
 
         def both(event: Event) -> None:

@@ -53,7 +53,7 @@ class PartyServer:
         self._side = side
         self._health = health
         self._log = log
-        self.certificates = Certificates(side, self._reloaded, reload_s)
+        self.certificates = Certificates(side, self._log_reload, reload_s)
         self._threads = ThreadPoolExecutor(max_workers=_CALLS_AT_ONCE, thread_name_prefix="call")
         self._server = grpc.server(self._threads, options=OPTIONS, maximum_concurrent_rpcs=_MAX_CALLS)
         handlers = {
@@ -69,7 +69,7 @@ class PartyServer:
             ) from None
         self.address = f"{address.rpartition(':')[0]}:{port}"
 
-    def _reloaded(self, error: Exception | None) -> None:
+    def _log_reload(self, error: Exception | None) -> None:
         if error is None:
             self._log(Event("reload"))
         else:

@@ -47,7 +47,7 @@ class PartyServicer:
         self._side = side
         self._checks = {} if checks is None else checks
         self._clock = clock
-        self._turns = Turns(party.counted)
+        self._turns = Turns(party.count_time)
 
     def serve(self, method: str, requests: Iterator[bytes], caller: bytes) -> Iterator[bytes]:
         """The encoded replies to an encoded request or a stream of requests.
@@ -79,21 +79,21 @@ class PartyServicer:
             raise PolicyError("another party may only deliver openings here; ask through the curator")
         with _full_is_unavailable():
             yield from self._deliver(
-                _bounded(requests), lambda delivery: self._party.check_peer(delivery, peer)
+                _check_sizes(requests), lambda delivery: self._party.check_peer(delivery, peer)
             )
 
     def _replies(self, method: str, requests: Iterator[bytes], caller: bytes) -> Iterator[bytes]:
-        party, requests = self._party, _bounded(requests)
+        party, requests = self._party, _check_sizes(requests)
         match method:
             case "Describe":
-                yield codec.encode_description(self._described())
+                yield codec.encode_description(self._describe())
             case "Probe":
                 wanted = probes.decode_asked(requests)
                 yield from probes.encode_replies(self._clock(), wanted)
             case "Review":
                 terms, signature, seen = codec.decode_signed_terms(_only(requests))
                 yield from self._turns.of("").replies(
-                    lambda: iter([refusals.encode_verdict(self._reviewed(terms, signature, caller, seen))])
+                    lambda: iter([refusals.encode_verdict(self._review(terms, signature, caller, seen))])
                 )
             case "Accept":
                 terms, signature, seen = codec.decode_signed_terms(_only(requests))
@@ -153,11 +153,11 @@ class PartyServicer:
             case _:
                 raise ProtocolError(f"a party has no method {method!r}; compare versions")
 
-    def _reviewed(self, terms: bytes, signature: bytes, caller: bytes, seen: Mark) -> Verdict:
+    def _review(self, terms: bytes, signature: bytes, caller: bytes, seen: Mark) -> Verdict:
         verdict = self._party.review(terms, signature, caller, seen)
         return replace(verdict, refusals=(*verdict.refusals, *failures(self._checks)))
 
-    def _described(self) -> PartyDescription:
+    def _describe(self) -> PartyDescription:
         sends = self._direct.send if self._side is not None else ()
         return replace(
             self._party.describe(), sends_to=tuple(sorted(sends)), takes_from=tuple(sorted(self._direct.take))
@@ -179,30 +179,30 @@ class PartyServicer:
         delivery, _ = streams.decode_delivery(iter([header]))
         turn = self._turns.of(delivery.release_id)
 
-        def delivered() -> Iterator[bytes]:
+        def deliver_payload() -> Iterator[bytes]:
             check(delivery)
             self._party.deliver(delivery, streams.decode_payload(turn.outside(requests)))
             yield codec.encode_acknowledgement()
 
-        return turn.replies(delivered)
+        return turn.replies(deliver_payload)
 
     def _stream(
         self, release_id: str, caller: bytes, begin: Callable[[], Iterator[bytes]]
     ) -> Iterator[bytes]:
         """The replies of a call of a release, if its curator calls."""
 
-        def allowed() -> Iterator[bytes]:
+        def begin_if_allowed() -> Iterator[bytes]:
             self._party.check_caller(release_id, caller)
             return begin()
 
-        return self._turns.of(release_id).replies(allowed)
+        return self._turns.of(release_id).replies(begin_if_allowed)
 
     def _done(self, release_id: str, caller: bytes, step: Callable[[], None]) -> Iterator[bytes]:
-        def acknowledged() -> Iterator[bytes]:
+        def acknowledge() -> Iterator[bytes]:
             step()
             return iter([codec.encode_acknowledgement()])
 
-        return self._stream(release_id, caller, acknowledged)
+        return self._stream(release_id, caller, acknowledge)
 
 
 @contextlib.contextmanager
@@ -215,7 +215,7 @@ def _full_is_unavailable() -> Iterator[None]:
         raise
 
 
-def _bounded(requests: Iterator[bytes]) -> Iterator[bytes]:
+def _check_sizes(requests: Iterator[bytes]) -> Iterator[bytes]:
     """The requests, each checked for its size before it is decoded."""
     for request in requests:
         if len(request) > MESSAGE_BYTES:

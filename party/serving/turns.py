@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from weakref import WeakValueDictionary
 
 
-def _uncounted(release_id: str) -> AbstractContextManager[None]:
+def _count_nothing(release_id: str) -> AbstractContextManager[None]:
     return contextlib.nullcontext()
 
 
@@ -30,7 +30,7 @@ class Turns:
         counted: given the id of a release, a context in which a call computes for it.
     """
 
-    def __init__(self, counted: Callable[[str], AbstractContextManager[None]] = _uncounted) -> None:
+    def __init__(self, counted: Callable[[str], AbstractContextManager[None]] = _count_nothing) -> None:
         self._counted = counted
         self._guard = threading.Lock()
         self._turns: WeakValueDictionary[str, _Turn] = WeakValueDictionary()

@@ -13,7 +13,7 @@ from ...common.errors import DataError, MosaicWarning
 from .dialect import Dialect, find_dialect
 from .encodings import UTF_8, is_utf8, write_as_utf8
 from .headers import names_of
-from .sql import quoted, quoted_file
+from .sql import quote, quoted_file
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class CsvFile:
         kinds = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(self._names)))
         return (
             f"SELECT {kept} FROM read_csv({quoted_file(self._readable)}, auto_detect=false, "
-            f"header={named}, delim={quoted(self._dialect.separator)}, encoding='utf-8', "
+            f"header={named}, delim={quote(self._dialect.separator)}, encoding='utf-8', "
             f"quote='\"', escape='\"', nullstr='', strict_mode=true, columns={{{kinds}}})"
         )
 

@@ -32,7 +32,7 @@ _LONGEST_LINE = 2**21
 
 def encoding_of(path: Path) -> str:
     """UTF-16 if the file begins with its mark, otherwise UTF-8, with cells of Windows-1252 among them."""
-    with opened(path) as file:
+    with open_bytes(path) as file:
         return UTF_16 if file.read(2) in _MARKS else UTF_8
 
 
@@ -40,7 +40,7 @@ def is_utf8(path: Path) -> bool:
     """Whether all bytes of a file, perhaps .gz, are valid UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        with opened(path) as file:
+        with open_bytes(path) as file:
             while block := file.read(1 << 20):
                 decoder.decode(block)
         decoder.decode(b"", final=True)
@@ -81,12 +81,12 @@ def write_as_utf8(path: Path, out: IO[bytes]) -> None:
             pieces = iter(partial(texts.readline, _LONGEST_LINE), "")
             out.writelines(text.encode("utf-8") for text in pieces)
         return
-    with opened(path) as file:
+    with open_bytes(path) as file:
         # DuckDB refuses a line that is longer.
         out.writelines(map(_as_utf8, iter(partial(file.readline, _LONGEST_LINE), b"")))
 
 
-def opened(path: Path) -> BinaryIO:
+def open_bytes(path: Path) -> BinaryIO:
     """The bytes of a file; those that were compressed of a .gz."""
     return cast(BinaryIO, gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb"))
 
@@ -94,8 +94,8 @@ def opened(path: Path) -> BinaryIO:
 def _texts(path: Path) -> io.TextIOWrapper:
     """The lines of a file in UTF-16; of another, each byte as a character."""
     if encoding_of(path) == UTF_16:
-        return io.TextIOWrapper(opened(path), "utf-16", errors="replace", newline="")
-    return io.TextIOWrapper(opened(path), "latin-1", newline="")
+        return io.TextIOWrapper(open_bytes(path), "utf-16", errors="replace", newline="")
+    return io.TextIOWrapper(open_bytes(path), "latin-1", newline="")
 
 
 def _as_utf8(line: bytes) -> bytes:

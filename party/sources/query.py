@@ -20,7 +20,7 @@ from ...common.data.values import RawColumn
 from ...common.errors import DataError
 from .extensions import SQLITE, is_sqlite, load_extension, missing_extension
 from .source import CONFIG, FileSource, Queried, encoded_columns, raw_columns, selected, texts_of
-from .sql import quoted
+from .sql import quote
 
 _QUERY_BYTES = 1 << 20
 """Longest text of a query."""
@@ -104,7 +104,7 @@ class QuerySource:
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
-        with self._connected() as connection:
+        with self._connect() as connection:
             return tuple(self.query(connection, f"DESCRIBE {self._select}")["column_name"])
 
     @property
@@ -112,7 +112,7 @@ class QuerySource:
         # A comment at its end does not hide the bracket.
         return f"SELECT * FROM ({self.sql.rstrip().rstrip(';')}\n)"
 
-    def _connected(self) -> duckdb.DuckDBPyConnection:
+    def _connect(self) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect(config=CONFIG | {"file_search_path": str(self.folder)})
         if self.database is not None:
             name = '"' + self.database.stem.replace('"', '""') + '"'
@@ -121,7 +121,7 @@ class QuerySource:
                 load_extension(connection, SQLITE)
             kind = "TYPE sqlite, READ_ONLY" if sqlite else "READ_ONLY"
             try:
-                connection.execute(f"ATTACH {quoted(str(self.database))} AS {name} ({kind})")
+                connection.execute(f"ATTACH {quote(str(self.database))} AS {name} ({kind})")
                 connection.execute(f"USE {name}")
             except duckdb.Error:
                 raise DataError(
@@ -137,7 +137,7 @@ class QuerySource:
 
     def scan(self) -> duckdb.DuckDBPyConnection:
         """DuckDB with the rows as the view `scan`; see `Scanned`."""
-        connection = self._connected()
+        connection = self._connect()
         columns = ", ".join(f"c{place}" for place in range(len(self._names)))
         self.query(connection, f"CREATE TEMP VIEW scan ({columns}) AS {self._select}")
         return connection

@@ -26,7 +26,7 @@ from ...common.processes.blocks import made_in_order
 from .cells import ZONED, cells_for, in_local_time, listed_for, numbers_for, place_among
 from .csv_file import CsvFile
 from .headers import check_different
-from .sql import quoted, quoted_file
+from .sql import quote, quoted_file
 
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 SUFFIXES = (*DELIMITERS, ".parquet")
@@ -184,11 +184,11 @@ class FileSource:
         self, connection: duckdb.DuckDBPyConnection, expressions: Sequence[str]
     ) -> Iterator[NDArray[Any]]:
         query = partial(self.query, connection)
-        if self._held or self._csv is None or len(expressions) == 1:
+        if self._fits_in_memory or self._csv is None or len(expressions) == 1:
             yield from selected(query, expressions)
             return
         with tempfile.TemporaryDirectory(prefix="dpmosaic-") as folder:
-            query(f"SET temp_directory = {quoted(folder)}")
+            query(f"SET temp_directory = {quote(folder)}")
             query(f"SET memory_limit = '{_MEMORY}'")
             named = ", ".join(f"{expression} AS cell{place}" for place, expression in enumerate(expressions))
             query(f"CREATE TEMP TABLE cells AS SELECT {named} FROM file")
@@ -203,7 +203,9 @@ class FileSource:
             DataError: as for `query`.
         """
         connection = self.scan()
-        self.query(connection, f"CREATE {'TABLE' if self._held else 'VIEW'} file AS SELECT * FROM scan")
+        self.query(
+            connection, f"CREATE {'TABLE' if self._fits_in_memory else 'VIEW'} file AS SELECT * FROM scan"
+        )
         return connection
 
     def scan(self) -> duckdb.DuckDBPyConnection:
@@ -261,7 +263,7 @@ class FileSource:
         )
 
     @property
-    def _held(self) -> bool:
+    def _fits_in_memory(self) -> bool:
         """Whether DuckDB holds all texts of the file in memory."""
         return self._csv is not None and self.path.stat().st_size <= _HELD_BYTES
 
@@ -366,7 +368,7 @@ def _cells_of(
     numbers = [numbers_for(attribute, f"c{place}", kinds[place]) for attribute, place in wanted]
     listed = [listed_for(attribute, kinds[place]) for attribute, place in wanted]
     quick = [
-        number or (place_among(map(quoted, known), f"c{place}") if known else "")
+        number or (place_among(map(quote, known), f"c{place}") if known else "")
         for number, known, (_, place) in zip(numbers, listed, wanted, strict=True)
     ]
     read = select([fast or text for fast, text in zip(quick, texts, strict=True)])

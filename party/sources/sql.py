@@ -13,9 +13,9 @@ def one_file(path: Path) -> str:
 
 def quoted_file(path: Path) -> str:
     """The path of one file that DuckDB reads, as it stands in SQL."""
-    return quoted(one_file(path))
+    return quote(one_file(path))
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """A text as it stands in SQL."""
     return "'" + text.replace("'", "''") + "'"

@@ -63,7 +63,7 @@ def release(
     }
     parents: Parents = {name: found[0] for name, found in candidates.items()}
     for rows, measurer in zip(parties, measurers, strict=True):
-        parents = _updated(rows, measurer, parents, candidates, part)
+        parents = _update_parents(rows, measurer, parents, candidates, part)
     network = _network(domain, measurers, order, parents, part, table.record_count)
     return network.generate(table.record_count, stream.child("rows").generator())
 
@@ -74,7 +74,7 @@ def _correlations(
     """The mutual information of every pair, from noisy views that the curator adds up."""
     views = covering_views(domain)
     found = {}
-    for view, values in zip(views, _summed(measurers, views, rho, "views"), strict=True):
+    for view, values in zip(views, _sum_over_parties(measurers, views, rho, "views"), strict=True):
         joint = values.reshape(domain.shape(view))
         for pair in combinations(range(len(view)), 2):
             others = tuple(axis for axis in range(len(view)) if axis not in pair)
@@ -83,7 +83,7 @@ def _correlations(
     return found
 
 
-def _summed(
+def _sum_over_parties(
     measurers: Sequence[FloatMeasurer], cliques: Sequence[Clique], rho: Fraction, step: str
 ) -> list[Array]:
     """Every party's noisy marginals, the budget split evenly, added up."""
@@ -127,7 +127,7 @@ def _candidates(
     return found
 
 
-def _updated(
+def _update_parents(
     rows: Table,
     measurer: FloatMeasurer,
     parents: Parents,
@@ -166,7 +166,7 @@ def _network(
     # Only one level: no attribute is coarsened.
     levels = Levels(domain, max(2, *(attribute.size for attribute in domain.attributes)))
     cliques = [domain.canonical((name, *parents[name])) for name in order]
-    tables = _summed(measurers, cliques, part * len(domain), "tables")
+    tables = _sum_over_parties(measurers, cliques, part * len(domain), "tables")
     steps = []
     for name, clique, values in zip(order, cliques, tables, strict=True):
         nodes: Nodes = tuple(Node(each, 0) for each in clique)

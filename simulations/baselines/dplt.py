@@ -86,7 +86,7 @@ def _groups(
 ) -> list[_Group]:
     """A party's attributes in groups of correlated ones, with their latent attributes."""
     domain = columns.domain
-    cliques = _grouped(domain, measurer, share * PAIRS_SHARE)
+    cliques = _group_by_information(domain, measurer, share * PAIRS_SHARE)
     part = share * GROUPS_SHARE / len(cliques)
     measured = measurer.measure([Query(View(clique), part, "groups") for clique in cliques])
     groups = []
@@ -98,7 +98,7 @@ def _groups(
     return groups
 
 
-def _grouped(domain: Domain, measurer: FloatMeasurer, rho: Fraction) -> list[Clique]:
+def _group_by_information(domain: Domain, measurer: FloatMeasurer, rho: Fraction) -> list[Clique]:
     """Attributes grouped by noisy mutual information, largest first, while the groups' tables are small."""
     pairs = list(combinations(domain.names, 2))
     if not pairs:
@@ -173,10 +173,10 @@ def _rows(
         if parent is None:
             drawn[place] = rng.choice(LATENT_CLASSES, size=count, p=own / own.sum())
         else:
-            drawn[place] = _drawn(_joint(joints, parent, place), own, drawn[parent], rng)
+            drawn[place] = _draw_given(_joint(joints, parent, place), own, drawn[parent], rng)
         by_class = np.zeros((LATENT_CLASSES, len(group.counts)))
         by_class[group.classes, np.arange(len(group.counts))] = group.counts
-        cells = _drawn(by_class, group.counts, drawn[place], rng)
+        cells = _draw_given(by_class, group.counts, drawn[place], rng)
         columns |= dict(zip(group.clique, np.unravel_index(cells, domain.shape(group.clique)), strict=True))
     return Table.from_codes(domain, np.column_stack([columns[name] for name in domain.names]))
 
@@ -202,7 +202,7 @@ def _joint(joints: dict[tuple[str, str], Array], first: int, second: int) -> Arr
     return joints[f"latent{second}", f"latent{first}"].T
 
 
-def _drawn(
+def _draw_given(
     joint: Array, overall: Array, given: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """One draw for each entry of `given`, from its row of the table, or from `overall` if it is empty."""

@@ -28,9 +28,9 @@ def release(
         seed = int.from_bytes(stream.child_key("party", str(number))[:6], "big")
         # PrivBayes ignores the workload; a small one saves the computation of error bounds.
         found = simulate(
-            rows, budget=budget, protocol="trusted", mechanism=PrivBayes(), workload="1way", seed=seed
+            rows, epsilon=budget, protocol="trusted", mechanism=PrivBayes(), workload="1way", seed=seed
         )
-        made.append(found.synthetic)
+        made.append(found.rows)
     return Table.concatenate(made)
 
 

@@ -26,8 +26,8 @@ def release(
     vertical_parties("pdbn", table, grid)
     seed = int.from_bytes(stream.child_key("release")[:6], "big")
     return simulate(
-        table, budget=budget, grid=grid, protocol=protocol, mechanism=PrivBayes(), seed=seed
-    ).synthetic
+        table, epsilon=budget, grid=grid, protocol=protocol, mechanism=PrivBayes(), seed=seed
+    ).rows
 
 
 PDBN = Baseline(

@@ -11,7 +11,6 @@ from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.data.view import View
 from ...common.errors import BudgetError, MosaicError, PolicyError
-from ...common.privacy.budget import Budget
 from ...common.protocols.registry import Protocol, Scores, Users, protocol_named
 from ...curator.measurers.measurer import Measurer, Query
 from ...curator.mechanisms.independent import Independent
@@ -130,7 +129,6 @@ class ProtocolContract:
         """From parties to certificate."""
         found = simulate(
             chain_table(200),
-            budget=Budget(1.0, 1e-9),
             grid=grid,
             protocol=protocol.name,
             mechanism=Independent(),
@@ -139,4 +137,4 @@ class ProtocolContract:
         assert found.certificate.differentially_private == protocol.private
         promise = found.certificate.promise
         assert promise.zcdp_rho_spent <= promise.zcdp_rho_granted
-        assert found.synthetic.record_count == 200
+        assert found.rows.record_count == 200

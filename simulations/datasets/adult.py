@@ -84,7 +84,7 @@ DOMAIN: dict[str, Any] = {
 }
 
 
-def joined(parts: list[str]) -> str:
+def join_parts(parts: list[str]) -> str:
     """Both parts as one CSV with a header.
 
     The repository's files have a blank after each comma, a comment line in the test part (it begins with |),

@@ -108,7 +108,7 @@ def _adult() -> str:
         paths = [Path(folder) / str(place) for place, _ in enumerate(adult.PARTS)]
         for remote, path in zip(adult.PARTS, paths, strict=True):
             download(remote, path)
-        return adult.joined([path.read_text(encoding="ascii") for path in paths])
+        return adult.join_parts([path.read_text(encoding="ascii") for path in paths])
 
 
 def _randhie() -> str:

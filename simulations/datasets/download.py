@@ -71,13 +71,13 @@ def download(
             for block in _blocks(remote.url, silence_s):
                 received += len(block)
                 if received > remote.size:
-                    raise _refused(remote, f"is larger than the expected {remote.size:,} bytes")
+                    raise _refusal_of_file(remote, f"is larger than the expected {remote.size:,} bytes")
                 if clock() > until:
                     raise DataError(f"{remote.url} took longer than {deadline_s:g} s; try again later")
                 digest.update(block)
                 file.write(block)
         if digest.hexdigest() != remote.sha256:
-            raise _refused(remote, f"does not have the expected SHA-256 {remote.sha256}")
+            raise _refusal_of_file(remote, f"does not have the expected SHA-256 {remote.sha256}")
         os.replace(temporary, path)
     finally:
         Path(temporary).unlink(missing_ok=True)
@@ -100,7 +100,7 @@ def _blocks(url: str, silence_s: float) -> Iterator[bytes]:
         ) from cause
 
 
-def _refused(remote: Remote, why: str) -> DataError:
+def _refusal_of_file(remote: Remote, why: str) -> DataError:
     return DataError(
         f"{remote.url} {why}: the file was changed at its source or on the way; nothing was kept. Try again, "
         "or report that the file has changed"

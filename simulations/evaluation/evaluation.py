@@ -47,12 +47,12 @@ class Evaluation:
         workload_error: see `Workload.error`.
         range_queries: errors over random range queries.
         nist: scores of the NIST challenge.
-        predictions: misclassification rates; empty without a label.
+        predictions: misclassification rates; empty without a target.
         attributes: the distance of each attribute.
         pairs: the distance of each pair.
         others: figures of metrics of other packages.
         values: distances of values; None if only codes were compared.
-        usefulness: learners trained on either table; None without a label, or if only codes were compared.
+        usefulness: learners trained on either table; None without a target, or if only codes were compared.
     """
 
     records: tuple[int, int]
@@ -92,7 +92,7 @@ def evaluate(
     real: Table,
     synthetic: Table,
     *,
-    label: str | None = None,
+    target: str | None = None,
     holdout: Table | None = None,
     workload: Workload | None = None,
     pay: Pay | None = None,
@@ -103,18 +103,18 @@ def evaluate(
     Args:
         real: the table that was released.
         synthetic: of the same domain.
-        label: attribute that classifiers predict; by default none are trained.
-        holdout: real rows that the release has not used, to test classifiers on; needs a label.
+        target: attribute that classifiers predict; by default none are trained.
+        holdout: real rows that the release has not used, to test classifiers on; needs a target.
         workload: of the workload error; by default all pairs, or the only attribute.
         pay: attributes of the regression score.
         seed: of splits, subsets and queries.
 
     Raises:
-        DataError: the tables have different domains, one is empty, or label or pay do not fit.
-        MissingExtraError: a label is given, and scikit-learn is not installed.
+        DataError: the tables have different domains, one is empty, or target or pay do not fit.
+        MissingExtraError: a target is given, and scikit-learn is not installed.
     """
     check_comparable(real, synthetic)
-    predicted = [] if label is None else predictions(real, synthetic, label, holdout, seed=seed)
+    predicted = [] if target is None else predictions(real, synthetic, target, holdout, seed=seed)
     nist = NistScores(
         clustering_score(real, synthetic, np.random.default_rng(seed)),
         classification_score(real, synthetic, np.random.default_rng(seed)),

@@ -35,9 +35,9 @@ class Features:
     categories: Mapping[str, NDArray[np.int64]]
 
     @classmethod
-    def of(cls, train: Values, label: str) -> Features:
-        """The features of all attributes but the label; a number that is always missing is a category."""
-        others = [name for name in train.table.domain if name != label]
+    def of(cls, train: Values, target: str) -> Features:
+        """The features of all attributes but the target; a number that is always missing is a category."""
+        others = [name for name in train.table.domain if name != target]
         known = [name for name in others if not np.isnan(train.numbers.get(name, np.nan)).all()]
         numbers = {name: _scale(train.numbers[name]) for name in known}
         named = [name for name in others if name not in numbers]
@@ -57,7 +57,7 @@ class Features:
         """Numbers, NaN where missing, and one indicator for each category; shape (N, features)."""
         return np.column_stack([*self._raw(rows), *self._one_hot(rows)])
 
-    def standardised(self, rows: Values) -> Array:
+    def standardise(self, rows: Values) -> Array:
         """As `indicators`, without NaN.
 
         Numbers have mean 0 and standard deviation 1 in the training rows. A missing one is their median, and

@@ -35,10 +35,10 @@ def other_metrics(real: Table, synthetic: Table) -> tuple[OtherMetric, ...]:
     Raises:
         DataError: a metric cannot be imported or fails, or a figure is not finite; names the package.
     """
-    return tuple(_found(extension, real, synthetic) for extension in extensions(METRICS, {}).values())
+    return tuple(_evaluate(extension, real, synthetic) for extension in extensions(METRICS, {}).values())
 
 
-def _found(extension: Extension, real: Table, synthetic: Table) -> OtherMetric:
+def _evaluate(extension: Extension, real: Table, synthetic: Table) -> OtherMetric:
     metric: Metric = extension.load()
     package = f"{extension.package} {extension.version}"
     try:

@@ -21,7 +21,7 @@ from ...common.data.domain import Domain
 from ...common.data.rules.breaking import broken
 from ...common.data.values import text_of
 from ...common.errors import DataError
-from ...common.forms.nearest import meant
+from ...common.forms.nearest import hint
 from ...curator.people.keys import keys_as_texts
 from ...curator.people.release import PeopleRelease
 from ...curator.people.shape import Family, Kin, bounds_of
@@ -137,7 +137,7 @@ def evaluate_people(
         raise DataError(f"expected the table {lacking[0]!r} among the real ones, found none; add it")
     sides = Side.of(family, real), Side.of(family, release.frames)
     root = family.root.name
-    followed = () if follow is None else tuple(_followed(root, sides, follow))
+    followed = () if follow is None else tuple(_curves_of_people(root, sides, follow))
     return PeopleEvaluation(
         {name: (len(sides[0].frames[name]), len(sides[1].frames[name])) for name in names},
         pairs_within(sides[0].compared(root), sides[1].compared(root)),
@@ -177,13 +177,17 @@ class Side:
         found: dict[str, pd.DataFrame] = {}
         for table in reversed(family.tables):
             rows = tables[table.name] if table.columns else found.pop(table.name)
-            said = {one.name for child in family.children(table.name) for one, _ in family.said(child.name)}
-            names = [one.name for one in family.shown(table.name) if one.name not in said]
+            said = {
+                one.name
+                for child in family.children(table.name)
+                for one, _ in family.summaries_in_release(child.name)
+            }
+            names = [one.name for one in family.shown_attributes(table.name) if one.name not in said]
             keys = [key for key in (table.key, table.foreign) if key]
             if lacking := [name for name in (*keys, *names) if name not in rows.columns]:
                 raise DataError(
                     f"{table.name}: expected the column {lacking[0]!r}, found none"
-                    f"{meant(lacking[0], map(str, rows.columns))}; fix the table"
+                    f"{hint(lacking[0], map(str, rows.columns))}; fix the table"
                 )
             if table.parent and not family[table.parent].columns:
                 people = rows.drop_duplicates(table.foreign)
@@ -194,7 +198,7 @@ class Side:
                 raise DataError(f"{table.name}: expected each key once, found one twice; drop such rows")
         side = cls(family, found)
         for table in family.tables[1:]:
-            for summary, _ in family.said(table.name):
+            for summary, _ in family.summaries_in_release(table.name):
                 if summary.name not in found[table.parent].columns and family[table.parent].columns:
                     said_of = side.says(table, summary).to_numpy()
                     found[table.parent] = found[table.parent].assign(**{summary.name: said_of})
@@ -220,7 +224,7 @@ class Side:
 
     def compared(self, name: str) -> pd.DataFrame:
         """The columns of a table but keys: numbers on the scale of their column, others as texts."""
-        rows, domain = self.frames[name], Domain(self.family.shown(name))
+        rows, domain = self.frames[name], Domain(self.family.shown_attributes(name))
         return pd.DataFrame({one: _comparable(rows, domain, one) for one in domain}, index=rows.index)
 
     @cached_property
@@ -234,7 +238,7 @@ class Side:
 
     def _values(self, name: str, order: str) -> Numbers:
         """Where the rows of a table are on the scale of their order, shape (N,)."""
-        domain = Domain(self.family.shown(name))
+        domain = Domain(self.family.shown_attributes(name))
         found = domain[order].within(cells_of(domain, self.frames[name], order))
         assert found is not None
         return np.where(np.isfinite(found), found, np.nanmin(found, initial=np.inf))
@@ -302,8 +306,8 @@ def _ends(line: Line, parents: int) -> Numbers:
 
 def _events(family: Family, table: Kin, real: Line) -> Iterator[TimeTo]:
     """What is waited for: what a parent says of its rows, and each frequent value of a column."""
-    yield from (one for one, _ in family.said(table.name) if isinstance(one, TimeTo))
-    for attribute in family.shown(table.name):
+    yield from (one for one, _ in family.summaries_in_release(table.name) if isinstance(one, TimeTo))
+    for attribute in family.shown_attributes(table.name):
         if isinstance(attribute, CategoricalAttribute):
             cells = _comparable(real.rows, Domain((attribute,)), attribute.name)
             counts = pd.Series(cells).value_counts()
@@ -311,16 +315,16 @@ def _events(family: Family, table: Kin, real: Line) -> Iterator[TimeTo]:
                 yield TimeTo(f"{attribute.name} {value}", attribute.name, (str(value),))
 
 
-def _followed(root: str, sides: tuple[Side, Side], follow: tuple[str, str, str]) -> Iterator[Survival]:
+def _curves_of_people(
+    root: str, sides: tuple[Side, Side], follow: tuple[str, str, str]
+) -> Iterator[Survival]:
     """Times and states that people have themselves."""
     until, state, by = follow
     frames = [side.compared(root) for side in sides]
     for name in filter(None, follow):
         if name not in frames[0]:
             known = list(map(str, frames[0].columns))
-            raise DataError(
-                f"follow: expected a column of {root!r}, got {name!r}{meant(name, known)}; fix it"
-            )
+            raise DataError(f"follow: expected a column of {root!r}, got {name!r}{hint(name, known)}; fix it")
     if not pd.api.types.is_numeric_dtype(frames[0][until]):
         raise DataError(f"follow: expected a column of numbers or dates, got {until!r}; name another")
     groups = [None] if not by else frames[0][by].value_counts().index[:_EVENTS].tolist()
@@ -358,7 +362,7 @@ def _rules(family: Family, sides: tuple[Side, Side]) -> Iterator[RuleShares]:
                 where = "after" if bound == table.within[1] else "before"
                 shares = [_share(_ends_outside(side, table, end, where)) for side in sides]
                 yield RuleShares(table.name, f"{end.name} {where} {bound}", *shares)
-        for summary, attribute in family.said(table.name):
+        for summary, attribute in family.summaries_in_release(table.name):
             if family[table.parent].columns:
                 shares = [_share(_differ(side, table, summary, attribute)) for side in sides]
                 yield RuleShares(table.parent, f"{summary.name} is not what {table.name} say", *shares)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from ...curator.people.report import coded
+from ...curator.people.report import coded_tables
 from ...curator.people.shape import Family
 from ...curator.report.comparison import PeopleComparison, ScoreTable
 from ...curator.report.curves import CurveChart, curve_chart
@@ -24,7 +24,7 @@ def comparison(found: PeopleEvaluation, family: Family, real: Mapping[str, pd.Da
         family: the tables.
         real: the real ones, by name.
     """
-    tables = coded(family, Side.of(family, real).frames)
+    tables = coded_tables(family, Side.of(family, real).frames)
     return PeopleComparison(tables, tuple(score_tables(found)), curve_charts(found))
 
 

@@ -30,15 +30,15 @@ class Prediction:
     """Misclassification rates on the same real rows, in 0..1.
 
     Attributes:
-        label: attribute that is predicted from all others.
+        target: attribute that is predicted from all others.
         classifier: "svm" or "tree".
         synthetic: rate of the classifier that is trained on synthetic rows.
         real: rate of the classifier that is trained on real rows.
-        majority: rate of always predicting the most common label of those real rows.
+        majority: rate of always predicting the most common value of those real rows.
         test_rows: number of rows that were tested.
     """
 
-    label: str
+    target: str
     classifier: str
     synthetic: float
     real: float
@@ -57,7 +57,7 @@ class Prediction:
 def predictions(
     real: Table,
     synthetic: Table,
-    label: str,
+    target: str,
     holdout: Table | None = None,
     classifiers: Sequence[str] = CLASSIFIERS,
     seed: int = _SEED,
@@ -70,14 +70,14 @@ def predictions(
     Args:
         real: training rows of the classifier for comparison.
         synthetic: of the same domain.
-        label: attribute to predict.
+        target: attribute to predict.
         holdout: real rows to test on, which the release has not used; then all of `real` and `synthetic` is
             used for training. By default a random fifth of the real rows.
         classifiers: "svm", "tree"; see `misclassification_rate`.
         seed: of the split.
 
     Raises:
-        DataError: the tables have different domains, one has too few records, or the label has one value.
+        DataError: the tables have different domains, one has too few records, or the target has one value.
     """
     check_comparable(real, synthetic)
     if holdout is None:
@@ -87,14 +87,14 @@ def predictions(
     else:
         check_comparable(real, holdout)
         test = holdout
-    counts = real.marginal((label,))
-    majority = float(np.mean(test.column(label) != np.argmax(counts)))
+    counts = real.marginal((target,))
+    majority = float(np.mean(test.column(target) != np.argmax(counts)))
     return [
         Prediction(
-            label,
+            target,
             classifier,
-            misclassification_rate(synthetic, test, label, classifier, seed),
-            misclassification_rate(real, test, label, classifier, seed),
+            misclassification_rate(synthetic, test, target, classifier, seed),
+            misclassification_rate(real, test, target, classifier, seed),
             majority,
             test.record_count,
         )
@@ -103,12 +103,12 @@ def predictions(
 
 
 def misclassification_rate(
-    train: Table, test: Table, label: str, classifier: str = "svm", seed: int = _SEED
+    train: Table, test: Table, target: str, classifier: str = "svm", seed: int = _SEED
 ) -> float:
-    """The share of test rows whose label a classifier predicts wrongly.
+    """The share of test rows whose target a classifier predicts wrongly.
 
     "svm" is a linear support vector machine with squared hinge loss and C = 1, one against the rest where the
-    label has more than two values. The papers say "SVM" and name neither kernel nor loss; a linear
+    target has more than two values. The papers say "SVM" and name neither kernel nor loss; a linear
     one is solved exactly at any size, while a kernel matrix grows with the square of the rows. A numeric
     attribute is encoded as a number from 0 to 1 and an indicator of a missing value, any other by one
     indicator for each code.
@@ -119,41 +119,41 @@ def misclassification_rate(
     Args:
         train: training rows; of more than `TRAINING_ROWS` a random sample is used.
         test: test rows, of the same domain.
-        label: attribute to predict from all others.
+        target: attribute to predict from all others.
         classifier: "svm" or "tree".
         seed: of the sample, and of the tree's choice among equally good splits.
 
     Raises:
-        DataError: the label has one value or is the only attribute, or there is no such classifier.
+        DataError: the target has one value or is the only attribute, or there is no such classifier.
         MissingExtraError: scikit-learn is not installed.
     """
     require_extra("eval")
     check_comparable(train, test)
-    if train.domain[label].size < 2 or len(train.domain) < 2:
+    if train.domain[target].size < 2 or len(train.domain) < 2:
         raise DataError(
-            f"label {label!r}: expected two values or more, and other attributes to predict it from; "
-            "name another label"
+            f"target {target!r}: expected two values or more, and other attributes to predict it from; "
+            "name another target"
         )
     if train.record_count > TRAINING_ROWS:
         rng = np.random.default_rng(seed)
         train = train.take(rng.choice(train.record_count, TRAINING_ROWS, replace=False))
-    known = train.column(label)
+    known = train.column(target)
     if (known == known[0]).all():
-        return float(np.mean(test.column(label) != known[0]))
-    model, features = _classifier(classifier, train.domain, label, seed)
+        return float(np.mean(test.column(target) != known[0]))
+    model, features = _classifier(classifier, train.domain, target, seed)
     model.fit(features(train), known)
-    return float(np.mean(model.predict(features(test)) != test.column(label)))
+    return float(np.mean(model.predict(features(test)) != test.column(target)))
 
 
 class _Features(Protocol):
     def __call__(self, table: Table) -> Any: ...
 
 
-def _classifier(name: str, domain: Domain, label: str, seed: int) -> tuple[Any, _Features]:
+def _classifier(name: str, domain: Domain, target: str, seed: int) -> tuple[Any, _Features]:
     from sklearn.svm import LinearSVC
     from sklearn.tree import DecisionTreeClassifier
 
-    others = [other for other in domain if other != label]
+    others = [other for other in domain if other != target]
     if name == "svm":
         # The solver of the primal problem is deterministic and needs few steps.
         return LinearSVC(C=1.0, dual=False), lambda table: _indicators(table.project(others))

@@ -115,13 +115,13 @@ def evaluate(
         first, second = (
             _View.of(tables, child, relations, keys, order.get(child)) for tables in (real, synthetic)
         )
-        found[child] = _compared(first, second, {foreign, keys.get(child, "")}, order.get(child))
+        found[child] = _compare(first, second, {foreign, keys.get(child, "")}, order.get(child))
     return found
 
 
 def pairs_within(real: pd.DataFrame, synthetic: pd.DataFrame) -> tuple[PairDistance, ...]:
     """How far the rows of a table are from the real ones, in all pairs of its columns."""
-    groups = {str(name): _grouped(real[name], synthetic[name]) for name in real.columns}
+    groups = {str(name): _group_cells(real[name], synthetic[name]) for name in real.columns}
     return tuple(_distance(a, b, groups[a], groups[b]) for a, b in itertools.combinations(groups, 2))
 
 
@@ -185,22 +185,22 @@ class _View:
         return np.flatnonzero(self.parent[1:] == self.parent[:-1]) + 1
 
 
-def _compared(real: _View, synthetic: _View, hidden: set[str], order: str | bool | None) -> ChildEvaluation:
+def _compare(real: _View, synthetic: _View, hidden: set[str], order: str | bool | None) -> ChildEvaluation:
     columns = [name for name in real.own.columns if name not in hidden]
-    own = {name: _grouped(real.own[name], synthetic.own[name]) for name in columns}
-    above = {name: _grouped(real.above[name], synthetic.above[name]) for name in real.above.columns}
+    own = {name: _group_cells(real.own[name], synthetic.own[name]) for name in columns}
+    above = {name: _group_cells(real.above[name], synthetic.above[name]) for name in real.above.columns}
     within = pairs_within(real.own[columns], synthetic.own[columns])
     across = [_distance(a, b, own[a], above[b]) for a in columns for b in above]
     before: list[PairDistance] = []
     gaps = spans = None
     if order is not None:
         at = real.later, synthetic.later
-        now = {name: _taken(codes, at) for name, codes in own.items()}
-        previous = {name: _taken(codes, [one - 1 for one in at]) for name, codes in own.items()}
+        now = {name: _take(codes, at) for name, codes in own.items()}
+        previous = {name: _take(codes, [one - 1 for one in at]) for name, codes in own.items()}
         if isinstance(order, str):
             del previous[order]
             between = [_between(view, order) for view in (real, synthetic)]
-            now[order] = _grouped(pd.Series(between[0]), pd.Series(between[1]))
+            now[order] = _group_cells(pd.Series(between[0]), pd.Series(between[1]))
             gaps = _total_variation(*now[order])
             spans = _kolmogorov(_spans(real, order), _spans(synthetic, order))
         before = [_distance(a, _previous(b), now[a], previous[b]) for a in now for b in previous]
@@ -219,7 +219,7 @@ def _compared(real: _View, synthetic: _View, hidden: set[str], order: str | bool
 _Both = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def _grouped(real: pd.Series, synthetic: pd.Series) -> _Both:
+def _group_cells(real: pd.Series, synthetic: pd.Series) -> _Both:
     """The groups of the cells of both tables; missing cells are the last one."""
     if _is_ordered(real):
         known = _numbers(real.dropna())
@@ -238,11 +238,11 @@ def _grouped(real: pd.Series, synthetic: pd.Series) -> _Both:
     frequent = real.astype(str).value_counts().index
     kept = frequent[: COMPARED_GROUPS if len(frequent) <= COMPARED_GROUPS else COMPARED_GROUPS - 1]
 
-    def named(cells: pd.Series) -> NDArray[np.int64]:
+    def group_of_name(cells: pd.Series) -> NDArray[np.int64]:
         found = pd.Index(kept).get_indexer(pd.Index(cells.astype(str)))
         return np.where(found < 0, len(kept), found)
 
-    return _with_missing(real, named), _with_missing(synthetic, named)
+    return _with_missing(real, group_of_name), _with_missing(synthetic, group_of_name)
 
 
 def _is_ordered(cells: pd.Series) -> bool:
@@ -296,7 +296,7 @@ def _kolmogorov(real: NDArray[np.generic], synthetic: NDArray[np.generic]) -> fl
     return float(np.abs(one - other).max())
 
 
-def _taken(codes: _Both, places: Iterable[NDArray[np.intp]]) -> _Both:
+def _take(codes: _Both, places: Iterable[NDArray[np.intp]]) -> _Both:
     real, synthetic = (held[at] for held, at in zip(codes, places, strict=True))
     return real, synthetic
 

@@ -65,8 +65,8 @@ def usefulness_table(found: Usefulness) -> ScoreTable:
     """The scores of each learner, trained on synthetic records and on real ones."""
     names = ("AUC", "accuracy") if isinstance(found.constant, ClassScores) else ("R²", "mean absolute error")
     constant = "the most common class" if found.classes else "the median"
-    scores = [(one.learner, _shown(one.synthetic), _shown(one.real)) for one in found.learned]
-    scores.append((constant, ("–", "–"), _shown(found.constant)))
+    scores = [(one.learner, _score_texts(one.synthetic), _score_texts(one.real)) for one in found.learned]
+    scores.append((constant, ("–", "–"), _score_texts(found.constant)))
     tested = "that the release has not used" if found.held_out else "that the release has used too"
     classes = (
         f" Of {found.classes} classes, the AUC is the mean of one against the rest."
@@ -74,7 +74,7 @@ def usefulness_table(found: Usefulness) -> ScoreTable:
         else ""
     )
     return ScoreTable(
-        f"Usefulness: prediction of {found.label}",
+        f"Usefulness: prediction of {found.target}",
         ("learner", *(f"{name}, {kind}" for name in names for kind in ("synthetic", "real"))),
         tuple((name, made[0], real[0], made[1], real[1]) for name, made, real in scores),
         f"Trained on {found.train_rows[0]:,} synthetic records and on {found.train_rows[1]:,} real ones, "
@@ -82,7 +82,7 @@ def usefulness_table(found: Usefulness) -> ScoreTable:
     )
 
 
-def _shown(scores: Scores) -> tuple[str, str]:
+def _score_texts(scores: Scores) -> tuple[str, str]:
     if isinstance(scores, ClassScores):
         return "–" if scores.auc is None else f"{scores.auc:.4f}", f"{scores.accuracy:.4f}"
     return "–" if scores.r2 is None else f"{scores.r2:.4f}", f"{scores.mae:,.4g}"
@@ -100,7 +100,7 @@ def _predictions(found: Evaluation) -> ScoreTable:
         for p in found.predictions
     )
     return ScoreTable(
-        f"Misclassification of {found.predictions[0].label}",
+        f"Misclassification of {found.predictions[0].target}",
         ("classifier", "synthetic", "real", "difference", "majority"),
         rows,
         f"Shares of {found.predictions[0].test_rows:,} real records predicted wrongly by classifiers trained "

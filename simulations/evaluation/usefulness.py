@@ -25,7 +25,7 @@ USEFULNESS_ROWS = 50_000
 """Largest number of training rows; of more, a seeded random sample is used."""
 
 MOST_CLASSES = 10
-"""Most values of a label that are predicted; all rarer ones count as one of them."""
+"""Most values of a target that are predicted; all rarer ones count as one of them."""
 
 _TREES = 100
 _LEAST_LEAF = 5
@@ -86,7 +86,7 @@ class Usefulness:
     """Learners trained on synthetic rows and on real ones, and tested on the same real rows.
 
     Attributes:
-        label: attribute that is predicted from all others.
+        target: attribute that is predicted from all others.
         learned: one entry for each learner.
         constant: scores of always predicting the most common class of the real training rows, or the median.
         train_rows: numbers of synthetic and of real training rows.
@@ -95,7 +95,7 @@ class Usefulness:
         classes: number of classes in the real training rows; None if a number is predicted.
     """
 
-    label: str
+    target: str
     learned: tuple[Learned, ...]
     constant: Scores
     train_rows: tuple[int, int]
@@ -109,23 +109,23 @@ class Usefulness:
 
 
 def usefulness(
-    real: Values, synthetic: Values, label: str, holdout: Values | None = None, seed: int = _SEED
+    real: Values, synthetic: Values, target: str, holdout: Values | None = None, seed: int = _SEED
 ) -> Usefulness:
     """Trains every learner on either table and tests it on real rows.
 
-    A label that is a number of three or more values is predicted as one, and rows without it are left out;
-    any other label has one class for each code, a missing value among them.
+    A target that is a number of three or more values is predicted as one, and rows without it are left out;
+    any other target has one class for each code, a missing value among them.
 
     Args:
         real: rows that the release has used.
         synthetic: of the same domain.
-        label: attribute to predict.
+        target: attribute to predict.
         holdout: real rows to test on, which the release has not used. By default a random fifth of the real
             rows, which are then not trained on, but which the release has used.
         seed: of the split, of samples and of the learners.
 
     Raises:
-        DataError: the tables have different domains, the label is unknown or the only attribute, or it has
+        DataError: the tables have different domains, the target is unknown or the only attribute, or it has
             one value in the real rows, or a table has too few rows with it.
         MissingExtraError: scikit-learn is not installed.
     """
@@ -135,14 +135,14 @@ def usefulness(
     check_comparable(real.table, synthetic.table)
     if holdout is not None:
         check_comparable(real.table, holdout.table)
-    if label not in real.table.domain or len(real.table.domain) < 2:
+    if target not in real.table.domain or len(real.table.domain) < 2:
         raise DataError(
-            f"label: expected an attribute of the domain beside others, got {label!r}; name another label"
+            f"target: expected an attribute of the domain beside others, got {target!r}; name another target"
         )
-    numeric = label in real.numbers and len(np.unique(_known(real.numbers[label]))) > 2
+    numeric = target in real.numbers and len(np.unique(_without_missing(real.numbers[target]))) > 2
     if numeric:
-        real, synthetic = _with_label(real, label), _with_label(synthetic, label)
-        holdout = None if holdout is None else _with_label(holdout, label)
+        real, synthetic = _with_target(real, target), _with_target(synthetic, target)
+        holdout = None if holdout is None else _with_target(holdout, target)
     rng = np.random.default_rng(seed)
     test = holdout
     if test is None:
@@ -151,17 +151,17 @@ def usefulness(
         test, real = real.take(order[:tested]), real.take(order[tested:])
     if not min(rows.table.record_count for rows in (real, synthetic, test)):
         raise DataError(
-            f"label {label!r}: expected rows with a value to train and to test on in each table, got none in "
-            "one of them; give more rows or name another label"
+            f"target {target!r}: expected rows with a value to train and to test on in each table, got none "
+            "in one of them; give more rows or name another target"
         )
-    trained = {"synthetic": _sampled(synthetic, rng), "real": _sampled(real, rng)}
-    task = _Numbers(label, seed) if numeric else _Classes.of(real, label, seed)
+    trained = {"synthetic": _sample(synthetic, rng), "real": _sample(real, rng)}
+    task = _Numbers(target, seed) if numeric else _Classes.of(real, target, seed)
     constant = task.constant(trained["real"], test)
     # One thread: figures do not depend on the machine, and threads that wait for a busy core cost far more.
     with threadpool_limits(1):
         found = {name: [task.scores(rows, test, one) for one in LEARNERS] for name, rows in trained.items()}
     return Usefulness(
-        label,
+        target,
         tuple(Learned(*one) for one in zip(LEARNERS, found["synthetic"], found["real"], strict=True)),
         constant,
         (trained["synthetic"].table.record_count, trained["real"].table.record_count),
@@ -175,14 +175,14 @@ def usefulness(
 class _Numbers:
     """Prediction of a number."""
 
-    label: str
+    target: str
     seed: int
 
     def scores(self, train: Values, test: Values, learner: str) -> Scores:
         from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
         from sklearn.linear_model import Ridge
 
-        features = Features.of(train, self.label)
+        features = Features.of(train, self.target)
         if learner == "gradient boosting":
             model = HistGradientBoostingRegressor(
                 categorical_features=features.are_categories, random_state=self.seed
@@ -193,14 +193,14 @@ class _Numbers:
             )
         else:
             model = Ridge()
-        model.fit(_features(features, train, learner), train.numbers[self.label])
+        model.fit(_features(features, train, learner), train.numbers[self.target])
         return self._of(test, model.predict(_features(features, test, learner)))
 
     def constant(self, train: Values, test: Values) -> Scores:
-        return self._of(test, np.full(test.table.record_count, np.median(train.numbers[self.label])))
+        return self._of(test, np.full(test.table.record_count, np.median(train.numbers[self.target])))
 
     def _of(self, test: Values, predicted: Array) -> Scores:
-        known = test.numbers[self.label]
+        known = test.numbers[self.target]
         away = known - predicted
         variance = float(((known - known.mean()) ** 2).sum())
         r2 = 1 - float((away**2).sum()) / variance if variance > 0 else None
@@ -212,31 +212,31 @@ class _Classes:
     """Prediction of classes.
 
     Attributes:
-        label: attribute to predict.
+        target: attribute to predict.
         places: the class of each code, shape (size,).
         classes: number of classes that occur in the real training rows.
         seed: of the learners.
     """
 
-    label: str
+    target: str
     places: tuple[int, ...]
     classes: int
     seed: int
 
     @classmethod
-    def of(cls, real: Values, label: str, seed: int) -> _Classes:
+    def of(cls, real: Values, target: str, seed: int) -> _Classes:
         """Classes of the codes that occur in real rows, the rarer ones together with those that do not."""
-        counts = real.table.marginal((label,)).ravel()
+        counts = real.table.marginal((target,)).ravel()
         common = np.argsort(-counts, kind="stable")[: min(MOST_CLASSES, int((counts > 0).sum()))]
         if len(common) < 2:
             raise DataError(
-                f"label {label!r}: expected two values or more in the real rows, got fewer; name another"
+                f"target {target!r}: expected two values or more in the real rows, got fewer; name another"
             )
         if (counts > 0).sum() > MOST_CLASSES:
             common = common[:-1]
         places = np.full(len(counts), len(common))
         places[np.sort(common)] = np.arange(len(common))
-        return cls(label, tuple(places.tolist()), len(np.unique(places[counts > 0])), seed)
+        return cls(target, tuple(places.tolist()), len(np.unique(places[counts > 0])), seed)
 
     def scores(self, train: Values, test: Values, learner: str) -> Scores:
         from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -246,7 +246,7 @@ class _Classes:
         known = self._of(train)
         if (known == known[0]).all():
             return self._always(int(known[0]), test)
-        features = Features.of(train, self.label)
+        features = Features.of(train, self.target)
         if learner == "gradient boosting":
             # It would set aside a stratified part to stop early, which fails for a class of one row.
             model = HistGradientBoostingClassifier(
@@ -282,24 +282,24 @@ class _Classes:
 
     def _of(self, rows: Values) -> NDArray[np.int64]:
         places = np.array(self.places, dtype=np.int64)
-        return np.asarray(places[rows.table.column(self.label)])
+        return np.asarray(places[rows.table.column(self.target)])
 
 
 def _features(features: Features, rows: Values, learner: str) -> NDArray[np.float32]:
     if learner == "gradient boosting":
         return features.columns(rows)
-    return features.indicators(rows) if learner == "random forest" else features.standardised(rows)
+    return features.indicators(rows) if learner == "random forest" else features.standardise(rows)
 
 
-def _with_label(rows: Values, label: str) -> Values:
-    """The rows with a number of the label."""
-    return rows.take(np.flatnonzero(~np.isnan(rows.numbers[label])))
+def _with_target(rows: Values, target: str) -> Values:
+    """The rows with a number of the target."""
+    return rows.take(np.flatnonzero(~np.isnan(rows.numbers[target])))
 
 
-def _known(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+def _without_missing(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     return numbers[~np.isnan(numbers)]
 
 
-def _sampled(rows: Values, rng: np.random.Generator) -> Values:
+def _sample(rows: Values, rng: np.random.Generator) -> Values:
     count = rows.table.record_count
     return rows.take(rng.choice(count, USEFULNESS_ROWS, replace=False)) if count > USEFULNESS_ROWS else rows

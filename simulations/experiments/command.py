@@ -62,7 +62,7 @@ def _counts(experiment: Experiment) -> dict[str, int]:
     """The number of releases of the whole and of the quick experiment."""
     return {
         "all": len(set(experiment.cells(experiment.seeds))),
-        "quick": len(set(experiment.reduced().cells(1))),
+        "quick": len(set(experiment.for_quick_run().cells(1))),
     }
 
 
@@ -91,7 +91,7 @@ def run_experiment(
             "expected --seeds or --quick, which makes each release once, got both; leave out --seeds or "
             "--quick"
         )
-    chosen = found.reduced() if quick else found
+    chosen = found.for_quick_run() if quick else found
     with progress(_STDERR) as report:
         outcome = conduct(
             chosen,

@@ -198,7 +198,7 @@ class Experiment:
             for line in self.lines
         ]
 
-    def reduced(self) -> Experiment:
+    def for_quick_run(self) -> Experiment:
         """The experiment that `--quick` runs."""
         quick = self.quick
         panels = tuple(panel for panel in self.panels if not quick.panels or panel.label in quick.panels)

@@ -132,7 +132,7 @@ def _value(
 ) -> tuple[float, float] | None:
     """A number and its standard deviation over seeds; None if there is no number."""
     if look.reported:
-        number = results.reported(look.label, panel, shown, point)
+        number = results.paper_number(look.label, panel, shown, point)
         return None if number is None else (number, 0.0)
     line = next(line for line in results.experiment.lines if line.label == look.label)
     mean = results.mean(panel, line, point, shown.value)

@@ -65,21 +65,21 @@ def _release(cell: Cell, table: Table) -> tuple[Table, Values]:
         raise DataError(f"method: expected one of {expected}; got {cell.method!r}")
     result = simulate(
         table,
-        budget=budget,
+        budget,
         grid=cell.grid,
         protocol=cell.protocol,
         mechanism=mechanism_named(cell.method, cell.variant, dict(cell.settings)),
-        workload=_weighted(Workload.parse(table.domain, cell.workload), cell),
+        workload=_weight_by_label(Workload.parse(table.domain, cell.workload), cell),
         seed=cell.seed,
     )
-    return result.synthetic, {
+    return result.rows, {
         "seconds": float(result.metrics["seconds"]),
         "rounds": float(len(result.fitted.rounds)),
         "model_mb": float(result.fitted.model.size_mb),
     }
 
 
-def _weighted(workload: Workload, cell: Cell) -> Workload:
+def _weight_by_label(workload: Workload, cell: Cell) -> Workload:
     """The workload with `label_weight` applied to marginals that contain the label."""
     weights = zip(workload.cliques, workload.weights, strict=True)
     return replace(

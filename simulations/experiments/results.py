@@ -80,7 +80,7 @@ class Results:
         deviation = math.sqrt(spread / (len(values) - 1)) if len(values) > 1 else None
         return Mean(mean, deviation, len(values))
 
-    def reported(self, label: str, panel: Panel, shown: Shown, point: Point) -> float | None:
+    def paper_number(self, label: str, panel: Panel, shown: Shown, point: Point) -> float | None:
         """A number of the paper; None if it reports none."""
         for found in self.experiment.reported:
             if found.label == label and found.value == shown.value:

@@ -18,7 +18,7 @@ def local_network(
     ] = None,
     domain: Annotated[Path | None, typer.Option(help="Domain file of the table.")] = None,
     grid: Annotated[str, typer.Option(help="KxS: K slices of rows over S parties; or a JSON file.")] = "2x2",
-    key: Annotated[
+    align_by: Annotated[
         str | None, typer.Option(help="Column that identifies people; without it, rows are numbered.")
     ] = None,
     overlap: Annotated[
@@ -40,7 +40,7 @@ def local_network(
 ) -> None:
     """Partition a table and run parties and dealers as processes on this machine, with mutual TLS.
 
-    They run until this command is stopped. With --key, --overlap, --shuffle or --typos, the parties of a
+    They run until this command is stopped. With --align-by, --overlap, --shuffle or --typos, the parties of a
     slice align their rows.
     """
     from ...common.data.domain import Domain
@@ -58,8 +58,8 @@ def local_network(
             Domain.load(domain),
             grid,
             attach=attach,
-            overlap=Overlap.of(key, overlap, shuffle, typos),
-            key=key,
+            overlap=Overlap.of(align_by, overlap, shuffle, typos),
+            key=align_by,
             dealers=dealers,
         )
     else:

@@ -13,7 +13,7 @@ from ...common.federation.card import as_text
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...party.names import POLICY
 from ...party.sources.source import FileSource
-from ...party.sources.sql import quoted
+from ...party.sources.sql import quote
 from ..parties.people import Held
 
 _DOMAIN, _ROWS = "domain.json", "rows.parquet"
@@ -82,9 +82,9 @@ def write_table(folder: Path, source: FileSource, domain: Domain, held: Held, ke
 def _write_rows(source: FileSource, domain: Domain, held: Held, key: str | None, out: Path) -> None:
     """Writes the party's cells unchanged, with their labels."""
     names = source.columns()
-    columns = [f"c{names.index(name)} AS {_named(name)}" for name in domain]
+    columns = [f"c{names.index(name)} AS {_quote_name(name)}" for name in domain]
     if key is not None:
-        columns.append(f"identifier AS {_named(key)}")
+        columns.append(f"identifier AS {_quote_name(key)}")
     with source.connect() as connection:
         rows = {
             "line": held.rows,
@@ -95,10 +95,10 @@ def _write_rows(source: FileSource, domain: Domain, held: Held, key: str | None,
         source.query(
             connection,
             f"COPY (SELECT {', '.join(columns)} FROM held JOIN (SELECT *, row_number() OVER () - 1 AS line "
-            f"FROM file) USING (line) ORDER BY place) TO {quoted(str(out))} (FORMAT parquet)",
+            f"FROM file) USING (line) ORDER BY place) TO {quote(str(out))} (FORMAT parquet)",
         )
 
 
-def _named(name: str) -> str:
+def _quote_name(name: str) -> str:
     """A column's name as it stands in SQL."""
     return '"' + name.replace('"', '""') + '"'

@@ -76,4 +76,4 @@ def align(
             signer=signer,
             identities={party.name: party.identity for party in described},
         )
-    return certificate.aligned(order.population)
+    return certificate.for_population(order.population)

@@ -42,7 +42,7 @@ Fresh = Callable[[RandomStream], FreshKeys]
 """The keys of a party's noise, from a stream of its own."""
 
 
-def unchanged(stream: RandomStream) -> FreshKeys:
+def keep_key(stream: RandomStream) -> FreshKeys:
     """The keys of a stream."""
     return stream.key
 
@@ -67,13 +67,13 @@ class InProcessConnection:
     def call(self, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
         """Replies to encoded requests; see `Connection`."""
         try:
-            for reply in self.servicer.serve(method, self._counted(requests), _NOBODY):
+            for reply in self.servicer.serve(method, self._count_bytes(requests), _NOBODY):
                 self.bytes_out += len(reply)
                 yield reply
         except MosaicError as error:
             raise decode_refusal(encode_refusal(error)) from error
 
-    def _counted(self, requests: Iterable[bytes]) -> Iterator[bytes]:
+    def _count_bytes(self, requests: Iterable[bytes]) -> Iterator[bytes]:
         for request in requests:
             self.bytes_in += len(request)
             yield request
@@ -97,7 +97,7 @@ def start_parties(
     identifiers: Sequence[Sequence[Sequence[str]]] | None = None,
     dealers: int = 0,
     stated: int | None = None,
-    fresh: Fresh = unchanged,
+    fresh: Fresh = keep_key,
 ) -> list[list[InProcessConnection]]:
     """Starts a party with an in-memory ledger for each piece of a table; they know each other's identities.
 
@@ -118,7 +118,7 @@ def start_parties(
     identities = {name: _identity(name, keys) for name in (*chain(*names), *dealer_names(dealers))}
     peers = {name: identity.public for name, identity in identities.items()}
 
-    def started(i: int, j: int) -> InProcessConnection:
+    def start_party(i: int, j: int) -> InProcessConnection:
         name = names[i][j]
         # Without identifiers, the pieces of a slice are cut from one table, whose rows keep their order.
         records = Records(frozenset(names[i]) - {name}, order_guaranteed=identifiers is None)
@@ -129,7 +129,7 @@ def start_parties(
         )
         return InProcessConnection(PartyServicer(Party(institution, Ledger(), fresh(keys.child(name)))))
 
-    return [[started(i, j) for j, _ in enumerate(row)] for i, row in enumerate(names)]
+    return [[start_party(i, j) for j, _ in enumerate(row)] for i, row in enumerate(names)]
 
 
 def start_dealers(

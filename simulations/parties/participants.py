@@ -31,10 +31,10 @@ from ...curator.releasing.planning.alignment_order import AlignmentOrder
 from ...curator.releasing.release import ReleaseOrder
 from .alignment import align
 from .measurers import CentralMeasurer
-from .network import Fresh, InProcessConnection, policy_for, start_dealers, start_parties, unchanged
+from .network import Fresh, InProcessConnection, keep_key, policy_for, start_dealers, start_parties
 from .paper_protocols import IndicatorMleMeasurer, TheoremMeasurer
 from .partition import Grid, partition
-from .people import Linkage, everywhere, linked
+from .people import Linkage, everywhere, link_tables
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Participants:
         stream: RandomStream,
         dealers: int,
         record_wise: bool,
-        fresh: Fresh = unchanged,
+        fresh: Fresh = keep_key,
     ) -> Participants:
         """Starts parties that hold the same records in the same order.
 
@@ -114,7 +114,7 @@ class Participants:
         pieces = [[table]] if order.protocol.one_party else partition(table, grid)
         if order.protocol is THEOREM:
             return cls(real, table.domain, grid)
-        proposal = _proposed(order, "0" * 32, grid)
+        proposal = _proposal_of(order, "0" * 32, grid)
         policy = policy_for(
             proposal.spec.protocol,
             order.spec.adjacency,
@@ -166,7 +166,7 @@ class Participants:
         else:
             tables, identifiers = people.scatter(table, grid, rng)
             joined = [
-                linked(order.domain, row, texts, aligning.population)
+                link_tables(order.domain, row, texts, aligning.population)
                 for row, texts in zip(tables, identifiers, strict=True)
             ]
             pieces, real = tables, Table.concatenate(joined)
@@ -175,10 +175,10 @@ class Participants:
                 "expected somebody whom all parties of a slice hold, got nobody; raise the overlap or lower "
                 "typos"
             )
-        return cls.placed(real, table.domain, pieces, identifiers, order, grid, stream, aligning, dealers)
+        return cls.place(real, table.domain, pieces, identifiers, order, grid, stream, aligning, dealers)
 
     @classmethod
-    def placed(
+    def place(
         cls,
         real: Table,
         domain: Domain,
@@ -216,7 +216,7 @@ class Participants:
         )
         return cls(real, domain, grid, links, dealing, aligned)
 
-    def coded(self, chosen: Chosen) -> Domain:
+    def coded_domain(self, chosen: Chosen) -> Domain:
         """The domain of a release with chosen bins."""
         coded = chosen.coding.domain(self.domain)
         anywhere = self.aligned is not None and self.aligned.alignment.population is Population.ANYWHERE
@@ -224,7 +224,7 @@ class Participants:
 
     def real_with(self, chosen: Chosen) -> Table:
         """The table that errors are relative to, in chosen bins."""
-        domain = self.coded(chosen)
+        domain = self.coded_domain(chosen)
         if self.aligned is None or self.aligned.alignment.population is not Population.ANYWHERE:
             return chosen.coding.table(self.real)
         held = {name: np.minimum(self.real.column(name), self.domain[name].size - 1) for name in self.domain}
@@ -253,7 +253,7 @@ class Participants:
         if order.protocol is THEOREM:
             vertical = max(len(cut.groups) for cut in cuts)
             return Started(TheoremMeasurer(table, len(cuts), vertical, order.granted, rng), held)
-        proposal = _proposed(order, release_id, self.grid)
+        proposal = _proposal_of(order, release_id, self.grid)
         agreement = agree(
             self.domain,
             self.links,
@@ -274,7 +274,7 @@ class Participants:
             )
         else:
             measurer = self._supposing(agreement.measurer(record_wise=self.record_wise))
-        return Started(measurer, terms.masked or held, proposal.copies, agreement)
+        return Started(measurer, terms.masked_plan or held, proposal.copies, agreement)
 
     def _supposing(self, measurer: Measurer) -> Measurer:
         if self.supposed is not None and isinstance(measurer, MaskedMeasurer):
@@ -282,7 +282,7 @@ class Participants:
         return measurer
 
 
-def _proposed(order: ReleaseOrder, release_id: str, grid: Grid) -> Proposal:
+def _proposal_of(order: ReleaseOrder, release_id: str, grid: Grid) -> Proposal:
     proposal = order.proposal(release_id)
     if order.protocol is not INDICATOR_MLE:
         return proposal

@@ -85,14 +85,14 @@ class Grid:
             DataError: the text is neither form, or the grid does not fit the table, or divides columns of
                 which one comes after the other.
         """
-        cut = cls._parsed(text, domain, records)
+        cut = cls._parse(text, domain, records)
         for number, layout in enumerate(cut.slices, start=1):
             for group in layout.groups:
                 check_together(domain, group, f"its party of slice {number}")
         return cut
 
     @classmethod
-    def _parsed(cls, text: str, domain: Domain, records: int) -> Grid:
+    def _parse(cls, text: str, domain: Domain, records: int) -> Grid:
         if match := re.fullmatch(r"(\d+)\s*[xX]\s*(\d+)", text.strip()):
             return cls.even(domain, records, int(match[1]), int(match[2]))
         try:

@@ -82,9 +82,11 @@ class Overlap:
             raise DataError(
                 "overlap: expected somebody at every party, got a party without; raise the overlap"
             )
-        return tuple(self._written(rows, identifiers, party, rng) for party, rows in enumerate(held))
+        return tuple(
+            self._write_identifiers(rows, identifiers, party, rng) for party, rows in enumerate(held)
+        )
 
-    def _written(
+    def _write_identifiers(
         self, rows: NDArray[np.intp], identifiers: Sequence[str], party: int, rng: np.random.Generator
     ) -> Held:
         if self.shuffle:
@@ -145,7 +147,7 @@ def everywhere(rows: PeopleRows, people: Linkage, identifiers: Sequence[Sequence
     return rows.take(np.array(held, dtype=np.intp)).table
 
 
-def linked(
+def link_tables(
     domain: Domain, tables: Sequence[Table], identifiers: Sequence[Sequence[str]], population: Population
 ) -> Table:
     """The join of the tables of a slice by identifiers: what a central place would release.

@@ -102,5 +102,5 @@ def after_choice(
     )
     started.certify(made.certificate)
     choice = choice_of(made, release_id, choosing, order, among.domain)
-    domain = among.coded(choice.chosen)
+    domain = among.coded_domain(choice.chosen)
     return replace(order, domain=domain, chosen=choice.chosen, before=choice.before), made.certificate

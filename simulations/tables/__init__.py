@@ -1,1 +1,1 @@
-"""Tables from data frames and files, and back."""
+"""Tables from data frames, and back."""

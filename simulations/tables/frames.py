@@ -22,8 +22,8 @@ from ...common.data.domain import Domain
 from ...common.data.table import Table, check_rows
 from ...common.data.values import RawColumn, text_of
 from ...common.errors import DataError
-from ...curator.results.frames import typed
-from ...curator.results.raw_frames import cells_of, encoded
+from ...curator.results.frames import typed_frame
+from ...curator.results.raw_frames import cells_of, encode_frame
 from ...curator.results.storage import Storage, storage_of
 from ...party.drafting import inference
 from ...party.drafting.date_formats import zone_of
@@ -88,7 +88,7 @@ def load(data: Source, domain: DomainLike, *, header: bool | None = None) -> Loa
         return Loaded(source.encoded(known), written(known, source.columns()), {})
     rows = _without_index(data)
     held = rows[[name for name in known.columns if name in rows.columns]]
-    return Loaded(encoded(known, rows), written(known, tuple(rows.columns)), storage_of(held))
+    return Loaded(encode_frame(known, rows), written(known, tuple(rows.columns)), storage_of(held))
 
 
 def _path(data: object) -> Path:
@@ -187,7 +187,7 @@ def raw_table(data: Source, *, header: bool | None = None) -> RawTable:
         return RawTable(source, {}, {}, source.encoded)
     rows = _without_index(data)
     zones = {name: zone for name in checked_names(rows) if (zone := _zone(rows[name].dtype))}
-    return RawTable(_FrameRows(rows), zones, storage_of(rows), lambda domain: encoded(domain, rows))
+    return RawTable(_FrameRows(rows), zones, storage_of(rows), lambda domain: encode_frame(domain, rows))
 
 
 def digest_of(data: Source, key: bytes) -> bytes:
@@ -223,7 +223,7 @@ def encode(rows: ArrowTable, domain: DomainLike) -> Table:
     Raises:
         DataError: a column is missing, a value has no code, or there is no row.
     """
-    table = encoded(read_domain(domain), data_frame(rows))
+    table = encode_frame(read_domain(domain), data_frame(rows))
     check_rows(table.record_count)
     return table
 
@@ -236,7 +236,7 @@ def decode(table: Table, seed: int | None = None) -> pd.DataFrame:
         seed: makes the values inside bins reproducible.
     """
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
-    return typed(table, table.domain.columns, stream.generator())
+    return typed_frame(table, table.domain.columns, stream.generator())
 
 
 def draft(data: Source, blanks: Collection[str] = (), *, header: bool | None = None) -> Draft:
@@ -296,7 +296,7 @@ class _FrameRows:
     def connect(self) -> duckdb.DuckDBPyConnection:
         """DuckDB with the rows as `file`, its columns c0, c1, ... in order."""
         columns = [
-            _nested(column) if self.nested and _is_nested(column) else _arrow(column)
+            _nest(column) if self.nested and _is_nested(column) else _arrow(column)
             for _, column in self.rows.items()
         ]
         connection = duckdb.connect(config=CONFIG)
@@ -315,7 +315,7 @@ def _is_nested(column: pd.Series) -> bool:
     return any(isinstance(cell, (list, tuple, set, dict, bytes, np.ndarray)) for cell in column)
 
 
-def _nested(column: pd.Series) -> pa.Array:
+def _nest(column: pd.Series) -> pa.Array:
     """Cells as lists of one text each."""
     return pa.array([[str(cell)] for cell in column], pa.list_(pa.string()))
 

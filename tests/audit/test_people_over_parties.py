@@ -45,7 +45,7 @@ def sent(rows, groups, clique):
         mine = rows.in_parts(plan.slice_parts(0))
         vectors = mine.vectors(part, 0, rows.record_count)
         product = row_products(product, indicators(WIDE, vectors, DOMAIN.cells(part)))
-    total = WIDE.signed(product.sum(axis=0, dtype=np.uint64)) * plan.scale(chain, 0)
+    total = WIDE.as_signed(product.sum(axis=0, dtype=np.uint64)) * plan.scale(chain, 0)
     order = [name for part in chain for name in part]
     return total.reshape(DOMAIN.shape(order)).transpose([order.index(n) for n in clique]).ravel()
 

@@ -110,7 +110,7 @@ def test_exact_one_way_marginals_make_a_mechanism_ask_otherwise_over_another_tab
         name = next(name for name in table.domain if table.domain[name].size == count)
         return table.marginal([name]).astype(float), np.full(count, 1e-3)
 
-    monkeypatch.setattr(knowledge, "denoised", exact)
+    monkeypatch.setattr(knowledge, "denoise", exact)
     run = mosaic_over(monkeypatch, "trusted", "1x1")
     assert alarms(run) == set()
     held["table"] = random_table(DOMAIN, 60, seed=2)

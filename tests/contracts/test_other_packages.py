@@ -54,7 +54,7 @@ def acme(install):
 
 def test_a_release_by_a_protocol_of_another_package_names_it(acme):
     found = simulate(
-        chain_table(200), budget=Budget(2.0, 1e-9), grid="2x2", protocol="acme", mechanism="independent"
+        chain_table(200), epsilon=Budget(2.0, 1e-9), grid="2x2", protocol="acme", mechanism="independent"
     )
     assert found.certificate.plan.spec.protocol == "acme"
     assert found.certificate.differentially_private

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from dpmosaic.common.console.serving import served
+from dpmosaic.common.console.serving import serve
 from dpmosaic.common.processes.stopping import Stop
 from dpmosaic.curator.console.operations import Operations
 from dpmosaic.curator.console.pages import Place, curator_pages
@@ -23,7 +23,7 @@ WAIT_S = 300
 
 @contextlib.contextmanager
 def opened(pages):
-    with served(pages, Stop()) as address:
+    with serve(pages, Stop()) as address:
         client = Client(address)
         client.enter()
         yield client

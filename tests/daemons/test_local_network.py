@@ -20,7 +20,7 @@ from dpmosaic.curator.releasing.planning.plan import ReleasePlan
 from dpmosaic.party.home.home import PartyHome
 from dpmosaic.party.sources.source import FileSource, read_table
 from dpmosaic.simulations.local_network.network import LocalNetwork, program
-from dpmosaic.simulations.parties.people import Overlap, linked
+from dpmosaic.simulations.parties.people import Overlap, link_tables
 from support.edits import edit
 
 pytestmark = pytest.mark.slow
@@ -102,7 +102,7 @@ def joined_by_id(network, domain):
             for home in homes
         ]
         tables, texts = [table for table, _ in read], [found["id"] for _, found in read]
-        slices.append(linked(domain, tables, texts, Population.EVERYWHERE))
+        slices.append(link_tables(domain, tables, texts, Population.EVERYWHERE))
     return Table.concatenate(slices)
 
 
@@ -179,7 +179,7 @@ def test_the_command_starts_a_network_prints_the_next_commands_and_stops_it(tmp_
 
 def claimable(folder):
     try:
-        with PartyHome.open(folder).claimed():
+        with PartyHome.open(folder).claim():
             return True
     except DataError:
         return False

@@ -49,7 +49,7 @@ def claim(spent, certificate=bytes(32)):
 
 
 def test_a_party_signs_all_that_it_charged(party, ledger):
-    spent = ledger.spent(RELEASE_ID)
+    spent = ledger.cost_of(RELEASE_ID)
     said = party.certify(claim(spent))
     assert [entry.query_id for entry in said.entries] == ["q1", "q2"]
     assert check_statement(said, PARTY.public, encode_terms(TERMS), bytes(32)) == spent
@@ -60,27 +60,27 @@ def test_after_a_restart_a_party_signs_the_same_and_continues_the_chain(party, l
     reopened = Ledger(tmp_path / "ledger.sqlite")
     again = party_of(reopened)
     list(again.answer(replace(QUERY, query_id="q3", sigma=5.0)))
-    said = again.certify(claim(reopened.spent(RELEASE_ID)))
+    said = again.certify(claim(reopened.cost_of(RELEASE_ID)))
     assert len(said.entries) == 3
     check_statement(said, PARTY.public, encode_terms(TERMS), bytes(32))
-    assert again.certify(claim(reopened.spent(RELEASE_ID))) == said
+    assert again.certify(claim(reopened.cost_of(RELEASE_ID))) == said
     reopened.close()
 
 
 def test_refuses_to_sign_a_certificate_with_a_lower_cost_than_was_charged(party, ledger):
     with pytest.raises(BudgetError, match="a lower cost"):
-        party.certify(claim(float(ledger.spent(RELEASE_ID)) * 0.999))
+        party.certify(claim(float(ledger.cost_of(RELEASE_ID)) * 0.999))
 
 
 def test_one_certificate_of_a_release_is_signed(party, ledger):
-    party.certify(claim(ledger.spent(RELEASE_ID)))
+    party.certify(claim(ledger.cost_of(RELEASE_ID)))
     with pytest.raises(ProtocolError, match="another certificate"):
-        party.certify(claim(ledger.spent(RELEASE_ID), bytes([1]) * 32))
+        party.certify(claim(ledger.cost_of(RELEASE_ID), bytes([1]) * 32))
 
 
 @pytest.mark.parametrize("query_id", ["q1", "q3"], ids=["an old query", "a new query"])
 def test_after_its_certificate_a_release_answers_nothing_more(party, ledger, query_id):
-    party.certify(claim(ledger.spent(RELEASE_ID)))
+    party.certify(claim(ledger.cost_of(RELEASE_ID)))
     with pytest.raises(ProtocolError, match="is certified at this party: its keys are erased"):
         list(party.answer(replace(QUERY, query_id=query_id)))
 
@@ -96,9 +96,9 @@ def test_terms_need_the_signature_of_a_pinned_curator(ledger):
     for signature in (b"", sign_terms(stranger, TERMS), sign_terms(CURATOR, replace(TERMS, granted_rho=0.5))):
         with pytest.raises(PolicyError, match="not signed by a pinned curator"):
             party.accept(encode_terms(TERMS), signature, CURATOR.public)
-    assert ledger.reserved() == 0
+    assert ledger.total_reserved() == 0
     party.accept(encode_terms(TERMS), sign_terms(CURATOR, TERMS), CURATOR.public)
-    assert ledger.reserved() == Fraction(1)
+    assert ledger.total_reserved() == Fraction(1)
 
 
 def test_refuses_all_terms_if_no_curator_is_pinned(ledger):

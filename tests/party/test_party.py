@@ -37,7 +37,7 @@ def test_a_party_describes_itself_without_values(party):
 def test_a_party_signs_what_it_accepts(party):
     accepted = party.accept(encode_terms(terms_for(party)))
     terms = hashlib.sha256(encode_terms(TERMS)).digest()
-    signed = terms + accepted.mark.signed() + accepted.ephemeral
+    signed = terms + accepted.mark.signed_bytes() + accepted.ephemeral
     verify(IDENTITY.public, "acceptance of a release", signed, accepted.signature)
     assert len(accepted.ephemeral) == 32
 
@@ -80,7 +80,7 @@ def test_a_query_that_does_not_fit_is_refused_with_a_typed_error_and_not_charged
 ):
     with pytest.raises(kind, match=reason):
         party.answer(changed(QUERY, form=form, **change))
-    assert ledger.spent(RELEASE_ID) == 0
+    assert ledger.cost_of(RELEASE_ID) == 0
     party.answer(QUERY)
 
 
@@ -90,7 +90,7 @@ def test_a_query_without_attributes_is_refused_before_it_reaches_the_party(party
     data = encode_query(changed(QUERY, clique=("?",))).replace(b"\x22\x01?", b"")
     with pytest.raises(ProtocolError, match="at least one attribute"):
         list(PartyServicer(party).serve("Charge", iter([data]), b""))
-    assert ledger.spent(RELEASE_ID) == 0
+    assert ledger.cost_of(RELEASE_ID) == 0
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_query_without_attributes_is_refused_before_it_reaches_the_party(party
 def test_a_method_with_one_request_refuses_none_and_several(party, ledger, method, count):
     with pytest.raises(ProtocolError, match="expected one request, got none or several"):
         list(PartyServicer(party).serve(method, iter([encode_query(QUERY)] * count), b""))
-    assert ledger.spent(RELEASE_ID) == 0
+    assert ledger.cost_of(RELEASE_ID) == 0
 
 
 @pytest.mark.parametrize("protocol", ["theorem", "indicator-mle"])
@@ -108,14 +108,14 @@ def test_a_protocol_that_no_party_knows_is_refused_whatever_the_policy_says(tabl
     party = started(table, ledger, replace(POLICY, protocols=frozenset({protocol})))
     with pytest.raises(PolicyError, match="no party takes part"):
         party.accept(encode_terms(terms_for(party, protocol=protocol)))
-    assert ledger.reserved() == 0
+    assert ledger.total_reserved() == 0
 
 
 def test_a_release_that_the_policy_refuses_reserves_nothing(table, ledger):
     party = started(table, ledger, replace(POLICY, min_records=701))
     with pytest.raises(PolicyError, match="min_records"):
         party.accept(encode_terms(terms_for(party)))
-    assert ledger.reserved() == 0
+    assert ledger.total_reserved() == 0
     with pytest.raises(ProtocolError, match="accept it first"):
         party.answer(QUERY)
 
@@ -130,17 +130,17 @@ def test_releases_have_grants_of_their_own_and_share_the_lifetime(table, ledger)
     with pytest.raises(BudgetError):
         party.answer(replace(QUERY, query_id="q2"))
     party.answer(replace(QUERY, release_id=id_of("s")))
-    assert ledger.spent(id_of("s")) == cost
+    assert ledger.cost_of(id_of("s")) == cost
     with pytest.raises(PolicyError, match="lifetime_rho"):
         party.accept(encode_terms(terms_for(party, release_id=id_of("t"), granted_rho=2.0**-40)))
-    assert ledger.reserved() == 2
+    assert ledger.total_reserved() == 2
 
 
 def test_accepting_again_changes_nothing_even_where_the_lifetime_is_used_up(table, ledger):
     party = started(table, ledger, replace(POLICY, lifetime_rho=Fraction(1)))
     party.accept(encode_terms(terms_for(party)))
     party.accept(encode_terms(terms_for(party)))
-    assert ledger.reserved() == 1
+    assert ledger.total_reserved() == 1
     with pytest.raises(ProtocolError, match="other terms"):
         party.accept(encode_terms(terms_for(party, granted_rho=0.5)))
 
@@ -153,7 +153,7 @@ def test_refuses_queries_after_the_data_of_an_accepted_release_changed(table, pa
     for query in (QUERY, replace(QUERY, query_id="q2")):
         with pytest.raises(ProtocolError, match="data changed"):
             changed.answer(query)
-    assert ledger.spent(RELEASE_ID) == gaussian_cost(3.0, Adjacency.ZERO_OUT)
+    assert ledger.cost_of(RELEASE_ID) == gaussian_cost(3.0, Adjacency.ZERO_OUT)
 
 
 def test_no_error_of_a_party_contains_its_data():

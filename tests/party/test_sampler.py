@@ -43,11 +43,11 @@ def other_sampler(monkeypatch):
 @pytest.mark.parametrize("query", [QUERY, RECORD_WISE], ids=["histogram", "record-wise"])
 def test_an_answer_is_not_repeated_by_a_sampler_of_another_version(party, ledger, query, monkeypatch):
     list(party.answer(query))
-    spent = ledger.spent(RELEASE_ID)
+    spent = ledger.cost_of(RELEASE_ID)
     monkeypatch.setattr(noise, "SAMPLER", noise.SAMPLER + 1)
     with pytest.raises(ProtocolError, match="version 1 of the sampler drew noise, and this is version 2"):
         party.answer(query)
-    assert ledger.spent(RELEASE_ID) == spent
+    assert ledger.cost_of(RELEASE_ID) == spent
 
 
 @pytest.mark.parametrize("query", [QUERY, RECORD_WISE], ids=["histogram", "record-wise"])

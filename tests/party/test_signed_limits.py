@@ -51,7 +51,7 @@ def test_a_larger_marginal_than_the_terms_allow_is_refused_before_it_is_charged(
     party = accepted(protocol, **limit)
     with pytest.raises(PolicyError, match="larger marginal than the terms of its release allow"):
         party.answer(query(*refused))
-    assert party._ledger.spent(RELEASE_ID) == 0
+    assert party._ledger.cost_of(RELEASE_ID) == 0
     assert list(party.answer(query(*allowed)))
 
 

@@ -27,7 +27,7 @@ def received(monkeypatch, grid):
     A matrix is opened to several parties, and multiplied several times; here it is once.
     """
     stored, multiplied = [], []
-    put, opened = Openings.put, MaskedSession._opened
+    put, opened = Openings.put, MaskedSession._sum_of_openings
 
     def kept(self, key, ring, rows, cells, chunks, within=None):
         chunks = [bytes(chunk) for chunk in chunks]
@@ -40,7 +40,7 @@ def received(monkeypatch, grid):
             yield block
 
     monkeypatch.setattr(Openings, "put", kept)
-    monkeypatch.setattr(MaskedSession, "_opened", summed)
+    monkeypatch.setattr(MaskedSession, "_sum_of_openings", summed)
     people = People(DOMAIN, grid, records=300, absent=0.1, dummies=200)
     measurer = AlignedRelease(people).measurer()
     with contextlib.suppress(ProtocolError):

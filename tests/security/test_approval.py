@@ -63,7 +63,7 @@ def test_a_denial_stops_a_running_release(operator):
         operator.run("approve", RELEASE_ID, "--yes")
         proposed(party, operator.alone())
         list(party.answer(QUERY))
-        spent = ledger.spent(RELEASE_ID)
+        spent = ledger.cost_of(RELEASE_ID)
         operator.run("deny", RELEASE_ID, "--reason", "withdrawn")
         with pytest.raises(PolicyError, match="denied the release"):
             party.answer(replace(QUERY, query_id="2"))
@@ -71,7 +71,7 @@ def test_a_denial_stops_a_running_release(operator):
             party.certify(Claim(RELEASE_ID, bytes(32), float(spent)))
         with pytest.raises(PolicyError, match="denied the release"):
             proposed(party, operator.alone())
-        assert ledger.spent(RELEASE_ID) == ledger.reserved() == spent
+        assert ledger.cost_of(RELEASE_ID) == ledger.total_reserved() == spent
         with pytest.raises(ProtocolError, match="keys are erased"):
             ledger.release(RELEASE_ID)
         with pytest.raises(DataError, match="cannot go on"):
@@ -95,7 +95,7 @@ def test_a_denial_of_a_certified_release_says_that_it_comes_too_late(operator):
             proposed(party, operator.alone())
         operator.run("approve", RELEASE_ID, "--yes")
         proposed(party, operator.alone())
-        claim = Claim(RELEASE_ID, bytes(32), float(ledger.spent(RELEASE_ID)))
+        claim = Claim(RELEASE_ID, bytes(32), float(ledger.cost_of(RELEASE_ID)))
         party.certify(claim)
         before = shown(operator)
         with pytest.raises(DataError, match="comes too late"):

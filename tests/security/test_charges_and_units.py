@@ -20,7 +20,7 @@ from dpmosaic.common.privacy.budget import Accountant, AnswerKind, Budget, Charg
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit, gaussian_cost
 from dpmosaic.common.protocols.chosen import Chosen
 from dpmosaic.common.release_spec import ReleaseSpec
-from dpmosaic.curator.certificates.issuing import promised
+from dpmosaic.curator.certificates.issuing import promise_of
 from dpmosaic.curator.measurers.planning import observers_of
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.curator.releasing.bins.choosing import choice_of
@@ -183,11 +183,11 @@ def test_releases_under_different_adjacencies_share_a_lifetime_under_the_stricte
         return replace(terms, release_id=id_of(number))
 
     accepted(party, release(1, first))
-    assert party._ledger.reserved() == Fraction(half[first])
+    assert party._ledger.total_reserved() == Fraction(half[first])
     with pytest.raises(PolicyError, match="under the strictest of their adjacencies"):
         accepted(party, release(2, second, more=2.0**-20))
     accepted(party, release(3, second))
-    assert party._ledger.reserved() == Fraction(1, 2)
+    assert party._ledger.total_reserved() == Fraction(1, 2)
 
 
 def labelled(party, number, delta=1e-6, rho=1e-6):
@@ -244,7 +244,7 @@ def test_charges_of_labels_stated_as_charges_of_marginals_are_detected_though_al
         )
         spent = sum((one.zcdp_rho for one in charges), Fraction(0))
         accountant = Accountant(Fraction(made.promise.zcdp_rho_granted), charges, spent)
-        promise = promised(made.plan, accountant, observers=observers_of(terms.masked))
+        promise = promise_of(made.plan, accountant, observers=observers_of(terms.masked_plan))
         assert promise.observers[0].zcdp_rho < made.promise.observers[0].zcdp_rho
         return replace(made, charges=stated, promise=promise)
 

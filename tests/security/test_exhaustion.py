@@ -92,7 +92,7 @@ def test_a_single_party_bounds_the_cells_of_all_cliques_together():
     )
     with little_memory(), pytest.raises(PolicyError, match="max_memory_mb"):
         party.prepare_scores(WIDE_SCORES)
-    assert ledger.spent(RELEASE_ID) == 0
+    assert ledger.cost_of(RELEASE_ID) == 0
     party.prepare_scores(changed(WIDE_SCORES, cliques=[view.clique for view in WIDE_SCORES.views[:20]]))
     ledger.close()
 
@@ -205,21 +205,21 @@ def test_a_release_that_used_up_its_time_gets_no_further_step(lone, monkeypatch)
         return list(link.call("Answer", [queries.encode_answer_request(replace(QUERY, query_id=name), ())]))
 
     asked("1")
-    spent = ledger.spent(RELEASE_ID)
+    spent = ledger.cost_of(RELEASE_ID)
     with pytest.raises(PolicyError, match="max_cpu_seconds"):
         asked("2")
     with pytest.raises(PolicyError, match="max_cpu_seconds"):
         asked("1")
-    assert ledger.spent(RELEASE_ID) == spent
+    assert ledger.cost_of(RELEASE_ID) == spent
 
 
 def test_the_number_of_queries_of_a_release_is_limited_and_repeats_are_free(lone):
     party, ledger = lone(max_queries=2)
     first = [list(party.answer(replace(QUERY, query_id=name))) for name in ("1", "2")]
-    spent = ledger.spent(RELEASE_ID)
+    spent = ledger.cost_of(RELEASE_ID)
     with pytest.raises(PolicyError, match="max_queries"):
         party.answer(replace(QUERY, query_id="3"))
-    assert ledger.spent(RELEASE_ID) == spent
+    assert ledger.cost_of(RELEASE_ID) == spent
     assert [list(party.answer(replace(QUERY, query_id=name))) for name in ("1", "2")] == first
 
 

@@ -22,6 +22,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError, MosaicError, ProtocolError
 from dpmosaic.common.federation.card import Card, FederationList, read_json
+from dpmosaic.common.forms.toml_file import read_by_form
 from dpmosaic.common.wire import party_pb2 as pb
 from dpmosaic.common.wire.statements import decode_statement
 from dpmosaic.curator.certificates.certificate import Certificate
@@ -33,7 +34,6 @@ from dpmosaic.curator.results.storage import load_storage
 from dpmosaic.party.drafting.draft import Draft
 from dpmosaic.party.operating.backup import restore
 from dpmosaic.party.policies.file import FORM
-from dpmosaic.party.policies.toml_file import read_toml
 from dpmosaic.simulations.parties.partition import Grid
 from support.certificates import certificate_form
 
@@ -74,7 +74,7 @@ JSON_BOMBS = {
     "a number": b"1",
     "marks and escapes": '{"\\u001b]0;x\\u0007\u202e": 0}'.encode(),
 }
-TOML = {"plan": ReleasePlan.load, "policy": lambda path: read_toml(path, FORM, "party")}
+TOML = {"plan": ReleasePlan.load, "policy": lambda path: read_by_form(path, FORM)}
 TOML_BOMBS = {
     "not UTF-8": b"\xff = 1",
     "deep lists": b"a = " + b"[" * 100_000 + b"]" * 100_000,
@@ -183,7 +183,7 @@ def test_a_domain_with_any_other_value_is_read_or_refused_in_one_sentence(name):
     def read(form):
         domain = Domain.from_json(json_of(json.dumps(form)))
         assert len(domain.digest()) == 64
-        assert all(len(column.drawn(2)) == 2 for column in domain.unmodelled if name == "names")
+        assert all(len(column.draw(2)) == 2 for column in domain.unmodelled if name == "names")
 
     entries = {"sizes": 4} | {name: ENTRIES[name] for name in ENTRIES if name in ("texts", "truths")}
     if name == "rules":

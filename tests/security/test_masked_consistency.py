@@ -36,7 +36,7 @@ INCONSISTENT = {
 
 def sum_of(curator, queries):
     """The opened sum, in integers, of answers to these queries, one per party."""
-    ring = curator.terms().masked.ring
+    ring = curator.terms().masked_plan.ring
     answers = []
     for client, query in zip(curator.clients, queries, strict=False):
         (answer,) = client.answer(query, 1, 1199 if query.view.interaction else 1200, 1)
@@ -64,7 +64,7 @@ def test_answers_to_different_queries_with_one_id_sum_to_uniform_words(other, le
     assert (np.abs(nonsense - truth) < 10**6).mean() < 0.01
     for ledger, query, (sigma, values) in zip(ledgers, queries, drawn, strict=True):
         assert sigma == query.sigma
-        assert ledger.spent(RELEASE_ID) == gaussian_cost(query.sigma, Adjacency.ZERO_OUT)
+        assert ledger.cost_of(RELEASE_ID) == gaussian_cost(query.sigma, Adjacency.ZERO_OUT)
         assert likely_noise(values, noise.share_scale(query.sigma)) > ALPHA
 
 
@@ -76,7 +76,7 @@ def test_answers_to_the_same_query_sum_to_the_counts_and_repeat_at_no_cost(ledge
     assert likely_noise(errors, sigma) > ALPHA
     assert uniformity(Ring(32).words(opened)) < ALPHA
     assert sum_of(curator, [ASKED] * 3).tolist() == opened.tolist()
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [gaussian_cost(2.0, Adjacency.ZERO_OUT)] * 3
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [gaussian_cost(2.0, Adjacency.ZERO_OUT)] * 3
 
 
 def test_the_sum_without_one_party_is_uniform():
@@ -111,4 +111,4 @@ def test_refuses_another_query_with_a_used_id(other, ledgers):
     sum_of(curator, [ASKED] * 3)
     with pytest.raises(ProtocolError, match="was used for another query"):
         list(curator.clients[0].answer(other, 1, 1200, 1))
-    assert ledgers[0].spent(RELEASE_ID) == gaussian_cost(2.0, Adjacency.ZERO_OUT)
+    assert ledgers[0].cost_of(RELEASE_ID) == gaussian_cost(2.0, Adjacency.ZERO_OUT)

@@ -54,7 +54,7 @@ def test_after_a_restart_a_party_takes_no_other_dealt_words(ledgers, monkeypatch
     curator = Curator(table_of("random"), "1x3")
     measurer = curator.measurer()
     measurer.measure([Query(View(LONG), Fraction(1, 2), "test")])
-    spent = [ledger.spent(RELEASE_ID) for ledger in ledgers]
+    spent = [ledger.cost_of(RELEASE_ID) for ledger in ledgers]
     dies(curator)
     measurer._products.forget(DeliveriesLost("restarted"))
     deal = Dealing._products
@@ -65,7 +65,7 @@ def test_after_a_restart_a_party_takes_no_other_dealt_words(ledgers, monkeypatch
     monkeypatch.setattr(Dealing, "_products", wrong)
     with pytest.raises(ProtocolError, match=r"same content as before, got another \(dealt from curator\)"):
         measurer._products.prepare([View(LONG)])
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == spent
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == spent
 
 
 def test_after_a_restart_parties_that_were_dealt_the_same_words_give_the_same_sum(ledgers):
@@ -73,14 +73,14 @@ def test_after_a_restart_parties_that_were_dealt_the_same_words_give_the_same_su
     measurer = curator.measurer()
     query = Query(View(LONG), Fraction(1, 2), "test")
     (first,) = measurer.measure([query])
-    spent = [ledger.spent(RELEASE_ID) for ledger in ledgers]
+    spent = [ledger.cost_of(RELEASE_ID) for ledger in ledgers]
     dies(curator)
     measurer._products.forget(DeliveriesLost("restarted"))
     measurer._asked = 0
     measurer._products.prepare([View(LONG)])
     again = measurer._answer(query, measurer.accountant.charges[0])
     assert again.values.tolist() == first.values.tolist()
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == spent
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == spent
 
 
 def unchecked_rows(monkeypatch):

@@ -29,7 +29,7 @@ OUTSIDERS_KEY = EphemeralKey.from_seed(bytes(range(32))).public
 
 def forged(terms, acceptance):
     """The outsider's own key under the outsider's signature."""
-    signed = terms_digest(terms) + acceptance.mark.signed() + OUTSIDERS_KEY
+    signed = terms_digest(terms) + acceptance.mark.signed_bytes() + OUTSIDERS_KEY
     return Acceptance(OUTSIDERS_KEY, OUTSIDER.sign("acceptance of a release", signed), acceptance.mark)
 
 
@@ -65,7 +65,7 @@ def test_an_introduction_with_another_identity_is_refused_and_nothing_is_answere
         with pytest.raises(ProtocolError, match="introduce them first"):
             list(client.answer(query, 1, 6, 1))
     assert [ledger.release(RELEASE_ID).introduction for ledger in ledgers] == [None] * 3
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0] * 3
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [0] * 3
 
 
 def test_acceptances_of_another_release_are_refused():
@@ -93,7 +93,7 @@ def test_parties_with_different_terms_refuse_each_others_acceptances():
 def test_a_plan_with_an_identity_that_is_not_pinned_is_refused_by_every_party(place):
     curator = Curator(table_of("random"), "1x3")
     terms = curator.terms()
-    roster = list(terms.masked.roster)
+    roster = list(terms.masked_plan.roster)
     roster[place] = replace(roster[place], identity=OUTSIDER.public)
     terms = terms_with(terms, plan=replace(terms.plan, roster=tuple(roster)))
     for i, client in enumerate(curator.clients):
@@ -107,7 +107,7 @@ def test_a_second_introduction_with_another_key_of_the_dealer_is_refused():
     curator = Curator(table_of("random"), "1x3")
     terms = curator.terms()
     dealer = Identity.from_seed(RandomStream.from_seed(1).child_key("identity", CURATOR_DEALS))
-    assert dealer.public == terms.masked.dealers[0].identity
+    assert dealer.public == terms.masked_plan.dealers[0].identity
     curator.measurer()
     acceptances = curator.federation.accept(terms)
     other = accept(terms_digest(terms), dealer, b"another key of the same dealer. ", START)

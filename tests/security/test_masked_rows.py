@@ -12,7 +12,7 @@ from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.protocols.arithmetic.ring import WIDE
 from dpmosaic.common.protocols.masked.bounds import AnswerBounds
 from dpmosaic.common.protocols.masked.masks import Mask
-from dpmosaic.common.protocols.masked.sacrifice import combined, weights
+from dpmosaic.common.protocols.masked.sacrifice import combine, weights
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.party.answerers.masked.rows import DealtRows
 from support.masked_views import DOMAIN, LONG, RECORDS, table_of
@@ -130,7 +130,7 @@ def test_an_owner_sends_the_same_words_whenever_a_check_is_repeated(bits):
     for _ in range(2):
         measurer._products.begin(0)
         rows = curator.session(owner)._row_products
-        answers.append(b"".join(rows._answered(chain, receiver)))
+        answers.append(b"".join(rows._check_blocks(chain, receiver)))
         for link in curator.links:
             link.connection.restart()
         measurer._products.forget(DeliveriesLost("restarted"))
@@ -154,13 +154,13 @@ def test_a_receiver_reads_codes_from_a_check_only_without_its_mask(hidden, monke
     ring, chain = measurer._plan.ring, measurer._plan.chain(View(LONG), 0)[:2]
     owner, receiver = measurer._plan.holders(chain, 0)
     measurer._products._exchange(chain, 0)
-    answered = b"".join(curator.session(owner)._row_products._answered(chain, receiver))
+    answered = b"".join(curator.session(owner)._row_products._check_blocks(chain, receiver))
     sent = np.frombuffer(answered, dtype=np.uint64).reshape(RECORDS + 1, -1)[:-1]
     (opened,) = curator.session(receiver)._openings.blocks((owner, chain[:1]), RECORDS)
     stream = curator.session(receiver)._row_products._weights(chain, owner)
     (weight,) = weights(ring, stream, RECORDS, measurer._plan.cells(chain))
     weight = weight.reshape(*opened.shape, -1)
-    left = (sent + combined(weight, opened)).astype(ring.dtype)[:, None] == weight
+    left = (sent + combine(weight, opened)).astype(ring.dtype)[:, None] == weight
     codes = table.column(chain[0][0])
     assert left.all(axis=2)[np.arange(RECORDS), codes].all() != hidden
     assert left.any() != hidden

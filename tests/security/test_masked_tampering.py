@@ -78,7 +78,7 @@ def assert_nothing_is_answered(curator, ledgers, chain):
     curator.wire.alter = None
     domain = curator.table.domain
     clique = domain.canonical(name for part in chain for name in part)
-    cells, (dealer,) = domain.cells(clique), curator.terms().masked.dealers_of(0)
+    cells, (dealer,) = domain.cells(clique), curator.terms().masked_plan.dealers_of(0)
     dealt = DealRequest(RELEASE_ID, DeliveryKind.DEALT_PRODUCTS, 1, (chain,))
     curator.federation.dealers[0].client.relay_dealt(dealer, dealt, curator.clients[1])
     query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, View(clique), 1.0)
@@ -87,7 +87,7 @@ def assert_nothing_is_answered(curator, ledgers, chain):
             client.multiply(MultiplyRequest(RELEASE_ID, (chain,)))
         with pytest.raises(ProtocolError, match="a product that was not computed"):
             list(client.answer(query, 1, cells, 1))
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0] * len(ledgers)
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [0] * len(ledgers)
 
 
 def test_unaltered_openings_have_a_salt_and_three_frames_and_are_accepted():

@@ -220,7 +220,7 @@ def test_a_curator_that_deals_takes_no_other_keys_of_a_party_for_the_same_releas
     first = introduce()
     assert introduce() == first
     party = curator.links[0].connection.party
-    message = terms_digest(terms) + acceptances[0].mark.signed() + ephemeral
+    message = terms_digest(terms) + acceptances[0].mark.signed_bytes() + ephemeral
     signature = party._identity.sign("acceptance of a release", message)
     acceptances[0] = replace(acceptances[0], ephemeral=ephemeral, signature=signature)
     with refused("keys of all participants"):

@@ -51,11 +51,11 @@ class Checked(Curator):
     @property
     def chain(self):
         """Of the largest marginal."""
-        return self.terms().masked.chain(View(DOMAIN.names), 0)
+        return self.terms().masked_plan.chain(View(DOMAIN.names), 0)
 
     def place(self, part):
         """The party that holds a part of the chain, by its number."""
-        return self.terms().masked.holders(self.chain, 0)[part]
+        return self.terms().masked_plan.holders(self.chain, 0)[part]
 
     def session(self, part):
         """The session of the holder of a part."""

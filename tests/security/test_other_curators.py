@@ -79,7 +79,7 @@ def test_only_the_curator_that_signed_the_terms_may_call(party, ledger, method, 
 def test_another_pinned_curator_cannot_bring_terms_that_it_did_not_sign(party, ledger):
     with pytest.raises(PolicyError, match="not from the curator that signed the terms"):
         PartyClient(Link(party, SECOND.public)).accept(TERMS, sign_terms(FIRST, TERMS))
-    assert ledger.reserved() == 0
+    assert ledger.total_reserved() == 0
 
 
 def test_the_curator_of_the_release_asks_certifies_and_ends(party, ledger):

@@ -87,7 +87,7 @@ class Slice:
         list(self.links[1 - sender].call("Deliver", [header, *streams.encode_payload(tag)]))
 
     def spent(self):
-        return [ledger.spent(RELEASE_ID) for ledger in self.ledgers]
+        return [ledger.cost_of(RELEASE_ID) for ledger in self.ledgers]
 
 
 def test_a_false_guarantee_lets_one_person_move_two_cells():
@@ -166,7 +166,7 @@ def test_a_party_without_keys_and_without_a_guarantee_takes_part_in_no_slice_of_
     found = Slice(guaranteed=(True, True), stated=False)
     with pytest.raises(PolicyError, match="states that the order is guaranteed"):
         found.measurer()
-    assert [ledger.reserved() for ledger in found.ledgers] == [0, 0]
+    assert [ledger.total_reserved() for ledger in found.ledgers] == [0, 0]
 
 
 def test_no_tag_goes_to_a_party_outside_the_slice_or_comes_from_one():

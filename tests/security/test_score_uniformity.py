@@ -70,13 +70,13 @@ def test_the_sum_over_all_parties_is_the_distances_with_the_stated_noise(monkeyp
 
 def forget_planes(monkeypatch, *rows):
     """Replaces planes by zeros where so many are drawn at once."""
-    drawn = evaluating.drawn
+    drawn = evaluating.draw_planes
 
     def forgotten(stream, count, width):
         planes = drawn(stream, count, width)
         return np.zeros_like(planes) if count in rows else planes
 
-    monkeypatch.setattr(evaluating, "drawn", forgotten)
+    monkeypatch.setattr(evaluating, "draw_planes", forgotten)
 
 
 DIGITS = {bits: ScoreShape((1,), Ring(bits)) for bits in (32, 64)}

@@ -77,7 +77,7 @@ def test_two_parties_of_one_slice_are_not_accepted_as_two_slices(protocol):
     party = party_of(policy_of(protocol, records=Records(frozenset({"lab"}))), ledger=ledger)
     with pytest.raises(PolicyError, match="'lab' into another slice, but it holds the same records"):
         party.accept(encode_terms(terms_of(protocol=protocol, plan=plan)))
-    assert ledger.reserved() == 0
+    assert ledger.total_reserved() == 0
 
 
 def test_rows_of_other_people_are_not_joined_to_this_partys():
@@ -206,14 +206,14 @@ def test_a_person_with_m_rows_is_charged_for_what_all_of_them_can_change(rows, a
     )  # fmt: skip
     party.accept(encode_terms(covering(rows, protocol="trusted", adjacency=adjacency, granted=10.0)))
     list(party.answer(QUERY))
-    marginal = ledger.spent(RELEASE_ID)
+    marginal = ledger.cost_of(RELEASE_ID)
     assert float((shift**2).sum()) / (2 * 3.0**2) <= marginal
     assert marginal == gaussian_cost(3.0, PrivacyUnit(adjacency, rows))
     assert float(marginal) == pytest.approx(rows**2 * gaussian_cost(3.0, adjacency))
     party.prepare_scores(SCORE)
     distance = rows * (2 if adjacency is Adjacency.REPLACE_ONE else 1)
-    assert distance**2 / (2 * 3.0**2) <= ledger.spent(RELEASE_ID) - marginal
-    assert ledger.spent(RELEASE_ID) - marginal == score_cost(3.0, PrivacyUnit(adjacency, rows), 1)
+    assert distance**2 / (2 * 3.0**2) <= ledger.cost_of(RELEASE_ID) - marginal
+    assert ledger.cost_of(RELEASE_ID) - marginal == score_cost(3.0, PrivacyUnit(adjacency, rows), 1)
 
 
 @pytest.mark.parametrize("interaction", [False, True])
@@ -235,7 +235,7 @@ def test_curator_and_parties_charge_the_same_for_several_rows(interaction):
     measurer.measure([Query(View(("a", "b"), interaction=interaction), Fraction(1, 2), "pairs")])
     shape = (2, 3) if interaction else ()
     (charge,) = measurer.accountant.charges
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [charge.zcdp_rho] * 2
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [charge.zcdp_rho] * 2
     assert charge.zcdp_rho <= Fraction(1, 2)
     once = gaussian_cost(charge.sigmas[0][0], Adjacency.ZERO_OUT, shape)
     assert float(charge.zcdp_rho) == pytest.approx(4 * float(once), rel=1e-9)

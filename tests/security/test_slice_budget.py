@@ -89,7 +89,7 @@ def test_the_grant_cannot_be_spent_at_each_party_of_a_slice(grid, ledgers):
             continue
         given += gaussian_cost(query.sigma, Adjacency.ZERO_OUT)
     assert given <= GRANTED
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [given] * len(ledgers)
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [given] * len(ledgers)
 
 
 def test_after_one_party_answered_for_the_whole_grant_no_other_party_of_the_slice_answers(ledgers):
@@ -102,7 +102,7 @@ def test_after_one_party_answered_for_the_whole_grant_no_other_party_of_the_slic
     with pytest.raises(ProtocolError, match="not charged at this party yet"):
         curator.answer(2, second, curator.charges(first))
     cost = gaussian_cost(WHOLE, Adjacency.ZERO_OUT)
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [cost] * 3
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [cost] * 3
 
 
 def test_every_party_is_charged_for_the_noise_of_all(ledgers):
@@ -112,7 +112,7 @@ def test_every_party_is_charged_for_the_noise_of_all(ledgers):
     charges = curator.charges(query)
     assert [curator.answer(place, query, charges).shape for place in (1, 2)] == [(40, 3), (40, 2)]
     cost = gaussian_cost(TENTH, Adjacency.ZERO_OUT) + gaussian_cost(2 * TENTH, Adjacency.ZERO_OUT)
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [cost] * 4
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [cost] * 4
 
 
 def test_a_party_that_holds_no_part_of_the_clique_charges_and_answers_nothing():
@@ -169,10 +169,10 @@ def test_a_party_does_not_answer_without_the_signatures_of_all_over_the_same_cha
     curator.earlier = curator.charges(before)
     curator.first = curator.members[0].client.charge(PAIR)
     charges = forge(curator)
-    spent = ledgers[0].spent(RELEASE_ID)
+    spent = ledgers[0].cost_of(RELEASE_ID)
     with pytest.raises(ProtocolError, match="signature"):
         curator.answer(0, PAIR, charges)
-    assert ledgers[0].spent(RELEASE_ID) == spent
+    assert ledgers[0].cost_of(RELEASE_ID) == spent
 
 
 def test_signatures_of_another_slice_are_refused():
@@ -205,7 +205,7 @@ def test_charge_and_answer_survive_restarts_in_between_and_cost_once(ledgers):
         curator.links[0][place].restart()
         assert np.array_equal(curator.answer(place, PAIR, charges), answer)
     cost = 2 * gaussian_cost(TENTH, Adjacency.ZERO_OUT)
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [cost] * 4
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [cost] * 4
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_a_query_that_does_not_fit_the_partition_is_refused_uncharged(query, led
     for act in (curator.members[0].client.charge, lambda asked: curator.answer(0, asked)):
         with pytest.raises(ProtocolError, match="compare the plan"):
             act(query)
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0, 0]
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [0, 0]
 
 
 def test_attributes_that_the_plan_leaves_out_are_refused():
@@ -300,4 +300,4 @@ def test_a_verifier_refuses_slices_that_charged_other_numbers_or_kinds_of_querie
 def test_a_party_that_is_alone_in_its_slice_charges_as_it_answers(ledgers):
     curator = Curator("2x1")
     curator.answer(0, histogram("q", ("a", "d")))
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [gaussian_cost(WHOLE, Adjacency.ZERO_OUT), 0]
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [gaussian_cost(WHOLE, Adjacency.ZERO_OUT), 0]

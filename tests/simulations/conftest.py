@@ -1,16 +1,3 @@
-"""Commands that tests run in this process compute second opinions in it too.
+"""Commands that tests run in this process compute second opinions in it too."""
 
-A process for them takes longer to start than most of these releases; it has tests of its own, and commands
-that tests run as processes use one.
-"""
-
-from concurrent.futures import ThreadPoolExecutor
-
-import pytest
-
-from dpmosaic.curator.certificates import checking
-
-
-@pytest.fixture(autouse=True)
-def _checks_in_this_process(monkeypatch):
-    monkeypatch.setattr(checking, "process_for_checks", lambda: ThreadPoolExecutor(1))
+from support.checks import checks_in_this_process as checks_in_this_process

@@ -143,7 +143,7 @@ def test_parties_with_overlapping_people_align_their_rows(folder, simulate):
 
 
 def test_the_key_of_aligned_rows_is_not_released(folder, simulate):
-    refused = simulate("--grid", "1x2", "--key", "kind")
+    refused = simulate("--grid", "1x2", "--align-by", "kind")
     assert "expected a column that is no attribute, got 'kind'" in refused.stderr
 
 

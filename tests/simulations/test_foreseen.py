@@ -29,7 +29,7 @@ def table():
 def foreseen(table, name, variant="default", **more):
     protocol = {"protocol": "trusted"} if CATALOGUE[name].needs is Needs.RECORDS else {"grid": "2x2"}
     mechanism = mechanism_named(name, variant)
-    return forecast_simulation(table, budget=BUDGET, mechanism=mechanism, **{**protocol, **more})
+    return forecast_simulation(table, epsilon=BUDGET, mechanism=mechanism, **{**protocol, **more})
 
 
 @pytest.mark.parametrize(("name", "variant"), VARIANTS)
@@ -47,14 +47,14 @@ def test_every_mechanism_states_cost_time_and_memory_before_it_runs(table, name,
 @pytest.mark.slow
 def test_the_model_of_a_release_stays_within_the_foreseen_memory(table):
     said = foreseen(table, "aim")
-    made = simulate(table, budget=BUDGET, mechanism="aim", grid="2x2", seed=1)
+    made = simulate(table, epsilon=BUDGET, mechanism="aim", grid="2x2", seed=1)
     assert made.fitted.model.size_mb <= said.resources.model_mb
     assert len(made.fitted.rounds) <= said.resources.fits
 
 
 def test_a_time_limit_is_the_foreseen_time(table):
     mechanism = mechanism_named("mosaic", settings={"time_limit": "7"})
-    said = forecast_simulation(table, budget=BUDGET, mechanism=mechanism, grid="2x2")
+    said = forecast_simulation(table, epsilon=BUDGET, mechanism=mechanism, grid="2x2")
     assert said.resources.fit_s == 7
 
 
@@ -62,14 +62,14 @@ def test_a_training_is_foreseen_as_the_budget_pays_for_it(table):
     mechanism, training = mechanism_named("dp-gan"), foreseen(table, "dp-gan").resources.training
     assert training.steps == round(mechanism.epochs / mechanism.sample_rate)
     assert training.sample_rate == mechanism.sample_rate
-    dearer = forecast_simulation(table, budget=Budget(4.0, 1e-6), mechanism=mechanism, protocol="trusted")
+    dearer = forecast_simulation(table, epsilon=Budget(4.0, 1e-6), mechanism=mechanism, protocol="trusted")
     assert dearer.resources.training.noise_multiplier < training.noise_multiplier
 
 
 def test_open_bins_are_foreseen_as_planned():
     domain = Domain.from_json({"x": {"type": "numeric", "min": 0, "max": 9, "bins": "auto"}, "y": 3})
     rows = encode_table(domain, {"x": np.arange(200) % 10, "y": np.arange(200) % 3})
-    said = forecast_simulation(rows, budget=BUDGET, mechanism="independent")
+    said = forecast_simulation(rows, epsilon=BUDGET, mechanism="independent")
     assert said.bins_rho == pytest.approx(0.1 * float(said.granted) / 0.9, rel=0.2)
 
 

@@ -63,7 +63,7 @@ def loaded(release, request, tmp_path_factory):
 
 def test_the_gap_comes_back_in_tables_samples_and_copies(release, loaded):
     real = gaps(table())
-    for rows in (release.table, loaded.table, release.sample(2000, seed=1), *loaded.copies(2, seed=1)):
+    for rows in (release.table, loaded.table, release.generate(2000, seed=1), *loaded.copies(2, seed=1)):
         found = gaps(rows)
         assert found.min() >= 0
         assert found.median() == pytest.approx(real.median(), rel=0.15)
@@ -72,9 +72,9 @@ def test_the_gap_comes_back_in_tables_samples_and_copies(release, loaded):
 
 
 def test_a_condition_on_the_other_date_or_on_the_gap_is_met(loaded):
-    some = loaded.sample(300, where={"admitted": ("2020-02-01", "2020-02-20")}, seed=2)
+    some = loaded.generate(300, where={"admitted": ("2020-02-01", "2020-02-20")}, seed=2)
     assert some["admitted"].between("2020-02-01", "2020-02-20").all()
-    soon = loaded.sample(300, where="died - admitted=..2000", seed=2)
+    soon = loaded.generate(300, where="died - admitted=..2000", seed=2)
     assert len(gaps(soon)) == 300
     assert gaps(soon).max() <= 2000
 
@@ -104,12 +104,12 @@ def test_parties_hold_both_dates_or_the_simulation_is_refused(tmp_path):
     divided = Grid.even(dpmosaic.Domain.from_json(DOMAIN), ROWS, 1, 3)
     for grid, party in (("1x3", "its party of slice 1"), (divided, "party '.*' of slice 1")):
         with pytest.raises(DataError, match=f"'died' comes after 'admitted', which {party} does not have"):
-            simulate(path, domain=DOMAIN, grid=grid, budget=dpmosaic.Budget(zcdp_rho=50.0))
+            simulate(path, domain=DOMAIN, grid=grid, epsilon=dpmosaic.Budget(zcdp_rho=50.0))
     grid = tmp_path / "grid.json"
     slices = [{"rows": ROWS // 2, "groups": [["sex"], ["admitted", "died"]]}] * 2
     grid.write_text(json.dumps(slices), encoding="utf-8")
     found = simulate(
-        path, domain=DOMAIN, grid=str(grid), budget=dpmosaic.Budget(zcdp_rho=50.0), mechanism="independent"
+        path, domain=DOMAIN, grid=str(grid), epsilon=dpmosaic.Budget(zcdp_rho=50.0), mechanism="independent"
     )
-    rows = dpmosaic.decode(found.synthetic, seed=1)
+    rows = dpmosaic.decode(found.rows, seed=1)
     assert gaps(rows).median() == pytest.approx(gaps(table()).median(), rel=0.15)

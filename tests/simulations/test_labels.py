@@ -34,15 +34,15 @@ SETTINGS = [("trusted", "1x1"), ("indicator", "2x1"), ("masked", "2x2"), ("maske
 @pytest.fixture(scope="module", params=SETTINGS, ids=" ".join)
 def made(request):
     protocol, grid = request.param
-    return simulate(TABLE, budget=BUDGET, protocol=protocol, grid=grid, mechanism="independent", seed=1)
+    return simulate(TABLE, epsilon=BUDGET, protocol=protocol, grid=grid, mechanism="independent", seed=1)
 
 
 def test_frequent_texts_come_back_and_texts_of_one_person_never_do(made):
-    domain = made.synthetic.domain
+    domain = made.rows.domain
     assert domain["job"].categories == ("other", "clerk", "farmer", "nurse")
     assert domain["town"].categories == ("other", "Rome")
     assert not domain.open
-    rows = decode_table(made.synthetic, np.random.default_rng(0))
+    rows = decode_table(made.rows, np.random.default_rng(0))
     assert np.mean(rows["job"] == "nurse") == pytest.approx(0.45, abs=0.05)
     assert np.mean(rows["town"] == "other") == pytest.approx(0.8, abs=0.05)
     published = json.dumps([made.certificate.to_json(), made.bins.to_json(), domain.to_json()])
@@ -74,7 +74,7 @@ def test_the_certificate_of_the_choice_says_what_labels_cost(made):
 
 
 def test_observers_see_no_more_noise_on_labels_than_the_one_party_drew():
-    made = simulate(TABLE, budget=BUDGET, grid="2x2", mechanism="independent", seed=1)
+    made = simulate(TABLE, epsilon=BUDGET, grid="2x2", mechanism="independent", seed=1)
     spent = {one.who: one.zcdp_rho for one in made.bins.promise.observers}
     labels = sum(charge.zcdp_rho for charge in made.bins.charges if charge.kind == "labels")
     others = made.bins.promise.zcdp_rho_spent - labels
@@ -84,17 +84,17 @@ def test_observers_see_no_more_noise_on_labels_than_the_one_party_drew():
 
 def test_a_table_with_open_categories_alone_is_released():
     domain = DOMAIN.project(["a", "job"])
-    made = simulate(TABLE.project(domain.names), budget=BUDGET, mechanism="independent", seed=2)
-    assert made.synthetic.domain["job"].categories == ("other", "clerk", "farmer", "nurse")
+    made = simulate(TABLE.project(domain.names), epsilon=BUDGET, mechanism="independent", seed=2)
+    assert made.rows.domain["job"].categories == ("other", "clerk", "farmer", "nurse")
 
 
 @pytest.mark.parametrize("population", ["everywhere", "anywhere"])
 def test_labels_of_aligned_parties_are_found(population):
     made = simulate(
-        TABLE, budget=BUDGET, grid="1x2", mechanism="independent", overlap=0.9, population=population, seed=3
+        TABLE, epsilon=BUDGET, grid="1x2", mechanism="independent", overlap=0.9, population=population, seed=3
     )
-    assert set(made.synthetic.domain["job"].categories) >= {"other", "clerk", "nurse"}
-    assert ("absent" in made.synthetic.domain["job"].categories) == (population == "anywhere")
+    assert set(made.rows.domain["job"].categories) >= {"other", "clerk", "nurse"}
+    assert ("absent" in made.rows.domain["job"].categories) == (population == "anywhere")
 
 
 def test_a_person_with_many_rows_at_an_aligned_party_counts_once_in_a_label():
@@ -103,26 +103,26 @@ def test_a_person_with_many_rows_at_an_aligned_party_counts_once_in_a_label():
         "one farmer" if job == "farmer" else f"person {row}" for row, job in enumerate(COLUMNS["job"][ORDER])
     ]
     made = simulate(
-        TABLE, budget=BUDGET, grid="1x2", mechanism="independent", identifiers=people, shuffle=True, seed=3
+        TABLE, epsilon=BUDGET, grid="1x2", mechanism="independent", identifiers=people, shuffle=True, seed=3
     )
-    assert made.synthetic.domain["job"].categories == ("other", "clerk", "nurse")
+    assert made.rows.domain["job"].categories == ("other", "clerk", "nurse")
 
 
 def test_known_categories_are_kept_beside_the_found_ones():
     listed = {**OPEN, "categories": ["other", "pilot", "clerk"]}
     domain = Domain.from_json({"a": 2, "job": listed})
     table = encode_table(domain, {"a": COLUMNS["a"], "job": JOBS})
-    made = simulate(table, budget=BUDGET, mechanism="independent", seed=4)
-    assert made.synthetic.domain["job"].categories == ("other", "pilot", "clerk", "farmer", "nurse")
+    made = simulate(table, epsilon=BUDGET, mechanism="independent", seed=4)
+    assert made.rows.domain["job"].categories == ("other", "pilot", "clerk", "farmer", "nurse")
 
 
 def test_a_budget_without_delta_cannot_find_labels():
     with pytest.raises(BudgetError, match="labels of the open categories job, town"):
-        simulate(TABLE, budget=Budget(zcdp_rho=1.0), mechanism="independent")
+        simulate(TABLE, epsilon=Budget(zcdp_rho=1.0), mechanism="independent")
 
 
 def test_codes_without_texts_are_refused():
     table = encode_table(DOMAIN, {name: column[:300] for name, column in COLUMNS.items()})
     bare = type(table)(table.domain, table.columns)
     with pytest.raises(DataError, match="texts of its open categories"):
-        simulate(bare, budget=BUDGET, mechanism="independent", seed=5)
+        simulate(bare, epsilon=BUDGET, mechanism="independent", seed=5)

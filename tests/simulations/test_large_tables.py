@@ -15,9 +15,9 @@ BUDGET = Budget(zcdp_rho=0.02)
 def test_a_pair_of_90000_and_100000_codes_is_left_out():
     domain = Domain.coded({"a": 90_000, "b": 100_000})
     codes = np.random.default_rng(0).integers(0, 90_000, (1000, 2))
-    made = simulate(Table.from_codes(domain, codes), budget=BUDGET, protocol="trusted", seed=1)
+    made = simulate(Table.from_codes(domain, codes), epsilon=BUDGET, protocol="trusted", seed=1)
     assert {measurement.clique for measurement in made.fitted.measurements} == {("a",), ("b",)}
-    assert made.synthetic.record_count == 1000
+    assert made.rows.record_count == 1000
     assert [error["k"] for error in made.metrics["kway"]] == [1, 2]
     assert 0 < made.metrics["workload_error"] <= 2
 
@@ -31,10 +31,10 @@ def test_a_table_of_200_attributes_is_released_with_the_pairs_that_its_time_allo
     same = rng.random((2000, 200)) < 0.8
     codes = np.where(same, first[:, [place % 6 for place in range(200)]], first)
     table = Table.from_codes(Domain.coded(sizes), codes)
-    made = simulate(table, budget=BUDGET, protocol="trusted", mechanism=Mosaic(time_limit=2.0), seed=1)
+    made = simulate(table, epsilon=BUDGET, protocol="trusted", mechanism=Mosaic(time_limit=2.0), seed=1)
     scored = {bound.clique for bound in made.fitted.bounds if len(bound.clique) == 2}
     # Half of the time, of which each candidate takes at least 4 ms.
     assert 100 < len(scored) <= 250
     assert max(map(table.domain.cells, scored)) <= 9
     assert made.fitted.model.size_mb <= 16
-    assert made.synthetic.domain == table.domain
+    assert made.rows.domain == table.domain

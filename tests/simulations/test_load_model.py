@@ -44,7 +44,7 @@ def test_a_loaded_model_has_the_marginals_and_with_one_seed_the_rows_of_the_rele
     tmp_path, mechanism, kind
 ):
     made = dpmosaic.simulate(
-        table(), budget=dpmosaic.Budget(zcdp_rho=5.0), mechanism=mechanism, protocol="trusted", seed=1
+        table(), epsilon=dpmosaic.Budget(zcdp_rho=5.0), mechanism=mechanism, protocol="trusted", seed=1
     )
     assert type(made.fitted.model).__name__ == kind
     made.fitted.model.save(tmp_path / "model.npz")

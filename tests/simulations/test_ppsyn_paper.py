@@ -28,7 +28,7 @@ def table(records=3000, seed=0):
 
 
 def paper_run(real, budget=BUDGET, seed=3):
-    return simulate(real, budget=budget, protocol="theorem", mechanism=PPSyn.of_the_paper(), seed=seed)
+    return simulate(real, epsilon=budget, protocol="theorem", mechanism=PPSyn.of_the_paper(), seed=seed)
 
 
 def test_labels_a_result_made_from_exact_marginals():
@@ -39,7 +39,7 @@ def test_labels_a_result_made_from_exact_marginals():
 
 
 def test_does_not_label_a_mechanism_that_reads_no_exact_marginals():
-    labels = simulate(table(), budget=BUDGET, protocol="theorem", mechanism="independent").certificate.labels
+    labels = simulate(table(), epsilon=BUDGET, protocol="theorem", mechanism="independent").certificate.labels
     assert labels
     assert not any("read exact" in label for label in labels)
 
@@ -47,7 +47,7 @@ def test_does_not_label_a_mechanism_that_reads_no_exact_marginals():
 @pytest.mark.parametrize("protocol", ["masked", "trusted", "indicator", "indicator-mle"])
 def test_refuses_every_other_protocol(protocol):
     with pytest.raises(DataError, match="use the protocol 'theorem'"):
-        simulate(table(), budget=BUDGET, protocol=protocol, mechanism=PPSyn.of_the_paper())
+        simulate(table(), epsilon=BUDGET, protocol=protocol, mechanism=PPSyn.of_the_paper())
 
 
 def test_spends_the_grant_like_algorithm_1():
@@ -101,7 +101,7 @@ def test_intervals_of_one_attribute_hold_codes_of_neighbouring_counts():
 def test_is_more_accurate_than_independence_for_dependent_attributes():
     real = table()
     pairs = list(itertools.combinations(DOMAIN.names, 2))
-    alone = simulate(real, budget=BUDGET, protocol="theorem", mechanism="independent", seed=3)
+    alone = simulate(real, epsilon=BUDGET, protocol="theorem", mechanism="independent", seed=3)
 
     def off(found):
         return sum(np.abs(found.fitted.model.marginal(c) - real.marginal(c)).sum() for c in pairs)

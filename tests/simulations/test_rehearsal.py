@@ -14,7 +14,7 @@ KERNELS = [
     belief_propagation.pass_messages,
     belief_propagation.write_belief,
     counting._add,
-    one_way._smoothed,
+    one_way._forward_backward,
     descent._direction,
     sampling._count,
     sampling._deal,

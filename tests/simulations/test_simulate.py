@@ -30,16 +30,16 @@ def table(records=600, seed=0):
 @pytest.mark.parametrize("protocol", BUILT_IN)
 @pytest.mark.parametrize("mechanism", ["randdpgen", "independent", dpmosaic.RandDPGen.of_the_paper()])
 def test_every_protocol_runs_every_mechanism_within_its_grant(protocol, mechanism):
-    result = simulate(table(), budget=BUDGET, grid="2x2", protocol=protocol, mechanism=mechanism, seed=3)
+    result = simulate(table(), epsilon=BUDGET, grid="2x2", protocol=protocol, mechanism=mechanism, seed=3)
     promise = result.certificate.promise
     assert promise.zcdp_rho_spent <= promise.zcdp_rho_granted
-    assert result.synthetic.record_count == 600
-    assert result.synthetic.domain == DOMAIN
+    assert result.rows.record_count == 600
+    assert result.rows.domain == DOMAIN
     assert result.certificate.plan.spec.protocol == protocol
 
 
 def test_noise_on_every_record_exceeds_noise_on_their_sum():
-    options = {"budget": BUDGET, "protocol": "indicator", "mechanism": "independent"}
+    options = {"epsilon": BUDGET, "protocol": "indicator", "mechanism": "independent"}
     letter, sum_first = (simulate(table(), **options, record_wise=option) for option in (True, False))
     sigmas = [result.certificate.measurements[0].sigma for result in (letter, sum_first)]
     assert sigmas[0] == pytest.approx(600**0.5 * sigmas[1], rel=0.01)
@@ -49,19 +49,21 @@ def test_noise_on_every_record_exceeds_noise_on_their_sum():
 @pytest.mark.parametrize("grid", ["1x1", "3x1", "1x4", "3x2"])
 def test_any_grid_gives_the_exact_table_at_a_huge_budget(grid, protocol):
     real = table()
-    result = simulate(real, budget=dpmosaic.Budget(zcdp_rho=1e9), grid=grid, protocol=protocol, seed=1)
+    result = simulate(real, epsilon=dpmosaic.Budget(zcdp_rho=1e9), grid=grid, protocol=protocol, seed=1)
     for clique in (("a", "b"), ("a", "c"), ("c", "d")):
         assert np.allclose(result.fitted.model.marginal(clique), real.marginal(clique), atol=4)
     assert result.metrics["kway"][1]["total_variation"] < 0.02
 
 
 def first_sigma(**options):
-    options = {"budget": CHEAP, "mechanism": "independent", **options}
+    options = {"epsilon": CHEAP, "mechanism": "independent", **options}
     return simulate(table(), **options).certificate.measurements[0].sigma
 
 
 def test_the_default_protocol_is_masked():
-    assert simulate(table(), budget=CHEAP, mechanism="independent").certificate.plan.spec.protocol == "masked"
+    assert (
+        simulate(table(), epsilon=CHEAP, mechanism="independent").certificate.plan.spec.protocol == "masked"
+    )
 
 
 @pytest.mark.parametrize("grid", ["1x1", "4x1", "1x4", "2x2"])
@@ -79,19 +81,19 @@ def test_tolerated_collusions_add_the_noise_of_colluding_parties(grid, collusion
 
 
 def test_the_certificate_states_observers_of_masked_shares():
-    promise = simulate(table(), budget=BUDGET, grid="2x2", collusions=2).certificate.promise
+    promise = simulate(table(), epsilon=BUDGET, grid="2x2", collusions=2).certificate.promise
     public, curator, parties = promise.observers
     assert (public.who, curator.who) == ("the public", "the curator")
     assert "2 of the 4 parties" in parties.who
     assert "does not collude" in curator.assumes
     assert public.zcdp_rho == pytest.approx(parties.zcdp_rho / 2)
     assert public.epsilon < parties.epsilon <= 1.0005
-    assert len(simulate(table(), budget=CHEAP, collusions=0).certificate.promise.observers) == 2
+    assert len(simulate(table(), epsilon=CHEAP, collusions=0).certificate.promise.observers) == 2
 
 
 def test_metrics_include_traffic_and_openings_grow_with_the_records():
     few, many = (
-        simulate(table(records), budget=CHEAP, grid="2x2", seed=1).metrics["traffic_bytes"]
+        simulate(table(records), epsilon=CHEAP, grid="2x2", seed=1).metrics["traffic_bytes"]
         for records in (600, 1200)
     )
     for number, place in itertools.product(range(2), repeat=2):
@@ -103,7 +105,7 @@ def test_metrics_include_traffic_and_openings_grow_with_the_records():
 
 
 def test_the_size_of_noisy_histograms_does_not_depend_on_the_records():
-    options = {"budget": CHEAP, "grid": "2x2", "mechanism": "independent", "seed": 1}
+    options = {"epsilon": CHEAP, "grid": "2x2", "mechanism": "independent", "seed": 1}
     few, many = (simulate(table(n), **options).metrics["traffic_bytes"] for n in (600, 1200))
     assert all(
         abs(few[i][j][way] - many[i][j][way]) < 50 for i in (0, 1) for j in (0, 1) for way in few[i][j]
@@ -111,20 +113,20 @@ def test_the_size_of_noisy_histograms_does_not_depend_on_the_records():
 
 
 def test_a_protocol_without_parties_has_no_traffic():
-    assert simulate(table(), budget=CHEAP, grid="2x2", protocol=THEOREM).metrics["traffic_bytes"] == []
+    assert simulate(table(), epsilon=CHEAP, grid="2x2", protocol=THEOREM).metrics["traffic_bytes"] == []
 
 
 @pytest.mark.parametrize("options", [{}, {"grid": "2x2"}, {"protocol": "trusted"}])
 def test_one_seed_gives_one_table_labelled_as_not_a_release(options):
-    one, again, other = (simulate(table(), budget=CHEAP, **options, seed=seed) for seed in (1, 1, 2))
-    assert one.synthetic.digest() == again.synthetic.digest() != other.synthetic.digest()
+    one, again, other = (simulate(table(), epsilon=CHEAP, **options, seed=seed) for seed in (1, 1, 2))
+    assert one.rows.digest() == again.rows.digest() != other.rows.digest()
     assert not one.certificate.differentially_private
     assert "known seed" in one.certificate.labels[0]
 
 
 def test_without_a_seed_the_noise_is_fresh_and_the_certificate_unlabelled():
-    one, other = (simulate(table(), budget=BUDGET) for _ in range(2))
-    assert one.synthetic.digest() != other.synthetic.digest()
+    one, other = (simulate(table(), epsilon=BUDGET) for _ in range(2))
+    assert one.rows.digest() != other.rows.digest()
     assert one.certificate.differentially_private
     assert one.certificate.labels == ()
     assert one.certificate.promise.epsilon_by_privacy_loss_distribution <= 1.0005
@@ -132,7 +134,7 @@ def test_without_a_seed_the_noise_is_fresh_and_the_certificate_unlabelled():
 
 @pytest.mark.parametrize("protocol", ["theorem", "indicator-mle"])
 def test_labels_every_output_of_paper_protocols(protocol):
-    result = simulate(table(), budget=BUDGET, grid="2x2", protocol=protocol)
+    result = simulate(table(), epsilon=BUDGET, grid="2x2", protocol=protocol)
     for labels in (result.certificate.labels, result.metrics["labels"]):
         assert labels[0].startswith("NOT DIFFERENTIALLY PRIVATE")
     assert not result.certificate.differentially_private
@@ -140,14 +142,14 @@ def test_labels_every_output_of_paper_protocols(protocol):
 
 
 def test_averaging_copies_states_its_real_cost():
-    promise = simulate(table(), budget=BUDGET, grid="2x2", protocol="indicator-mle").certificate.promise
+    promise = simulate(table(), epsilon=BUDGET, grid="2x2", protocol="indicator-mle").certificate.promise
     assert promise.zcdp_rho_really_spent == pytest.approx(4 * promise.zcdp_rho_spent)
     assert promise.epsilon_really_spent > 1.9
 
 
 @pytest.mark.parametrize("protocol", ["masked", "indicator"])
 def test_the_certificate_accounts_for_every_step(protocol):
-    certificate = simulate(table(), budget=BUDGET, grid="2x2", protocol=protocol).certificate
+    certificate = simulate(table(), epsilon=BUDGET, grid="2x2", protocol=protocol).certificate
     charges = certificate.charges
     assert sum(certificate.steps.values()) == pytest.approx(certificate.promise.zcdp_rho_spent)
     assert sum(charge.zcdp_rho for charge in charges) == pytest.approx(sum(certificate.steps.values()))
@@ -161,7 +163,7 @@ def test_the_certificate_accounts_for_every_step(protocol):
 
 @pytest.mark.parametrize("protocol", BUILT_IN)
 def test_a_certificate_survives_writing_and_reading(protocol):
-    certificate = simulate(table(), budget=BUDGET, grid="2x2", protocol=protocol, seed=1).certificate
+    certificate = simulate(table(), epsilon=BUDGET, grid="2x2", protocol=protocol, seed=1).certificate
     form = json.loads(json.dumps(certificate.to_json()))
     read = dpmosaic.Certificate.from_json(form)
     assert read == certificate
@@ -187,23 +189,23 @@ def test_a_certificate_survives_writing_and_reading(protocol):
     ],
 )
 def test_the_certificate_states_how_marginals_were_selected(options, selected_by):
-    result = simulate(table(), budget=CHEAP, seed=1, **options)
+    result = simulate(table(), epsilon=CHEAP, seed=1, **options)
     assert result.certificate.selected_by == result.fitted.selection == selected_by
 
 
 def test_error_bounds_hold_for_rows_and_not_only_for_the_model():
     """Next to no noise, and twenty rows: what is wrong is that rows are few."""
     budget = dpmosaic.Budget(zcdp_rho=1e4)
-    made = simulate(table(), budget=budget, protocol="trusted", mechanism="privbayes", rows=20, seed=1)
+    made = simulate(table(), epsilon=budget, protocol="trusted", mechanism="privbayes", rows=20, seed=1)
     bounds = {bound.clique: bound.l1 for bound in made.certificate.error_bounds}
     assert set(bounds) == set(itertools.combinations("abcd", 2))
     for pair, bound in bounds.items():
-        error = np.abs(30 * made.synthetic.marginal(pair) - table().marginal(pair)).sum()
+        error = np.abs(30 * made.rows.marginal(pair) - table().marginal(pair)).sum()
         assert 30 < error <= bound <= 2 * error, pair
 
 
 def test_replace_one_adds_more_noise_for_the_same_promise():
-    options = {"budget": BUDGET, "mechanism": "independent"}
+    options = {"epsilon": BUDGET, "mechanism": "independent"}
     neighbours = (Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE)
     runs = [simulate(table(), **options, adjacency=adjacency).certificate for adjacency in neighbours]
     sigmas = [certificate.measurements[0].sigma for certificate in runs]
@@ -218,16 +220,16 @@ ALIGNED = {"overlap": 0.8, "shuffle": True, "typos": 0.02}
 def test_aligned_parties_release_their_joined_rows_at_a_huge_budget(grid, population):
     budget = dpmosaic.Budget(zcdp_rho=1e6)
     made = simulate(
-        table(), budget=budget, grid=grid, **ALIGNED, population=population, alignment_rho=1.0, seed=1
+        table(), epsilon=budget, grid=grid, **ALIGNED, population=population, alignment_rho=1.0, seed=1
     )
     assert made.metrics["kway"][1]["total_variation"] < 0.02
-    assert made.synthetic.domain.sizes == tuple(size + (population == "anywhere") for size in DOMAIN.sizes)
+    assert made.rows.domain.sizes == tuple(size + (population == "anywhere") for size in DOMAIN.sizes)
 
 
 def test_the_certificate_of_aligned_parties_states_positions_and_not_numbers_of_rows():
-    made = simulate(table(), budget=CHEAP, grid="2x2", **ALIGNED, mechanism="independent", seed=1)
+    made = simulate(table(), epsilon=CHEAP, grid="2x2", **ALIGNED, mechanism="independent", seed=1)
     assert min(made.certificate.plan.record_counts) > 300
-    assert abs(made.synthetic.record_count - 480) < 200
+    assert abs(made.rows.record_count - 480) < 200
 
 
 def test_aligned_parties_protect_a_person_who_is_added_or_removed_by_the_same_noise():
@@ -238,8 +240,8 @@ def test_aligned_parties_protect_a_person_who_is_added_or_removed_by_the_same_no
 
 
 def test_one_seed_gives_one_table_of_aligned_parties():
-    options = {"budget": CHEAP, "grid": "1x2", "mechanism": "independent", **ALIGNED}
-    one, again = (simulate(table(), **options, seed=1).synthetic for _ in range(2))
+    options = {"epsilon": CHEAP, "grid": "1x2", "mechanism": "independent", **ALIGNED}
+    one, again = (simulate(table(), **options, seed=1).rows for _ in range(2))
     assert one.digest() == again.digest()
 
 
@@ -257,7 +259,7 @@ def test_one_seed_gives_one_table_of_aligned_parties():
 )
 def test_refuses_to_align_before_anything_is_measured(options, named):
     with pytest.raises(DataError, match=named):
-        simulate(table(), budget=CHEAP, grid="1x2", **options)
+        simulate(table(), epsilon=CHEAP, grid="1x2", **options)
 
 
 @pytest.mark.parametrize(
@@ -285,13 +287,13 @@ def test_refuses_to_align_before_anything_is_measured(options, named):
         ({"rows": 0}, DataError, "rows: expected at least 1"),
         ({"mechanism": dpmosaic.RandDPGen(maxsize=2)}, DataError, "cells"),
         ({"mechanism": dpmosaic.RandDPGen(max_model_mb=1e-6)}, ModelError, "max_model_mb"),
-        ({"budget": dpmosaic.Budget(zcdp_rho=1e30)}, BudgetError, "lower the budget"),
-        ({"budget": dpmosaic.Budget(zcdp_rho=1e-30)}, BudgetError, "grant more"),
+        ({"epsilon": dpmosaic.Budget(zcdp_rho=1e30)}, BudgetError, "lower the budget"),
+        ({"epsilon": dpmosaic.Budget(zcdp_rho=1e-30)}, BudgetError, "grant more"),
     ],
 )
 def test_refuses_invalid_arguments_before_spending_budget(options, error, named, monkeypatch):
     answered = []
     monkeypatch.setattr(Party, "answer", lambda self, query: answered.append(query))
     with pytest.raises(error, match=named):
-        simulate(table(), **{"budget": BUDGET, **options})
+        simulate(table(), **{"epsilon": BUDGET, **options})
     assert answered == []

@@ -40,17 +40,17 @@ def rows_of(people=300, seed=0):
 )
 def test_a_table_of_people_comes_back_at_a_huge_budget(options, off):
     table, people = rows_of()
-    made = simulate(table, budget=HUGE, people=people, seed=1, **options)
+    made = simulate(table, epsilon=HUGE, people=people, seed=1, **options)
     assert made.metrics["kway"][1]["total_variation"] < off
     assert made.certificate.plan.spec.rows_per_person == 0
     shared = 0.9 if "overlap" in options else 1.0
-    assert abs(made.synthetic.record_count / (300 * shared) - 1) < 0.06
+    assert abs(made.rows.record_count / (300 * shared) - 1) < 0.06
 
 
 @pytest.mark.slow
 def test_what_parties_know_of_a_person_is_paired():
     table, people = rows_of()
-    made = simulate(table, budget=HUGE, people=people, grid="1x4", seed=1)
+    made = simulate(table, epsilon=HUGE, people=people, grid="1x4", seed=1)
     found = made.fitted.model.marginal(("a", "b"))
     assert found.reshape(3, 2)[[0, 1, 2], [1, 0, 1]].sum() < 0.02 * found.sum()
 
@@ -59,7 +59,7 @@ def test_what_parties_know_of_a_person_is_paired():
 def test_the_noise_of_people_is_that_of_rows():
     table, people = rows_of()
     sigmas = {
-        simulate(table, budget=CHEAP, mechanism="independent", grid="2x1", people=one, seed=1)
+        simulate(table, epsilon=CHEAP, mechanism="independent", grid="2x1", people=one, seed=1)
         .certificate.measurements[0]
         .sigma
         for one in (people, None)
@@ -74,7 +74,7 @@ def test_bins_are_chosen_from_people():
     frame = pd.DataFrame({"x": rng.exponential(20, 900).clip(0, 100), "y": rng.choice(["u", "v"], 900)})
     people = (np.arange(900) // 3).tolist()
     made = simulate(
-        frame, domain=domain, budget=dpmosaic.Budget(zcdp_rho=5.0), people=people, grid="2x1", seed=1
+        frame, domain=domain, epsilon=dpmosaic.Budget(zcdp_rho=5.0), people=people, grid="2x1", seed=1
     )
     assert made.bins is not None
     assert made.bins.plan.spec.rows_per_person == 0
@@ -104,7 +104,7 @@ def test_bins_are_chosen_from_people():
 def test_what_people_do_not_have_is_refused_before_anything_is_spent(options, named):
     table = rows_of()[0].rows(0, 4)
     with pytest.raises(DataError, match=named):
-        simulate(table, budget=CHEAP, **options)
+        simulate(table, epsilon=CHEAP, **options)
 
 
 @pytest.mark.slow
@@ -121,11 +121,11 @@ def test_the_command_names_the_column_of_people(tmp_path, monkeypatch):
     (tmp_path / "domain.json").write_text(json.dumps({"a": 3, "b": 2, "c": 4, "d": 2}))
     monkeypatch.chdir(tmp_path)
     command = ["simulate", "visits.csv", "--domain", "domain.json", "--rho", "1", "--grid", "2x1"]
-    command += ["--mechanism", "independent", "--person", "who"]
+    command += ["--mechanism", "independent", "--key", "who"]
     done = CliRunner().invoke(app, [*command, "--out", "out"])
     assert done.exit_code == 0, done.output
     certificate = json.loads((tmp_path / "out/certificate.json").read_text())
     assert certificate["plan"]["record_counts"] == [150, 150]
     assert "person with all rows" in certificate["plan"]["privacy_unit"]
-    refused = CliRunner().invoke(app, [*command, "--key", "who", "--out", "other"])
-    assert "--key: expected none beside --person" in str(refused.exception)
+    refused = CliRunner().invoke(app, [*command, "--align-by", "who", "--out", "other"])
+    assert "--align-by: expected none beside --key" in str(refused.exception)

@@ -46,19 +46,19 @@ SETTINGS = {
 
 @pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
 def test_every_setting_chooses_bins_of_the_same_promise(setting):
-    result = simulate(TABLE, budget=EXACT, mechanism="independent", workload="1way", seed=1, **setting)
+    result = simulate(TABLE, epsilon=EXACT, mechanism="independent", workload="1way", seed=1, **setting)
     bins, main = result.bins, result.certificate
     assert bins.promise.zcdp_rho_granted + main.promise.zcdp_rho_granted == pytest.approx(1e6)
     assert main.promise.zcdp_rho_with_bins <= 1e6
     assert main.plan.bins.certificate == bins.digest().hex()
     assert main.plan.bins.attributes == ("age", "free")
-    assert not result.synthetic.domain.open
+    assert not result.rows.domain.open
     assert result.metrics["kway"][0]["total_variation"] < 0.01
 
 
 def test_the_triples_of_a_target_are_those_of_the_chosen_bins():
-    result = simulate(TABLE, budget=EXACT, mechanism="independent", target="kind", seed=1)
-    chosen = Workload.for_target(result.synthetic.domain, "kind")
+    result = simulate(TABLE, epsilon=EXACT, mechanism="independent", target="kind", seed=1)
+    chosen = Workload.for_target(result.rows.domain, "kind")
     assert [(one.clique, one.weight) for one in result.certificate.plan.workload] == list(
         zip(chosen.cliques, chosen.weights, strict=True)
     )
@@ -66,7 +66,7 @@ def test_the_triples_of_a_target_are_those_of_the_chosen_bins():
 
 def test_every_share_of_the_budget_gives_the_same_whole():
     for share in (0.01, 0.5):
-        result = simulate(TABLE, budget=Budget(1.0, 1e-9), mechanism="independent", bins_share=share)
+        result = simulate(TABLE, epsilon=Budget(1.0, 1e-9), mechanism="independent", bins_share=share)
         promise, spent = result.certificate.promise, result.bins.promise.zcdp_rho_granted
         assert spent == pytest.approx(share * (spent + promise.zcdp_rho_granted))
         assert promise.epsilon == 1.0
@@ -74,16 +74,16 @@ def test_every_share_of_the_budget_gives_the_same_whole():
 
 
 def test_a_seed_reproduces_the_choice_and_the_rows():
-    made = [simulate(TABLE, budget=Budget(zcdp_rho=0.1), mechanism="independent", seed=3) for _ in range(2)]
-    assert made[0].synthetic.domain == made[1].synthetic.domain
-    assert made[0].synthetic.digest() == made[1].synthetic.digest()
+    made = [simulate(TABLE, epsilon=Budget(zcdp_rho=0.1), mechanism="independent", seed=3) for _ in range(2)]
+    assert made[0].rows.domain == made[1].rows.domain
+    assert made[0].rows.digest() == made[1].rows.digest()
 
 
 def test_a_domain_that_says_all_bins_chooses_none():
     closed = Domain.from_json(
         {"age": {"type": "numeric", "min": 0, "max": 120, "bins": 10}, "kind": ["x", "y"]}
     )
-    result = simulate(encode_table(closed, COLUMNS), budget=Budget(1.0, 1e-9), mechanism="independent")
+    result = simulate(encode_table(closed, COLUMNS), epsilon=Budget(1.0, 1e-9), mechanism="independent")
     assert result.bins is None
     assert result.certificate.plan.bins is None
     assert result.certificate.promise.zcdp_rho_with_bins is None
@@ -92,12 +92,12 @@ def test_a_domain_that_says_all_bins_chooses_none():
 @pytest.mark.parametrize("share", [0.0, 1.0, -1.0, float("nan")])
 def test_refuses_a_share_that_leaves_nothing_for_one_of_the_releases(share):
     with pytest.raises(DataError, match="share of the budget between 0 and 1"):
-        simulate(TABLE, budget=EXACT, bins_share=share)
+        simulate(TABLE, epsilon=EXACT, bins_share=share)
 
 
 def test_refuses_open_bins_where_a_paper_has_no_choice_of_them():
     with pytest.raises(DataError, match="declare them in the domain"):
-        simulate(TABLE, budget=EXACT, protocol="indicator-mle", grid="2x2")
+        simulate(TABLE, epsilon=EXACT, protocol="indicator-mle", grid="2x2")
 
 
 @pytest.fixture

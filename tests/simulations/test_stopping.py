@@ -38,7 +38,7 @@ if __name__ == "__main__":
 """A command whose process is sent a signal before or after a step."""
 
 CHARGE = {"module": "curator.measurers.measurer", "owner": "Measurer", "method": "charge"}
-COUNT = {"module": "simulations.learning.private_counts", "owner": "PrivateCounts", "method": "_charged"}
+COUNT = {"module": "synthesis.learning.private_counts", "owner": "PrivateCounts", "method": "_charge"}
 KEEP = {"module": "curator.parties.journal", "owner": "Journal", "method": "recall"}
 WRITE = {"module": "curator.pgm.model", "owner": "MarkovRandomField", "method": "save"}
 MATCH = {"module": "curator.parties.client", "owner": "PartyClient", "method": "align"}
@@ -183,12 +183,12 @@ def test_the_shares_of_the_choice_of_bins_and_of_the_release_add_up():
     with stoppable("rho 10") as spending:
         count_spending(choosing, 0.1)
         choosing.charge(Charge("bins", ("a",), Fraction(1)))
-        assert spending.told.startswith("10 % of the budget (rho 10) was spent on noisy")
+        assert spending.description.startswith("10 % of the budget (rho 10) was spent on noisy")
         count_spending(releasing, 0.9)
         releasing.charge(Charge("pairs", ("a",), Fraction(3)))
         assert spending.share == pytest.approx(0.4)
         spending.write(Path("out"))
-        assert spending.told.endswith("files may be missing in out; delete the folder")
+        assert spending.description.endswith("files may be missing in out; delete the folder")
     count_spending(releasing, 0.9)
     assert spending.share == pytest.approx(0.4)
 
@@ -211,9 +211,9 @@ def test_an_error_after_a_charge_says_what_was_spent():
 def test_a_little_is_not_nothing():
     spending, measurer = Spending("epsilon 1"), Measuring(Domain.coded({"a": 2}), 10, Fraction(1))
     spending.measure(measurer, 1.0)
-    assert spending.told in NOTHING
+    assert spending.description in NOTHING
     measurer.charge(Charge("first", ("a",), Fraction(1, 1000)))
-    assert "less than 1 % of the budget" in spending.told
+    assert "less than 1 % of the budget" in spending.description
 
 
 def test_handlers_of_signals_are_those_of_before_afterwards():

@@ -28,13 +28,13 @@ def test_every_charged_step_has_a_title_in_the_report(name, variant, protocol):
     table = Table.from_codes(domain, np.column_stack([first, first % 2, rng.integers(0, 4, 300)]))
     made = simulate(
         table,
-        budget=Budget(2.0, 1e-6),
+        epsilon=Budget(2.0, 1e-6),
         protocol=protocol,
         mechanism=mechanism_named(name, variant, TINY.get(name, {})),
         seed=1,
     )
     titles = {step.name: step.title for step in made.certificate.plan.steps}
-    report = release_report(made.certificate, made.synthetic)
+    report = release_report(made.certificate, made.rows)
     assert made.certificate.steps
     for step in made.certificate.steps:
         assert step in titles, step

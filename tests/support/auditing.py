@@ -34,12 +34,12 @@ class WithNull(Table):
     """A table whose last record is null and counts nowhere: a neighbour under zero-out."""
 
     def marginal(self, clique, groups=()):
-        return self._counted().marginal(clique, groups)
+        return self._count().marginal(clique, groups)
 
     def marginals(self, cliques, groups=()):
-        return self._counted().marginals(cliques, groups)
+        return self._count().marginals(cliques, groups)
 
-    def _counted(self):
+    def _count(self):
         return Table(self.domain, tuple(column[:-1] for column in self.columns))
 
     def project(self, attributes):
@@ -73,7 +73,7 @@ class Audited:
 
     @property
     def plan(self):
-        return self.transcript.terms.masked
+        return self.transcript.terms.masked_plan
 
     def noise_factor(self, colluder=None):
         """Standard deviation of the noise that the curator sees, as a multiple of the charged sigma."""
@@ -132,7 +132,7 @@ def audited(monkeypatch, mechanism, table, trial, workload, pieces=None):
         measurer = trial.measurer(table, recorded)
         fitted = mechanism.run(measurer, workload, RandomStream.from_seed(trial.seed), ignore)
     ledgers = [link.servicer._party._ledger for link in flat]
-    stated = [measurer.accountant.spent, *(ledger.spent(trial.release_id) for ledger in ledgers)]
+    stated = [measurer.accountant.spent, *(ledger.cost_of(trial.release_id) for ledger in ledgers)]
     return Audited(table, trial, transcript, fitted, stated, list(keys.values()))
 
 
@@ -142,7 +142,7 @@ def replayed(mechanism, run, table, workload):
     It fails if the mechanism sends another request, so a result that differs in nothing depends on the
     answers alone.
     """
-    members = run.transcript.terms.masked.roster if run.plan else [None]
+    members = run.transcript.terms.masked_plan.roster if run.plan else [None]
     places = iter(range(len(members)))
     slices, parties = map(int, run.trial.grid.split("x"))
     links = [[Replayed(next(places), run.transcript) for _ in range(parties)] for _ in range(slices)]

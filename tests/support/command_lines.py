@@ -6,7 +6,7 @@ import shlex
 import typer
 from typer.core import TyperGroup
 
-from dpmosaic.command import COMMANDS, loaded
+from dpmosaic.command import COMMANDS, load_command
 
 ROLES = ("party", "dealer")
 
@@ -22,7 +22,7 @@ def check(arguments):
     """Parses a command line as the command does, without running it; fails if it could not run."""
     name, *rest = arguments
     assert name in COMMANDS, arguments
-    command = loaded(name)
+    command = load_command(name)
     if isinstance(command, TyperGroup) and rest != ["--help"]:
         assert rest, arguments
         assert rest[0] in command.commands, arguments

@@ -92,7 +92,7 @@ class CountingContract:
 
     def rows(self, written, domain=PEOPLE, name="people", people=NOBODY):
         self.write(name, written)
-        made = CountedRows.connected(lambda: self.engine(name), domain, TIMEOUT_S, people=people)
+        made = CountedRows.from_engine(lambda: self.engine(name), domain, TIMEOUT_S, people=people)
         self.opened.append(made)
         return made
 
@@ -157,7 +157,7 @@ class CountingContract:
     def test_codes_that_a_release_chose_are_counted(self):
         written = people()
         coding = Coding({"age": (0, 10, 47, PEOPLE["age"].size - 1)}, {"job": ("baker", "Baker")})
-        rows, table = self.rows(written).recoded(coding), coding.table(encoded(PEOPLE, written))
+        rows, table = self.rows(written).with_coding(coding), coding.table(encoded(PEOPLE, written))
         assert rows.domain == table.domain
         for clique in (("age",), ("job",), ("age", "job")):
             assert rows.marginal(clique).tolist() == table.marginal(clique).tolist()
@@ -171,9 +171,9 @@ class CountingContract:
 
     def test_labels_are_found_among_the_texts(self):
         written = people()
-        texts, counts = self.rows(written).unlisted("job")
+        texts, counts = self.rows(written).unlisted_texts("job")
         table = encoded(PEOPLE, written)
-        theirs, numbers = table.texts["job"].unlisted(PEOPLE["job"])
+        theirs, numbers = table.texts["job"].unlisted_texts(PEOPLE["job"])
         assert (texts, counts.tolist()) == (theirs, numbers.tolist())
 
     def test_single_rows_come_in_their_order(self):

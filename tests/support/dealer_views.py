@@ -86,7 +86,7 @@ class DealtRelease:
     def __init__(self, table, monkeypatch, dealers):
         self.sealed, self.unsealed, self.answers = {}, {}, defaultdict(list)
         self._dealings, self.combined, self.now = {}, {}, threading.local()
-        begin, unseal, combine = Dealing.__init__, Peers.unseal, sacrifice.combined
+        begin, unseal, combine = Dealing.__init__, Peers.unseal, sacrifice.combine
 
         def begun(dealing, terms, place, *others):
             begin(dealing, terms, place, *others)
@@ -101,7 +101,7 @@ class DealtRelease:
             return self.combined[self.now.opening]
 
         with monkeypatch.context() as patched:
-            patched.setattr(sacrifice, "combined", combining)
+            patched.setattr(sacrifice, "combine", combining)
             patched.setattr(Dealing, "__init__", begun)
             patched.setattr(Peers, "unseal", read)
             measurer = self._measurer(table, dealers)

@@ -23,7 +23,7 @@ from dpmosaic.common.wire import streams
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.direct_streams import DirectStreams
 from dpmosaic.curator.releasing.agreement import Proposal, agree
-from dpmosaic.curator.releasing.aligning.over_parties import matched
+from dpmosaic.curator.releasing.aligning.over_parties import match_slices
 from dpmosaic.curator.releasing.planning.alignment_order import AlignmentProposal
 from dpmosaic.party.policies.direct import Direct
 from dpmosaic.party.serving.servicer import PartyServicer
@@ -165,7 +165,7 @@ def alignment_of(links, sent):
     """All messages of an alignment, in order."""
     proposal = AlignmentProposal("0" * 32, order(), Adjacency.ZERO_OUT)
     agreement = agree(Domain.coded({"a0": 2, "a1": 2}), links, proposal, counted=False)
-    matched(agreement, RandomStream.from_seed(1))
+    match_slices(agreement, RandomStream.from_seed(1))
     for member in agreement.federation.members:
         member.client.probe(0)
         member.client.certify(Claim(proposal.release_id, bytes(32), 2.0))

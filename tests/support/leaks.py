@@ -9,19 +9,19 @@ from dpmosaic.common.errors import DataError
 from dpmosaic.common.privacy import noise
 from dpmosaic.curator.analysis.release import Release
 from dpmosaic.party.sources.source import FileSource
-from dpmosaic.simulations.learning import choice, first_step, learning, private_counts
-from dpmosaic.simulations.learning.asking import Asking
-from dpmosaic.simulations.learning.cells import Cells
-from dpmosaic.simulations.learning.forms import FORMS, PLACES, Form
-from dpmosaic.simulations.learning.kinds import Texts
-from dpmosaic.simulations.learning.private_counts import PrivateCounts
+from dpmosaic.synthesis.learning import choice, first_step, learning, private_counts
+from dpmosaic.synthesis.learning.asking import Asking
+from dpmosaic.synthesis.learning.cells import Cells
+from dpmosaic.synthesis.learning.forms import FORMS, PLACES, Form
+from dpmosaic.synthesis.learning.kinds import Texts
+from dpmosaic.synthesis.learning.private_counts import PrivateCounts
 from support.odd_rows import ROWS
 
-synthesizing = importlib.import_module("dpmosaic.simulations.synthesizing.synthesize")
+synthesizing = importlib.import_module("dpmosaic.synthesis.synthesize")
 
 
 def raw_counts_decide_a_kind(monkeypatch):
-    counted = learning.counted
+    counted = learning.kind_voted
     exact = {}
     histograms = PrivateCounts.histograms
 
@@ -35,7 +35,7 @@ def raw_counts_decide_a_kind(monkeypatch):
         return replace(found, kind=Texts(())) if cells[PLACES[Form("word", "unknown")]] else found
 
     monkeypatch.setattr(PrivateCounts, "histograms", peeking)
-    monkeypatch.setattr(learning, "counted", by_all_cells)
+    monkeypatch.setattr(learning, "kind_voted", by_all_cells)
 
 
 def the_real_maximum_ends_a_range(monkeypatch):
@@ -51,7 +51,7 @@ def the_real_maximum_ends_a_range(monkeypatch):
 
 
 def exact_number_of_rows(monkeypatch):
-    monkeypatch.setattr(first_step, "_counted", lambda counts, rho, rows, adjacency: choice.Rows(rows))
+    monkeypatch.setattr(first_step, "_count_rows", lambda counts, rho, rows, adjacency: choice.Rows(rows))
 
 
 def a_refusal_on_the_exact_number_of_rows(monkeypatch):
@@ -66,10 +66,10 @@ def a_refusal_on_the_exact_number_of_rows(monkeypatch):
 
 
 def half_the_noise_in_one_histogram(monkeypatch):
-    noised = PrivateCounts._noised
+    noised = PrivateCounts._add_noise
     monkeypatch.setattr(
         PrivateCounts,
-        "_noised",
+        "_add_noise",
         lambda self, counts, sigma: noised(self, counts, sigma / (2 if len(counts) == len(FORMS) else 1)),
     )
 
@@ -80,10 +80,10 @@ def half_of_all_noise(monkeypatch):
 
 
 def one_charge_for_all_columns(monkeypatch):
-    charged = PrivateCounts._charged
+    charged = PrivateCounts._charge
     monkeypatch.setattr(
         PrivateCounts,
-        "_charged",
+        "_charge",
         lambda self, step, cliques, rho, **options: charged(self, step, cliques[:1], rho, **options),
     )
 

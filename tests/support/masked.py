@@ -111,7 +111,7 @@ def party_of(
 
 def signed(name, terms, ephemeral, purpose="acceptance of a release", mark=START):
     """An acceptance with this key, as the owner of a name signs it."""
-    message = hashlib.sha256(encode_terms(terms)).digest() + mark.signed() + ephemeral
+    message = hashlib.sha256(encode_terms(terms)).digest() + mark.signed_bytes() + ephemeral
     return Acceptance(ephemeral, identity(name).sign(purpose, message), mark)
 
 
@@ -132,7 +132,7 @@ class Release:
 
     def __init__(self, terms=None, folder=None, policy=POLICY):
         self.terms, self.folder, self.policy = terms or terms_of(), folder, policy
-        self.plan = self.terms.masked
+        self.plan = self.terms.masked_plan
         self.names = [entry.name for entry in self.plan.roster]
         self.dealer_names = [entry.name for entry in self.plan.participants[len(self.names) :]]
         self.ledgers, self.parties, self.dealings = {}, {}, {}
@@ -301,7 +301,7 @@ class Release:
         return sum(self.rows(number).marginal(clique) for number in range(self.plan.slice_count))
 
     def spent(self):
-        return {name: ledger.spent(self.terms.release_id) for name, ledger in self.ledgers.items()}
+        return {name: ledger.cost_of(self.terms.release_id) for name, ledger in self.ledgers.items()}
 
 
 @pytest.fixture(scope="session")

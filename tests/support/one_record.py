@@ -8,7 +8,7 @@ from typing import Any
 
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
-from dpmosaic.simulations.learning import limits
+from dpmosaic.synthesis.learning import limits
 from support.odd_rows import DOMAIN, as_typed, plain_rows, with_row
 from support.shown import by_command, csv_of, in_python, no_second_opinions, numbers_of
 

@@ -24,7 +24,7 @@ from dpmosaic.common.privacy.cost import grid_of
 from dpmosaic.common.protocols import indicator
 from dpmosaic.curator.certificates import issuing
 from dpmosaic.party.answerers import scores
-from dpmosaic.simulations.learning import private_counts
+from dpmosaic.synthesis.learning import private_counts
 from support.auditing import ALPHA
 from support.shown import no_second_opinions
 

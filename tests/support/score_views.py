@@ -69,7 +69,7 @@ def views_of(table, monkeypatch, *, bits=32, seed=1):
     assert ring == Ring(bits)
     received, held, computing = {}, {}, []
     unsealed, begun, component = (
-        steps.Resharing.unsealed,
+        steps.Resharing.unseal,
         steps.ScoreEvaluator._begun,
         evaluating.product_component,
     )
@@ -89,7 +89,7 @@ def views_of(table, monkeypatch, *, bits=32, seed=1):
         return component(left, right, zero)
 
     with monkeypatch.context() as patched:
-        patched.setattr(steps.Resharing, "unsealed", seen)
+        patched.setattr(steps.Resharing, "unseal", seen)
         patched.setattr(steps.ScoreEvaluator, "_begun", beginning)
         patched.setattr(evaluating, "product_component", multiplied)
         rho = measurer.accountant.granted / 2

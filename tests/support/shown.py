@@ -45,7 +45,7 @@ def in_python(**options):
 
 
 def _seen_of(made):
-    frames = {"table": made.table, "sample": made.sample(20, seed=1)}
+    frames = {"table": made.table, "sample": made.generate(20, seed=1)}
     seen = {f"{name}.csv": frame.to_csv(index=False) for name, frame in frames.items()}
     seen |= {f"types of {name}": "\n".join(map(repr, frame.dtypes)) for name, frame in frames.items()}
     return seen | {

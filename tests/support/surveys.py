@@ -16,7 +16,7 @@ from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.data.table import Table, encode_table
 from dpmosaic.curator.results.evidence import Evidence, Known
-from dpmosaic.curator.results.frames import typed
+from dpmosaic.curator.results.frames import typed_frame
 
 DOMAIN = Domain(
     (
@@ -103,5 +103,5 @@ def measured(
 
 
 def survey(table: Table, evidence: Evidence | None, model: Any = None) -> Survey:
-    frame = typed(table, table.domain.columns, np.random.default_rng(0))
+    frame = typed_frame(table, table.domain.columns, np.random.default_rng(0))
     return Survey(table, frame, evidence, model)

@@ -38,7 +38,7 @@ class Answered:
         if ring is None:
             (total,) = words
         else:
-            total = ring.signed(sum((ring.words(w) for w in words), start=np.zeros(1, dtype=ring.dtype)))
+            total = ring.as_signed(sum((ring.words(w) for w in words), start=np.zeros(1, dtype=ring.dtype)))
         if colluder is not None:
             known = self.noise[colluder]
             total = total - (differences(known, shape) if shape else known)

@@ -11,7 +11,7 @@ from dpmosaic.common.forms.tables import Key, Table, check_file
 from dpmosaic.common.wire.tls import TlsSide, secure_channel
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.connection import GrpcConnection, RetryPolicy
-from dpmosaic.party.policies.toml_file import SERVE, Serve
+from dpmosaic.party.policies.serve import SERVE, Serve
 
 
 class Proxy:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError
 from ...later import np
-from ..values import RawColumn, blanked, read_numbers, read_texts, text_of
+from ..values import RawColumn, blank_texts, read_numbers, read_texts, text_of
 from .attribute import ABSENT, Attribute, Reading, check_missing, check_name, check_size
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class CategoricalAttribute(Attribute):
 
     def read(self, values: RawColumn) -> Reading:
         """The position of each value in the list; a missing value needs "" in the list."""
-        texts, position = read_texts(self.name, blanked(values, self.missing))
+        texts, position = read_texts(self.name, blank_texts(values, self.missing))
         empty = np.array([text == "" for text in texts], dtype=np.bool_)
         known = np.array([self._code(text) for text in texts], dtype=np.int64)
         unlisted = (known < 0) & ~empty
@@ -223,13 +223,13 @@ class CategoricalAttribute(Attribute):
         }
 
     def _code(self, text: str) -> int:
-        code = self._listed(text)
+        code = self._code_in_list(text)
         if code < 0 and self.prefixes:
             beginnings = (self.codes.get(text[:length], -1) for length in reversed(range(1, len(text))))
             return next((found for found in beginnings if found >= 0), -1)
         return code
 
-    def _listed(self, text: str) -> int:
+    def _code_in_list(self, text: str) -> int:
         code = self.codes.get(text)
         if code is None and self.number_codes and "_" not in text:
             try:

@@ -74,11 +74,11 @@ class Clock(Moments):
         found[missing] = np.datetime64("NaT")
         return found, (none & ~empty)[position] & ~missing
 
-    def written(self, times: Times) -> NDArray[Any]:
+    def texts_of(self, times: Times) -> NDArray[Any]:
         """The times in the format, as text or whole numbers; None for NaT."""
         known = ~np.isnat(times)
         found = np.full(len(times), None, dtype=object)
-        found[known] = [self._text(second) for second in _counted(times[known]).tolist()]
+        found[known] = [self._text(second) for second in _seconds_of(times[known]).tolist()]
         return found
 
     def bound(self, name: str, text: object) -> int:
@@ -132,5 +132,5 @@ class Clock(Moments):
         return f"{hour}:{minute:02d}" + (f":{second:02d}" if self.format.endswith("SS") else "")
 
 
-def _counted(times: Times) -> NDArray[np.int64]:
+def _seconds_of(times: Times) -> NDArray[np.int64]:
     return times.astype("datetime64[s]").astype(np.int64)

@@ -78,7 +78,7 @@ class DatePartsAttribute(TimeAttribute):
             )
         slots = self.units.bins or 1
         samples = self._times_of_slots[np.linspace(0, slots - 1, min(slots, _SLOTS_TRIED)).astype(np.int64)]
-        self.moments.check_format(self.name, self.moments.counted(samples))
+        self.moments.check_format(self.name, self.moments.unit_numbers(samples))
 
     @property
     def size(self) -> int:
@@ -103,7 +103,7 @@ class DatePartsAttribute(TimeAttribute):
         slots = np.argsort(self._combination, kind="stable")[rng.integers(first, beyond)]
         times = self._times_of_slots[slots]
         if self.moments.timed:
-            units = self.moments.counted(times)
+            units = self.moments.unit_numbers(times)
             times = self.moments.at(units + rng.integers(0, self._values_per_slot, len(units)))
         times[missing] = np.datetime64("NaT")
         return times
@@ -133,7 +133,7 @@ class DatePartsAttribute(TimeAttribute):
         day = np.zeros(1, dtype=np.int64)
         begins = replace(self.moments, timed=True)
         slots = replace(begins, granularity=slot_of(self.parts))
-        between = begins.counted(slots.at(day + 1)) - begins.counted(slots.at(day))
+        between = begins.unit_numbers(slots.at(day + 1)) - begins.unit_numbers(slots.at(day))
         return int(between[0]) or None
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ...errors import DataError
 from ...later import np
-from ..values import RawColumn, blanked
+from ..values import RawColumn, blank_texts
 from .attribute import Attribute, Reading, check_name
 from .moments import Moments, Times
 from .numeric import NumericAttribute
@@ -62,7 +62,7 @@ class TimeAttribute(Attribute):
 
     def spelled(self, values: NDArray[Any]) -> NDArray[Any]:
         """Decoded values as text in the format; None if missing."""
-        return self.moments.written(values)
+        return self.moments.texts_of(values)
 
     def with_absent(self) -> Self:
         """The same codes and an empty cell."""
@@ -162,7 +162,7 @@ class GapAttribute(BinnedTimes):
         if self.units.minimum is None:
             raise DataError(f"attribute {self.name!r}: after: expected min and max; fix the domain")
         years = np.arange(_FIRST_SAMPLED, _LAST_SAMPLED).astype("datetime64[Y]").astype("datetime64[us]")
-        self.moments.check_format(self.name, self.moments.counted(years))
+        self.moments.check_format(self.name, self.moments.unit_numbers(years))
 
     @property
     def difference(self) -> str:
@@ -183,9 +183,9 @@ class GapAttribute(BinnedTimes):
             others: its raw values, shape (N,).
         """
         numbers = numbers_of_units(self.name, values, self.moments, self.units)
-        times, _ = other.moments.read(other.name, blanked(others, other.missing))
+        times, _ = other.moments.read(other.name, blank_texts(others, other.missing))
         known = ~np.isnat(times) & np.isfinite(numbers)
-        numbers[known] -= self.moments.counted(times[known])
+        numbers[known] -= self.moments.unit_numbers(times[known])
         numbers[np.isnat(times) & np.isfinite(numbers)] = np.nan
         return numbers
 
@@ -199,7 +199,7 @@ class GapAttribute(BinnedTimes):
         kind: Any = self.moments.at(np.zeros(1, dtype=np.int64)).dtype
         found = np.full(len(gaps), "NaT", dtype=kind)
         known = ~np.isnan(gaps) & ~np.isnat(times)
-        units = self.moments.counted(times[known]) + gaps[known].astype(np.int64)
+        units = self.moments.unit_numbers(times[known]) + gaps[known].astype(np.int64)
         found[known] = np.clip(self.moments.at(units), *(np.array(_CALENDAR).astype(kind)))
         return found
 
@@ -269,10 +269,10 @@ def numbers_of_units(
     name: str, values: RawColumn, moments: Moments, units: NumericAttribute
 ) -> NDArray[np.float64]:
     """Units since 1970; NaN for a missing value, infinite for one that cannot be read."""
-    times, unreadable = moments.read(name, blanked(values, units.missing))
+    times, unreadable = moments.read(name, blank_texts(values, units.missing))
     numbers = np.full(len(times), np.nan)
     known = ~np.isnat(times)
-    numbers[known] = moments.counted(times[known])
+    numbers[known] = moments.unit_numbers(times[known])
     numbers[unreadable] = np.inf
     return numbers
 

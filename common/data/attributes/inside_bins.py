@@ -58,7 +58,7 @@ class Pieces:
         return np.diff(self.ranks, axis=1)[:, 0]
 
 
-def divided(bins: NumericAttribute, counts: NDArray[np.number[Any]], cuts: Sequence[Cut]) -> Pieces:
+def divide(bins: NumericAttribute, counts: NDArray[np.number[Any]], cuts: Sequence[Cut]) -> Pieces:
     """The bins and atoms of an attribute, divided at cuts.
 
     Args:

@@ -118,7 +118,7 @@ class Moments:
             # A time that the zone leaves out in spring is written as a later one.
             times = times[self.local(self.instants(times)) == times]
         try:
-            again, unreadable = self.read(name, self.written(times))
+            again, unreadable = self.read(name, self.texts_of(times))
         # A part that is named twice is an error of the regular expression that Python makes of a format.
         except (ValueError, re.error):
             unreadable = np.ones(1, dtype=np.bool_)
@@ -162,7 +162,7 @@ class Moments:
         found[missing] = np.datetime64("NaT")
         return found, unreadable[position] & ~missing
 
-    def written(self, times: Times) -> NDArray[Any]:
+    def texts_of(self, times: Times) -> NDArray[Any]:
         """The times as text in the format; None for NaT.
 
         Args:
@@ -172,17 +172,17 @@ class Moments:
         instants = self.instants(known)
         known = self.local(instants)
         if self.format:
-            formatted = [_formatted(time, self.format, self._zone) for time in known.tolist()]
+            formatted = [_format_time(time, self.format, self._zone) for time in known.tolist()]
             texts = np.array(formatted, dtype=object)
         else:
-            texts = np.datetime_as_string(known, unit=self._shown).astype(object)
+            texts = np.datetime_as_string(known, unit=self._written_unit).astype(object)
             if self.timezone:
                 texts += _offsets(known - instants)
         texts[np.isnat(known)] = None
         written: NDArray[Any] = texts[position]
         return written
 
-    def counted(self, times: Times) -> NDArray[np.int64]:
+    def unit_numbers(self, times: Times) -> NDArray[np.int64]:
         """The number of each time in units of the granularity, 0 in 1970; there is no NaT among them."""
         unit, step, before = _UNITS[self.granularity]
         return (times.astype(f"datetime64[{unit}]").astype(np.int64) + before) // step
@@ -198,14 +198,16 @@ class Moments:
         zone = self._zone
         if zone is None:
             return times
-        return _moved(times, lambda time: time.replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None))
+        return _shift_zone(times, lambda time: time.replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None))
 
     def local(self, instants: Times) -> Times:
         """Times in UTC in local time; those themselves if there is no time zone."""
         zone = self._zone
         if zone is None:
             return instants
-        return _moved(instants, lambda time: time.replace(tzinfo=UTC).astimezone(zone).replace(tzinfo=None))
+        return _shift_zone(
+            instants, lambda time: time.replace(tzinfo=UTC).astimezone(zone).replace(tzinfo=None)
+        )
 
     def bound(self, name: str, text: object) -> int:
         """The unit of a date or timestamp in a domain file, in ISO 8601.
@@ -219,11 +221,13 @@ class Moments:
                 f"attribute {name!r}: expected dates or timestamps in ISO 8601, such as 2020-12-31 or "
                 "2020-12-31T23:59:59; fix the domain"
             )
-        return int(self.counted(self._in_local_time([time]))[0])
+        return int(self.unit_numbers(self._in_local_time([time]))[0])
 
     def bound_text(self, unit: int) -> str:
         """The text of a unit in a domain file; `bound` reads it."""
-        return str(np.datetime_as_string(self.at(np.array([unit], dtype=np.int64)), unit=self._shown)[0])
+        return str(
+            np.datetime_as_string(self.at(np.array([unit], dtype=np.int64)), unit=self._written_unit)[0]
+        )
 
     @property
     def of_digits(self) -> bool:
@@ -231,7 +235,7 @@ class Moments:
         return bool(self.format) and not re.sub("%[YmdHMS]", "", self.format) and self.format[:2] == "%Y"
 
     @property
-    def _shown(self) -> Literal["us", "ms", "s", "D"]:
+    def _written_unit(self) -> Literal["us", "ms", "s", "D"]:
         if not self.timed:
             return "D"
         match self.granularity:
@@ -271,7 +275,7 @@ class Moments:
         return zoneinfo.ZoneInfo(self.timezone) if self.timezone else None
 
 
-def _moved(times: Times, to: Callable[[datetime], datetime]) -> Times:
+def _shift_zone(times: Times, to: Callable[[datetime], datetime]) -> Times:
     """The times between UTC and local time, as the day or quarter of an hour in which each lies."""
     moved = times.copy()
     days, position = np.unique(times.astype("datetime64[D]"), return_inverse=True)
@@ -299,7 +303,7 @@ def _in_utc(time: datetime) -> datetime:
         return time.replace(tzinfo=None)
 
 
-def _formatted(time: date | None, form: str, zone: zoneinfo.ZoneInfo | None) -> str | None:
+def _format_time(time: date | None, form: str, zone: zoneinfo.ZoneInfo | None) -> str | None:
     if isinstance(time, datetime):
         time = time.replace(tzinfo=zone)
     return None if time is None else time.strftime(form)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError
 from ...later import np
-from ..binning.cells import beside, bins_of_equal_width, cells_of, runs_of_integers, unbounded
+from ..binning.cells import beside, bins_of_equal_width, cells_of, edges_without_bounds, runs_of_integers
 from ..binning.lattice import Lattice
 from ..binning.scale import Scale
 from ..binning.spread import Spread
-from ..values import LARGEST_WHOLE, PLAIN, Notation, RawColumn, blanked, read_numbers
+from ..values import LARGEST_WHOLE, PLAIN, Notation, RawColumn, blank_texts, read_numbers
 from .attribute import Attribute, Reading, check_missing, check_name, check_size
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ class NumericAttribute(Attribute):
             off = finite & ~Lattice(self.multiple_of).holds(numbers)
             counted["rounded"] = off & ~outside & ~np.isin(numbers, self.atoms)
         starts = self.cells[:, 0]
-        codes = np.searchsorted(starts[1:], np.where(outside, self._clipped(numbers), numbers), "right")
+        codes = np.searchsorted(starts[1:], np.where(outside, self._clip(numbers), numbers), "right")
         codes[~finite | counted["blanked"]] = len(starts)
         refused = {key: (rows, _REASONS[key]) for key, (policy, rows) in found.items() if policy == "error"}
         return Reading(codes.astype(np.int64), counted, refused)
@@ -226,7 +226,7 @@ class NumericAttribute(Attribute):
         """The numbers within the bounds or at an atom, after the policies; NaN for a missing value."""
         numbers = self.numbers(values)
         outside = self._outside(numbers)
-        kept = np.where(outside, self._clipped(numbers), numbers)
+        kept = np.where(outside, self._clip(numbers), numbers)
         kept[~np.isfinite(numbers) | (outside & (self.outside == "missing"))] = np.nan
         if self.unreadable == "missing":
             kept[self._fractions(numbers)] = np.nan
@@ -238,15 +238,15 @@ class NumericAttribute(Attribute):
         return numbers != np.floor(numbers) if whole else np.zeros(len(numbers), dtype=np.bool_)
 
     def _read(self, values: RawColumn) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        numbers, unreadable = read_numbers(self.name, blanked(values, self.missing), self.format)
-        return numbers if self.multiple_of is None else Lattice(self.multiple_of).snapped(numbers), unreadable
+        numbers, unreadable = read_numbers(self.name, blank_texts(values, self.missing), self.format)
+        return numbers if self.multiple_of is None else Lattice(self.multiple_of).snap(numbers), unreadable
 
     def _outside(self, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
         low, high = self.grid[0], self.grid[-1] - (1 if self.integer else 0)
         beyond: NDArray[np.bool_] = (numbers < low) | (numbers > high)
         return beyond & ~np.isin(numbers, self.atoms)
 
-    def _clipped(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _clip(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.clip(numbers, self.grid[0], self.grid[-1] - (1 if self.integer else 0))
 
     def decode(
@@ -263,7 +263,7 @@ class NumericAttribute(Attribute):
         if counts is None:
             counts = np.bincount(codes, minlength=self.size)
         missing = codes == cells
-        numbers = self.spread.drawn(np.where(missing, 0, codes).astype(np.int64), counts[:cells], rng)
+        numbers = self.spread.draw(np.where(missing, 0, codes).astype(np.int64), counts[:cells], rng)
         return self.of_numbers(numbers, missing)
 
     def of_numbers(self, numbers: NDArray[np.float64], missing: NDArray[np.bool_]) -> NDArray[Any]:
@@ -350,7 +350,7 @@ class NumericAttribute(Attribute):
         if self.edges:
             return np.append(self.edges[:-1], self.edges[-1] + beyond).astype(np.float64)
         if self.minimum is None or self.maximum is None:
-            return unbounded(self.lattice)
+            return edges_without_bounds(self.lattice)
         bins = self._fine() if self.bins is None else self.bins
         if self.integer and self.scale is Scale.LINEAR and (self.bins or self.multiple_of is None):
             return runs_of_integers(int(self.minimum), int(self.maximum), bins)

@@ -53,7 +53,7 @@ class TextColumn:
         """The texts of these rows."""
         return TextColumn(self.known, self.places[rows])
 
-    def encoded(self, attribute: Attribute) -> NDArray[np.int64]:
+    def encode(self, attribute: Attribute) -> NDArray[np.int64]:
         """The code of each row, shape (N,).
 
         Raises:
@@ -64,9 +64,9 @@ class TextColumn:
         codes: NDArray[np.int64] = attribute.encode(texts)[position]
         return codes
 
-    def unlisted(self, attribute: CategoricalAttribute) -> tuple[list[str], NDArray[np.int64]]:
-        """The texts that could become labels, sorted, and the number of rows of each; see `unlisted`."""
-        return unlisted(attribute, self.known, np.bincount(self.places, minlength=len(self.known)))
+    def unlisted_texts(self, attribute: CategoricalAttribute) -> tuple[list[str], NDArray[np.int64]]:
+        """The texts that could become labels, sorted, and the rows of each; see `unlisted_texts`."""
+        return unlisted_texts(attribute, self.known, np.bincount(self.places, minlength=len(self.known)))
 
     def digest(self) -> bytes:
         """SHA-256 of the text of each row."""
@@ -93,7 +93,7 @@ def is_label(text: str) -> bool:
     return 0 < len(text) <= LONGEST_LABEL and text.isprintable() and text != ABSENT
 
 
-def unlisted(
+def unlisted_texts(
     attribute: CategoricalAttribute, texts: Sequence[str], counts: NDArray[np.int64]
 ) -> tuple[list[str], NDArray[np.int64]]:
     """The texts that could become labels, and the number of rows of each, at least 1.

@@ -37,7 +37,7 @@ class Identifier:
                 "domain"
             )
 
-    def drawn(self, rows: int, first: int = 1) -> NDArray[Any]:
+    def draw(self, rows: int, first: int = 1) -> NDArray[Any]:
         """New names, shape (rows,); the numbers themselves for the pattern `{:d}`.
 
         Args:

@@ -25,7 +25,7 @@ _STEPS_PER_DOUBLING = 8
 """Steps of a grid without bounds for each doubling."""
 
 
-def unbounded(
+def edges_without_bounds(
     lattice: Lattice | None, reach: int = _UNBOUNDED_REACH, smallest: int = _UNBOUNDED_SMALLEST
 ) -> NDArray[np.float64]:
     """Edges of a grid for numbers of unknown size: eight bins for each doubling, on both sides of zero.
@@ -61,7 +61,7 @@ def bins_of_equal_width(
     minimum: float, maximum: float, bins: int, scale: Scale, lattice: Lattice | None
 ) -> NDArray[np.float64]:
     """Edges of bins of equal width on a scale; between the bounds they are multiples, each once."""
-    edges = scale.divided(minimum, maximum, bins)
+    edges = scale.divide(minimum, maximum, bins)
     if lattice is None:
         return edges
     inner = np.unique(lattice.values(lattice.nearest(edges[1:-1])))

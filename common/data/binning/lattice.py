@@ -47,7 +47,7 @@ class Lattice:
             near: NDArray[np.bool_] = np.abs(places - np.rint(places)) <= 1e-6 + 1e-15 * np.abs(places)
         return near
 
-    def snapped(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def snap(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """The numbers, exact multiples where they are multiples up to errors of arithmetic."""
         snapped = numbers.copy()
         held = self.holds(numbers) & (np.abs(numbers) <= LARGEST_WHOLE * self.unit)

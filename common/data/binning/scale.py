@@ -38,7 +38,7 @@ class Scale(enum.StrEnum):
             case Scale.SYMLOG:
                 return np.sinh(places)
 
-    def divided(self, minimum: float, maximum: float, bins: int) -> NDArray[np.float64]:
+    def divide(self, minimum: float, maximum: float, bins: int) -> NDArray[np.float64]:
         """Edges of bins of equal width on this scale, shape (bins + 1,)."""
         low, high = self.of(np.array([minimum, maximum], dtype=np.float64))
         edges = self.numbers(np.linspace(low, high, bins + 1))

@@ -58,7 +58,7 @@ class Spread:
         """The number of cells."""
         return len(self.cells)
 
-    def drawn(
+    def draw(
         self, codes: NDArray[np.int64], counts: NDArray[np.integer[Any]], rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """A number of the cell of each code.
@@ -74,7 +74,7 @@ class Spread:
             rows = self._wide[codes]
             ranks = np.zeros(len(codes))
             ranks[rows] = rng.random(int(rows.sum()))
-        return self.shortened(self.at(codes, counts, ranks), codes)
+        return self.shorten(self.at(codes, counts, ranks), codes)
 
     def at(
         self, codes: NDArray[np.int64], counts: NDArray[np.number[Any]], ranks: NDArray[np.float64]
@@ -83,7 +83,7 @@ class Spread:
 
         Args:
             codes: cells, shape (N,).
-            counts: as for `drawn`.
+            counts: as for `draw`.
             ranks: from 0 to 1, shape (N,); of a cell of one value they have no meaning. They may be
                 overwritten.
         """
@@ -96,7 +96,7 @@ class Spread:
         numbers[rows] = self._within(bins, masses, ranks[rows])
         return numbers
 
-    def shortened(self, numbers: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    def shorten(self, numbers: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Numbers of these cells, rounded down to few decimals; none leaves its cell.
 
         Multiples stay as they are, and so do numbers on other scales, of whose magnitudes a cell holds many.
@@ -122,7 +122,7 @@ class Spread:
 
         Args:
             cell: a cell of more than one value.
-            counts: as for `drawn`.
+            counts: as for `draw`.
             number: of any size.
         """
         bins = np.array([np.count_nonzero(self._wide[:cell])])
@@ -130,7 +130,9 @@ class Spread:
         half = 0.0 if self.lattice is None else self.lattice.unit / 2
         least, most = self.reach[cell]
         place = self.scale.of(np.array([min(max(number, least - half), most + half)]))
-        ranks = self._ranked(bins, counts[self._wide].astype(np.float64), (place - begin) / (end - begin))
+        ranks = self._ranks_of_places(
+            bins, counts[self._wide].astype(np.float64), (place - begin) / (end - begin)
+        )
         return float(ranks[0])
 
     def ranks(
@@ -139,7 +141,7 @@ class Spread:
         """The part of each cell's numbers that lies in a range.
 
         Args:
-            counts: as for `drawn`.
+            counts: as for `draw`.
             low: first number of the range.
             high: its last number.
 
@@ -162,7 +164,7 @@ class Spread:
         for found, bound in ((first, low - half), (last, high + half)):
             number = np.clip(bound, least[wide] - half, most[wide] + half)
             places = (self.scale.of(number) - begin[bins]) / (end[bins] - begin[bins])
-            found[wide] = self._ranked(bins, masses, np.clip(places, 0.0, 1.0))
+            found[wide] = self._ranks_of_places(bins, masses, np.clip(places, 0.0, 1.0))
         return first, last
 
     @cached_property
@@ -202,7 +204,7 @@ class Spread:
         """The number at each rank among those of its wide cell."""
         least, most = np.ascontiguousarray(self.reach[self._wide].T)
         low, high = self._ends
-        numbers = self._placed(bins, counts, ranks)
+        numbers = self._places_of_ranks(bins, counts, ranks)
         numbers *= (high - low)[bins]
         numbers += low[bins]
         numbers = self.scale.numbers(numbers)
@@ -212,7 +214,7 @@ class Spread:
         np.minimum(numbers, most[bins], out=numbers)
         return numbers
 
-    def _placed(
+    def _places_of_ranks(
         self, bins: NDArray[np.int64], counts: NDArray[np.float64], ranks: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """The place of each rank, from 0 to 1, in the distribution of its bin; ranks are overwritten."""
@@ -224,10 +226,10 @@ class Spread:
         places -= position
         return places
 
-    def _ranked(
+    def _ranks_of_places(
         self, bins: NDArray[np.int64], counts: NDArray[np.float64], places: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """The rank of each place; the inverse of `_placed` for the same different bins."""
+        """The rank of each place; the inverse of `_places_of_ranks` for the same different bins."""
         if not 0 < len(bins) <= _MOST_WEIGHED_BINS:
             return places
         found = self._inverse(counts, bins)
@@ -240,13 +242,13 @@ class Spread:
         The blocks of a table ask for the same one.
         """
         of = counts.tobytes(), used.tobytes()
-        latest: tuple[tuple[bytes, bytes], Inverse] | None = self._kept.get("latest")
+        latest: tuple[tuple[bytes, bytes], Inverse] | None = self._latest_inverses.get("latest")
         if latest is None or latest[0] != of:
-            latest = of, self._tabulated(counts, used)
-            self._kept["latest"] = latest
+            latest = of, self._inverse_of(counts, used)
+            self._latest_inverses["latest"] = latest
         return latest[1]
 
-    def _tabulated(self, counts: NDArray[np.float64], used: NDArray[np.int64]) -> Inverse:
+    def _inverse_of(self, counts: NDArray[np.float64], used: NDArray[np.int64]) -> Inverse:
         left, right = (tilts[used] for tilts in self._tilts(counts))
         steps = np.linspace(0, 1, _STEPS_OF_BIN + 1)
         begins = np.arange(len(used))[:, None]
@@ -269,7 +271,7 @@ class Spread:
         return tilts[0], tilts[1]
 
     @cached_property
-    def _kept(self) -> dict[str, tuple[tuple[bytes, bytes], Inverse]]:
+    def _latest_inverses(self) -> dict[str, tuple[tuple[bytes, bytes], Inverse]]:
         return {}
 
     @cached_property

@@ -118,7 +118,7 @@ VARIANTS: Mapping[str, Mapping[str, Table]] = {
 def entry_schema() -> dict[str, Any]:
     """The JSON schema of the entry of one column."""
     short = [{"type": "integer", "minimum": 1}, {"type": "array", "items": Scalar().schema(), "minItems": 1}]
-    typed = [_typed(kind, table) for kind, ways in VARIANTS.items() for table in ways.values()]
+    typed = [_schema_of(kind, table) for kind, ways in VARIANTS.items() for table in ways.values()]
     return {"anyOf": [*short, *typed]}
 
 
@@ -142,7 +142,7 @@ def domain_schema() -> dict[str, Any]:
     }
 
 
-def _typed(kind: str, table: Table) -> dict[str, Any]:
+def _schema_of(kind: str, table: Table) -> dict[str, Any]:
     schema = table.schema()
     schema["properties"] = {"type": {"const": kind}, **schema["properties"]}
     schema["required"] = ["type", *schema["required"]]

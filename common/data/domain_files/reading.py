@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import DataError
-from ...forms.nearest import meant
+from ...forms.nearest import hint
 from ..attributes.attribute import Attribute
 from ..attributes.boolean import BooleanAttribute
 from ..attributes.categorical import CategoricalAttribute, CodedAttribute
@@ -67,7 +67,7 @@ def read_entry(name: str, form: object) -> Attribute | Unmodelled:
         )
     kind = form.get("type")
     if not isinstance(kind, str) or kind not in _READERS:
-        near = meant(kind, _READERS) if isinstance(kind, str) else ""
+        near = hint(kind, _READERS) if isinstance(kind, str) else ""
         raise DataError(
             f'attribute {name!r}: an object needs "type", one of {", ".join(_READERS)}{near}; fix the domain'
         )
@@ -233,7 +233,7 @@ def _check_form(name: str, form: Mapping[str, Any], way: str = "") -> None:
     if missing := sorted(key for key, its in table.keys.items() if its.required and key not in given):
         raise DataError(f"attribute {name!r}: expected the keys {', '.join(missing)}; add them to the domain")
     if unknown := sorted(set(given) - set(table.keys)):
-        near = meant(unknown[0], set(table.keys) - set(given))
+        near = hint(unknown[0], set(table.keys) - set(given))
         raise DataError(
             f"attribute {name!r}: unknown keys {', '.join(unknown)}{near}; remove them from the domain"
         )

@@ -110,16 +110,16 @@ class Condition:
         """For each code whether it holds, shape (size,)."""
         if self.listed:
             return _listed_codes(attribute, self.listed)
-        return self._compared(extent(attribute)[:, 0])
+        return self._compare(extent(attribute)[:, 0])
 
     def of_values(self, values: NDArray[Any]) -> Mask:
         """For each value, as `plain` gives it, whether it holds; shape (N,)."""
         if self.compared:
-            return self._compared(numbers(values))
+            return self._compare(numbers(values))
         wanted = {text_of(value) for value in self.listed}
         if values.dtype.kind != "f":
             return np.isin(values.astype(str), list(wanted))
-        listed: Mask = np.isin(values, [_parsed(text) for text in wanted if text])
+        listed: Mask = np.isin(values, [_number_or_nan(text) for text in wanted if text])
         return listed | np.isnan(values) if "" in wanted else listed
 
     def boundaries(self, attribute: Attribute) -> tuple[int, ...]:
@@ -127,7 +127,7 @@ class Condition:
         held = self.of_codes(attribute)[~np.isnan(extent(attribute)[:, 0])]
         return tuple((1 + np.flatnonzero(np.diff(held))).tolist())
 
-    def _compared(self, found: Array) -> Mask:
+    def _compare(self, found: Array) -> Mask:
         held = [_COMPARED[key](found, _bound(bound)) for key, bound in self.compared]
         return np.asarray(np.all(held, axis=0))
 
@@ -138,7 +138,7 @@ def _listed_codes(attribute: Attribute, listed: tuple[Category | None, ...]) -> 
         return np.isin(texts(attribute), list(wanted))
     reached = extent(attribute)
     single = reached[:, 0] == reached[:, 1]
-    found: Mask = single & np.isin(reached[:, 0], [_parsed(text) for text in wanted if text])
+    found: Mask = single & np.isin(reached[:, 0], [_number_or_nan(text) for text in wanted if text])
     return found | np.isnan(reached[:, 0]) if "" in wanted else found
 
 
@@ -150,7 +150,7 @@ def _are_listed(attribute: Attribute, listed: tuple[Category | None, ...]) -> bo
     reached = extent(attribute)
     known = set(reached[reached[:, 0] == reached[:, 1], 0].tolist())
     without = np.isnan(reached[:, 0]).any()
-    return all(_parsed(text) in known if text else without for text in wanted)
+    return all(_number_or_nan(text) in known if text else without for text in wanted)
 
 
 def _bound(bound: float | str) -> float:
@@ -158,7 +158,7 @@ def _bound(bound: float | str) -> float:
     return float(np.datetime64(bound, "us").astype(np.int64)) if isinstance(bound, str) else bound
 
 
-def _parsed(text: str) -> float:
+def _number_or_nan(text: str) -> float:
     try:
         return float(text)
     except ValueError:

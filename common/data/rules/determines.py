@@ -120,7 +120,7 @@ class Determines(Rule):
         Raises:
             DataError: the map lists a value that the domain lacks.
         """
-        return _mapped(domain[self.determinant], domain[self.dependent_column], self.pairs or ())
+        return _code_map(domain[self.determinant], domain[self.dependent_column], self.pairs or ())
 
 
 def _distinct(values: NDArray[Any]) -> tuple[list[str], NDArray[np.int64]]:
@@ -141,7 +141,7 @@ def _most_frequent(groups: NDArray[np.int64], values: NDArray[np.int64], size: i
 
 
 @functools.lru_cache(maxsize=64)
-def _mapped(
+def _code_map(
     determinant: Attribute, dependent: Attribute, pairs: tuple[tuple[str, Category], ...]
 ) -> NDArray[np.int64]:
     known, targets = _code_of_text(determinant), _code_of_text(dependent)

@@ -89,7 +89,7 @@ class Sum(Rule):
 
     def forbids(self, domain: Domain, codes: Mapping[str, Codes]) -> Mask:
         """See `Rule.forbids`."""
-        low, high = self._reached(domain, codes)
+        low, high = self._reach_of_sums(domain, codes)
         total = extent(domain[self.total])[codes[self.total]]
         # Between bins of any numbers there is no room for differences of rounding.
         exact = all(on_lattice(domain[name]) for name in self.columns)
@@ -110,7 +110,7 @@ class Sum(Rule):
 
     def dependent(self, domain: Domain, codes: Mapping[str, Codes]) -> dict[str, Codes]:
         """The total's code, moved to the nearest that the parts can add up to."""
-        low, high = self._reached(domain, codes)
+        low, high = self._reach_of_sums(domain, codes)
         reached = extent(domain[self.total])
         numbered = np.flatnonzero(~np.isnan(reached[:, 0]))
         first = np.minimum(np.searchsorted(reached[numbered, 1], low), len(numbered) - 1)
@@ -120,7 +120,7 @@ class Sum(Rule):
         missing = np.isnan(low) | np.isnan(reached[now, 0])
         return {self.total: np.where(missing, now, nearest)}
 
-    def _reached(
+    def _reach_of_sums(
         self, domain: Domain, codes: Mapping[str, Codes]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The least and the largest sum of the parts; NaN if one is missing."""

@@ -59,9 +59,9 @@ def extent(attribute: Attribute) -> Array:
     found = np.full((attribute.size, 2), math.nan)
     if isinstance(attribute, NumericAttribute | GapAttribute):
         numbers = attribute if isinstance(attribute, NumericAttribute) else attribute.units
-        found[: len(numbers.cells)] = _reached(numbers)
+        found[: len(numbers.cells)] = _reach_of_cells(numbers)
     elif isinstance(attribute, DateAttribute):
-        units = _reached(attribute.units).astype(np.int64)
+        units = _reach_of_cells(attribute.units).astype(np.int64)
         times = [_microseconds(attribute.moments, attribute.moments.at(side)) for side in units.T]
         found[: len(units)] = np.stack(times, axis=1)
     elif isinstance(attribute, CategoricalAttribute):
@@ -111,7 +111,7 @@ def numbers(values: NDArray[Any]) -> Array:
     return np.asarray(found[position])
 
 
-def rounded(attribute: Attribute, numbers: Array) -> Array:
+def round_to_unit(attribute: Attribute, numbers: Array) -> Array:
     """Numbers that are multiples of the unit up to errors of arithmetic, without these."""
     lattice = attribute.lattice if isinstance(attribute, NumericAttribute) else None
     if lattice is None:
@@ -140,7 +140,7 @@ def on_lattice(attribute: Attribute) -> bool:
     return not isinstance(attribute, NumericAttribute) or attribute.lattice is not None
 
 
-def _reached(attribute: NumericAttribute) -> Array:
+def _reach_of_cells(attribute: NumericAttribute) -> Array:
     """The least and the largest number of each bin and atom."""
     low, above = attribute.cells.T
     if attribute.lattice is None:
@@ -160,5 +160,5 @@ def _microseconds(moments: Moments, times: Times) -> Array:
 def _at_least(moments: Moments, numbers: Array) -> Times:
     """The earliest local times of whole units that are not before these."""
     local = moments.local(numbers.astype(np.int64).astype("datetime64[us]"))
-    units = moments.counted(local)
+    units = moments.unit_numbers(local)
     return moments.at(units + (moments.at(units) < local))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ...errors import DataError
-from ...forms.nearest import meant
+from ...forms.nearest import hint
 from ...later import np
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ _AnyRule = TypeVar("_AnyRule", bound=Rule)
 def check_columns(domain: Domain, columns: Clique, least: int) -> None:
     """Raises DataError if a rule names unknown columns, one twice, or fewer than it needs."""
     if unknown := [name for name in columns if name not in domain.names]:
-        near = meant(str(unknown[0]), domain.names)
+        near = hint(str(unknown[0]), domain.names)
         raise DataError(
             f"rules: no attribute {unknown[0]!r} in the domain{near}; name attributes of the model"
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...later import np
 from .order import SUM_ROUNDING, AtMost, Sum
-from .plain import extent, not_below, numbers, plain, rounded, with_numbers
+from .plain import extent, not_below, numbers, plain, round_to_unit, with_numbers
 from .rule import Codes, Mask, components
 
 if TYPE_CHECKING:
@@ -46,10 +46,10 @@ def drawn_together(
         part, rows = {name: found[name] for name in names}, np.arange(len(codes[names[0]]))
         for _ in range(_VALUE_REDRAWS):
             kept = {name: codes[name][rows] for name in names}
-            breaking = _totalled(domain, kept, part, together)
+            breaking = _set_totals(domain, kept, part, together)
             breaking |= np.any([rule.broken(_plain(domain, part, rule.columns)) for rule in together], axis=0)
             for name in names:
-                found[name] = _placed(found[name], rows, part[name])
+                found[name] = _replace_values(found[name], rows, part[name])
             rows = rows[breaking]
             part = {name: draw(name, rows) for name in names}
             if not len(rows):
@@ -57,7 +57,7 @@ def drawn_together(
         else:
             part = _least(domain, {name: codes[name][rows] for name in names}, part, together)
             for name in names:
-                found[name] = _placed(found[name], rows, part[name])
+                found[name] = _replace_values(found[name], rows, part[name])
     return found
 
 
@@ -67,13 +67,13 @@ def out_of_order(domain: Domain, rules: Sequence[AtMost], values: Mapping[str, N
     return broken
 
 
-def _placed(values: NDArray[Any], rows: NDArray[np.int64], part: NDArray[Any]) -> NDArray[Any]:
+def _replace_values(values: NDArray[Any], rows: NDArray[np.int64], part: NDArray[Any]) -> NDArray[Any]:
     changed = values.copy() if values.dtype.kind in "OM" else values.astype(np.result_type(values, part))
     changed[rows] = part
     return changed
 
 
-def _totalled(
+def _set_totals(
     domain: Domain, codes: Mapping[str, Codes], values: Values, rules: Sequence[AtMost | Sum]
 ) -> Mask:
     """Sets totals to the sums of parts; returns the rows with a total outside its bin."""
@@ -84,7 +84,7 @@ def _totalled(
         found = _plain(domain, values, rule.columns)
         total = np.sum([numbers(found[part]) for part in rule.addends], axis=0)
         known = ~np.isnan(total) & ~np.isnan(numbers(found[rule.total]))
-        total = rounded(domain[rule.total], total)
+        total = round_to_unit(domain[rule.total], total)
         values[rule.total] = with_numbers(domain[rule.total], values[rule.total], known, total)
         low, high = extent(domain[rule.total])[codes[rule.total]].T
         slack = SUM_ROUNDING * np.abs(total)
@@ -109,7 +109,7 @@ def _least(
             least = np.fmax.reduce(reached[:-1])
             raised = not_below(domain[upper], least)
             found[upper] = with_numbers(domain[upper], found[upper], reached[-1] < least, raised)
-    _totalled(domain, codes, found, rules)
+    _set_totals(domain, codes, found, rules)
     return found
 
 

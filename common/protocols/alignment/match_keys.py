@@ -68,13 +68,13 @@ def key_texts(columns: Mapping[str, Iterable[str]], key: MatchKey) -> list[bytes
     Returns:
         For each row its normalised fields, each as UTF-8 with its length in front; empty if one is missing.
     """
-    fields = [_encoded(columns, field) for field in key]
+    fields = [_encode_field(columns, field) for field in key]
     if len(fields) == 1:
         return fields[0]
     return [b"".join(parts) if all(parts) else b"" for parts in zip(*fields, strict=True)]
 
 
-def _encoded(columns: Mapping[str, Iterable[str]], field: str) -> list[bytes]:
+def _encode_field(columns: Mapping[str, Iterable[str]], field: str) -> list[bytes]:
     name, _, normalisation = field.partition(":")
     normalise = NORMALISATIONS[normalisation]
     remembered: dict[str, bytes] = {}

@@ -60,7 +60,7 @@ def match(
     Raises:
         ProtocolError: the parties sent tokens for different numbers of match keys.
     """
-    return _placed([tokens], sigma, stream, keying)[0]
+    return _match_slices([tokens], sigma, stream, keying)[0]
 
 
 def match_across(
@@ -93,15 +93,15 @@ def match_across(
             "expected at least two parties in each slice that is compared with others, got one; "
             "compare no slices, or let its attributes be divided between parties"
         )
-    return _placed(slices, sigma, stream, keying)
+    return _match_slices(slices, sigma, stream, keying)
 
 
-def _placed(
+def _match_slices(
     slices: Sequence[Sequence[NDArray[np.uint64]]], sigma: float, stream: RandomStream, keying: str
 ) -> tuple[Matching, ...]:
     tokens = [own for members in slices for own in members]
     _check(tokens)
-    persons, found = _joined(tokens)
+    persons, found = _join_tokens(tokens)
     noise = AlignmentNoise(sigma, len(tokens), keying, len(slices))
     counts = np.bincount(found, minlength=1 << len(tokens)) - noise.shifts
     patterns = np.arange(counts.size)
@@ -120,7 +120,7 @@ def _placed(
         missing = int(counts[left_out].sum() + drawn[0]) if number else 0
 
         mine = persons[first : first + parties]
-        rows, taken = _separated(mine, ((held > 0) & ~left_out)[found], left_out[found])
+        rows, taken = _separate_left_out(mine, ((held > 0) & ~left_out)[found], left_out[found])
         empty = int(noise.empty(parties if number else 1).counts(words.child("empty positions"), 1)[0])
         order = words.child("order").permutation(taken + empty).astype(np.uint32)
         positions = tuple(order[own] for own in rows)
@@ -137,7 +137,7 @@ def _check(tokens: Sequence[NDArray[np.uint64]]) -> None:
         )
 
 
-def _joined(tokens: Sequence[NDArray[np.uint64]]) -> tuple[list[NDArray[np.int32]], NDArray[np.uint8]]:
+def _join_tokens(tokens: Sequence[NDArray[np.uint64]]) -> tuple[list[NDArray[np.int32]], NDArray[np.uint8]]:
     """For each party the number of each token's person, and for each person the pattern.
 
     Persons are numbered by their first row in roster order.
@@ -147,7 +147,7 @@ def _joined(tokens: Sequence[NDArray[np.uint64]]) -> tuple[list[NDArray[np.int32
     persons = [np.arange(end - size, end, dtype=np.int32) for size, end in zip(sizes, ends, strict=True)]
     found = np.repeat(np.array([1 << j for j in range(len(sizes))], dtype=np.uint8), sizes)
     for level in range(tokens[0].shape[1]):
-        numbers, count = _numbered([own[:, level] for own in tokens])
+        numbers, count = _number_tokens([own[:, level] for own in tokens])
         for i, j in combinations(range(len(tokens)), 2):
             left = _holders(numbers[i], (found[persons[i]] >> j & 1) == 0, count)
             right = _holders(numbers[j], (found[persons[j]] >> i & 1) == 0, count)
@@ -165,7 +165,7 @@ def _joined(tokens: Sequence[NDArray[np.uint64]]) -> tuple[list[NDArray[np.int32
     return [rank[own] for own in persons], found[found != 0]
 
 
-def _separated(
+def _separate_left_out(
     persons: Sequence[NDArray[np.int32]], counted: NDArray[np.bool_], left_out: NDArray[np.bool_]
 ) -> tuple[list[NDArray[np.int32]], int]:
     """For each party of a slice a number of each token's position, and how many there are.
@@ -184,7 +184,7 @@ def _separated(
     return rows, taken + len(persons) * removed
 
 
-def _numbered(tokens: Sequence[NDArray[np.uint64]]) -> tuple[list[NDArray[np.int32]], int]:
+def _number_tokens(tokens: Sequence[NDArray[np.uint64]]) -> tuple[list[NDArray[np.int32]], int]:
     """For each party the numbers of its tokens, equal for equal tokens, and how many there are."""
     low = np.concatenate([own[:, 0] for own in tokens])
     order = np.argsort(low)

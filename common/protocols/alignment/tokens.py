@@ -83,7 +83,7 @@ def party_tokens(
     tokens = np.empty((order.size, len(levels), TOKEN_WORDS), dtype=np.uint64)
     for level, texts in enumerate(levels):
         rows = identifier_tokens(key, level_tag(slice_number, level), texts, own.child("missing", str(level)))
-        again = _repeated(rows)
+        again = _are_repeated(rows)
         rows[again] = (
             own.child("repeated", str(level)).words(TOKEN_WORDS * int(again.sum())).reshape(-1, TOKEN_WORDS)
         )
@@ -136,7 +136,7 @@ def identifier_tokens(
     return tokens
 
 
-def _repeated(tokens: NDArray[np.uint64]) -> NDArray[np.bool_]:
+def _are_repeated(tokens: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Which of the tokens occur more than once; tokens that share one word share both."""
     low = tokens[:, 0]
     order = np.argsort(low)

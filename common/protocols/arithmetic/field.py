@@ -143,7 +143,7 @@ def from_limbs(
     for piece, place in zip(pieces, places, strict=True):
         values = piece.astype(np.int64)
         values += raised
-        found += _shifted(values.view(np.uint64), place % BITS)
+        found += _shift_bits(values.view(np.uint64), place % BITS)
     return _below(found)
 
 
@@ -204,7 +204,7 @@ def _below(values: Elements) -> Elements:
     return folded
 
 
-def _shifted(values: Elements, by: int) -> Elements:
+def _shift_bits(values: Elements, by: int) -> Elements:
     """Values below 2^61 times 2^by, for by below 61: the bits that leave at the top return at the bottom.
 
     Below 2^61, and the prime itself for zero in the field.

@@ -78,7 +78,7 @@ class Ring:
         """Integers reduced modulo 2^bits."""
         return integers.astype(self.dtype, casting="unsafe")
 
-    def signed(self, words: Words) -> NDArray[np.int64]:
+    def as_signed(self, words: Words) -> NDArray[np.int64]:
         """The integers of least absolute value that the words represent."""
         return words.view(np.dtype(f"<i{self.word_bytes}")).astype(np.int64)
 

@@ -61,15 +61,15 @@ def _read(column: str) -> tuple[str, Grouping]:
     """
     if not column.startswith(_MARK):
         return column, ()
-    return _short(column) if len(column) <= _KEPT_SIZE else _parsed(column)
+    return _short(column) if len(column) <= _KEPT_SIZE else _parse_column(column)
 
 
 @lru_cache(maxsize=_REMEMBERED_COLUMNS)
 def _short(column: str) -> tuple[str, Grouping]:
-    return _parsed(column)
+    return _parse_column(column)
 
 
-def _parsed(column: str) -> tuple[str, Grouping]:
+def _parse_column(column: str) -> tuple[str, Grouping]:
     stated, _, name = column[1:].partition(_MARK)
     numbers = stated.split(",")
     labels = (

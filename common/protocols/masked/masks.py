@@ -77,7 +77,7 @@ class Mask:
 
     def uniform(self, ring: Ring, start: int, rows: int, cells: int) -> Words:
         """The rows from `start` on of the sum of the known components, shape (rows, cells)."""
-        return _added(self.components(ring, start, rows, cells))
+        return _sum_in_place(self.components(ring, start, rows, cells))
 
     def wide_components(self, ring: Ring, start: int, rows: int, cells: int) -> dict[int, Words]:
         """The rows from `start` on of every known component as integers, uint64; see `sacrifice`."""
@@ -86,10 +86,10 @@ class Mask:
 
     def wide(self, ring: Ring, start: int, rows: int, cells: int) -> Words:
         """The rows from `start` on of the sum of the components modulo 2^64; its low bits are `uniform`."""
-        return _added(self.wide_components(ring, start, rows, cells))
+        return _sum_in_place(self.wide_components(ring, start, rows, cells))
 
 
-def _added(components: Mapping[int, Words]) -> Words:
+def _sum_in_place(components: Mapping[int, Words]) -> Words:
     first, *others = components.values()
     for words in others:
         np.add(first, words, out=first)

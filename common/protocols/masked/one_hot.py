@@ -156,7 +156,7 @@ class Challenge:
             blocks = (np.hstack([block, _empty(block, masks)]) for block in blocks)
         return sums_of_rows(self.columns, blocks, 0 if masks else 1 << _WORD_BITS, whole=masks)
 
-    def owned(self, blocks: Iterable[tuple[Words, Codes]]) -> tuple[Sums, Sums]:
+    def own_sums(self, blocks: Iterable[tuple[Words, Codes]]) -> tuple[Sums, Sums]:
         """Run by the owner: the sums of its mask, and of its opening; see `sketch`.
 
         One word of each row of U is not zero, and the opening has the sums of U less those of the mask.
@@ -190,7 +190,7 @@ class Challenge:
             unit += (1 - (1 << _WORD_BITS)) * total(self.rows)
         return found + unit * int(self.weight[0])
 
-    def dealt(self, known: Mapping[int, Sums], dealers: int, position: int) -> int:
+    def dealer_terms(self, known: Mapping[int, Sums], dealers: int, position: int) -> int:
         """What a dealer's sums alone add.
 
         Args:
@@ -200,16 +200,16 @@ class Challenge:
         """
         return self.local(known[position], masks=True)
 
-    def left(self, share: Sums, blinds: Sequence[RandomStream]) -> Elements:
+    def left_vector(self, share: Sums, blinds: Sequence[RandomStream]) -> Elements:
         """The dealer's vector in groups, shape (groups + 1, n): random values first, a sum of streams."""
         vectors = (share.weighted, share.plain, share.squared)
-        return grouped([times(self.rows, vector) for vector in vectors], blinds)
+        return group_vectors([times(self.rows, vector) for vector in vectors], blinds)
 
     def right(self, share: Sums, blind: RandomStream) -> Elements:
         """The receiver's vector in groups, shape (groups + 1, n): random values first."""
         weighted = plus(share.weighted, share.weighted)
         plain = minus(times(plus(share.plain, share.plain), self.weight), share.squared)
-        return grouped([weighted, plain, minus(np.zeros_like(share.plain), share.plain)], [blind])
+        return group_vectors([weighted, plain, minus(np.zeros_like(share.plain), share.plain)], [blind])
 
 
 def prove(
@@ -229,7 +229,7 @@ def prove(
             for these coins only.
         receiver: stream that the owner shares with the receiver, for these coins only.
     """
-    left, right = challenge.left(mask, dealers), challenge.right(opening, receiver)
+    left, right = challenge.left_vector(mask, dealers), challenge.right(opening, receiver)
     # Of all pairs of groups: what they contribute to the values of both polynomials at any point.
     products, beyond = product(left, right.T), _beyond()
     values = totals(times(product(beyond, products), beyond))
@@ -264,11 +264,11 @@ def attest(
         The point, the dealer's share of the sum and of the proof at the point, and its vector there.
     """
     own, *others = known_components(dealers, position)
-    left, proof = challenge.left(known[own], [streams[own]]), uniform(streams[own], PROOF_ELEMENTS)
+    left, proof = challenge.left_vector(known[own], [streams[own]]), uniform(streams[own], PROOF_ELEMENTS)
     point = PROOF_ELEMENTS
     while point <= PROOF_ELEMENTS:
         point = int(uniform(points, 1)[0])
-    share = challenge.dealt(known, dealers, position) + total(proof[1 : PROOF_ROWS + 1])
+    share = challenge.dealer_terms(known, dealers, position) + total(proof[1 : PROOF_ROWS + 1])
     for other in others:
         share += _zero_share(streams[other]) - _zero_share(streams[own])
     at = product(interpolation(PROOF_ROWS + 1, [point]), left)[0]
@@ -432,7 +432,7 @@ def _sums(block: Words, weights: Sequence[_Weights], whole: bool) -> Elements:
     return found
 
 
-def grouped(vectors: Iterable[Elements], blinds: Sequence[RandomStream]) -> Elements:
+def group_vectors(vectors: Iterable[Elements], blinds: Sequence[RandomStream]) -> Elements:
     """Vectors one beside the other, each cut in groups, below a row of random elements."""
     pieces = []
     for vector in vectors:

@@ -28,7 +28,7 @@ from ...later import np
 from ..arithmetic.field import Elements, dot, elements, minus, plus, times, total
 from ..arithmetic.ring import Words
 from .dealers import REPLICATED, dealt_terms, known_components
-from .one_hot import Challenge, Sums, grouped, sums_of_rows, sums_of_units
+from .one_hot import Challenge, Sums, group_vectors, sums_of_rows, sums_of_units
 from .plan import COMPONENT_BITS, Chain, MaskedPlan
 
 if TYPE_CHECKING:
@@ -50,12 +50,12 @@ class IntegerChallenge(Challenge):
         Raises:
             ProtocolError: the opening has words that are no integers less a mask.
         """
-        shifted = blocks if masks else map(_shifted, blocks)
+        shifted = blocks if masks else map(_shift_opened, blocks)
         sums = sums_of_rows(self._own_columns, shifted, 0 if masks else _MOST, whole=False)
         return self._with_last(sums, masks=masks)
 
-    def owned(self, blocks: Iterable[tuple[Words, Codes]]) -> tuple[Sums, Sums]:
-        """See `Challenge.owned`; of integers, U is the matrix."""
+    def own_sums(self, blocks: Iterable[tuple[Words, Codes]]) -> tuple[Sums, Sums]:
+        """See `Challenge.own_sums`; of integers, U is the matrix."""
         held: list[Codes] = []
 
         def masks() -> Iterator[Words]:
@@ -86,8 +86,8 @@ class IntegerChallenge(Challenge):
         """What the receiver's shares alone add to the sum that must be zero."""
         return dot(times(self.rows, share.weighted), share.weighted) + self._linear(share)
 
-    def dealt(self, known: Mapping[int, Sums], dealers: int, position: int) -> int:
-        """See `Challenge.dealt`."""
+    def dealer_terms(self, known: Mapping[int, Sums], dealers: int, position: int) -> int:
+        """See `Challenge.dealer_terms`."""
         found = self._linear(known[known_components(dealers, position)[0]])
         for x, ys in dealt_terms(dealers, position):
             for y in ys:
@@ -102,13 +102,13 @@ class IntegerChallenge(Challenge):
             found += dot(self.rows, share.plain) * int(self.weight[0])
         return found
 
-    def left(self, share: Sums, blinds: Sequence[RandomStream]) -> Elements:
-        """See `Challenge.left`."""
-        return grouped([times(self.rows, share.weighted)], blinds)
+    def left_vector(self, share: Sums, blinds: Sequence[RandomStream]) -> Elements:
+        """See `Challenge.left_vector`."""
+        return group_vectors([times(self.rows, share.weighted)], blinds)
 
     def right(self, share: Sums, blind: RandomStream) -> Elements:
         """See `Challenge.right`."""
-        return grouped([plus(share.weighted, share.weighted)], [blind])
+        return group_vectors([plus(share.weighted, share.weighted)], [blind])
 
 
 def challenge_of(plan: MaskedPlan, number: int, chain: Chain, coins: bytes) -> Challenge:
@@ -129,7 +129,7 @@ def attested_vectors(plan: MaskedPlan) -> int:
     return IntegerChallenge.vectors if plan.integer_masks else Challenge.vectors
 
 
-def _shifted(block: Words) -> Words:
+def _shift_opened(block: Words) -> Words:
     """Opened integers plus the largest mask, which are not negative."""
     shifted: Words = block + np.uint64(_MOST)
     if (shifted > np.uint64(_MOST + 1)).any():

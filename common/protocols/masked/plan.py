@@ -417,7 +417,7 @@ class MaskedPlan(Partition):
         return {
             (opened, number): self.opened_records(number) * self.cells(opened)
             for number in range(self.slice_count)
-            for opened in _opened(self.chain(view, number))
+            for opened in _opened_chains(self.chain(view, number))
         }
 
     def feasible(self, view: View) -> bool:
@@ -426,7 +426,7 @@ class MaskedPlan(Partition):
             self._feasible[view] = all(
                 self.opening_bytes(opened, number) <= MAX_OPENING_BYTES
                 for number in range(self.slice_count)
-                for opened in _opened(self.chain(view, number))
+                for opened in _opened_chains(self.chain(view, number))
             )
         return self._feasible[view]
 
@@ -443,7 +443,7 @@ class MaskedPlan(Partition):
         return self.noise.grid(sigma) * exact + (self.noise.largest(sigma) << len(interaction))
 
 
-def _opened(chain: Chain) -> Iterator[Chain]:
+def _opened_chains(chain: Chain) -> Iterator[Chain]:
     """The chains of the matrices that are opened to multiply the parts of a chain."""
     if len(chain) > 1:
         yield from ((part,) for part in chain)

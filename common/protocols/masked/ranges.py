@@ -60,7 +60,7 @@ def dealt_range(
         rows: number of rows.
     """
     left = _beside(
-        [_added([m.components(ring, start, rows, cells) for m in masks]) for masks, cells in lefts]
+        [_sum_masks([m.components(ring, start, rows, cells) for m in masks]) for masks, cells in lefts]
     )
     right = _beside([mask.components(ring, start, rows, cells) for mask, cells in rights])
     return sum_of([ring.transposed_product(left[x], sum_of([right[y] for y in ys])) for x, ys in terms])
@@ -71,7 +71,7 @@ def sum_of(blocks: Sequence[Words]) -> Words:
     return sum(blocks[1:], start=blocks[0])
 
 
-def _added(known: Sequence[dict[int, Words]]) -> dict[int, Words]:
+def _sum_masks(known: Sequence[dict[int, Words]]) -> dict[int, Words]:
     """The sums of masks, component by component."""
     return {number: sum_of([words[number] for words in known]) for number in known[0]}
 

@@ -69,4 +69,4 @@ def opened_sum(ring: Ring, answers: Iterable[NDArray[np.int64]]) -> NDArray[np.i
         answers: words of every party, as signed integers, shape (cells,).
     """
     total: Words = sum((ring.words(answer) for answer in answers), start=np.zeros(1, dtype=ring.dtype))
-    return ring.signed(total)
+    return ring.as_signed(total)

@@ -72,7 +72,7 @@ def weights(ring: Ring, stream: RandomStream, rows: int, cells: int) -> Iterator
         yield (words >> np.uint64(bit)) & np.uint64(1)
 
 
-def combined(weight: Words, factor: Words, right: bool = False) -> Words:
+def combine(weight: Words, factor: Words, right: bool = False) -> Words:
     """Run by the owner: X, shape (rows, cells of the other factor).
 
     Args:
@@ -88,7 +88,7 @@ def combined(weight: Words, factor: Words, right: bool = False) -> Words:
     return made
 
 
-def weighted(weight: Words, words: Words) -> Words:
+def weighted_sum(weight: Words, words: Words) -> Words:
     """Run by owner and receiver: the weighted sum of pads or of tested words, shape ().
 
     Args:
@@ -133,15 +133,15 @@ def hidden_sums(
         columns = sent.shape[1] // pad.size
         width = sent.shape[1]
         for k, weight in enumerate(weights(ring, stream, *pads.shape)):
-            sent[:, k * columns : (k + 1) * columns] += combined(weight, mask, right)
-            sums[k] += weighted(weight, pads)
+            sent[:, k * columns : (k + 1) * columns] += combine(weight, mask, right)
+            sums[k] += weighted_sum(weight, pads)
         yield sent
     row = np.zeros((1, width), dtype=np.uint64)
     row[0, : pad.size] = sums
     yield row
 
 
-def unsacrificed(sent: Iterable[Words], others: Iterator[Words], records: int, times: int) -> Words:
+def unpaired_check(sent: Iterable[Words], others: Iterator[Words], records: int, times: int) -> Words:
     """Run by the receiver: <w, pads> + z' less <X + X', B>, shape (repetitions,).
 
     Args:
@@ -171,5 +171,5 @@ def weighted_sums(ring: Ring, stream: RandomStream, blocks: Iterable[Words]) -> 
     """
     sums = np.zeros(repetitions(ring), dtype=np.uint64)
     for words in blocks:
-        sums += np.array([weighted(weight, words) for weight in weights(ring, stream, *words.shape)])
+        sums += np.array([weighted_sum(weight, words) for weight in weights(ring, stream, *words.shape)])
     return sums

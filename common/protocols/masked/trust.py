@@ -25,7 +25,7 @@ def who_must_collude(plan: MaskedPlan) -> str:
             f"{some}{deals} together with a party of a slice could read the records of its other parties"
         )
     if plan.evaluators:
-        evaluators = _all([_called(name) for name in plan.evaluator_names])
+        evaluators = _all([_name_in_text(name) for name in plan.evaluator_names])
         clauses.append(
             f"two of the evaluators {evaluators} together could read every marginal that is scored"
         )
@@ -35,10 +35,10 @@ def who_must_collude(plan: MaskedPlan) -> str:
     return f"{sentence[0].upper()}{sentence[1:]}."
 
 
-def assumed(plan: MaskedPlan) -> str:
+def trust_assumption(plan: MaskedPlan) -> str:
     """What has to hold of dealers and evaluators for the promise; empty if there are none."""
     dealers, clauses = _dealers(plan), []
-    outside = _called(plan.evaluator_names[0]) if _evaluates(plan) else ""
+    outside = _name_in_text(plan.evaluator_names[0]) if _evaluates(plan) else ""
     if dealers and _several(plan):
         clauses.append(f"of {_all(dealers)}, who deal, no two collude with a party of the record's slice")
         if outside:
@@ -72,10 +72,10 @@ def _dealers(plan: MaskedPlan) -> list[str]:
         if len(plan.members(number)) > 1
         for place in plan.dealers_of(number)
     }
-    return [_called(plan.participants[place].name) for place in sorted(dealing)]
+    return [_name_in_text(plan.participants[place].name) for place in sorted(dealing)]
 
 
-def _called(name: str) -> str:
+def _name_in_text(name: str) -> str:
     return "the curator" if name == CURATOR_DEALS else name
 
 

@@ -23,16 +23,16 @@ def planes_of(words: Words) -> Planes:
     return np.vstack([np.packbits(column & _PLACES, axis=-1, bitorder="little") for column in columns])
 
 
-def unpacked(plane: Plane, cells: int) -> NDArray[np.bool_]:
+def unpack_bits(plane: Plane, cells: int) -> NDArray[np.bool_]:
     """The bits of a plane, shape (cells,)."""
     return np.unpackbits(plane, count=cells, bitorder="little").view(np.bool_)
 
 
-def negated(words: Words, plane: Plane) -> Words:
+def negate_cells(words: Words, plane: Plane) -> Words:
     """Words, negated in the cells whose bit is 1.
 
     Args:
         words: shape (..., cells).
         plane: a bit of every cell.
     """
-    return np.where(unpacked(plane, words.shape[-1]), np.negative(words), words)
+    return np.where(unpack_bits(plane, words.shape[-1]), np.negative(words), words)

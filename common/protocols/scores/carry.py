@@ -131,7 +131,7 @@ def products_of(digits: int) -> int:
     return 2 * (digits // 2) - 1
 
 
-def merged(wires: Planes, products: Planes, digits: int) -> Planes:
+def merge_digits(wires: Planes, products: Planes, digits: int) -> Planes:
     """The wires after a layer.
 
     Args:

@@ -10,12 +10,12 @@ import numpy as np
 
 from ...crypto.randomness import RandomStream
 from ..arithmetic.ring import Words
-from .bits import Planes, negated, planes_of, unpacked
-from .carry import digit_products, digit_wires, factors, merged, products_of
+from .bits import Planes, negate_cells, planes_of, unpack_bits
+from .carry import digit_products, digit_wires, factors, merge_digits, products_of
 from .checking import check
 from .exchange import Exchange
-from .relations import Side, joined, sign_side
-from .replicated import Components, drawn, product_component
+from .relations import Side, join_sides, sign_side
+from .replicated import Components, draw_planes, product_component
 from .shape import ROLES, ScoreShape, Step
 
 ASSISTANT = 0
@@ -82,7 +82,7 @@ class _Circuit:
         tables, carries, *layers, signs = self._shape.stages
         products = yield from self._tables(tables)
         wires = yield from self._wires(carries, products)
-        carry = yield from self._merged(layers, wires)
+        carry = yield from self._merge_carries(layers, wires)
         return (yield from self._absolute(signs, products, carry))
 
     def _tables(self, stage: Sequence[Step]) -> Generator[bytes, bytes, dict[int, Planes]]:
@@ -93,12 +93,12 @@ class _Circuit:
         """
         shape, rows = self._shape, self._shape.tables
         if self._role == ASSISTANT:
-            pads = self._drawn(1, rows)
+            pads = self._draw_planes(1, rows)
             sent = np.vstack([digit_products(shape.digits, self._bits), self._bits[-1:]]) ^ pads
             yield from self.exchange.stage(stage, sent)
             shares = {0: sent, 1: pads}
         elif self._role == 1:
-            shares = {1: self._drawn(ASSISTANT, rows)}
+            shares = {1: self._draw_planes(ASSISTANT, rows)}
         else:
             shares = {0: self._planes((yield from self.exchange.stage(stage)))}
         return {c: np.vstack([np.full_like(share[:1], 0xFF * c), share]) for c, share in shares.items()}
@@ -112,7 +112,7 @@ class _Circuit:
         for component, share in products.items():
             # Component 0 hides what evaluator 2 opens, component 1 what evaluator 1 opens.
             opens = 2 - component
-            wires[component] = self._drawn(opens if role == ASSISTANT else ASSISTANT, shape.wires)
+            wires[component] = self._draw_planes(opens if role == ASSISTANT else ASSISTANT, shape.wires)
             self._know(opens, ASSISTANT, Side(share[:-1], wires[component]))
         if role != ASSISTANT:
             ((component, share),) = products.items()
@@ -124,7 +124,7 @@ class _Circuit:
             self._know(ROLES - role, role, Side(known, theirs))
         return np.stack([wires[component] for component in self._components])
 
-    def _merged(
+    def _merge_carries(
         self, stages: Sequence[Sequence[Step]], wires: Components
     ) -> Generator[bytes, bytes, Components]:
         """Neighbouring digits are merged, until one is left."""
@@ -132,7 +132,7 @@ class _Circuit:
         for digits, stage in zip(self._shape.layers, stages, strict=True):
             left, right = factors(wires, digits)
             # The pads of evaluators c - 1 and c, for its components c.
-            pads = [self._drawn((self._role + k) % ROLES, products_of(digits)) for k in (2, 1)]
+            pads = [self._draw_planes((self._role + k) % ROLES, products_of(digits)) for k in (2, 1)]
             own = product_component(left, right, pads[0] ^ pads[1])
             following = self._planes((yield from self.exchange.stage(stage, own)))
             products = np.stack([own, following])
@@ -142,9 +142,9 @@ class _Circuit:
                 local = (left[i] & right[i]) ^ pads[i] ^ products[i]
                 sides[component, before].append(Side(both, local))
                 sides[before, component].append(Side(both, pads[i]))
-            wires = merged(wires, products, digits)
+            wires = merge_digits(wires, products, digits)
         for (prover, other), parts in sides.items():
-            self._know(prover, other, joined(parts))
+            self._know(prover, other, join_sides(parts))
         return wires[:, 0]
 
     def _absolute(self, stage: Sequence[Step], products: Mapping[int, Planes], carry: Components) -> Steps:
@@ -155,7 +155,7 @@ class _Circuit:
         signs = {c: (components[c] ^ products[c][-1]) & valid for c in products}
         words: dict[int, Words] = {}
         if role == ASSISTANT:
-            sign = unpacked(signs[0] ^ signs[1], shape.total)
+            sign = unpack_bits(signs[0] ^ signs[1], shape.total)
             plain = np.stack([np.where(sign, ~self._words, self._words), sign.astype(ring.dtype)])
             words[1] = ring.uniform(self._streams[1], 2, shape.total)
             words[0] = plain - words[1]
@@ -171,7 +171,7 @@ class _Circuit:
             return None
         ((inverted, unit),) = words.values()
         signed = inverted + unit + (2 - role - 2 * unit) * self._words
-        absolute = negated(signed, components[2] ^ self._bits[-1])
+        absolute = negate_cells(signed, components[2] ^ self._bits[-1])
         starts = np.cumsum((0, *shape.cells[:-1]))
         return np.add.reduceat(absolute, starts, dtype=ring.dtype)
 
@@ -179,9 +179,9 @@ class _Circuit:
         """Keeps what an evaluator knows of the prover's next block."""
         self.sides[prover, other].append(side)
 
-    def _drawn(self, other: int, rows: int) -> Planes:
+    def _draw_planes(self, other: int, rows: int) -> Planes:
         """The next planes of the stream of the pair."""
-        return drawn(self._streams[other], rows, self._shape.plane_bytes)
+        return draw_planes(self._streams[other], rows, self._shape.plane_bytes)
 
     def _planes(self, message: bytes) -> Planes:
         return np.frombuffer(message, dtype=np.uint8).reshape(-1, self._shape.plane_bytes)

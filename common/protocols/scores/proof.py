@@ -162,7 +162,8 @@ def response_of(
     """
     parts = zip(choices, sides, blinds, strict=True)
     return b"".join(
-        _summed(choice, np.vstack([side.factors, planes])).tobytes() for choice, side, (planes, _) in parts
+        _sum_chosen(choice, np.vstack([side.factors, planes])).tobytes()
+        for choice, side, (planes, _) in parts
     )
 
 
@@ -186,7 +187,7 @@ def expected_of(
     """
     digest = hashlib.sha256()
     for number, (block, choice, side, share) in enumerate(zip(blocks, choices, sides, shares, strict=True)):
-        agreed = _summed(choice, share)
+        agreed = _sum_chosen(choice, share)
         if response is not None:
             width = side.factors.shape[1]
             size = RANDOM_SUMS * width
@@ -214,6 +215,6 @@ def shares_of(blocks: Sequence[Block], proof: bytes) -> list[Hashes]:
     return found
 
 
-def _summed(choice: Choice, rows: NDArray[_Number]) -> NDArray[_Number]:
+def _sum_chosen(choice: Choice, rows: NDArray[_Number]) -> NDArray[_Number]:
     """The chosen rows, added modulo 2, shape (repetitions, ...)."""
     return np.stack([np.bitwise_xor.reduce(rows[chosen], axis=0) for chosen in choice])

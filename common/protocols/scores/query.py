@@ -76,7 +76,7 @@ def resharing_seed(pair_stream: RandomStream, query: str, place: int) -> bytes:
     return pair_stream.child_key("score shares", query, str(place))
 
 
-def reshared(ring: Ring, share: Words, seed: bytes) -> Words:
+def share_to_send(ring: Ring, share: Words, seed: bytes) -> Words:
     """Run by every party but evaluator 0: the part of its share of the cells that it sends to evaluator 0.
 
     Guarantee: uniform to evaluator 0, which does not know the seed.

@@ -46,7 +46,7 @@ class Side:
     rest: Planes
 
 
-def joined(sides: Sequence[Side]) -> Side:
+def join_sides(sides: Sequence[Side]) -> Side:
     """One side of the equations of several others, one after the other."""
     return Side(np.vstack([side.factors for side in sides]), np.vstack([side.rest for side in sides]))
 

@@ -34,6 +34,6 @@ def product_component(left: Components, right: Components, zero: Planes) -> Plan
     return component
 
 
-def drawn(stream: RandomStream, rows: int, width: int) -> Planes:
+def draw_planes(stream: RandomStream, rows: int, width: int) -> Planes:
     """The next planes of a stream, shape (rows, width)."""
     return stream.bytes(rows * width).reshape(rows, width)

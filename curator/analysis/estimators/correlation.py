@@ -85,7 +85,10 @@ def correlation(
     )
     by[0] = -by[1:] @ np.array([mean_u, mean_v, square_u, square_v, product])
     errors, reach = Errors.of(found, by[None] / count), found.reach_of(by[None])
-    spreads = [np.array([mean**2 - spread, -2 * mean, 0, 1.0]) for mean, spread in ((mean_u, spread_u), (mean_v, spread_v))]
+    spreads = [
+        np.array([mean**2 - spread, -2 * mean, 0, 1.0])
+        for mean, spread in ((mean_u, spread_u), (mean_v, spread_v))
+    ]
     about = found.noise + found.unexplained
     unsure = max(
         float(np.sqrt(by @ about[np.ix_(kept, kept)] @ by)) / (count * spread)
@@ -114,5 +117,14 @@ def correlation(
 def _unknown(name: str, released: float, of: Target, level: float) -> Estimates:
     nothing = np.array([np.nan])
     return Estimates(
-        (name,), nothing, nothing, nothing, np.array([released]), Errors.unknown(1), nothing, (UNKNOWN_SPREAD,), of, level
+        (name,),
+        nothing,
+        nothing,
+        nothing,
+        np.array([released]),
+        Errors.unknown(1),
+        nothing,
+        (UNKNOWN_SPREAD,),
+        of,
+        level,
     )

@@ -71,7 +71,7 @@ def infer(
             not fit.
     """
     target, z = Target.parse(of), quantile_of(level)
-    names, released = _checked(fn, published.frame)
+    names, released = _repeatable_result(fn, published.frame)
     read = _read(published, fn, released) if columns is None else list(dict.fromkeys(columns))
     if not read:
         raise DataError(
@@ -79,7 +79,7 @@ def infer(
         )
     # The function is not known where the release has no rows.
     real = RealTable(Places.of(published, read, everywhere=False), read)
-    frame = _narrowed(fn, published.frame, read, released)
+    frame = _without_unused_columns(fn, published.frame, read, released)
     labels = groups_of(published, read)
     changes = _Changes(fn, frame, released)
     values = changes.influence(labels)
@@ -161,12 +161,12 @@ class _Changes:
         return (self.whole - left) * (len(kept) - len(deleted)) / len(deleted)
 
 
-def _checked(fn: Function, frame: pd.DataFrame) -> tuple[tuple[str, ...], Array]:
+def _repeatable_result(fn: Function, frame: pd.DataFrame) -> tuple[tuple[str, ...], Array]:
     """Names and values of the function, which has to return the same twice."""
-    names, first = _evaluated(fn, frame)
+    names, first = _evaluate(fn, frame)
     if not np.isfinite(first).all():
         raise DataError("fn: expected finite numbers, got others; leave out what has no value in the release")
-    _, second = _evaluated(fn, frame)
+    _, second = _evaluate(fn, frame)
     if not _same(first, second):
         raise DataError("fn: expected the same result from the same table, got two; give it a fixed seed")
     return names, first
@@ -188,7 +188,9 @@ def _read(published: Published, fn: Function, whole: Array) -> list[str]:
     return found
 
 
-def _narrowed(fn: Function, frame: pd.DataFrame, columns: Sequence[str], whole: Array) -> pd.DataFrame:
+def _without_unused_columns(
+    fn: Function, frame: pd.DataFrame, columns: Sequence[str], whole: Array
+) -> pd.DataFrame:
     """The table with only these columns, if that is enough for the function: it runs faster."""
     narrow = frame[list(columns)]
     made = _values(fn, narrow)
@@ -198,12 +200,12 @@ def _narrowed(fn: Function, frame: pd.DataFrame, columns: Sequence[str], whole: 
 def _values(fn: Function, frame: pd.DataFrame) -> Array | None:
     """The function's values; None if it fails for this table."""
     try:
-        return _evaluated(fn, frame)[1]
+        return _evaluate(fn, frame)[1]
     except DataError:
         return None
 
 
-def _evaluated(fn: Function, frame: pd.DataFrame) -> tuple[tuple[str, ...], Array]:
+def _evaluate(fn: Function, frame: pd.DataFrame) -> tuple[tuple[str, ...], Array]:
     """Names and values."""
     try:
         found = fn(frame)

@@ -20,7 +20,7 @@ from .influence import RealTable
 from .places import Places
 from .ratios import Ratio
 from .selection import Mask, bounds_of, levels_of, numbers_of, rows_at, rows_where, rows_with
-from .unseen import moved, wider, withheld
+from .unseen import reach_of_mean, wider, withheld
 
 Array = NDArray[np.float64]
 
@@ -151,7 +151,7 @@ def difference(
         note = note or withheld(published, (column,))
     for mask, sign in zip(groups, (1, -1), strict=True):
         held, rows = values[mask & places.own], published.rows.record_count
-        by = moved(published, column, held, rows, (group, *selected.columns), value is not ...)
+        by = reach_of_mean(published, column, held, rows, (group, *selected.columns), value is not ...)
         less, more = less + by[::sign][0], more + by[::sign][1]
     low, high = (made.low - less, made.high + more) if not note else (np.nan, np.nan)
     estimates = Estimates(

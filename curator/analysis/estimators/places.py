@@ -20,7 +20,7 @@ from ....common.data.domain import Clique, Domain
 from ....common.data.table import Table
 from ...pgm.structure.zeros import zeros_of
 from ...results.evidence import Evidence
-from ...results.frames import typed
+from ...results.frames import typed_frame
 from ..conditions import Condition, Where
 from ..published import Published, evidence_of
 
@@ -93,7 +93,7 @@ class Places:
         lacking = _lacking(rows, evidence, clique) if everywhere else None
         if lacking is not None:
             rng = np.random.default_rng(0)
-            values = typed(lacking, published.columns, rng)
+            values = typed_frame(lacking, published.columns, rng)
             rows = Table.concatenate([rows, lacking])
             frame = pd.concat([frame, values], ignore_index=True)
         own = np.arange(rows.record_count) < count

@@ -88,7 +88,7 @@ def linear(
     Raises:
         DataError: an argument does not fit the release, or its rows do not determine the regression.
     """
-    return fitted(published, Design.of(published, y, x, positive, where), LINEAR, of, level).estimates
+    return fit_regression(published, Design.of(published, y, x, positive, where), LINEAR, of, level).estimates
 
 
 def logistic(
@@ -116,7 +116,7 @@ def logistic(
         DataError: an argument does not fit the release, or its rows do not determine the regression.
     """
     design = Design.of(published, y, x, positive, where)
-    return fitted(published, design.with_two_values(), LOGISTIC, of, level).estimates
+    return fit_regression(published, design.with_two_values(), LOGISTIC, of, level).estimates
 
 
 class Fit(NamedTuple):
@@ -131,14 +131,14 @@ class Fit(NamedTuple):
     covariance: Array
 
 
-def fitted(published: Published, design: Design, link: Link, of: str, level: float = 0.95) -> Fit:
+def fit_regression(published: Published, design: Design, link: Link, of: str, level: float = 0.95) -> Fit:
     """A regression, see `linear` and `logistic`."""
     z, target = quantile_of(level), Target.parse(of)
     tail = withheld(published, design.columns)
     real = RealTable(design.places, design.columns)
-    scale, scaled = _standardised(design)
-    released = _released(scaled, design, link)
-    solved = _solved(real, scaled, design, link, released)
+    scale, scaled = _standardise(design)
+    released = _synthetic_coefficients(scaled, design, link)
+    solved = _solve(real, scaled, design, link, released)
     before, p = scale @ released, len(released)
     if solved.derivative is None:
         errors, reach, notes = Errors.unknown(p), np.full(p, np.nan), (COLLINEAR,) * p
@@ -151,16 +151,15 @@ def fitted(published: Published, design: Design, link: Link, of: str, level: flo
         errors, reach = Errors.of(found), found.reach
         covariance = found.covariance(target is Target.POPULATION)
         covariance[~solved.free] = covariance[:, ~solved.free] = np.nan
-        notes = tuple(
-            UNSTABLE if not settled else ""
-            for settled in solved.free
-        )
+        notes = tuple(UNSTABLE if not settled else "" for settled in solved.free)
         for array in (*errors, reach):
             array[~solved.free] = np.nan
     notes = tuple(note or tail for note in notes)
     half = z * errors.total(target)
     half[[bool(note) for note in notes]] = np.nan
-    notes = tuple(note or (INFERRED if share < MEASURED else "") for note, share in zip(notes, reach, strict=True))
+    notes = tuple(
+        note or (INFERRED if share < MEASURED else "") for note, share in zip(notes, reach, strict=True)
+    )
     more = np.full(len(design.separated), np.nan)
     estimates = Estimates(
         (*design.names, *design.separated),
@@ -177,7 +176,7 @@ def fitted(published: Published, design: Design, link: Link, of: str, level: flo
     return Fit(estimates, covariance)
 
 
-def _standardised(design: Design) -> tuple[Array, Array]:
+def _standardise(design: Design) -> tuple[Array, Array]:
     """The standardised regressors, and before them the matrix from their coefficients to the given ones'."""
     rows = design.regressors[design.used & design.places.own]
     means, spreads = rows.mean(axis=0), rows.std(axis=0)
@@ -193,7 +192,7 @@ def _standardised(design: Design) -> tuple[Array, Array]:
     return matrix, scaled
 
 
-def _released(scaled: Array, design: Design, link: Link) -> Array:
+def _synthetic_coefficients(scaled: Array, design: Design, link: Link) -> Array:
     """The coefficients of the synthetic table."""
     own = design.places.own
     scaled, response, used = scaled[own], design.response[own], design.used[own]
@@ -233,7 +232,7 @@ class _Solved(NamedTuple):
     free: NDArray[np.bool_]
 
 
-def _solved(real: RealTable, regressors: Array, design: Design, link: Link, start: Array) -> _Solved:
+def _solve(real: RealTable, regressors: Array, design: Design, link: Link, start: Array) -> _Solved:
     """Newton's method, from the coefficients of the synthetic table."""
     own, share = regressors[design.places.own], real.records / real.rows
     before = share * _derivative(own, link, start)
@@ -267,7 +266,8 @@ def _responding(real: RealTable, design: Design) -> NDArray[np.bool_]:
     categories = np.isin(design.regressors, (0, 1)).all(axis=0)
     there = design.regressors[:, categories]
     found = real.totals(
-        np.hstack([there * design.response[:, None], there * (1 - design.response)[:, None]]), covariances=False
+        np.hstack([there * design.response[:, None], there * (1 - design.response)[:, None]]),
+        covariances=False,
     )
     errors = np.sqrt(np.maximum((found.noise + found.unexplained).diagonal(), 0))
     both = (found.values > _SURELY * errors).reshape(2, -1).all(axis=0)

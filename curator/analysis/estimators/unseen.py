@@ -56,7 +56,7 @@ def wider(
     reason = "" if shares else withheld(published, (column,))
     low, high, notes = found.low.copy(), found.high.copy(), list(found.notes)
     for place, rows in enumerate(groups):
-        less, more = moved(published, column, values[rows], len(values), selecting, shares)
+        less, more = reach_of_mean(published, column, values[rows], len(values), selecting, shares)
         low[place] -= less
         high[place] += more
         if reason:
@@ -65,7 +65,7 @@ def wider(
     return replace(found, low=low, high=high, notes=tuple(notes))
 
 
-def moved(
+def reach_of_mean(
     published: Published, column: str, values: Array, rows: int, selecting: Iterable[str], shares: bool
 ) -> tuple[float, float]:
     """How much smaller and larger the mean of a group may be.

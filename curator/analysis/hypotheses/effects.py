@@ -16,10 +16,10 @@ from ....common.errors import DataError
 from ..conditions import Where
 from ..estimators.design import Design
 from ..estimators.influence import RealTable
-from ..estimators.regression import LINEAR, LOGISTIC, Link, fitted
+from ..estimators.regression import LINEAR, LOGISTIC, Link, fit_regression
 from ..estimators.selection import numbers_of
 from ..published import Published
-from .result import TestResult, of_errors, refused
+from .result import TestResult, refusal, wald_test
 from .samples import SMALL_GROUP
 
 UNKNOWN = "no test: with their noise, the measurements do not determine the regression"
@@ -57,20 +57,22 @@ def coefficients(
     design, link = Design.of(published, y, x, positive, where), LINEAR
     if logistic:
         design, link = design.with_two_values(), LOGISTIC
-    return _of_coefficients(published, design, link, term, f"{'logistic' if logistic else 'linear'}: {y}, {term}")
+    return _of_coefficients(
+        published, design, link, term, f"{'logistic' if logistic else 'linear'}: {y}, {term}"
+    )
 
 
 def _of_coefficients(published: Published, design: Design, link: Link, term: str, name: str) -> TestResult:
     tested = [place for place, one in enumerate(design.names) if one == term or one.startswith(f"{term}=")]
     if not tested:
         raise DataError(f"term: expected a column of the regression that has a coefficient, got {term!r}")
-    fit, table = (fitted(published, design, link, of) for of in ("population", "table"))
+    fit, table = (fit_regression(published, design, link, of) for of in ("population", "table"))
     covariance, errors = (one.covariance[np.ix_(tested, tested)] for one in (fit, table))
     if not np.isfinite(covariance).all() or any(fit.estimates.notes[place] for place in tested):
-        return refused(name, UNKNOWN)
+        return refusal(name, UNKNOWN)
     values = fit.estimates.estimate[tested]
     effect = float(values[0]) if len(tested) == 1 else float("nan")
-    return of_errors(name, values, errors, covariance - errors, published.records, effect)
+    return wald_test(name, values, errors, covariance - errors, published.records, effect)
 
 
 def effect(
@@ -118,23 +120,25 @@ def _weighted(
     published: Published, y: str, between: tuple[str, Any, Any], adjust: list[str], where: Where, name: str
 ) -> TestResult:
     design = Design.of(published, between[0], adjust, between[1], where, also=(y,))
-    theta = fitted(published, design, LOGISTIC, "population").estimates.estimate
+    theta = fit_regression(published, design, LOGISTIC, "population").estimates.estimate
     values = numbers_of(design.places, y)
     known = design.used & ~np.isnan(values)
     own, values = known & design.places.own, np.where(known, np.nan_to_num(values), 0.0)
     chance = LOGISTIC.mean(design.regressors @ theta)
     if not np.isfinite(theta).all():
-        return refused(name, UNKNOWN)
+        return refusal(name, UNKNOWN)
     if (np.abs(chance - 0.5) > 0.5 - _EXTREME)[own].mean() > _MOST_EXTREME:
-        return refused(name, EXTREME)
+        return refusal(name, EXTREME)
     chance = np.clip(chance, _EXTREME, 1 - _EXTREME)
     treated = known * design.response / chance
     control = known * (1 - design.response) / (1 - chance)
     real = RealTable(design.places, design.columns)
-    found = real.totals(np.column_stack([treated * values, treated, control * values, control]), covariances=False)
+    found = real.totals(
+        np.column_stack([treated * values, treated, control * values, control]), covariances=False
+    )
     top, records, bottom, others = found.values
     if min(records, others) <= 0:
-        return refused(name, SMALL_GROUP)
+        return refusal(name, SMALL_GROUP)
     one, other = treated * (values - top / records) / records, control * (values - bottom / others) / others
     # What estimating the weights changes.
     share, regressors = real.records / real.rows, design.regressors
@@ -144,6 +148,6 @@ def _weighted(
     influence = one - other - scores @ np.linalg.solve(share * held.T @ regressors[own], slopes)
     errors = real.totals(influence[:, None])
     estimate = top / records - bottom / others
-    return of_errors(
+    return wald_test(
         name, np.array([estimate]), errors.noise + errors.unexplained, errors.sampling, real.records, estimate
     )

@@ -69,13 +69,13 @@ class TestResult:
         return printable_lines(f"<p>{escape(repr(self))}</p>")
 
 
-def refused(name: str, note: str) -> TestResult:
+def refusal(name: str, note: str) -> TestResult:
     """A test without a result."""
     nan = float("nan")
     return TestResult(name, nan, nan, 0, nan, note=note)
 
 
-def scored(
+def score_test(
     name: str, found: Totals, *, sampling: Array | None = None, effect: float = float("nan"), note: str = ""
 ) -> TestResult:
     """The test that sums over the real table are zero.
@@ -89,10 +89,10 @@ def scored(
         note: why there is no test.
     """
     table = found.sampling if sampling is None else sampling
-    return of_errors(name, found.values, found.noise + found.unexplained, table, found.records, effect, note)
+    return wald_test(name, found.values, found.noise + found.unexplained, table, found.records, effect, note)
 
 
-def of_errors(
+def wald_test(
     name: str, values: Array, errors: Array, sampling: Array, records: float, effect: float, note: str = ""
 ) -> TestResult:
     """The test that estimates are zero.
@@ -110,7 +110,7 @@ def of_errors(
         DataError: nothing varies.
     """
     if note:
-        return refused(name, note)
+        return refusal(name, note)
     whole = errors + sampling
     scale = np.sqrt(np.maximum(whole.diagonal(), 0))
     if not (np.isfinite(scale).all() and (scale > 0).all()):
@@ -122,5 +122,5 @@ def of_errors(
     share = float(np.mean(np.einsum("ik,ij,jk->k", axes, sampling / np.outer(scale, scale), axes)))
     effective, degrees, statistic = records * min(share, 1.0), int(kept.sum()), float(unit @ unit)
     if effective < LEAST_RECORDS:
-        return refused(name, POWERLESS.format(records=effective))
+        return refusal(name, POWERLESS.format(records=effective))
     return TestResult(name, float(chi2.sf(statistic, degrees)), statistic, degrees, effective, effect)

@@ -22,7 +22,7 @@ from ..estimators.places import Places
 from ..estimators.selection import levels_of, numbers_of, rows_at, rows_where, rows_with
 from ..estimators.unseen import withheld
 from ..published import Published
-from .result import TestResult, refused, scored
+from .result import TestResult, refusal, score_test
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -94,7 +94,7 @@ def t_test(
     Raises:
         DataError: an argument does not fit the release.
     """
-    return _compared(published, column, between, where, "two-sample t", ranks=False)
+    return _compare(published, column, between, where, "two-sample t", ranks=False)
 
 
 def mann_whitney(
@@ -113,10 +113,10 @@ def mann_whitney(
     Raises:
         DataError: an argument does not fit the release.
     """
-    return _compared(published, column, between, where, "Mann-Whitney", ranks=True)
+    return _compare(published, column, between, where, "Mann-Whitney", ranks=True)
 
 
-def _compared(
+def _compare(
     published: Published,
     column: str,
     between: tuple[str, Any, Any],
@@ -130,19 +130,23 @@ def _compared(
     masks = (masks[0] & ~np.isnan(values), masks[1] & ~np.isnan(values))
     both, name = masks[0] | masks[1], f"{test}: {column} by {between[0]}"
     if note := "" if ranks else withheld(published, (column,)):
-        return refused(name, note.replace("no interval", "no test"))
+        return refusal(name, note.replace("no interval", "no test"))
     held = np.sort(values[both & places.own])
     filled = np.nan_to_num(values)
     if ranks:
-        filled = (np.searchsorted(held, filled) + np.searchsorted(held, filled, side="right")) / (2 * len(held))
+        filled = (np.searchsorted(held, filled) + np.searchsorted(held, filled, side="right")) / (
+            2 * len(held)
+        )
     real = RealTable(places, (column, *columns))
-    sums = real.totals(np.column_stack([filled * both, masks[0], masks[1]]).astype(np.float64), covariances=False)
+    sums = real.totals(
+        np.column_stack([filled * both, masks[0], masks[1]]).astype(np.float64), covariances=False
+    )
     sizes = sums.values[1:]
     if (sizes <= 2 * np.sqrt(np.maximum(np.diag(sums.noise + sums.unexplained)[1:], 0))).any():
-        return refused(name, SMALL_GROUP)
+        return refusal(name, SMALL_GROUP)
     centred = filled - sums.values[0] / sizes.sum()
     found = real.totals((centred * (masks[0] / sizes[0] - masks[1] / sizes[1]))[:, None])
-    return scored(name, found, effect=float(found.values[0]))
+    return score_test(name, found, effect=float(found.values[0]))
 
 
 def chi_square(published: Published, one: str, other: str, *, where: Where | None = None) -> TestResult:
@@ -171,19 +175,24 @@ def chi_square(published: Published, one: str, other: str, *, where: Where | Non
     name = f"chi-square: {one} and {other}"
     total = float(real.totals(used[:, None].astype(np.float64), covariances=False).values[0])
     if total <= 0:
-        return refused(name, SMALL_GROUP)
-    merged = [_merged(levels, total, LEAST_EXPECTED / len(parts[1 - place])) for place, levels in enumerate(parts)]
+        return refusal(name, SMALL_GROUP)
+    merged = [
+        _put_rare_together(levels, total, LEAST_EXPECTED / len(parts[1 - place]))
+        for place, levels in enumerate(parts)
+    ]
     if min(map(len, merged)) < 2:
-        return refused(name, "no test: but for the noise, a column may have one value only")
+        return refusal(name, "no test: but for the noise, a column may have one value only")
     shares, scores = [], []
     for levels in merged:
         counts = real.totals(np.column_stack(levels).astype(np.float64), covariances=False).values
         share = np.maximum(counts, 1.0) / np.maximum(counts, 1.0).sum()
         shares.append(share)
-        scores.append(np.column_stack([(mask - p) * used for mask, p in zip(levels, share, strict=True)])[:, 1:])
+        scores.append(
+            np.column_stack([(mask - p) * used for mask, p in zip(levels, share, strict=True)])[:, 1:]
+        )
     functions = np.einsum("ni,nj->nij", *scores).reshape(len(used), -1)
     first, second = (np.diag(share) - np.outer(share, share) for share in shares)
-    return scored(name, real.totals(functions), sampling=total * np.kron(first[1:, 1:], second[1:, 1:]))
+    return score_test(name, real.totals(functions), sampling=total * np.kron(first[1:, 1:], second[1:, 1:]))
 
 
 def _levels(
@@ -202,7 +211,7 @@ def _levels(
     return list(zip(masks, found.values.tolist(), errors.tolist(), strict=True))
 
 
-def _merged(levels: list[tuple[Mask, float, float]], total: float, least: float) -> list[Mask]:
+def _put_rare_together(levels: list[tuple[Mask, float, float]], total: float, least: float) -> list[Mask]:
     """The places of values, with those together that may be rare."""
     common = [mask for mask, count, error in levels if count - error >= max(least, 0.01 * total)]
     rest = [(mask, count, error) for mask, count, error in levels if count - error < max(least, 0.01 * total)]

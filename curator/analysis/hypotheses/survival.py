@@ -21,7 +21,7 @@ from ..conditions import Where
 from ..estimators.influence import RealTable
 from ..estimators.selection import numbers_of, rows_with
 from ..published import Published
-from .result import TestResult, scored
+from .result import TestResult, score_test
 from .samples import two_groups
 
 
@@ -65,4 +65,4 @@ def log_rank(
     found = real.totals(scores[:, None].astype(np.float64))
     information = float((events * share * (1 - share)).sum()) * real.records / real.rows
     effect = float(found.values[0]) / information if information > 0 else float("nan")
-    return scored(f"log-rank: {time} by {between[0]}", found, effect=effect)
+    return score_test(f"log-rank: {time} by {between[0]}", found, effect=effect)

@@ -34,5 +34,7 @@ def run_test(published: Published, name: str, *columns: Any, **options: Any) -> 
     try:
         signature(TESTS[name]).bind(published, *columns, **options)
     except TypeError as cause:
-        raise DataError(f"test {name!r}: expected the arguments of its function, got others: {cause}") from cause
+        raise DataError(
+            f"test {name!r}: expected the arguments of its function, got others: {cause}"
+        ) from cause
     return TESTS[name](published, *columns, **options)

@@ -149,11 +149,11 @@ def shown(cell: Any) -> str:
     elif all(float(part).is_integer() for part in (cell.value, *ends)):
         parts = [f"{part:,.0f}" for part in (cell.value, *ends)]
     else:
-        parts = [_rounded(part, ends) for part in (cell.value, *ends)]
+        parts = [_number_text(part, ends) for part in (cell.value, *ends)]
     return parts[0] if _absent(cell.low) else f"{parts[0]} ({parts[1]} to {parts[2]})"
 
 
-def _rounded(number: float, ends: tuple[float, float]) -> str:
+def _number_text(number: float, ends: tuple[float, float]) -> str:
     width = ends[1] - ends[0]
     if not width > 0:
         return f"{number:,.6g}"

@@ -141,18 +141,18 @@ def _estimates(grouped: Grouped, query: Query, aggregate: Aggregate) -> list[Est
         true, false = joint.truth(aggregate.of) if aggregate.of is not None else (chosen, ~chosen)
         counted, chosen = chosen & true, chosen & (true | false)
     values, none = counted.astype(np.float64), np.zeros(len(counted))
-    compared = _compared(query, aggregate)
+    compared = _comparisons_of(query, aggregate)
     change = unseen.of_rows(grouped, counted, compared, query.groups)
     if aggregate.kind is Kind.COUNT:
         noisy = grouped.evidence is not None and grouped.evidence.records_sigma > 0
         most = math.inf if noisy else float(joint.support.weights.sum())
-        return [each.clipped(0.0, most) for each in unseen.of_counts(sums(grouped, values, none), change)]
+        return [each.clip(0.0, most) for each in unseen.of_counts(sums(grouped, values, none), change)]
     common = aggregate.kind is Kind.SHARE
     over = (rows if common else chosen).astype(np.float64)
     weights = np.full(grouped.size, over @ joint.weights) if common else grouped.sums(over)
     below = unseen.of_rows(grouped, over > 0, _selecting(query), () if common else query.groups)
     shares = unseen.of_shares(ratios(grouped, values, none, over, common=common), change, below, weights)
-    return [each.clipped(0.0, 1.0) for each in shares]
+    return [each.clip(0.0, 1.0) for each in shares]
 
 
 def _selecting(query: Query) -> tuple[Equal | Below | Missing, ...]:
@@ -160,7 +160,7 @@ def _selecting(query: Query) -> tuple[Equal | Below | Missing, ...]:
     return tuple(comparisons(query.where))
 
 
-def _compared(query: Query, aggregate: Aggregate) -> tuple[Equal | Below | Missing, ...]:
+def _comparisons_of(query: Query, aggregate: Aggregate) -> tuple[Equal | Below | Missing, ...]:
     """The comparisons that select the rows of an aggregate."""
     known = (Missing(aggregate.of),) if isinstance(aggregate.of, str) else ()
     return (*_selecting(query), *aggregate.comparisons, *known)
@@ -175,17 +175,19 @@ def _of_numbers(
     if aggregate.kind is Kind.QUANTILE:
         found = quantiles(grouped, axis, chosen, aggregate.probability)
         found = unseen.of_numbers(grouped, axis, chosen, aggregate, found, rows)
-        return [each.shown(axis) for each in found]
+        return [each.as_values_of(axis) for each in found]
     pieces = grouped.joint.pieces[axis.name]
     values = np.where(chosen, axis.numbers[pieces], 0.0)
     variances = np.where(chosen, axis.variances[pieces], 0.0)
     if aggregate.kind is Kind.SUM:
-        if axis.shown(0.0) != 0.0:
+        if axis.value_at(0.0) != 0.0:
             raise DataError(
                 f"the column {axis.name!r} holds dates or times, which have no sum; ask for AVG or MEDIAN"
             )
         return unseen.of_numbers(grouped, axis, chosen, aggregate, sums(grouped, values, variances), rows)
     least, most = float(np.nanmin(axis.numbers)), float(np.nanmax(axis.numbers))
     found = ratios(grouped, values, variances, chosen.astype(np.float64))
-    clipped = [each.clipped(least, most) for each in found]
-    return [each.shown(axis) for each in unseen.of_numbers(grouped, axis, chosen, aggregate, clipped, rows)]
+    clipped = [each.clip(least, most) for each in found]
+    return [
+        each.as_values_of(axis) for each in unseen.of_numbers(grouped, axis, chosen, aggregate, clipped, rows)
+    ]

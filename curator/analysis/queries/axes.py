@@ -16,7 +16,7 @@ from ....common.data.attributes.boolean import BooleanAttribute
 from ....common.data.attributes.categorical import CategoricalAttribute, CodedAttribute
 from ....common.data.attributes.clock import Clock
 from ....common.data.attributes.dates import DateAttribute, bins_of
-from ....common.data.attributes.inside_bins import Cut, Pieces, divided
+from ....common.data.attributes.inside_bins import Cut, Pieces, divide
 from ....common.data.values import text_of
 from ....common.errors import DataError
 from .language import Below, Equal, Literal, Missing
@@ -75,7 +75,7 @@ class Axis(ABC):
         """The value at a rank, from 0 to 1, among those of a piece."""
         return float(self.numbers[piece])
 
-    def shown(self, number: float) -> Any:
+    def value_at(self, number: float) -> Any:
         """A number as a value of the column."""
         return number
 
@@ -177,7 +177,7 @@ class NumberAxis(Axis):
             elif isinstance(comparison, Below):
                 cuts.add(self._cut(comparison.value, comparison.also))
         self.cuts = sorted(cuts)
-        self.pieces: Pieces = divided(bins, counts, self.cuts)
+        self.pieces: Pieces = divide(bins, counts, self.cuts)
         nullable = int(bins.nullable)
         self.codes = np.append(self.pieces.codes, [len(bins.cells)] * nullable)
         self.shares = np.append(self.pieces.shares, [1.0] * nullable)
@@ -190,17 +190,17 @@ class NumberAxis(Axis):
     def below(self, value: Literal, also: bool) -> Truth:
         """See `Axis`."""
         place = self.cuts.index(self._cut(value, also))
-        return self._padded(self.pieces.intervals <= place, False)
+        return self._with_missing(self.pieces.intervals <= place, False)
 
     @property
     def numbers(self) -> Array:
         """See `Axis`."""
-        return self._padded(self.pieces.means, np.nan)
+        return self._with_missing(self.pieces.means, np.nan)
 
     @property
     def variances(self) -> Array:
         """See `Axis`."""
-        return self._padded(self.pieces.variances, 0.0)
+        return self._with_missing(self.pieces.variances, 0.0)
 
     def number_at(self, piece: int, rank: float) -> float:
         """See `Axis`."""
@@ -212,7 +212,7 @@ class NumberAxis(Axis):
             )[0]
         )
 
-    def shown(self, number: float) -> Any:
+    def value_at(self, number: float) -> Any:
         """See `Axis`."""
         match self.attribute:
             case DateAttribute(moments=Clock() as clock):
@@ -242,7 +242,7 @@ class NumberAxis(Axis):
                 for reader in (moments, plain):
                     times, unreadable = reader.read(self.name, np.array([text_of(value)], dtype=object))
                     if not unreadable[0] and not np.isnat(times[0]):
-                        unit = moments.counted(times)
+                        unit = moments.unit_numbers(times)
                         begins = moments.at(unit)[0] == times[0]
                         return Cut(float(unit[0]), also or not begins)
                 raise DataError(
@@ -251,7 +251,7 @@ class NumberAxis(Axis):
                 )
         return Cut(_number(self.name, value), also)
 
-    def _padded(self, values: NDArray[Any], missing: Any) -> NDArray[Any]:
+    def _with_missing(self, values: NDArray[Any], missing: Any) -> NDArray[Any]:
         return np.append(values, np.full(int(self.bins.nullable), missing, dtype=values.dtype))
 
 

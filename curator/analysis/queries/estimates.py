@@ -51,16 +51,17 @@ class Estimate:
     high: Any = float("nan")
     note: str = ""
 
-    def clipped(self, least: float, most: float) -> Estimate:
+    def clip(self, least: float, most: float) -> Estimate:
         """The estimate and its interval within what is possible; without an interval that says nothing."""
         low, high, nothing = within(np.array([self.low]), np.array([self.high]), least, most)
         value = float(np.clip(self.value, least, most))
         return Estimate(value, float(low[0]), float(high[0]), NOTHING_KNOWN if nothing[0] else self.note)
 
-    def shown(self, axis: Axis) -> Estimate:
+    def as_values_of(self, axis: Axis) -> Estimate:
         """The same of a column's numbers, as values of the column."""
         value, low, high = (
-            number if np.isnan(number) else axis.shown(number) for number in (self.value, self.low, self.high)
+            number if np.isnan(number) else axis.value_at(number)
+            for number in (self.value, self.low, self.high)
         )
         return Estimate(value, low, high, self.note)
 
@@ -116,7 +117,7 @@ class Grouped:
         for start in range(0, self.size, max(once, 1)):
             yield np.arange(start, min(start + max(once, 1), self.size))
 
-    def estimated(self, values: Array, inside: Array) -> Totals:
+    def estimate_totals(self, values: Array, inside: Array) -> Totals:
         """The totals of functions of codes; `inside` is their covariance within, summed over records."""
         if self.evidence is None:
             raise ValueError("without evidence there are no estimates")
@@ -146,7 +147,7 @@ def sums(grouped: Grouped, values: Array, variances: Array) -> list[Estimate]:
     means, found = grouped.joint.means(values), []
     for groups in grouped.chunks(1):
         chosen = grouped.groups[:, None] == groups
-        total = grouped.estimated(chosen * means[:, None], np.diag(inside[groups]))
+        total = grouped.estimate_totals(chosen * means[:, None], np.diag(inside[groups]))
         low, high = wald(total.values, np.diag(total.covariance(grouped.population)), grouped.level)
         reach = reach_of(total)
         for place, group in enumerate(groups):
@@ -154,7 +155,9 @@ def sums(grouped: Grouped, values: Array, variances: Array) -> list[Estimate]:
                 found.append(Estimate(0.0, note=NO_ROWS))
             else:
                 note = INFERRED if reach[place] < MEASURED else ""
-                found.append(Estimate(float(total.values[place]), float(low[place]), float(high[place]), note))
+                found.append(
+                    Estimate(float(total.values[place]), float(low[place]), float(high[place]), note)
+                )
     return found
 
 
@@ -192,7 +195,7 @@ def ratios(
         top = chosen * means[:, None] - share[groups] * bottom
         blocks = [[above, between], [between, below]]
         inside = np.block([[np.diag(part[groups]) for part in row] for row in blocks])
-        total = grouped.estimated(np.hstack([top, bottom]), inside)
+        total = grouped.estimate_totals(np.hstack([top, bottom]), inside)
         count = len(groups)
         covariance = total.covariance(grouped.population).reshape(2, count, 2, count)
         covariances = np.stack([covariance[:, place, :, place] for place in range(count)])

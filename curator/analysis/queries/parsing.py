@@ -51,7 +51,7 @@ def parsed(text: str, names: Sequence[str], gaps: Mapping[str, GapAttribute] = _
     try:
         statements = parse(text, read="duckdb")
         if len(statements) != 1 or not isinstance(statements[0], exp.Select):
-            raise _unsupported("more than one SELECT statement")
+            raise _unsupported_error("more than one SELECT statement")
         return _Reader(names, gaps).query(statements[0])
     except errors.SqlglotError as cause:
         raise DataError(f"the query is no SQL: {_place(cause)}; ask {SUPPORTED}") from cause
@@ -84,7 +84,7 @@ class _Reader:
         if source is None:
             return
         if not isinstance(source.this, exp.Table):
-            raise _unsupported("a FROM other than release")
+            raise _unsupported_error("a FROM other than release")
         _only(source.this, "this")
         if source.this.name.lower() != "release":
             raise DataError(
@@ -133,14 +133,18 @@ class _Reader:
         match call:
             case exp.Count():
                 _only(call, "this", "big_int")
-                return Kind.COUNT, None if isinstance(call.this, exp.Star) else self.named(call.this), 0.5
+                return (
+                    Kind.COUNT,
+                    None if isinstance(call.this, exp.Star) else self.column_name(call.this),
+                    0.5,
+                )
             case exp.CountIf():
                 return Kind.COUNT, self.condition(call.this), 0.5
             case exp.Sum():
-                measured = self._measured(call.this)
+                measured = self._operand(call.this)
                 return Kind.SUM if isinstance(measured, str) else Kind.COUNT, measured, 0.5
             case exp.Avg():
-                return Kind.MEAN, self._measured(call.this), 0.5
+                return Kind.MEAN, self._operand(call.this), 0.5
             case exp.Median():
                 return Kind.QUANTILE, self.column(call.this), 0.5
             case exp.Quantile():
@@ -151,9 +155,9 @@ class _Reader:
                     return Kind.SHARE, None, 0.5
                 if len(arguments) == 1:
                     return Kind.MEAN, self.condition(arguments[0]), 0.5
-        raise self._refused(call)
+        raise self._refusal_of(call)
 
-    def _measured(self, measured: exp.Expr) -> str | Condition:
+    def _operand(self, measured: exp.Expr) -> str | Condition:
         inner = measured.unnest()
         return self.column(inner) if self._is_column(inner) else self.condition(inner)
 
@@ -185,17 +189,17 @@ class _Reader:
                 return Both(Not(Below(column, low, False)), Below(column, high, True))
             case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
                 return self._comparison(asked)
-        raise self._refused(asked)
+        raise self._refusal_of(asked)
 
     def _is(self, asked: exp.Is) -> Condition:
         match asked.expression:
             case exp.Null():
-                return Missing(self.named(asked.this))
+                return Missing(self.column_name(asked.this))
             case exp.Boolean():
                 column = self.column(asked.this)
                 # Where the column is missing, this is false, not unknown.
                 return Both(Not(Missing(column)), Equal(column, bool(asked.expression.this)))
-        raise self._refused(asked)
+        raise self._refusal_of(asked)
 
     def _comparison(self, asked: exp.Binary) -> Condition:
         left, right = asked.this.unnest(), asked.expression.unnest()
@@ -203,12 +207,12 @@ class _Reader:
         if not self._is_column(left):
             left, right, kind = right, left, _MIRRORED.get(kind, kind)
         if not self._is_column(left):
-            raise self._refused(asked)
+            raise self._refusal_of(asked)
         if isinstance(right, exp.Column):
             quoted = next((each for each in (left, right) if _may_be_text(each, self.names)), None)
             if quoted is not None:
                 raise DataError(f"no column is called {quoted.name!r}; text is written in single quotes")
-            raise _unsupported("a comparison of two columns")
+            raise _unsupported_error("a comparison of two columns")
         column, value = self.column(left), _literal(right)
         if kind is exp.EQ:
             return Equal(column, value)
@@ -230,7 +234,7 @@ class _Reader:
 
     def column(self, asked: exp.Expr) -> str:
         """A column of which values are asked; of one that comes after another, the gap."""
-        name = self.named(asked)
+        name = self.column_name(asked)
         if isinstance(asked.unnest(), exp.Column) and (gap := self.gaps.get(name)):
             raise DataError(
                 f"the column {name!r} comes after {gap.other!r}, and a release holds how many "
@@ -239,13 +243,13 @@ class _Reader:
             )
         return name
 
-    def named(self, named: exp.Expr) -> str:
+    def column_name(self, named: exp.Expr) -> str:
         """The name of a column, as the release has it."""
         named = named.unnest()
         if (gap := self._gap(named)) is not None:
             return gap.name
         if not isinstance(named, exp.Column) or isinstance(named.this, exp.Star):
-            raise self._refused(named)
+            raise self._refusal_of(named)
         if named.args.get("table") is not None and (named.table.lower() != "release" or named.db):
             raise DataError(f"unknown table {named.table!r}; a release has one table; name the column alone")
         if named.name in self.names:
@@ -255,13 +259,13 @@ class _Reader:
             return alike[0]
         raise DataError(f"unknown column {named.name!r}; {suggested(named.name, self.names)}")
 
-    def _refused(self, node: exp.Expr) -> DataError:
+    def _refusal_of(self, node: exp.Expr) -> DataError:
         """The error of a node that is not supported, or that is the name of a column without quotes."""
         text = node.sql(dialect="duckdb")
         for name in self.names:
             if not name.isidentifier() and "".join(name.split()) in "".join(text.split()):
                 return DataError(f'the name of the column {name!r} needs double quotes: write "{name}"')
-        return _unsupported(text)
+        return _unsupported_error(text)
 
 
 _MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
@@ -300,7 +304,7 @@ def _literal(value: exp.Expr) -> Literal:
         case exp.Column() as column:
             raise DataError(f"expected a value, got the column {column.name!r}; write text in single quotes")
         case other:
-            raise _unsupported(other.sql(dialect="duckdb"))
+            raise _unsupported_error(other.sql(dialect="duckdb"))
 
 
 def _number(text: str) -> int | float:
@@ -326,10 +330,10 @@ def _only(node: exp.Expr, *known: str) -> None:
     """Refuses a node with more parts than these."""
     more = [key for key, part in node.args.items() if part and key not in known]
     if more:
-        raise _unsupported(more[0].strip("_").replace("_", " ").upper())
+        raise _unsupported_error(more[0].strip("_").replace("_", " ").upper())
 
 
-def _unsupported(what: str) -> DataError:
+def _unsupported_error(what: str) -> DataError:
     return DataError(f"the query has {what}, which is not supported; ask {SUPPORTED}")
 
 

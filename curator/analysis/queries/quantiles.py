@@ -81,7 +81,7 @@ def _quantile(
     means = joint.means(above)
     inside = (above**2).T @ joint.weights - (means**2).T @ joint.support.weights
     inside = np.where(inside > 1e-12 * weights.sum(), inside, 0)
-    total = grouped.estimated(means, np.diag(inside))
+    total = grouped.estimate_totals(means, np.diag(inside))
     value = value_at(np.maximum.accumulate(total.values))
     nearest = int(np.argmin(np.abs(total.values)))
     low, high = wald(total.values, np.diag(total.covariance(grouped.population)), grouped.level)

@@ -57,7 +57,7 @@ def of_rows(
     found = Change(np.zeros(grouped.size), np.zeros(grouped.size))
     joint = grouped.joint
     for name in {*groups, *(one.column for one in compared)}:
-        for codes, records, may_join in _hidden(grouped, name, compared):
+        for codes, records, may_join in _codes_of_unseen(grouped, name, compared):
             there = np.isin(joint.axes[name].codes[joint.pieces[name]], codes)
             held = grouped.sums((there & rows).astype(np.float64))
             beside = grouped.sums((there & ~rows).astype(np.float64)) > 0
@@ -66,7 +66,7 @@ def of_rows(
     return found
 
 
-def _hidden(
+def _codes_of_unseen(
     grouped: Grouped, name: str, compared: tuple[Equal | Below | Missing, ...]
 ) -> Iterator[tuple[list[int], float, bool]]:
     """Codes at which records with other values count, these records, whether conditions may hold of them."""
@@ -216,7 +216,7 @@ def _usual(axis: Axis, one: Unseen) -> float:
 def _bounds(axis: Axis) -> str:
     if not isinstance(axis, NumberAxis):
         return "its values"
-    low, high = map(axis.shown, axis.bins.ends)
+    low, high = map(axis.value_at, axis.bins.ends)
     return (
         f"{low:,.6g} to {high:,.6g}" if isinstance(axis.attribute, NumericAttribute) else f"{low} to {high}"
     )

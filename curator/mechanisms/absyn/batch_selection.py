@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....common.data.domain import Clique, Domain
-from ...pgm.structure.elimination import bits, joined, triangulate
-from .cr_score import Array, cr_scores, largest_r_scores, no_paths, normalised, with_edge
+from ...pgm.structure.elimination import bits, join_cliques, triangulate
+from .cr_score import Array, cr_scores, largest_r_scores, no_paths, normalise, with_edge
 
 _Pair = tuple[int, int]
 
@@ -112,7 +112,7 @@ class _Search:
         for (i, j), pair in self.pairs.items():
             scores[i, j] = scores[j, i] = candidates.distances[pair] / candidates.records
         largest = largest_r_scores(domain.sizes)
-        self._shares = normalised(scores, largest)
+        self._shares = normalise(scores, largest)
         # Each pair counts once; pairs that are not candidates have a share of 0.
         self._records = np.triu(largest, 1) * candidates.records
         self._parts = {pair: domain.cells(clique) ** (2 / 3) for pair, clique in self.pairs.items()}
@@ -125,7 +125,7 @@ class _Search:
 
     def joined_by(self, graph: _Graph, pair: _Pair) -> _Graph | None:
         """The graph with one more pair, triangulated; None if it is too large (lines 13 to 28)."""
-        adjacency = joined(graph.adjacency, [1 << pair[0] | 1 << pair[1]])
+        adjacency = join_cliques(graph.adjacency, [1 << pair[0] | 1 << pair[1]])
         cliques, cells = triangulate(adjacency, self._sizes)
         largest = max(math.prod(self._sizes[place] for place in bits(clique)) for clique in cliques)
         edges = frozenset(edge for clique in cliques for edge in itertools.combinations(bits(clique), 2))
@@ -134,7 +134,7 @@ class _Search:
         products = graph.products
         for i, j in edges - graph.edges:
             products = with_edge(products, i, j, float(self._shares[i, j]))
-        return self._with_error(joined(adjacency, cliques), edges, products)
+        return self._with_error(join_cliques(adjacency, cliques), edges, products)
 
     def _with_error(self, adjacency: Sequence[int], edges: frozenset[_Pair], products: Array) -> _Graph:
         missing = self._records * cr_scores(self._shares, products, difference=self._difference)

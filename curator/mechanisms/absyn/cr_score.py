@@ -30,7 +30,7 @@ def largest_r_scores(sizes: Sequence[int]) -> Array:
     return largest
 
 
-def normalised(r_scores: Array, largest: Array) -> Array:
+def normalise(r_scores: Array, largest: Array) -> Array:
     """R-scores as shares of their maximum, clipped to [0, 1].
 
     Noise can move a score below 0 or above the maximum, and `with_edge` needs weights of at most 1.

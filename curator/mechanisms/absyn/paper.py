@@ -30,7 +30,7 @@ class PaperRun(BatchRun):
         part = self._budget("one-way") / len(self._domain)
         return self._measurer.measure([Query(View((name,)), part, "one-way") for name in self._domain])
 
-    def _noised(self, scores: Scores) -> Scores:
+    def _with_paper_noise(self, scores: Scores) -> Scores:
         """Adds noise to scores of sensitivity 1 until it has the scale for the paper's sensitivity."""
         more = scores.sigma * math.sqrt(PAPERS_SENSITIVITY**2 - 1)
         values = scores.values + more * self._stream.generator().standard_normal(len(scores.values))

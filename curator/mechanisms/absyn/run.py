@@ -99,7 +99,7 @@ class BatchRun(Run):
         self._tell("measurements")
         model = self._fit(consistent(self._domain, self._used, self._measurer.record_count))
         wanted = self._workload.cliques
-        return self._ended(
+        return self._result(
             model,
             averages=averages_of(self._measurer, wanted, self._used),
             scored={clique: scored[clique] for clique in wanted if clique in scored},
@@ -127,13 +127,13 @@ class BatchRun(Run):
         independent = estimate(self._domain, one_way, total=self._measurer.record_count)
         references = [np.rint(m).astype(np.int64) for m in independent.marginals(step.cliques)]
         budget = self._budget(step.name)
-        scores = self._noised(self._measurer.score(step.asked, references, budget, step.name))
+        scores = self._with_paper_noise(self._measurer.score(step.asked, references, budget, step.name))
         return {
             pair: ScoredDistance(float(value), scores.sigma, reference)
             for pair, value, reference in zip(step.cliques, scores.values, references, strict=True)
         }
 
-    def _noised(self, scores: Scores) -> Scores:
+    def _with_paper_noise(self, scores: Scores) -> Scores:
         """The scores as measured; the paper's variant adds noise for a larger sensitivity."""
         return scores
 

@@ -39,7 +39,7 @@ class DPGan(GanSettings):
 
     def describe(self) -> dict[str, Any]:
         """Name and parameters, for the certificate."""
-        return {"name": self.name, "variant": "default", **self.described()}
+        return {"name": self.name, "variant": "default", **self.without_checkpoint()}
 
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
         """One-way marginals and the training; see `Mechanism.steps`."""
@@ -61,7 +61,7 @@ class DPGan(GanSettings):
         start = start_of(self, holder, by_name(steps)["one-way"].budget(holder.granted))
         report(Progress("one-way marginals", (), 0, holder.accountant.spent_share))
         # The training gets the rest: one-way marginals cost slightly less than their share.
-        sampled = self.planned(holder.accountant.remaining, holder.budget.order.alpha)
+        sampled = self.plan_training(holder.accountant.remaining, holder.budget.order.alpha)
         model = train(self, holder, sampled, start, stream.child("gan"), report)
         report(Progress("generator", (), 0, holder.accountant.spent_share))
         averages = averages_of(holder, workload.cliques, start.one_way)

@@ -103,7 +103,9 @@ def _checkpoint(settings: GanSettings, measurer: HoldsRecords) -> Checkpoint | N
     if settings.checkpoint is None:
         return None
     training = {
-        "parameters": {name: value for name, value in settings.described().items() if name != "device"},
+        "parameters": {
+            name: value for name, value in settings.without_checkpoint().items() if name != "device"
+        },
         "granted": str(measurer.accountant.granted),
         "order": measurer.budget.order.alpha,
         "domain": measurer.domain.digest(),

@@ -58,11 +58,11 @@ class GanSettings:
     def __post_init__(self) -> None:
         check_parameters(self)
 
-    def described(self) -> dict[str, Any]:
+    def without_checkpoint(self) -> dict[str, Any]:
         """The parameters without the path of the checkpoint."""
         return {name: value for name, value in asdict(self).items() if name != "checkpoint"}
 
-    def planned(self, zcdp_rho: Fraction, alpha: int) -> SampledGaussian:
+    def plan_training(self, zcdp_rho: Fraction, alpha: int) -> SampledGaussian:
         """The steps of a training that costs at most `zcdp_rho` at Rényi order `alpha`.
 
         Raises:

@@ -129,7 +129,7 @@ class Training:
         sample = poisson_sample(len(records), self._steps.rate, self._samples)
         real = torch.from_numpy(records[sample]).to(self._settings.device, torch.float64)
         with torch.no_grad():
-            fake = self._generated(self._fakes)
+            fake = self._generate(self._fakes)
         # Both are clipped alike, so that they cancel if the critic cannot distinguish them.
         private = self._clipped_sum(real, -1.0)
         public = self._clipped_sum(fake, 1.0 / self._fakes)
@@ -161,14 +161,14 @@ class Training:
     def _generator_step(self) -> None:
         self._critic.disable_hooks()
         self._generator_optimizer.zero_grad()
-        (-self._critic(self._generated(self._fakes)).mean()).backward()
+        (-self._critic(self._generate(self._fakes)).mean()).backward()
         self._generator_optimizer.step()
         self._critic.enable_hooks()
         with torch.no_grad():
             for mean, now in zip(self._average.parameters(), self._generator.parameters(), strict=True):
                 mean.lerp_(now, _LATEST)
 
-    def _generated(self, rows: int) -> Tensor:
+    def _generate(self, rows: int) -> Tensor:
         """Soft records in float64, like the critic."""
         device = self._settings.device
         noise = torch.randn((rows, self._settings.latent), generator=self._random)

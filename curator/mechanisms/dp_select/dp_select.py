@@ -50,7 +50,7 @@ class DPSelect(SelectSettings):
 
     def describe(self) -> dict[str, Any]:
         """Name, variant and parameters, for the certificate."""
-        return {"name": self.name, **self.described()}
+        return {"name": self.name, **self.without_checkpoint()}
 
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
         """The steps of the variant; see `Mechanism.steps`."""

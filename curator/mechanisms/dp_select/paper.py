@@ -69,7 +69,7 @@ class PaperSelectRun(SelectRun):
         exact = [(name, table.marginal((name,)).astype(np.float64)) for name in table.domain]
         start = Start(tuple(Measurement(View((name,)), counts, 1.0, 0.0) for name, counts in exact), ())
         order = renyi_order(config.gan * self._epsilon, self._delta / 2)
-        sampled = config.planned(Fraction(order.zcdp_rho), order.alpha)
+        sampled = config.plan_training(Fraction(order.zcdp_rho), order.alpha)
 
         def judge(model: GeneratorModel) -> float:
             found = 0.0

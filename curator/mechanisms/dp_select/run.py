@@ -113,7 +113,7 @@ class SelectRun(Run):
 
     def _end(self, model: SelectedRecords) -> FittedModel:
         wanted = self._workload.cliques
-        return self._ended(
+        return self._result(
             model,
             averages=averages_of(self._measurer, wanted, self._used),
             scored={c: s for c, s in self._scored.items() if c in wanted},
@@ -128,7 +128,7 @@ class SelectRun(Run):
         self._used += start.one_way
         self._tell("one-way marginals")
         cliques, weights = most_important(self._importance(), config.marginals)
-        sampled = config.planned(self._budget(TRAINING), self._measurer.budget.order.alpha)
+        sampled = config.plan_training(self._budget(TRAINING), self._measurer.budget.order.alpha)
         generator = train(config, self._measurer, sampled, start, self._stream.child("gan"), self._report)
         return generator, cliques, weights
 

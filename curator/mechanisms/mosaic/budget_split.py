@@ -1,4 +1,4 @@
-"""Budget split over interactions that minimises the predicted error of a workload.
+"""Measurements of interactions, and the budget split over them with the least predicted error of a workload.
 
 The predicted L1 error of an interaction that is measured with noise of variance v in each cell is
 sqrt(2 / pi) times the sum over cells of tau / sqrt(1 + tau^2 / v): the size of the interaction where the
@@ -10,33 +10,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....common.data.domain import Clique
 from ....common.data.interactions import freedom
-from ....common.data.view import View
 from ....common.data.workload import Workload
-from ...measurers.measurer import Measurer
-from ..parts.allocation import EXPECTED_L1
-from ..parts.steps import measurable_as_interaction
+from ....common.measurement import Measurement
+from ...measurers.measurer import Measurer, Query
+from ..parts.allocation import EXPECTED_L1, allocate
+from ..parts.fitted import Progress, Report
+from ..parts.steps import Step, by_name, measurable_as_interaction
 from .components import DEVIATION_CLASSES, classes_of
 from .knowledge import Knowledge, parts_of
-from .larger import Larger
 from .settings import SETTINGS
 
 Array = NDArray[np.float64]
 
-_WEIGHTS = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03)
-"""Weights of a larger interaction beside the workload's marginals; the first that is tolerated counts."""
-
 _AMOUNTS = np.concatenate([[0.0], np.geomspace(1e-7, 1, 120)])
 """Grid of shares of the budget for one interaction."""
-
-_REWEIGHTINGS = 4
-_LEAST_WEIGHT = 0.05
 
 
 class Splitting:
@@ -44,15 +39,13 @@ class Splitting:
 
     Args:
         measurer: knows the noise and the budget that is left.
-        known: knows interactions of the workload.
-        larger: knows larger interactions.
+        known: knows the interactions.
         workload: marginals to preserve, with weights.
     """
 
-    def __init__(self, measurer: Measurer, known: Knowledge, larger: Larger, workload: Workload) -> None:
+    def __init__(self, measurer: Measurer, known: Knowledge, workload: Workload) -> None:
         self._measurer = measurer
         self._known = known
-        self._larger = larger
         self._workload = workload
 
     def parts_and_gains(self, cliques: Sequence[Clique], total: float) -> tuple[Array, Array]:
@@ -61,7 +54,7 @@ class Splitting:
 
     def gains(self, cliques: Sequence[Clique], total: float, more: Sequence[Clique] = ()) -> Array:
         """The gain of each of these interactions, then of `more`, if it is in the model."""
-        return self._problem(cliques, more, _WEIGHTS[0]).split(total)[1]
+        return self._problem(cliques, more, SETTINGS.weights[0]).split(total)[1]
 
     def shares_left(self, cliques: Sequence[Clique], parts: Array) -> dict[Clique, float]:
         """The predicted error of each of these interactions if it gets its part, as a share of its size."""
@@ -84,12 +77,12 @@ class Splitting:
         """
         alone = self._problem(cliques)
         parts, _ = alone.split(total)
-        largest = max((self._larger.size(clique) for clique in more), default=0.0)
+        largest = max((self._known.size(clique) for clique in more), default=0.0)
         exceeds = largest / self._measurer.record_count - SETTINGS.dominant
         tolerated = max(SETTINGS.tolerated, SETTINGS.for_dominant * exceeds)
         error = alone.error(parts)
         limit = max((1 + tolerated) * error, error + SETTINGS.of_sampling * self._sampling())
-        for weight in _WEIGHTS if more else ():
+        for weight in SETTINGS.weights if more else ():
             both, _ = self._problem(cliques, more, weight).split(total)
             if alone.error(both[: len(cliques)]) <= limit:
                 return both, True
@@ -114,18 +107,17 @@ class Splitting:
         precision, price = np.zeros(len(every)), np.zeros(len(every))
         probe = self._measurer.accountant.remaining / len(every)
         for i, clique in enumerate(every):
-            groups = self._larger.groups[clique] if clique in self._larger.effects else ()
-            shape = self._known.domain.shape(clique)
+            view = self._known.view(clique)
+            shape = view.shape(self._known.domain)
             if len(clique) == 1:
                 deviations[i], cells[i] = classes_of(self._known.levels(clique))
                 precision[i] = self._known.precision(clique)
             else:
-                effect = self._larger.effect(clique)
-                shape = effect.shape
+                effect = self._known.effects[view]
                 deviations[i], cells[i] = effect.deviation_classes(records)
                 precision[i] = 0.0 if effect.observed is None else 1 / effect.observed.variance
             alone = measurable_as_interaction(shape)
-            sigma = self._measurer.expected_sigma(View(clique, groups=groups, interaction=alone), probe)
+            sigma = self._measurer.expected_sigma(replace(view, interaction=alone), probe)
             left = SETTINGS.fitted_noise if len(clique) > 1 else 1.0
             price[i] = left * sigma**2 * freedom(shape) * float(probe)
         place = {clique: i for i, clique in enumerate(every)}
@@ -184,12 +176,12 @@ class SplitProblem:
             in_error *= left
             in_error *= left
             slope[:] = EXPECTED_L1 / 2 * in_error.sum(axis=0) / self.price
-        importance = self._summed(np.ones_like(self.marginals, dtype=float))
+        importance = self._sum_by_interaction(np.ones_like(self.marginals, dtype=float))
         weights = importance
-        for _ in range(_REWEIGHTINGS):
+        for _reweighting in range(4):
             chosen = self._solve(slopes * weights, amounts, total)
             now = errors[chosen, np.arange(len(chosen))]
-            weights = np.maximum(self._gradient(now), _LEAST_WEIGHT * importance)
+            weights = np.maximum(self._gradient(now), 0.05 * importance)
         parts = amounts[chosen]
         left_out = self.sizes()
         return parts * (total / max(float(parts.sum()), 1e-300)), importance * (left_out - now)
@@ -238,9 +230,9 @@ class SplitProblem:
         inside = self.marginals >= 0
         of_each = np.where(inside, errors[np.maximum(self.marginals, 0)], 0.0)
         of_all = np.sqrt((of_each**2).sum(axis=1, keepdims=True))
-        return self._summed(of_each / np.maximum(of_all, 1e-300))
+        return self._sum_by_interaction(of_each / np.maximum(of_all, 1e-300))
 
-    def _summed(self, shares: Array) -> Array:
+    def _sum_by_interaction(self, shares: Array) -> Array:
         """For each interaction, the sum over its marginals of weight times share."""
         inside = self.marginals >= 0
         sums = np.zeros(len(self.price))
@@ -254,3 +246,55 @@ def interactions_of(parts: Sequence[Sequence[int]]) -> NDArray[np.int64]:
     for row, places in zip(rows, parts, strict=True):
         row[: len(places)] = places
     return rows
+
+
+class Measuring:
+    """Asks for interactions and hands the answers to what is known.
+
+    Args:
+        measurer: answers queries and charges them.
+        known: knows how interactions are counted, and gets their measurements.
+        steps: result of `Mosaic.steps`.
+        report: called with the progress after every step.
+
+    Attributes:
+        measurer: as given.
+        steps: by name.
+        used: all measurements, in the order they were taken.
+    """
+
+    def __init__(self, measurer: Measurer, known: Knowledge, steps: tuple[Step, ...], report: Report) -> None:
+        self.measurer = measurer
+        self.steps = by_name(steps)
+        self.used: list[Measurement] = []
+        self._known = known
+        self._report = report
+
+    def budget(self, name: str) -> Fraction:
+        """Budget of a step each time, zCDP."""
+        return self.steps[name].budget(self.measurer.granted)
+
+    def report_step(self, step: str, number: int) -> None:
+        """Reports that a step was taken for this round."""
+        self._report(Progress(step, (), number, self.measurer.accountant.spent_share))
+
+    def take(self, name: str) -> list[Measurement]:
+        """Runs a step that measures all its interactions at once."""
+        step = self.steps[name]
+        if not step.cliques:
+            return []
+        sizes = step.sizes_in(self.measurer.domain)
+        return self.measure(step.cliques, allocate(self.budget(name), sizes), step.name)
+
+    def measure(self, cliques: Sequence[Clique], parts: Sequence[Fraction], step: str) -> list[Measurement]:
+        """Measures interactions, each for its part of the budget, zCDP."""
+        views = [self._known.view(clique) for clique in cliques]
+        domain = self.measurer.domain
+        queries = [
+            Query(replace(view, interaction=measurable_as_interaction(view.shape(domain))), rho, step)
+            for view, rho in zip(views, parts, strict=True)
+        ]
+        found = self.measurer.measure(queries)
+        self._known.measure(found)
+        self.used += found
+        return found

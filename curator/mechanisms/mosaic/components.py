@@ -33,9 +33,6 @@ DEVIATION_CLASSES = 24
 UNLIKELY = 1e-3
 """Values of at most this probability are left out."""
 
-_LEAST_COUNT = 1.0
-_LEAST_EIGENVALUE = 1e-12
-
 
 def log_prior(typical: float) -> Array:
     """Log-prior of the values of D: a Lomax density times their spacing, which is geometric."""
@@ -83,7 +80,7 @@ class Component:
 
     @cached_property
     def _classes(self) -> tuple[Array, Array, Array]:
-        return grouped(self.profile, self.away**2)
+        return cell_classes(self.profile, self.away**2)
 
     def posterior(self, scales: Array, weights: Array) -> tuple[Array, Array]:
         """Means and variances of the variables, both of shape (k,), for values of D with their weights."""
@@ -105,7 +102,7 @@ class Component:
         return along(means.reshape(counts), vectors).ravel(), spread.ravel()
 
 
-def grouped(profile: Array, squares: Array) -> tuple[Array, Array, Array]:
+def cell_classes(profile: Array, squares: Array) -> tuple[Array, Array, Array]:
     """Classes of cells: root mean square of the profile, sum of squares, and number of cells."""
     order = np.argsort(profile)
     counts, starts = _even(len(order))
@@ -152,7 +149,7 @@ class Axis:
         covariance = covariance / np.trace(covariance)
         variances, vectors = np.linalg.eigh(covariance)
         # The first eigenvector is that of ones, along which no interaction varies.
-        return cls(covariance, np.maximum(variances[1:], _LEAST_EIGENVALUE), vectors[:, 1:])
+        return cls(covariance, np.maximum(variances[1:], 1e-12), vectors[:, 1:])
 
     def leading(self, count: int) -> Axis:
         """Only the eigenvectors with the largest variances, at most so many."""
@@ -168,7 +165,7 @@ def expected_axis(margin: Array) -> Axis:
     Args:
         margin: number of records with each value, shape (n,), n >= 2.
     """
-    shares = np.maximum(margin, _LEAST_COUNT)
+    shares = np.maximum(margin, 1.0)
     shares = shares / shares.sum()
     counts = np.diag(shares) - np.outer(shares, shares)
     middle = np.cumsum(shares) - shares / 2

@@ -116,7 +116,9 @@ class Effect:
 
     def with_reference(self, reference: Array) -> Effect:
         """The effect with the prediction of another model; a score stays what it is."""
-        return replace(self, reference=reference, compared=None if self.distance is None else self._compared)
+        return replace(
+            self, reference=reference, compared=None if self.distance is None else self._scored_cells
+        )
 
     def with_prior(self, typical: float, none: float) -> Effect:
         """The effect with another prior of its size, on which likelihoods do not depend."""
@@ -130,14 +132,14 @@ class Effect:
         """The effect with other covariances along its attributes."""
         if self.observed is not None:
             _ = self.plain
-        return self._handed(replace(self, axes=axes, coupling=coupling), _OF_REFERENCE)
+        return self._share_properties(replace(self, axes=axes, coupling=coupling), _OF_REFERENCE)
 
     def _sharing(self, other: Effect) -> Effect:
         """Another effect with the same likelihoods."""
         other._kept.update(self._kept)
-        return self._handed(other, (*_OF_REFERENCE, "components"))
+        return self._share_properties(other, (*_OF_REFERENCE, "components"))
 
-    def _handed(self, other: Effect, names: tuple[str, ...]) -> Effect:
+    def _share_properties(self, other: Effect, names: tuple[str, ...]) -> Effect:
         """Another effect, with these properties as far as they have been computed for this one."""
         vars(other).update({name: found for name, found in vars(self).items() if name in names})
         return other
@@ -150,7 +152,7 @@ class Effect:
         The weight of the earlier score decreases with the distance that the reference has moved since.
         """
         assert self.distance is not None
-        before = self.deviation**2 + float(np.abs(reference - self._compared).sum()) ** 2
+        before = self.deviation**2 + float(np.abs(reference - self._scored_cells).sum()) ** 2
         variance = 1 / (1 / before + 1 / deviation**2)
         mean = variance * (self.distance / before + distance / deviation**2)
         return replace(
@@ -240,7 +242,7 @@ class Effect:
         return Component(profile, coefficients, variance, axes=self.axes)
 
     @property
-    def _compared(self) -> Array:
+    def _scored_cells(self) -> Array:
         """The cells with which the score compared the table, shape (n_r,)."""
         return self.reference if self.compared is None else self.compared
 
@@ -358,7 +360,7 @@ class Effect:
         """Log-likelihoods of the score if the interaction is so far from that of some cells, in records."""
         if self.distance is None:
             return np.zeros(len(sizes))
-        apart = float(np.abs(interaction(start - self._compared, self.shape)).sum())
+        apart = float(np.abs(interaction(start - self._scored_cells, self.shape)).sum())
         expected = np.sqrt(sizes**2 + apart**2 + (SETTINGS.reference_error * self.reference_error) ** 2)
         variance = self.deviation**2 + (SETTINGS.score_spread * expected) ** 2
         # A score below zero is due to noise; by how much carries no information.

@@ -43,15 +43,8 @@ MAX_COORDINATES = 600
 COORDINATES = 12
 """Of an attribute with more values, only so many coordinates are kept, those with the largest variances."""
 
-_LEFT_OUT_PARTS = 5
-"""The pairs are split into this many parts; each is predicted from the others."""
-
-_PREDICTING_THREADS = 2
-
-_FACTOR_SWEEPS = 40
-_TURNS, _MORE_TURNS, _FILLS = 20, 4, 5
-_FACTOR_TOLERANCE = 1e-3
 _LEAST_SCALE = 1e-10
+"""Least variance of factors and of entries, so that none is divided by zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,14 +144,15 @@ def predicted_pairs(
         return {}
     leading = {name: axes[name].leading(COORDINATES) for name in kept}
     blocks = Blocks.of({name: margins[name] for name in kept}, leading, measured, records)
-    part = (blocks.owners[:, None] + blocks.owners) % _LEFT_OUT_PARTS
-    left_out = [(part == number) & np.isfinite(blocks.noise) for number in range(_LEFT_OUT_PARTS)]
+    # The pairs are split into five parts; each is predicted from the others.
+    part = (blocks.owners[:, None] + blocks.owners) % 5
+    left_out = [(part == number) & np.isfinite(blocks.noise) for number in range(5)]
     noises = [np.where(left, np.inf, blocks.noise) for left in left_out]
     if len(measured) < math.comb(len(kept), 2):
         # Pairs that were not measured are predicted from all that were.
         left_out, noises = [~np.isfinite(blocks.noise), *left_out], [blocks.noise, *noises]
     whole = np.zeros_like(blocks.values)
-    with ThreadPoolExecutor(_PREDICTING_THREADS) as threads:
+    with ThreadPoolExecutor(max_workers=2) as threads:
         fits = threads.map(lambda noise: factors(blocks.values, noise, blocks.owners), noises)
         for left, fitted in zip(left_out, fits, strict=True):
             whole[left] = fitted[left]
@@ -184,7 +178,7 @@ def factors(values: Array, noise: Array, owners: NDArray[np.int64]) -> Array:
     spreads = np.tile(0.1 * np.diag(scales), (len(means), 1, 1))
     moments = _moments(means, spreads, signs)
     ends = np.searchsorted(owners, np.arange(owners[-1] + 2))
-    for _ in range(_FACTOR_SWEEPS):
+    for _sweep in range(40):
         before = means.copy()
         weights = np.where(seen, 1 / (noise + other), 0.0)
         weighted = weights * values
@@ -198,7 +192,7 @@ def factors(values: Array, noise: Array, owners: NDArray[np.int64]) -> Array:
         kept = other * weights
         away = float((((values - (means * signs) @ means.T) ** 2 * kept + noise) * kept).sum())
         other = max((away + _spread(means, spreads, signs, kept**2)) / np.count_nonzero(seen), _LEAST_SCALE)
-        if np.abs(means - before).max() <= _FACTOR_TOLERANCE * np.abs(means).max():
+        if np.abs(means - before).max() <= 1e-3 * np.abs(means).max():
             break
     return np.asarray((means * signs) @ means.T)
 
@@ -210,12 +204,12 @@ def _start(values: Array, noise: Array, seen: NDArray[np.bool_]) -> tuple[float,
     shrunk = values * variance / (variance + noise)
     # Any start will do, but it is the same in every run.
     block = np.random.default_rng(0).normal(size=(len(values), min(2 * SETTINGS.factors, len(values))))
-    lengths, vectors = _leading(shrunk, block, _TURNS)
+    lengths, vectors = _leading(shrunk, block, turns=20)
     # The blocks on the diagonal are unknown, not zero: they are filled by the factors found so far.
-    for _ in range(_FILLS):
+    for _fill in range(5):
         few = vectors[:, : SETTINGS.factors]
         filled = np.where(seen, shrunk, (few * lengths[: SETTINGS.factors]) @ few.T)
-        lengths, vectors = _leading(filled, vectors, _MORE_TURNS)
+        lengths, vectors = _leading(filled, vectors, turns=4)
     found = lengths[: SETTINGS.factors]
     return (
         variance / 4,

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....common.crypto.randomness import RandomStream
 from ....common.data.domain import Clique
@@ -27,15 +26,12 @@ from ...pgm.supplemented import SupplementedModel
 from ...work.limits import attributes_adjusted, larger_scored, rows_drawn, words_multiplied
 from ..parts.allocation import EXPECTED_L1, allocate
 from ..parts.steps import PublicFacts
-from .budget_split import Splitting
+from .budget_split import Measuring, Splitting
+from .components import Array
+from .grouping import Candidates
 from .knowledge import Knowledge
-from .larger import Larger
-from .measuring import Measuring
-from .released import pairs_outside
+from .released import marginals_beside, pairs_beside, pairs_outside, references
 from .settings import SETTINGS
-
-ORDER_OF_PAIRS = 2
-"""The order of pairs, which are counted in groups if they are too large to be measured otherwise."""
 
 MOST_SCORED = 2000
 """Most cliques that are scored at once."""
@@ -51,8 +47,7 @@ class GroupedRounds:
 
     Args:
         measuring: asks for interactions.
-        known: what is known of interactions of codes.
-        larger: what is known of those of groups.
+        known: what is known of interactions.
         splitting: predicts gains and errors.
         workload: marginals to preserve.
         seconds: time limit of the release.
@@ -63,7 +58,6 @@ class GroupedRounds:
         self,
         measuring: Measuring,
         known: Knowledge,
-        larger: Larger,
         splitting: Splitting,
         workload: Workload,
         seconds: float,
@@ -72,7 +66,7 @@ class GroupedRounds:
         self._measuring = measuring
         self._measurer = measuring.measurer
         self._known = known
-        self._larger = larger
+        self._candidates = Candidates(known)
         self._splitting = splitting
         self._workload = workload
         self._seconds = seconds
@@ -80,108 +74,106 @@ class GroupedRounds:
 
     def of_workload(self) -> list[Clique]:
         """Interactions in the model and pairs outside it, of codes or groups."""
-        codes = [*self._known.chosen, *pairs_outside(self._known)]
-        of_codes = [clique for clique in codes if clique not in self._larger.effects]
-        return [*self._known.ones, *of_codes, *self._larger.pairs()]
+        known = self._known
+        codes = [*known.chosen, *pairs_outside(known)]
+        of_codes = [clique for clique in codes if not known.view(clique).interaction]
+        return [*known.ones, *of_codes, *pairs_beside(known)]
 
     def pairs(self, model: MarkovRandomField) -> None:
         """Scores pairs of which single codes would tell little; measures those of which groups tell more."""
-        larger, domain = self._larger, self._measurer.domain
-        if ORDER_OF_PAIRS not in orders_of(self._measurer):
+        known, domain = self._known, self._measurer.domain
+        if 2 not in orders_of(self._measurer):
             return
-        self._known.learn_sizes()
+        known.learn_sizes()
         cliques = self.of_workload()
-        parts, _ = self._splitting.split(cliques, self._left)
+        parts, _ = self._splitting.split(cliques, self._budget_left)
         in_codes = self._splitting.shares_left(cliques, parts)
-        wanted = self._wanted(
-            ORDER_OF_PAIRS, {c for c, share in in_codes.items() if share <= SETTINGS.codes_tell}
+        wanted = self._grouped_candidates(
+            2, {c for c, share in in_codes.items() if share <= SETTINGS.codes_tell}
         )
-        found = zip(wanted, model.marginals_within_limits(wanted), strict=True)
-        references = {
-            clique: group_sums(cells, domain.shape(clique), larger.groups[clique])
-            for clique, cells in found
+        found = zip(wanted, model.marginals_within_limits([view.clique for view in wanted]), strict=True)
+        in_model = {
+            view: group_sums(cells, domain.shape(view.clique), view.groups)
+            for view, cells in found
             if cells is not None
         }
-        if not references:
+        if not in_model:
             return
-        scored = [*references]
-        self._score(scored, [*references.values()], math.inf)
+        scored = [view.clique for view in in_model]
+        self._score([*in_model], [*in_model.values()], math.inf)
         cliques = self.of_workload()
-        gains = self._splitting.gains([*cliques, *scored], self._left)[-len(scored) :]
-        worth = worth_measuring(self._measurer, larger, scored, gains, self._seconds)
+        gains = self._splitting.gains([*cliques, *scored], self._budget_left)[-len(scored) :]
+        worth = worth_measuring(self._measurer, known, scored, gains, self._seconds)
         if worth:
             cliques += worth
-            parts, _ = self._splitting.split(cliques, self._left)
+            parts, _ = self._splitting.split(cliques, self._budget_left)
             in_groups = self._splitting.shares_left(cliques, parts)
             worth = [
                 pair for pair in worth if in_groups[pair] <= SETTINGS.groups_tell * in_codes.get(pair, 1.0)
             ]
-        larger.leave([pair for pair in scored if pair not in worth])
+        known.leave_beside([pair for pair in scored if pair not in worth])
         self._measure(worth)
-        self._measuring.reported(_STEP, 0)
+        self._measuring.report_step(_STEP, 0)
 
     def larger(self, model: SupplementedModel) -> SupplementedModel:
         """Scores interactions of three attributes, then of ever more, and measures the large ones."""
-        larger = self._larger
-        larger.learn_profiles(model)
+        self._candidates.learn_profiles(model)
         for number, order in enumerate(SETTINGS.orders, start=1):
-            wanted = self._wanted(order, self._workload.cliques)
+            wanted = self._grouped_candidates(order, self._workload.cliques)
             if not wanted:
                 continue
             rows = self._draw(model)
-            self._score(wanted, larger.references(wanted, rows), rows.record_count)
-            self._measuring.reported(_SCORES, number)
-            chosen = self._select_larger(wanted)
+            in_rows = references(wanted, rows, self._known.records)
+            self._score(wanted, in_rows, rows.record_count)
+            self._measuring.report_step(_SCORES, number)
+            chosen = self._select_larger([view.clique for view in wanted])
             if not chosen:
                 break
             self._measure(chosen)
-            self._measuring.reported(_STEP, number)
-            model = replace(model, grouped=(*model.grouped, *larger.marginals(chosen, rows)))
+            self._measuring.report_step(_STEP, number)
+            model = replace(model, grouped=(*model.grouped, *marginals_beside(self._known, chosen, rows)))
         return model
 
-    def completed(self, model: SupplementedModel) -> SupplementedModel:
+    def complete(self, model: SupplementedModel) -> SupplementedModel:
         """A model with marginals of larger interactions, each made from rows adjusted to smaller ones."""
-        larger = self._larger
         for order in SETTINGS.orders:
-            cliques = [clique for clique in larger.chosen if len(clique) == order]
+            cliques = [clique for clique in self._known.beside if len(clique) == order]
             if cliques:
-                grouped = larger.marginals(cliques, self._draw(model))
+                grouped = marginals_beside(self._known, cliques, self._draw(model))
                 model = replace(model, grouped=(*model.grouped, *grouped))
         return model
 
     @property
-    def _left(self) -> float:
+    def _budget_left(self) -> float:
         """Budget that is left, zCDP."""
         return float(self._measurer.accountant.remaining)
 
-    def _wanted(self, order: int, without: Collection[Clique]) -> list[Clique]:
+    def _grouped_candidates(self, order: int, without: Collection[Clique]) -> list[View]:
         """The interactions of groups that are scored."""
         rho = self._measuring.budget(_SCORES)
-        return candidates_within(self._measurer, self._larger, order, rho, self._seconds, without)
+        found = self._candidates.find(order, most_cells(self._measurer), without)
+        return scored_in_time(self._measurer, found, rho, self._seconds)
 
-    def _score(
-        self, cliques: Sequence[Clique], references: Sequence[NDArray[np.float64]], rows: float
-    ) -> None:
+    def _score(self, views: Sequence[View], references: Sequence[Array], rows: float) -> None:
         """Scores interactions beside references from so many rows."""
         whole = (np.rint(reference).astype(np.int64) for reference in references)
-        views = [View(clique, self._larger.groups[clique]) for clique in cliques]
         found = self._measurer.score(views, whole, self._measuring.budget(_SCORES), _SCORES)
-        self._larger.score(cliques, references, found, rows)
+        self._known.score_beside(views, references, found, rows)
 
     def _measure(self, chosen: Sequence[Clique]) -> None:
         """Adds interactions to those that are measured, and measures them for the first time."""
         if not chosen:
             return
-        self._larger.chosen += chosen
-        sizes = [math.prod(self._larger.shape(clique)) for clique in chosen]
+        self._known.beside += chosen
+        sizes = [self._known.view(clique).cells(self._measurer.domain) for clique in chosen]
         self._measuring.measure(chosen, allocate(self._measuring.budget(_STEP), sizes), _STEP)
 
     def _select_larger(self, scored: Sequence[Clique]) -> list[Clique]:
         """The interactions with the largest gains, so many that the workload's error rises little."""
-        cliques, total = self.of_workload(), self._left
-        before = [clique for clique in self._larger.chosen if len(clique) > ORDER_OF_PAIRS]
+        cliques, total = self.of_workload(), self._budget_left
+        before = [clique for clique in self._known.beside if len(clique) > 2]
         gains = self._splitting.gains(cliques, total, [*before, *scored])[-len(scored) :]
-        worth = worth_measuring(self._measurer, self._larger, scored, gains, self._seconds)
+        worth = worth_measuring(self._measurer, self._known, scored, gains, self._seconds)
         while worth:
             parts, tolerated = self._splitting.split(cliques, total, [*before, *worth])
             if not tolerated:
@@ -193,10 +185,10 @@ class GroupedRounds:
             worth = kept
         return worth
 
-    def _telling(self, cliques: Sequence[Clique], parts: NDArray[np.float64]) -> list[Clique]:
+    def _telling(self, cliques: Sequence[Clique], parts: Array) -> list[Clique]:
         """Those of the cliques about which their parts of the budget, the last ones, tell much."""
         paid = zip(cliques, map(Fraction, parts[-len(cliques) :].tolist()), strict=True)
-        return [clique for clique, rho in paid if tells_much(self._measurer, self._larger, clique, rho)]
+        return [clique for clique, rho in paid if tells_much(self._measurer, self._known, clique, rho)]
 
     def _draw(self, model: SupplementedModel) -> Table:
         """Rows of an unfinished model."""
@@ -206,7 +198,7 @@ class GroupedRounds:
 def orders_of(facts: PublicFacts) -> tuple[int, ...]:
     """The numbers of attributes that are counted in groups: pairs only if some are large."""
     sizes = sorted(facts.domain.sizes)[-2:]
-    return (ORDER_OF_PAIRS, *SETTINGS.orders) if math.prod(sizes) > most_cells(facts) else SETTINGS.orders
+    return (2, *SETTINGS.orders) if math.prod(sizes) > most_cells(facts) else SETTINGS.orders
 
 
 def most_scored(records: int, rho: float, seconds: float) -> int:
@@ -227,39 +219,37 @@ def most_cells(facts: PublicFacts) -> float:
     return min(float(_GROUPED_CELLS), SETTINGS.group_noise * facts.record_count / (EXPECTED_L1 * sigma))
 
 
-def candidates_within(
-    measurer: Measurer, larger: Larger, order: int, rho: Fraction, seconds: float, without: Collection[Clique]
-) -> list[Clique]:
-    """The candidates of so many attributes that are scored: that can be grouped and measured in time.
+def scored_in_time(
+    measurer: Measurer, candidates: Iterable[View], rho: Fraction, seconds: float
+) -> list[View]:
+    """The candidates that are scored: the first ones that can be measured in time, as they are measured.
 
     Args:
         measurer: measurer of the run.
-        larger: larger interactions so far; gets the groups of the candidates.
-        order: number of attributes.
+        candidates: the most promising first.
         rho: budget of all scores together, zCDP.
         seconds: time limit of the release.
-        without: cliques that are no candidates.
     """
     most = most_scored(measurer.record_count, float(rho), seconds)
     left, granted = words_multiplied(seconds), measurer.granted
-    found: list[Clique] = []
+    found: list[View] = []
     multiplied: set[Hashable] = set()
-    for clique in larger.find(order, most_cells(measurer), without):
+    for candidate in candidates:
         if len(found) == most:
             break
-        groups = larger.groups[clique] = measurer.measurable_groups(larger.groups[clique])
-        if math.isfinite(measurer.expected_sigma(View(clique, groups=groups, interaction=True), granted)):
-            words = measurer.multiplied(View(clique, groups=groups))
+        view = View(candidate.clique, measurer.measurable_groups(candidate.groups))
+        if math.isfinite(measurer.expected_sigma(replace(view, interaction=True), granted)):
+            words = measurer.multiplied(view)
             left -= sum(words[matrix] for matrix in words.keys() - multiplied)
             if left < 0:
                 break
             multiplied |= words.keys()
-            found.append(clique)
+            found.append(view)
     return found
 
 
 def worth_measuring(
-    measurer: Measurer, larger: Larger, scored: Sequence[Clique], gains: NDArray[np.float64], seconds: float
+    measurer: Measurer, known: Knowledge, scored: Sequence[Clique], gains: Array, seconds: float
 ) -> list[Clique]:
     """The scored interactions that a measurement would tell much about, those with the largest gains first.
 
@@ -268,7 +258,7 @@ def worth_measuring(
 
     Args:
         measurer: measurer of the run.
-        larger: larger interactions so far.
+        known: what is known of interactions.
         scored: cliques of one order.
         gains: of each of them.
         seconds: time limit of the release; rows must be adjusted in time.
@@ -276,19 +266,20 @@ def worth_measuring(
     least = 0.0 if len(scored[0]) == 3 else SETTINGS.large * measurer.record_count
     rho = measurer.granted * Fraction(SETTINGS.told_by)
     ranked = (scored[place] for place in np.argsort(-gains, kind="stable").tolist())
-    large = (c for c in ranked if larger.size(c) >= least and larger.stands_out(c))
-    worth = (c for c in large if tells_much(measurer, larger, c, rho))
-    left = attributes_adjusted(measurer.record_count, seconds) - sum(map(len, larger.chosen))
+    large = (c for c in ranked if known.size(c) >= least and known.stands_out(c))
+    worth = (c for c in large if tells_much(measurer, known, c, rho))
+    left = attributes_adjusted(measurer.record_count, seconds) - sum(map(len, known.beside))
     return list(itertools.islice(worth, max(0, int(left / len(scored[0])))))
 
 
-def tells_much(measurer: Measurer, larger: Larger, clique: Clique, rho: Fraction) -> bool:
+def tells_much(measurer: Measurer, known: Knowledge, clique: Clique, rho: Fraction) -> bool:
     """Whether measuring a scored interaction for this cost takes its predicted error well below its size."""
     if rho <= 0:
         return False
-    sigma = measurer.expected_sigma(View(clique, groups=larger.groups[clique], interaction=True), rho)
-    variance = sigma**2 * freedom(larger.shape(clique))
-    deviations = larger.effects[clique].deviations(measurer.record_count)
+    view = known.view(clique)
+    sigma = measurer.expected_sigma(replace(view, interaction=True), rho)
+    variance = sigma**2 * freedom(view.shape(known.domain))
+    deviations = known.effects[view].deviations(measurer.record_count)
     left = deviations / np.sqrt(1 + deviations**2 / variance)
     return float(left.sum()) <= SETTINGS.tells * float(deviations.sum())
 

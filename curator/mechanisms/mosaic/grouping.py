@@ -1,9 +1,10 @@
-"""Groups of codes by which marginals of three and more attributes are counted."""
+"""What is counted in groups of codes, and in which: large pairs, and interactions that no workload names."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,19 +14,120 @@ from ....common.data.attributes.boolean import BooleanAttribute
 from ....common.data.attributes.categorical import CategoricalAttribute
 from ....common.data.domain import Clique, Domain
 from ....common.data.grouping import Grouping, Groups
+from ....common.data.view import View
+from ...pgm.rows.refinement import LARGEST_ADJUSTED
+from ..parts.released import ReleasedModel
+from .knowledge import Knowledge
+from .settings import SETTINGS
 
 Array = NDArray[np.float64]
 
-_CLASS_CODES = 10
-"""Attributes of more codes are grouped before those of at most so many, which are often classes,"""
-_LEAST_GROUPS = 4
-"""down to so many groups."""
+_ATTRIBUTES = 100
+"""Most attributes whose triples are compared, those with the largest pairs."""
 
-_EVEN_WEIGHT = 1.0
-"""Weight of even shares of groups beside profiles that are alike."""
+_CELLS_OF_PAIRS = 2**23
+"""Most cells of all pairs that may be counted in groups: their marginals in the model are in memory."""
 
 _PROFILED_CODES = 128
 """Of more codes, groups have even shares, whatever the profiles."""
+
+
+class Candidates:
+    """What may be counted in groups of codes, and by which groups: where pairs do not explain the table.
+
+    Few records are in single cells of many attributes, or of two that have many codes.
+
+    Args:
+        known: what is known of the table.
+    """
+
+    def __init__(self, known: Knowledge) -> None:
+        self._known = known
+        self._domain = known.domain
+        self._records = known.records
+        self._shares: dict[str, Array] = {}
+        self._profiles: dict[str, Array] = {}
+        self._groupings: dict[tuple[str, int], Grouping] = {}
+
+    def find(self, order: int, most_cells: float, without: Collection[Clique]) -> Iterator[View]:
+        """Candidates of so many attributes that can be grouped, the most promising first.
+
+        Args:
+            order: number of attributes, at least 2.
+            most_cells: largest number of cells of a grouped marginal.
+            without: cliques that are no candidates.
+        """
+        if not self._shares:
+            self._shares = self._known.shares()
+        promising = {2: lambda: self._large_pairs(without), 3: self._triples}
+        for clique in promising.get(order, lambda: self._unions(order))():
+            groups = groups_within(
+                self._domain, clique, self._shares, most_cells, self._profiles, self._groupings
+            )
+            if groups is not None and clique not in without and (groups or order > 2):
+                yield View(clique, groups)
+
+    def learn_profiles(self, model: ReleasedModel) -> None:
+        """Learns what each code goes with: the shares of the other attribute of the largest pair."""
+        self._groupings.clear()
+        sizes = {
+            clique: effect.size(self._records)
+            for clique, effect in self._known.in_codes().items()
+            if len(clique) == 2
+        }
+        largest: dict[str, Clique] = {}
+        for pair in sorted(sizes, key=sizes.__getitem__):
+            largest |= dict.fromkeys(pair, pair)
+        found = model.marginals_within_limits(largest.values())
+        for (name, of), marginal in zip(largest.items(), found, strict=True):
+            if marginal is not None:
+                joint = np.moveaxis(marginal.reshape(self._domain.shape(of)), of.index(name), 0)
+                totals = joint.sum(axis=1, keepdims=True)
+                self._profiles[name] = joint / np.maximum(totals, SETTINGS.least_cell)
+
+    def _large_pairs(self, without: Collection[Clique]) -> list[Clique]:
+        """Other pairs than these in the order of their sizes; the mean size if not scored."""
+        known = self._known.in_codes()
+        pairs: list[Clique] = [
+            pair
+            for pair in itertools.combinations(self._known.shares(), 2)
+            if self._domain.cells(pair) <= LARGEST_ADJUSTED and pair not in without
+        ]
+        sizes = {pair: known[pair].size(self._records) for pair in pairs if pair in known}
+        mean = float(np.mean([*sizes.values()])) if sizes else 0.0
+        pairs.sort(key=lambda pair: -sizes.get(pair, mean))
+        cells = itertools.accumulate(map(self._domain.cells, pairs))
+        return list(itertools.compress(pairs, (held <= _CELLS_OF_PAIRS for held in cells)))
+
+    def _triples(self) -> list[Clique]:
+        """Triples in the order of the sum of their pairs' sizes."""
+        names = [name for name in self._domain.names if self._domain[name].size > 1]
+        places = {name: place for place, name in enumerate(names)}
+        sizes = np.zeros((len(names), len(names)))
+        for clique in {view.clique for view in self._known.effects if len(view.clique) == 2}:
+            one, other = places[clique[0]], places[clique[1]]
+            sizes[one, other] = sizes[other, one] = self._known.size(clique)
+        kept = np.sort(np.argsort(-sizes.max(axis=0, initial=0.0), kind="stable")[:_ATTRIBUTES])
+        triples = np.array(list(itertools.combinations(kept.tolist(), 3)), dtype=np.int64).reshape(-1, 3)
+        i, j, k = triples.T
+        promise = sizes[i, j] + sizes[i, k] + sizes[j, k]
+        order = np.argsort(-promise, kind="stable")
+        return [(names[i], names[j], names[k]) for i, j, k in triples[order].tolist()]
+
+    def _unions(self, order: int) -> list[Clique]:
+        """Unions of two large interactions that differ in one attribute, in the order of their sizes."""
+        known = self._known
+        smaller = [view.clique for view in known.effects if len(view.clique) == order - 1]
+        smaller.sort(key=lambda clique: not known.view(clique).interaction)
+        inside = {*known.chosen, *known.beside}
+        sizes = {clique: known.size(clique) for clique in smaller if clique in inside}
+        large = [clique for clique, size in sizes.items() if size >= SETTINGS.large * self._records]
+        promise: dict[Clique, float] = {}
+        for one, other in itertools.combinations(large, 2):
+            union = self._domain.canonical({*one, *other})
+            if len(union) == order:
+                promise[union] = promise.get(union, 0.0) + sizes[one] + sizes[other]
+        return sorted(promise, key=lambda clique: -promise[clique])
 
 
 def groups_within(
@@ -52,9 +154,9 @@ def groups_within(
         The groups, empty if none are needed; None if two groups of each attribute are too many cells.
     """
     sizes = {name: domain[name].size for name in clique}
-    many = [name for name in clique if sizes[name] > _CLASS_CODES]
-    sizes = _capped(sizes, many, _LEAST_GROUPS, most_cells)
-    sizes = _capped(sizes, clique, 2, most_cells)
+    many = [name for name in clique if sizes[name] > SETTINGS.class_values]
+    sizes = _cap_sizes(sizes, many, SETTINGS.class_groups, most_cells)
+    sizes = _cap_sizes(sizes, clique, 2, most_cells)
     if math.prod(sizes.values()) > most_cells:
         return None
     known = {} if found is None else found
@@ -95,7 +197,7 @@ def alike(shares: Array, profiles: Array, groups: int) -> Grouping:
     """So many groups of neighbouring codes, alike in their profiles, by dynamic programming.
 
     The sum over groups is minimal of the variance of profiles within the group, weighted by shares, plus
-    `_EVEN_WEIGHT` times the variance within all codes times the square of the group's share.
+    the variance within all codes times the square of the group's share.
 
     Source: Jenks and Caspall, Error on choroplethic maps (1971), and Fisher (1958), the exact optimum.
 
@@ -112,7 +214,7 @@ def alike(shares: Array, profiles: Array, groups: int) -> Grouping:
     # costs[i, j] is that of the codes i to j - 1.
     costs = squares[None, :] - squares[:, None]
     costs -= ((sums[None, :] - sums[:, None]) ** 2).sum(axis=2) / np.maximum(share, 1e-300)
-    costs = np.where(share > 0, np.maximum(costs, 0.0) + _EVEN_WEIGHT * costs[0, -1] * share**2, np.inf)
+    costs = np.where(share > 0, np.maximum(costs, 0.0) + costs[0, -1] * share**2, np.inf)
     best, cuts = costs[0], []
     for _ in range(groups - 1):
         total = best[:, None] + costs
@@ -134,7 +236,7 @@ def largest_alone(shares: Sequence[float] | Array, groups: int) -> Grouping:
     return tuple(alone.get(code, groups - 1) for code in range(len(shares)))
 
 
-def _capped(
+def _cap_sizes(
     sizes: Mapping[str, int], names: Collection[str], least: int, most_cells: float
 ) -> dict[str, int]:
     """The sizes with the largest limit for these attributes that leaves few enough cells, or else `least`."""

@@ -12,25 +12,21 @@ from dataclasses import replace
 
 import networkx as nx
 import numpy as np
-from numpy.typing import NDArray
 
 from ....common.data.domain import Clique, Domain
-from ....common.data.grouping import Grouping, grouped
+from ....common.data.grouping import Grouping, grouped, grouped_shape
 from ....common.data.interactions import freedom, interaction
 from ....common.data.view import View
 from ....common.measurement import Measurement
+from ...measurers.measurer import Scores
 from ..parts.allocation import EXPECTED_L1
 from ..parts.bounds import ScoredDistance
-from ..parts.consistency import raked
-from .components import Axis, expected_axis
-from .effects import Effect, Observed, Prediction
-from .factors import predicted_pairs
-from .learning import couples, has_shape, learned_axes, learned_coupling, learned_prior, nearness
-from .one_way import denoised, is_short
+from ..parts.consistency import rake
+from .components import Array, Axis
+from .effects import Effect, Observed
+from .learning import couples, has_shape, learned_axes, learned_coupling, learned_prior, predictions
+from .one_way import denoise, is_short
 from .settings import SETTINGS
-
-LEAST_RAKED = 1e-3
-"""Smallest value of a cell in a fit, because raking cannot raise a cell of zero."""
 
 
 class Knowledge:
@@ -43,33 +39,53 @@ class Knowledge:
 
     Attributes:
         ones: measured one-way interactions, without what was published before.
-        effects: interactions of two and more attributes that were scored or measured.
+        effects: interactions of two and more attributes that were scored or measured: by a marginal's view
+            those that a model has or may have, by an interaction's view those beside it, of codes or groups.
         chosen: interactions that are in the model.
+        beside: selected interactions beside the model, to which rows are adjusted, small cliques first.
     """
 
     def __init__(self, domain: Domain, records: int, before: Sequence[Measurement] = ()) -> None:
         self.domain = domain
         self.records = records
         self.ones: dict[Clique, Observed] = {}
-        self.effects: dict[Clique, Effect] = {}
+        self.effects: dict[View, Effect] = {}
         self.chosen: list[Clique] = []
+        self.beside: list[Clique] = []
+        self._scored_beside: dict[Clique, View] = {}
         self._before = {published.clique: published for published in before}
-        self._denoised: dict[Clique, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
-        self._axes: dict[str, Axis] = {}
-        self._coupling: NDArray[np.float64] | None = None
+        self._denoised: dict[Clique, tuple[Array, Array]] = {}
+        self._axes: dict[bool, dict[tuple[str, Grouping], Axis]] = {False: {}, True: {}}
+        self._coupling: Array | None = None
 
-    def observed(self, clique: Clique) -> Observed | None:
-        """The average of an interaction's measurements; None without any."""
-        effect = self.effects.get(clique)
+    def view(self, clique: Clique) -> View:
+        """How an interaction is counted: as it was scored beside the model, or else in codes."""
+        return self._scored_beside.get(clique) or View(clique)
+
+    def effect(self, clique: Clique) -> Effect:
+        """An interaction as it is counted."""
+        return self.effects[self.view(clique)]
+
+    def size(self, clique: Clique) -> float:
+        """Posterior mean of its L1 norm, in records."""
+        return self.effect(clique).size(self.records)
+
+    def in_codes(self) -> dict[Clique, Effect]:
+        """The interactions that the model has, or may have, in the order in which they became known."""
+        return {view.clique: effect for view, effect in self.effects.items() if not view.interaction}
+
+    def average_of(self, clique: Clique) -> Observed | None:
+        """The average of the measurements of an interaction of codes; None without any."""
+        effect = self.effects.get(View(clique))
         return self.ones.get(clique) or (effect.observed if effect else None)
 
     def precision(self, clique: Clique) -> float:
         """What is known of an interaction's cells: the inverse of the variance of their noise, on average."""
-        observed, published = self.observed(clique), self._before.get(clique)
+        observed, published = self.average_of(clique), self._before.get(clique)
         found = 0.0 if observed is None else 1 / observed.variance
         return found if published is None else found + float(np.mean(1 / _variances(published)))
 
-    def levels(self, clique: Clique) -> NDArray[np.float64]:
+    def levels(self, clique: Clique) -> Array:
         """What is lost of each count of a measured attribute if noise hides it, in records, shape (n,).
 
         Counts below the noise are estimated near zero, or near the level of many (`one_way`), so their
@@ -92,20 +108,56 @@ class Knowledge:
     def score(self, scored: Mapping[Clique, ScoredDistance]) -> None:
         """Adds scores; a candidate's earlier score is averaged with the new one."""
         smaller = {part for clique in scored for part in _smaller(clique)}
-        errors = {part: self.effects[part].expected_error(self.records) for part in smaller}
+        errors = {part: self.effects[View(part)].expected_error(self.records) for part in smaller}
         errors |= {one_way: self.one_way_error(one_way[0]) for one_way in self._denoised}
         for clique, found in scored.items():
             error = math.hypot(*(errors.get(part, 0.0) for part in parts_of(clique)))
             score = found.reference.astype(float), found.distance, found.sigma, error
-            before = self.effects.get(clique)
-            self.effects[clique] = (
+            before = self.effects.get(View(clique))
+            self.effects[View(clique)] = (
                 before.scored_again(*score) if before else Effect(self.domain.shape(clique), *score)
             )
 
-    def refer(self, clique: Clique, cells: NDArray[np.float64]) -> None:
+    def score_beside(
+        self, views: Sequence[View], references: Sequence[Array], scores: Scores, rows: float
+    ) -> None:
+        """Adds scores beside the model, and learns the prior of the sizes of these interactions.
+
+        Args:
+            views: scored views, of codes or groups.
+            references: marginals with which they were compared.
+            scores: noisy distances.
+            rows: number of rows from which the references were counted; their sampling error is part of
+                the reference error. Infinite if they are marginals of the model.
+        """
+        for view, reference, distance in zip(views, references, scores.values, strict=True):
+            sampled = EXPECTED_L1 * float(np.sqrt(reference * self.records / rows).sum())
+            error = math.hypot(sampled, self._error_of_parts(view))
+            alone = self._scored_beside[view.clique] = replace(view, interaction=True)
+            shape = view.shape(self.domain)
+            self.effects[alone] = Effect(shape, reference, float(distance), scores.sigma, error)
+        beside = [self.view(view.clique) for view in views]
+        prior = learned_prior([self.effects[view] for view in beside], self.records)
+        for view in beside:
+            self.effects[view] = self.effects[view].with_prior(*prior)
+
+    def leave_beside(self, cliques: Collection[Clique]) -> None:
+        """Leaves these scored interactions to be measured code by code, if their codes were scored too."""
+        for clique in cliques:
+            if View(clique) in self.effects:
+                del self.effects[self._scored_beside.pop(clique)]
+
+    def stands_out(self, clique: Clique) -> bool:
+        """Whether a scored interaction is larger than what is not known of the smaller ones inside it.
+
+        A score shows both, but a measurement of the interaction only tells the former.
+        """
+        return self.size(clique) > self._error_of_parts(self.view(clique))
+
+    def refer(self, clique: Clique, cells: Array) -> None:
         """Sets the reference of an interaction: a model's cells, shape (n_r,)."""
-        known = self.effects.get(clique) or Effect(self.domain.shape(clique), cells)
-        self.effects[clique] = known.with_reference(cells)
+        known = self.effects.get(View(clique)) or Effect(self.domain.shape(clique), cells)
+        self.effects[View(clique)] = known.with_reference(cells)
 
     def pairs(self) -> list[Clique]:
         """The pairs of the model."""
@@ -113,20 +165,22 @@ class Knowledge:
 
     def forest(self) -> list[Clique]:
         """The largest of them that make no cycle."""
-        return largest_forest({pair: self.effects[pair].size(self.records) for pair in self.pairs()})
+        return largest_forest({pair: self.effects[View(pair)].size(self.records) for pair in self.pairs()})
 
     def measure(self, found: Sequence[Measurement]) -> None:
         """Adds measured interactions; each is averaged with earlier measurements of it."""
         for measurement in found:
-            clique, shape = measurement.clique, self.domain.shape(measurement.clique)
+            clique, view = measurement.clique, self.view(measurement.clique)
+            shape = view.shape(self.domain)
             values = interaction(measurement.values, shape)
             variance = measurement.sigma**2 * freedom(shape)
             if len(clique) == 1:
-                self.ones[clique] = averaged(self.ones.get(clique), values, variance)
+                self.ones[clique] = _average_with(self.ones.get(clique), values, variance)
             else:
-                effect = self.effects[clique]
-                observed = averaged(effect.observed, values, variance)
-                self.effects[clique] = replace(effect, observed=observed)
+                effect = self.effects[view]
+                observed = _average_with(effect.observed, values, variance)
+                self.effects[view] = replace(effect, observed=observed)
+        self._learn_axes(True)
         self._estimate_counts({one.clique for one in found if len(one.clique) == 1})
 
     def learn(self, last: bool = False) -> None:
@@ -135,7 +189,7 @@ class Knowledge:
         Args:
             last: whether pairs are predicted from all others, which takes seconds for hundreds of codes.
         """
-        self._learn_axes()
+        self._learn_coupling(self._learn_axes(False))
         self.learn_sizes()
         if last:
             self._predict()
@@ -146,56 +200,52 @@ class Knowledge:
         Args:
             cliques: chosen interactions.
         """
-        margins_of: dict[Clique, NDArray[np.float64]] = {}
+        margins_of: dict[Clique, Array] = {}
         targets = []
         for clique, (values, variances) in self._denoised.items():
             sigmas = np.sqrt(np.maximum(variances, SETTINGS.least_variance * self.ones[clique].variance))
-            margins_of[clique] = np.maximum(values, LEAST_RAKED)
+            margins_of[clique] = np.maximum(values, SETTINGS.least_cell)
             targets.append(_target(clique, values, sigmas))
         for clique in sorted(cliques, key=len):
-            effect = self.effects[clique]
+            effect = self.effects[View(clique)]
             smaller = {
                 axes: tuple(clique[axis] for axis in axes)
                 for axes in itertools.combinations(range(len(clique)), len(clique) - 1)
             }
             # Larger interactions that no workload names can be in the model without all their parts.
             margins = [(axes, margins_of[part]) for axes, part in smaller.items() if part in margins_of]
-            effect = replace(effect, reference=raked(effect.reference, effect.shape, margins))
-            self.effects[clique] = effect
+            effect = replace(effect, reference=rake(effect.reference, effect.shape, margins))
+            self.effects[View(clique)] = effect
             values, sigmas = effect.estimate(self.records)
-            margins_of[clique] = np.maximum(values, LEAST_RAKED)
+            margins_of[clique] = np.maximum(values, SETTINGS.least_cell)
             targets.append(_target(clique, values, sigmas))
         return targets
 
-    def shares(self) -> dict[str, NDArray[np.float64]]:
+    def shares(self) -> dict[str, Array]:
         """The share of each code of each measured attribute, from denoised counts."""
-        counts = {
-            clique[0]: np.maximum(values, LEAST_RAKED) for clique, (values, _) in self._denoised.items()
-        }
-        return {name: values / values.sum() for name, values in counts.items()}
+        found = {clique[0]: np.maximum(one[0], SETTINGS.least_cell) for clique, one in self._denoised.items()}
+        return {name: counts / counts.sum() for name, counts in found.items()}
 
     def learn_sizes(self) -> None:
         """Learns the prior of sizes for each number of attributes, in the model and outside it."""
         inside = {*self.chosen}
         pools: dict[tuple[bool, int], list[Clique]] = {}
         # Sorted, because sums of floats in the order of a set would differ between processes.
-        for clique in [*self.chosen, *(clique for clique in self.effects if clique not in inside)]:
+        for clique in [*self.chosen, *(clique for clique in self.in_codes() if clique not in inside)]:
             pools.setdefault((clique in inside, len(clique)), []).append(clique)
         for pool in pools.values():
-            prior = learned_prior([self.effects[clique] for clique in pool], self.records)
+            prior = learned_prior([self.effects[View(clique)] for clique in pool], self.records)
             for clique in pool:
-                self.effects[clique] = self.effects[clique].with_prior(*prior)
+                self.effects[View(clique)] = self.effects[View(clique)].with_prior(*prior)
 
     def _estimate_counts(self, measured: Collection[Clique]) -> None:
         """Estimates the counts of these attributes, and of all with few values, which say of each other."""
         if measured:
-            asked = [
-                clique for clique, one in self.ones.items() if clique in measured or is_short(one.values)
-            ]
-            estimates = denoised([self._one_way(clique) for clique in asked], self.records)
+            asked = [c for c, one in self.ones.items() if c in measured or is_short(one.values)]
+            estimates = denoise([self._one_way(clique) for clique in asked], self.records)
             self._denoised |= dict(zip(asked, estimates, strict=True))
 
-    def _one_way(self, clique: Clique) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _one_way(self, clique: Clique) -> tuple[Array, Array]:
         """Noisy counts and the variances of their noise, from all that is known."""
         known = self.ones[clique]
         noisy = known.values + self.records / known.values.size
@@ -206,50 +256,52 @@ class Knowledge:
         weights, other = 1 / variances, 1 / _variances(published)
         return (weights * noisy + other * published.values) / (weights + other), 1 / (weights + other)
 
-    def _learn_axes(self) -> None:
-        """Learns the covariances along each attribute, and their coupling, from all measurements."""
+    def _learn_axes(self, beside: bool) -> list[View]:
+        """Learns the covariances along each attribute or its groups, in the model or beside it.
+
+        Returns:
+            The interactions from which they were learned.
+        """
         measured = {
-            clique: effect
-            for clique, effect in self.effects.items()
-            if effect.observed is not None and has_shape(effect)
+            tuple(_groupings(view).items()): view
+            for view, effect in self.effects.items()
+            if effect.observed is not None and has_shape(effect) and view.interaction == beside
         }
-        self._axes = axes = learned_axes(measured, self.records, self._axes)
-        known = {
-            clique: effect.with_axes(tuple(axes[name] for name in clique))
-            for clique, effect in measured.items()
-        }
-        pairs = [effect for effect in known.values() if couples(effect)]
-        self._coupling = coupling = learned_coupling(pairs, self.records, self._coupling)
-        for clique, effect in known.items():
-            self.effects[clique] = effect.with_axes(effect.axes, coupling) if couples(effect) else effect
+        effects = {attributes: self.effects[view] for attributes, view in measured.items()}
+        self._axes[beside] = axes = learned_axes(effects, self.records, self._axes[beside])
+        for attributes, view in measured.items():
+            self.effects[view] = self.effects[view].with_axes(tuple(axes[one] for one in attributes))
+        return [*measured.values()]
+
+    def _learn_coupling(self, measured: Sequence[View]) -> None:
+        """Learns the coupling of coefficients of measured pairs."""
+        pairs = {view: effect for view in measured if couples(effect := self.effects[view])}
+        self._coupling = learned_coupling([*pairs.values()], self.records, self._coupling)
+        for view, effect in pairs.items():
+            self.effects[view] = effect.with_axes(effect.axes, self._coupling)
 
     def _predict(self) -> None:
         """Predicts each pair from the others, and learns how near measured pairs are to that."""
-        margins = self.shares()
-        pairs = {clique: effect for clique, effect in self.effects.items() if len(clique) == 2}
-        axes = {
-            name: expected_axis(margin)
-            for name, margin in margins.items()
-            if 1 < margin.size <= SETTINGS.most_values
-        }
-        for clique, effect in pairs.items():
-            axes |= dict(zip(clique, effect.axes, strict=False))
-        measured: dict[Clique, Observed] = {
-            clique: e.observed for clique, e in pairs.items() if e.observed is not None
-        }
-        found = predicted_pairs(
-            {name: margins[name] for name in self.domain if name in axes}, axes, measured, self.records
-        )
-        ahead = {}
-        for clique in pairs:
-            if clique in found:
-                first, second = (margins[name] for name in clique)
-                ahead[clique] = self.records * np.outer(first, second).ravel() + found[clique]
-        known = [pairs[c].with_prediction(Prediction(ahead[c], 1.0, 0.5)) for c in measured if c in ahead]
-        if known:
-            typical, share = nearness(known, self.records)
-            for clique, cells in ahead.items():
-                self.effects[clique] = pairs[clique].with_prediction(Prediction(cells, typical, share))
+        pairs: dict[Clique, Effect] = {c: effect for c, effect in self.in_codes().items() if len(c) == 2}
+        shares = self.shares()
+        margins = {name: shares[name] for name in self.domain.names if name in shares}
+        for clique, prediction in predictions(pairs, margins, self.records).items():
+            self.effects[View(clique)] = pairs[clique].with_prediction(prediction)
+
+    def _error_of_parts(self, view: View) -> float:
+        """Expected L1 error of the smaller interactions, in records, as far as groups show it."""
+        groups = _groupings(view)
+        squares = 0.0
+        if len(view.clique) == 2:  # One-way errors hardly show in larger interactions beside those of pairs.
+            squares = sum(self.one_way_error(name, of) ** 2 for name, of in groups.items())
+        for size in range(2, len(view.clique)):
+            for part in itertools.combinations(view.clique, size):
+                effect = self.effects.get(self.view(part))
+                if effect is not None:
+                    shown = grouped_shape(self.domain.shape(part), tuple(groups[name] for name in part))
+                    share = min(1.0, math.prod(shown) / math.prod(effect.shape))
+                    squares += effect.error_in_groups(self.records, share) ** 2
+        return math.sqrt(squares)
 
 
 def parts_of(clique: Clique) -> Iterator[Clique]:
@@ -267,23 +319,28 @@ def largest_forest(sizes: Mapping[Clique, float]) -> list[Clique]:
     return [pair for pair in sizes if frozenset(pair) in inside]
 
 
+def _groupings(view: View) -> dict[str, Grouping]:
+    """A view's attributes, each with its grouping."""
+    return dict(zip(view.clique, view.groups or ((),) * len(view.clique), strict=True))
+
+
 def _smaller(clique: Clique) -> Iterator[Clique]:
     """The proper subsets of two and more attributes."""
     return (part for part in parts_of(clique) if 1 < len(part) < len(clique))
 
 
-def _variances(measurement: Measurement) -> NDArray[np.float64]:
+def _variances(measurement: Measurement) -> Array:
     """Variances of the noise of the cells, shape (n_r,)."""
     if measurement.sigmas is None:
         return np.full(len(measurement.values), measurement.sigma**2)
     return np.asarray(measurement.sigmas**2)
 
 
-def averaged(before: Observed | None, values: NDArray[np.float64], variance: float) -> Observed:
+def _average_with(before: Observed | None, values: Array, variance: float) -> Observed:
     """The average of a measurement with those before, if any."""
     return Observed(values, variance) if before is None else before.with_values(values, variance)
 
 
-def _target(clique: Clique, values: NDArray[np.float64], sigmas: NDArray[np.float64]) -> Measurement:
+def _target(clique: Clique, values: Array, sigmas: Array) -> Measurement:
     """An estimated marginal, for the fit."""
     return Measurement(View(clique), values, math.sqrt(float(np.mean(sigmas**2))), 0.0, sigmas=sigmas)

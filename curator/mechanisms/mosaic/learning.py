@@ -21,9 +21,11 @@ from typing import TypeVar
 
 import numpy as np
 
+from ....common.data.domain import Clique
 from ..parts.consistency import onto
 from .components import Array, Axis, expected_axis, log_prior, ranks
-from .effects import Effect
+from .effects import Effect, Prediction
+from .factors import predicted_pairs
 from .settings import SETTINGS
 
 Key = TypeVar("Key", bound=Hashable)
@@ -36,10 +38,6 @@ SHARES = (np.arange(20) + 0.5) / 20
 
 _FIRST_STEPS, _MORE_STEPS = 4, 2
 """Steps from the prior, and from what fewer measurements taught."""
-
-_OF_EACH = 40
-"""Covariances along an attribute are learned from so many of its interactions, a random choice: more of them
-teach little and take time."""
 
 _COUPLED_PAIRS = 1000
 """Largest number of pairs, evenly chosen, from which their coupling is learned."""
@@ -92,6 +90,39 @@ def nearness(effects: Sequence[Effect], records: float) -> tuple[float, float]:
     return float(weights.sum(axis=0) @ typical), float(weights.sum(axis=1) @ shares)
 
 
+def predictions(
+    pairs: Mapping[Clique, Effect], margins: Mapping[str, Array], records: float
+) -> dict[Clique, Prediction]:
+    """Each pair as the measured ones lead to expect it; none if no measured pair can be predicted.
+
+    Args:
+        pairs: scored or measured pairs, with what is known of them.
+        margins: attribute -> its shares of the records, shape (n,); in the order of the domain.
+        records: number of records.
+    """
+    axes = {
+        name: expected_axis(margin)
+        for name, margin in margins.items()
+        if 1 < margin.size <= SETTINGS.most_values
+    }
+    for clique, effect in pairs.items():
+        axes |= dict(zip(clique, effect.axes, strict=False))
+    measured = {clique: effect.observed for clique, effect in pairs.items() if effect.observed is not None}
+    found = predicted_pairs(
+        {name: margin for name, margin in margins.items() if name in axes}, axes, measured, records
+    )
+    ahead = {
+        clique: records * np.outer(*(margins[name] for name in clique)).ravel() + found[clique]
+        for clique in pairs
+        if clique in found
+    }
+    known = [pairs[c].with_prediction(Prediction(ahead[c], 1.0, 0.5)) for c in measured if c in ahead]
+    if not known:
+        return {}
+    typical, share = nearness(known, records)
+    return {clique: Prediction(cells, typical, share) for clique, cells in ahead.items()}
+
+
 def has_shape(effect: Effect) -> bool:
     """Whether it has more than one degree of freedom and is small enough to learn covariances from."""
     return 2 < max(effect.shape) <= SETTINGS.most_values
@@ -128,13 +159,13 @@ def learned_axes(
 
 
 def _some_of_each(effects: Mapping[tuple[Key, ...], Effect]) -> dict[tuple[Key, ...], Effect]:
-    """Effects chosen at random, until every attribute has `_OF_EACH` of them or all of its own."""
+    """Effects chosen at random, until every attribute has `axis_interactions` of them or all of its own."""
     cliques, seen = list(effects), Counter[Key]()
     chosen: set[tuple[Key, ...]] = set()
     # The choice is public, and the same in every run.
     for place in np.random.default_rng(0).permutation(len(cliques)).tolist():
         clique = cliques[place]
-        if any(seen[name] < _OF_EACH for name in clique):
+        if any(seen[name] < SETTINGS.axis_interactions for name in clique):
             chosen.add(clique)
             seen.update(clique)
     return {clique: effect for clique, effect in effects.items() if clique in chosen}

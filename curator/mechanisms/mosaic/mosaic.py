@@ -59,15 +59,10 @@ from ..parts.parameters import Positive, check_parameters
 from ..parts.schedule import Schedule
 from ..parts.scoring import measurable_cliques
 from ..parts.steps import Asks, PublicFacts, Step, measurable_as_interaction
-from .grouped_rounds import ORDER_OF_PAIRS, most_cells, most_scored, orders_of
+from .grouped_rounds import most_cells, most_scored, orders_of
 from .grouping import groups_within
 from .run import Run
 from .settings import SETTINGS
-
-_SCORES_TITLE, _TITLE = "Scores of larger marginals", "Selected larger interactions"
-
-_MOST_EXPECTED = 10
-"""Number of larger interactions that a forecast expects in a round, at most."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +98,7 @@ class Mosaic(GaussianMechanism):
 
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
         """See `Mechanism.steps`; without candidates, one-way marginals get the whole budget."""
-        return self._steps(facts, workload, self._kept(facts, workload))
+        return self._steps(facts, workload, self._affordable_candidates(facts, workload))
 
     def run(
         self, measurer: Measurer, workload: Workload, stream: RandomStream, report: Report
@@ -113,7 +108,7 @@ class Mosaic(GaussianMechanism):
         Raises:
             ModelError: the smallest candidate makes too large a model; nothing has been measured.
         """
-        kept = self._kept(measurer, workload)
+        kept = self._affordable_candidates(measurer, workload)
         limit_mb = min(self.model_limit_mb, model_mb(len(kept), self.seconds))
         if kept:
             check_smallest(measurer.domain, kept, limit_mb)
@@ -132,13 +127,13 @@ class Mosaic(GaussianMechanism):
         in_time = affords_larger(facts.domain, facts.record_count, self.seconds)
         more = _larger(facts, self.seconds) if by_scores and in_time else ()
         left = 1 - first.share - sum(step.share for step in (*selecting, *more))
-        again = (*singles, *_measured(selecting))
+        again = (*singles, *_interactions_in(selecting))
         # The run splits by predicted error (`budget_split`); a split by these sizes is similar.
         sizes = _sizes(facts.domain, again)
         last = Step("last round", "All interactions once more", Asks.INTERACTIONS, left, again, sizes=sizes)
         return (first, *selecting, *more, last)
 
-    def _kept(self, facts: PublicFacts, workload: Workload) -> tuple[Clique, ...]:
+    def _affordable_candidates(self, facts: PublicFacts, workload: Workload) -> tuple[Clique, ...]:
         """The candidates that the protocol can measure and the release can afford."""
         found = candidates(facts.domain, workload, self.model_limit_mb)
         useful = [c for c in measurable_cliques(facts, found) if least_noise(facts, c) <= SETTINGS.useless]
@@ -237,18 +232,18 @@ def _larger(facts: PublicFacts, seconds: float) -> tuple[Step, ...]:
         clique: groups
         for clique, groups in grouped.items()
         if groups is not None
-        and (groups or len(clique) > ORDER_OF_PAIRS)
+        and (groups or len(clique) > 2)
         and math.isfinite(facts.expected_sigma(View(clique, groups=groups, interaction=True), facts.granted))
     }
     if not planned:
         return ()
     cliques, groups = tuple(planned), tuple(planned.values())
     scores, rounds = Fraction(SETTINGS.larger_scores), Fraction(SETTINGS.larger_rounds)
-    few = min(len(cliques), _MOST_EXPECTED)
-    asks = Asks.INTERACTIONS
+    few = min(len(cliques), 10)  # A forecast expects at most so many in a round.
+    scored, selected = "Scores of larger marginals", "Selected larger interactions"
     return (
-        Step("larger scores", _SCORES_TITLE, Asks.SCORES, scores, cliques, times=times, groups=groups),
-        Step("larger", _TITLE, asks, rounds, cliques, times=times, at_once=few, groups=groups),
+        Step("larger scores", scored, Asks.SCORES, scores, cliques, times=times, groups=groups),
+        Step("larger", selected, Asks.INTERACTIONS, rounds, cliques, times=times, at_once=few, groups=groups),
     )
 
 
@@ -266,7 +261,7 @@ def _survey(facts: PublicFacts, kept: tuple[Clique, ...]) -> tuple[Step, ...]:
     )
 
 
-def _measured(steps: Sequence[Step]) -> tuple[Clique, ...]:
+def _interactions_in(steps: Sequence[Step]) -> tuple[Clique, ...]:
     """The interactions that these steps may measure."""
     asked = (clique for step in steps if step.asks is Asks.INTERACTIONS for clique in step.cliques)
     return tuple(dict.fromkeys(asked))

@@ -27,20 +27,14 @@ from .settings import SETTINGS
 
 Array = NDArray[np.float64]
 
-_MIXTURE_SWEEPS = 60
-_LEAST_SWEEPS = 4
 _MIXTURE_WORK = 1 << 24
-"""Most cells of the table of counts and levels over all sweeps, if it is large."""
+"""Most cells of the table of counts and levels over all sweeps, but for four sweeps at least."""
 
 _COUNT_LEVELS = 128
 """Most levels that come from the noisy counts themselves, besides those near zero."""
 
 _TABLE = 1 << 23
 """Most cells of the table of counts and levels that these levels may make, 8 bytes each."""
-
-_LOST = 16
-"""Bound on the squared error of a noisy count, as a multiple of the variance."""
-
 
 _EVENNESS = np.array([0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0])
 """Parameters of the Dirichlet distribution that are weighed; large ones say that counts are equal."""
@@ -51,15 +45,6 @@ further than where a density that falls from zero on has become exp(-_DECAYS).""
 
 _TOWARDS_ZERO = 6
 """Nodes are at this power of even places, because densities of small parameters are steep at zero."""
-
-_TILTS = 60
-"""Most steps to the tilt; about five are usual."""
-
-_SUM_ERROR = 1e-6
-"""Allowed error of the sum, relative."""
-
-_EM_STEPS = 50
-"""Sweeps of expectation maximisation over parameters, whose cost is nothing."""
 
 _EVEN = (np.arange(_NODES) + 0.5) / _NODES
 _PLACES = _EVEN**_TOWARDS_ZERO
@@ -72,7 +57,7 @@ def is_short(values: Array) -> bool:
     return len(values) < SETTINGS.chain_from
 
 
-def denoised(noisy: Sequence[tuple[Array, Array]], total: float) -> list[tuple[Array, Array]]:
+def denoise(noisy: Sequence[tuple[Array, Array]], total: float) -> list[tuple[Array, Array]]:
     """Nonnegative estimates of one-way counts with the known sum, and their variances.
 
     See `dirichlet_posteriors` for attributes of few values, and `sticky_levels` for the others.
@@ -138,7 +123,7 @@ def dirichlet_posteriors(noisy: Sequence[tuple[Array, Array]], total: float) -> 
     """
     found = [_posterior(*attribute, total) for attribute in noisy]
     evidence = np.array([attribute.evidence for attribute in found]).reshape(-1, len(_EVENNESS))
-    return [_mixed(*attribute, total) for attribute in zip(found, _weights(evidence), strict=True)]
+    return [_mix_posteriors(*attribute, total) for attribute in zip(found, _weights(evidence), strict=True)]
 
 
 def _weights(evidence: Array) -> Array:
@@ -148,14 +133,14 @@ def _weights(evidence: Array) -> Array:
     """
     likelihoods = np.exp(evidence - evidence.max(axis=1, keepdims=True))
     frequent = np.full(evidence.shape[1], 1 / evidence.shape[1])
-    for _ in range(_EM_STEPS):
+    for _ in range(50):
         weights = likelihoods * frequent
         weights /= weights.sum(axis=1, keepdims=True)
         frequent = (weights.sum(axis=0) + 1 / len(frequent)) / (len(weights) + 1)
     return np.asarray(weights)
 
 
-def _mixed(found: _Posterior, weights: Array, total: float) -> tuple[Array, Array]:
+def _mix_posteriors(found: _Posterior, weights: Array, total: float) -> tuple[Array, Array]:
     means = weights @ found.mean
     variances = weights @ (found.variance + (found.mean - means) ** 2)
     return np.asarray(means * (total / means.sum())), np.asarray(variances)
@@ -166,21 +151,21 @@ def _posterior(noisy: Array, variances: Array, total: float) -> _Posterior:
     mean = total / count
     # Noise of this variance before its mean was taken away.
     spread = variances * count / (count - 1) / mean**2
-    tilts, found = _tilted(noisy / mean, spread, float(count))
+    tilts, found = _tilt_to_sum(noisy / mean, spread, float(count))
     # The variance that is left once the sum is known.
     left = found.variance - found.variance**2 / found.variance.sum(axis=1, keepdims=True)
     return _Posterior(mean * found.mean, mean**2 * left, _evidence(tilts, found, float(count)))
 
 
-def _tilted(noisy: Array, variances: Array, total: float) -> tuple[Array, _Moments]:
+def _tilt_to_sum(noisy: Array, variances: Array, total: float) -> tuple[Array, _Moments]:
     """The tilt of each parameter for which the means have the sum: Newton's method between two bounds."""
     tilts = np.zeros(len(_EVENNESS))
     low, high = tilts - np.inf, tilts + np.inf
     wide = 8 * max(float(1 / np.sqrt(variances).min()), float(1 / variances.min()))
     found = _moments(noisy, variances, tilts)
-    for _ in range(_TILTS):
+    for _ in range(60):  # About five are usual.
         gap = found.mean.sum(axis=1) - total
-        if (np.abs(gap) <= _SUM_ERROR * total).all():
+        if (np.abs(gap) <= 1e-6 * total).all():
             break
         low, high = np.where(gap < 0, tilts, low), np.where(gap > 0, tilts, high)
         newton = tilts - gap / found.variance.sum(axis=1)
@@ -241,15 +226,15 @@ def sticky_levels(noisy: Array, variances: Array) -> tuple[Array, Array]:
     np.exp(likelihood, out=likelihood)
     weights, stays = np.full(len(levels), 1 / len(levels)), 0.5
     before = -math.inf
-    for _ in range(min(_MIXTURE_SWEEPS, max(_LEAST_SWEEPS, _MIXTURE_WORK // likelihood.size))):
-        means, left, jumps, stayed, score = _smoothed(likelihood, weights, stays, levels)
+    for _ in range(min(60, max(4, _MIXTURE_WORK // likelihood.size))):
+        means, left, jumps, stayed, score = _forward_backward(likelihood, weights, stays, levels)
         weights = jumps / jumps.sum()
         stays = float(np.clip(stayed / (len(noisy) - 1), 1e-3, 0.98))
         if score - before < 1e-3:
             break
         before = score
-    # If levels are far apart relative to the noise, a count may have no level near it.
-    lost = (means - noisy) ** 2 > _LOST * variances
+    # If levels are far apart relative to the noise, a count may have no level within four deviations.
+    lost = (means - noisy) ** 2 > 4**2 * variances
     return np.where(lost, noisy, means), np.where(lost, variances, left)
 
 
@@ -263,7 +248,7 @@ def _levels(noisy: Array, sigma: float) -> Array:
 
 
 @compiled
-def _smoothed(
+def _forward_backward(
     likelihood: Array, weights: Array, stays: float, levels: Array
 ) -> tuple[Array, Array, Array, float, float]:
     """One forward and one backward pass over the chain.

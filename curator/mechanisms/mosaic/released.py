@@ -13,16 +13,20 @@ from dataclasses import replace
 import numpy as np
 
 from ....common.data.domain import Clique
+from ....common.data.grouping import group_labels, group_sums
 from ....common.data.interactions import freedom
+from ....common.data.table import Table
+from ....common.data.view import View
 from ....common.data.workload import Workload
 from ....common.measurement import Measurement
 from ...pgm.model import MarkovRandomField
 from ...pgm.rows.refinement import LARGEST_ADJUSTED, MAX_LARGER_CELLS
-from ...pgm.supplemented import SupplementedModel
+from ...pgm.supplemented import GroupedMarginal, SupplementedModel
 from ..parts.bounds import WeightedAverage
-from ..parts.consistency import raked
-from .knowledge import LEAST_RAKED, Knowledge, parts_of
-from .larger import Larger
+from ..parts.consistency import rake
+from .components import Array
+from .knowledge import Knowledge, parts_of
+from .settings import SETTINGS
 
 _LARGER_ADJUSTED = 4096
 """Most marginals of three and more attributes that rows are adjusted to; each takes the model a few ms."""
@@ -33,32 +37,79 @@ def pairs_outside(known: Knowledge) -> list[Clique]:
     inside = {*known.chosen}
     return [
         clique
-        for clique in known.effects
+        for clique in known.in_codes()
         if clique not in inside and len(clique) == 2 and known.domain.cells(clique) <= LARGEST_ADJUSTED
     ]
 
 
-def supplemented(
-    model: MarkovRandomField, known: Knowledge, more: Larger, workload: Workload
-) -> SupplementedModel:
+def pairs_beside(known: Knowledge) -> list[Clique]:
+    """The selected pairs beside the model, which are counted in groups."""
+    return [clique for clique in known.beside if len(clique) == 2]
+
+
+def references(views: Sequence[View], rows: Table, records: int) -> list[Array]:
+    """The marginals of rows of the model, scaled to the number of records."""
+    counts = rows.marginals([view.clique for view in views], [view.groups for view in views])
+    return [found.astype(float) * (records / rows.record_count) for found in counts]
+
+
+def marginals_beside(known: Knowledge, cliques: Sequence[Clique], rows: Table) -> tuple[GroupedMarginal, ...]:
+    """The marginals of rows plus the posterior means of these interactions beside the model."""
+    views = [known.view(clique) for clique in cliques]
+    found = []
+    for view, reference in zip(views, references(views, rows, known.records), strict=True):
+        effect = replace(known.effects[view], reference=np.maximum(reference, SETTINGS.least_cell))
+        counts = np.maximum(effect.estimate(known.records)[0], 0.0)
+        scaled = counts * (known.records / counts.sum())
+        found.append(GroupedMarginal(view.clique, view.groups, scaled))
+    return tuple(found)
+
+
+def pair_in_groups(
+    known: Knowledge, clique: Clique, cells: Array, margins: Sequence[Array]
+) -> tuple[Array, GroupedMarginal]:
+    """A measured pair: within groups as the model's, with these one-way marginals.
+
+    Args:
+        known: what is known of the table.
+        clique: a selected pair beside the model.
+        cells: its marginal in the model, shape (n_r,).
+        margins: the positive one-way marginals of its attributes.
+    """
+    shape, view = known.domain.shape(clique), known.view(clique)
+    reference = np.maximum(group_sums(cells, shape, view.groups), SETTINGS.least_cell)
+    effect = replace(known.effects[view], reference=reference)
+    ratios = np.maximum(effect.estimate(known.records)[0], SETTINGS.least_cell) / reference
+    scaled = cells * ratios[group_labels(shape, view.groups)]
+    found = rake(scaled, shape, [((axis,), margin) for axis, margin in enumerate(margins)])
+    found = np.where(cells > 0, found, 0.0)
+    found *= known.records / found.sum()
+    return found, GroupedMarginal(clique, view.groups, group_sums(found, shape, view.groups))
+
+
+def supplement_model(model: MarkovRandomField, known: Knowledge, workload: Workload) -> SupplementedModel:
     """The model, supplemented by the measured pairs that are not in it."""
-    measured = [clique for clique in pairs_outside(known) if known.effects[clique].observed is not None]
+    measured = [clique for clique in pairs_outside(known) if known.average_of(clique) is not None]
     one_way = zip(known.ones, model.marginals(known.ones), strict=True)
-    margins = {clique: np.maximum(marginal, LEAST_RAKED) for clique, marginal in one_way}
+    margins = {clique: np.maximum(marginal, SETTINGS.least_cell) for clique, marginal in one_way}
     pairs = {}
     for clique, cells in zip(measured, model.marginals_within_limits(measured), strict=True):
         if cells is not None:
-            effect = replace(known.effects[clique], reference=np.maximum(cells, LEAST_RAKED))
+            effect = replace(known.effects[View(clique)], reference=np.maximum(cells, SETTINGS.least_cell))
             values, _ = effect.estimate(known.records)
             ones = [((axis,), margins[(name,)]) for axis, name in enumerate(clique)]
-            found = raked(np.where(cells > 0, np.maximum(values, LEAST_RAKED), 0.0), effect.shape, ones)
+            found = rake(
+                np.where(cells > 0, np.maximum(values, SETTINGS.least_cell), 0.0), effect.shape, ones
+            )
             found = np.where(cells > 0, found, 0.0)
             # The lower bounds of cells can sum to more than the number of records.
             pairs[clique] = found * (model.total / found.sum())
     in_groups = []
-    for clique, cells in zip(more.pairs(), model.marginals_within_limits(more.pairs()), strict=True):
+    beside = pairs_beside(known)
+    for clique, cells in zip(beside, model.marginals_within_limits(beside), strict=True):
         if cells is not None:
-            pairs[clique], grouped = more.of_pair(clique, cells, [margins[(name,)] for name in clique])
+            own = [margins[(name,)] for name in clique]
+            pairs[clique], grouped = pair_in_groups(known, clique, cells, own)
             in_groups.append(grouped)
     larger = larger_marginals(known, workload, pairs)
     return SupplementedModel(model, pairs, larger, tuple(in_groups))
@@ -96,7 +147,7 @@ def unbiased_averages(
     for clique in cliques:
         parts = [part for part in parts_of(clique) if min(domain.shape(part)) > 1]
         shape = domain.shape(clique)
-        measured = {part: observed for part in parts if (observed := known.observed(part)) is not None}
+        measured = {part: observed for part in parts if (observed := known.average_of(part)) is not None}
         if len(measured) < len(parts):
             continue
         values, variance = np.full(shape, known.records / math.prod(shape)), 0.0

@@ -23,12 +23,10 @@ from ..parts.released import ReleasedModel
 from ..parts.schedule import Schedule
 from ..parts.scoring import DRAFT, FINAL, SELECTED_BY, rounds_of, score_against
 from ..parts.steps import Step
-from .budget_split import Splitting
-from .grouped_rounds import ORDER_OF_PAIRS, GroupedRounds
+from .budget_split import Measuring, Splitting
+from .grouped_rounds import GroupedRounds
 from .knowledge import Knowledge, largest_forest
-from .larger import Larger
-from .measuring import Measuring
-from .released import supplemented, unbiased_averages
+from .released import supplement_model, unbiased_averages
 from .settings import SETTINGS
 
 PATIENCE = 256
@@ -64,11 +62,10 @@ class Run:
         self._steps = steps
         self._schedule = schedule
         self._known = Knowledge(measurer.domain, measurer.record_count, measurer.before)
-        self._larger = Larger(self._known)
-        self._splitting = Splitting(measurer, self._known, self._larger, workload)
-        self._measuring = Measuring(measurer, self._known, self._larger, steps, report)
+        self._splitting = Splitting(measurer, self._known, workload)
+        self._measuring = Measuring(measurer, self._known, steps, report)
         self._grouped = GroupedRounds(
-            self._measuring, self._known, self._larger, self._splitting, workload, seconds, stream
+            self._measuring, self._known, self._splitting, workload, seconds, stream
         )
         self._rounds: list[Round] = []
         self._surveyed: dict[Clique, Measurement] = {}
@@ -77,7 +74,7 @@ class Run:
         """Spends the whole grant."""
         by_scores, more = "scores" in self._measuring.steps, len(self._steps) > 1
         self._measuring.take("one-way")
-        self._measuring.reported("one-way marginals", 0)
+        self._measuring.report_step("one-way marginals", 0)
         draft = self._fit(None, DRAFT)
         model: ReleasedModel = draft
         scored: Mapping[Clique, ScoredDistance] = {}
@@ -85,7 +82,7 @@ class Run:
             self._survey(draft)
             draft = self._rounds_by_scores(draft) if by_scores else self._select_surveyed(draft)
             model = self._last_round(draft)
-            self._measuring.reported("last round", self._schedule.rounds)
+            self._measuring.report_step("last round", self._schedule.rounds)
         if by_scores:
             scored = self._last_scores(model)
         selection = SELECTED_BY if by_scores else "noisy interactions of pairs" if more else ""
@@ -97,7 +94,7 @@ class Run:
             averages=unbiased_averages(self._known, self._workload.cliques, self._measuring.used),
             scored=scored,
             rounds=self._rounds,
-            selected=[*self._known.chosen, *self._larger.chosen],
+            selected=[*self._known.chosen, *self._known.beside],
             selection=selection,
         )
 
@@ -108,7 +105,7 @@ class Run:
             wanted = self._known.ready(rounds.cliques)
             budget = self._measuring.budget("scores")
             self._known.score(score_against(self._measurer, model, wanted, budget, scores.name))
-            self._measuring.reported("scores", number)
+            self._measuring.report_step("scores", number)
             most = self._schedule.most(number, len(rounds.cliques))
             reserved = budget * (scores.times - number)
             self._refer(model, self._surveyed_outside())
@@ -122,7 +119,7 @@ class Run:
                 after = self._fit(model, DRAFT)
                 self._rounds += rounds_of(found, model, after)
                 model = after
-                self._measuring.reported("round", number)
+                self._measuring.report_step("round", number)
         return model
 
     def _budget_of(self, new: Mapping[Clique, float]) -> Fraction:
@@ -137,7 +134,7 @@ class Run:
         pairs = list(self._measuring.steps["survey"].cliques) if "survey" in self._measuring.steps else []
         self._refer(model, pairs)
         self._surveyed = {m.clique: m for m in self._measuring.take("survey")} if pairs else {}
-        self._measuring.reported("survey", 1)
+        self._measuring.report_step("survey", 1)
 
     def _surveyed_outside(self) -> list[Clique]:
         """The measured pairs that are not in the model."""
@@ -176,16 +173,17 @@ class Run:
         """
         known = self._known
         total = float(self._measurer.accountant.remaining - reserved)
-        cliques = [*known.ones, *known.effects]
+        of_codes = known.in_codes()
+        cliques = [*known.ones, *of_codes]
         known.learn_sizes()
         parts, gains = self._splitting.parts_and_gains(cliques, total)
         part, gain = dict(zip(cliques, parts, strict=True)), dict(zip(cliques, gains, strict=True))
         before, needed = {*known.chosen}, {*zeros_of(self._domain).learned}
         paid = (
-            c for c in known.effects if part[c] > SETTINGS.least_part * total or known.observed(c) is not None
+            c for c in of_codes if part[c] > SETTINGS.least_part * total or known.average_of(c) is not None
         )
         worth = {clique for clique in paid if gain[clique] > 0} | needed
-        others = [c for c in known.effects if c not in before and c in worth]
+        others = [c for c in of_codes if c not in before and c in worth]
         if forest:
             others = largest_forest({clique: gain[clique] for clique in others})
         promising = sorted(others, key=lambda c: (c not in needed, -gain[c]))
@@ -205,13 +203,13 @@ class Run:
         kept = self._measuring.budget("scores") if "scores" in self._measuring.steps else Fraction(0)
         if "larger" not in self._measuring.steps:
             self._measure_again(kept)
-            found = self._released(model, FINAL)
+            found = self._fit_with_supplement(model, FINAL)
         else:
             self._grouped.pairs(model)
             self._measure_again(kept + self._measurer.granted * Fraction(SETTINGS.larger_kept))
-            draft = self._grouped.larger(self._released(model, DRAFT))
+            draft = self._grouped.larger(self._fit_with_supplement(model, DRAFT))
             self._measure_again(kept)
-            found = self._grouped.completed(self._released(draft.model, FINAL))
+            found = self._grouped.complete(self._fit_with_supplement(draft.model, FINAL))
         return found if found.pairs or found.larger or found.grouped else found.model
 
     def _measure_again(self, kept: Fraction) -> None:
@@ -219,14 +217,14 @@ class Run:
 
         Pairs that do not fit into the model are measured too, if that is worth it, and larger interactions.
         """
-        known, larger = self._known, self._larger
+        known = self._known
         left = self._measurer.accountant.remaining - kept
         budget = float(left) * (1 - 1e-9)
         known.learn_sizes()
         cliques = self._grouped.of_workload()
         learned = [pair for pair in zeros_of(self._domain).learned if pair in known.chosen]
         reserved = SETTINGS.learned * budget if learned else 0.0
-        more = [clique for clique in larger.chosen if len(clique) > ORDER_OF_PAIRS]
+        more = [clique for clique in known.beside if len(clique) > 2]
         parts, _ = self._splitting.split(cliques, budget - reserved, more)
         for pair in learned:
             parts[cliques.index(pair)] += reserved / len(learned)
@@ -238,19 +236,19 @@ class Run:
         if paid:
             self._measuring.measure(list(paid), list(paid.values()), self._measuring.steps["last round"].name)
 
-    def _released(self, start: MarkovRandomField, tolerance: float) -> SupplementedModel:
+    def _fit_with_supplement(self, start: MarkovRandomField, tolerance: float) -> SupplementedModel:
         """A fit from this model, with the pairs and larger marginals to which rows are adjusted.
 
         The largest pairs that make no cycle say most of what others are, so these are estimated beside them.
         """
         known = self._known
-        self._refer(self._fitted((), None, DRAFT), known.pairs())
+        self._refer(self._fit_to((), None, DRAFT), known.pairs())
         forest = known.forest()
         inside = {*forest}
         others = [pair for pair in known.pairs() if pair not in inside]
         if others:
-            self._refer(self._fitted(forest, None, DRAFT), others)
-        return supplemented(self._fit(start, tolerance), known, self._larger, self._workload)
+            self._refer(self._fit_to(forest, None, DRAFT), others)
+        return supplement_model(self._fit(start, tolerance), known, self._workload)
 
     def _last_scores(self, model: ReleasedModel) -> dict[Clique, ScoredDistance]:
         """Scores of the released model on the workload, with the rest of the budget."""
@@ -259,15 +257,15 @@ class Run:
         wanted = [clique for clique in self._workload.cliques if clique in may]
         rest = self._measurer.accountant.remaining
         scored = score_against(self._measurer, model, wanted, rest, scores.name)
-        self._measuring.reported("scores", self._schedule.rounds)
+        self._measuring.report_step("scores", self._schedule.rounds)
         return scored
 
     def _fit(self, warm_start: MarkovRandomField | None, tolerance: float) -> MarkovRandomField:
         """Learns from all that is known, and fits the model to its marginals."""
         self._known.learn(last=tolerance == FINAL)
-        return self._fitted(self._known.chosen, warm_start, tolerance)
+        return self._fit_to(self._known.chosen, warm_start, tolerance)
 
-    def _fitted(
+    def _fit_to(
         self, cliques: Collection[Clique], warm_start: MarkovRandomField | None, tolerance: float
     ) -> MarkovRandomField:
         """A model fitted to one-way and these marginals."""

@@ -30,10 +30,12 @@ class Settings:
         none_spread: deviation of the logarithm of sizes where there is only sampling error.
         near_spread: deviation of the logarithm of distances from predictions.
         least_variance: least variance of a cell, as a share of its noise's.
+        least_cell: smallest value of a cell that is raked, in records.
         chain_from: fewest values of an attribute whose counts are a chain of levels.
         smooth: prior share of the variance along an attribute that changes smoothly.
         correlation_length: distance, as a share of the records, at which the prior correlation is 1 / e.
         axis_observations: number of observations for which the prior covariance along an attribute counts.
+        axis_interactions: covariances along an attribute are learned from so many of its interactions.
         most_values: covariances are learned of attributes of at most so many values.
         ranks: number of ranks of coefficients whose coupling is told apart.
         coupling_observations: number of coefficients for which no coupling counts.
@@ -44,6 +46,8 @@ class Settings:
         least_part: an interaction with a smaller part of what is split is not measured.
         group_noise: L1 noise of a marginal of groups, if `group_share` of the budget measures it, at most.
         group_share: see `group_noise`.
+        class_values: attributes of more values are grouped before those of at most so many,
+        class_groups: down to so many groups.
         codes_tell: pairs are scored in groups if codes leave more of their size as error.
         groups_tell: pairs are measured in groups if these leave at most this share of what codes leave.
         detectable: so many larger interactions are scored that the noise of a score stays below this.
@@ -54,6 +58,7 @@ class Settings:
         dominant: larger interactions of more than this size may cost more:
         for_dominant: this multiple of what the largest exceeds it by.
         of_sampling: what they may add in any case, relative to the workload's sampling error.
+        weights: of a larger interaction beside the workload's marginals; the first that is tolerated counts.
     """
 
     one_way: float = 0.1
@@ -76,10 +81,12 @@ class Settings:
     none_spread: float = 0.3
     near_spread: float = 0.7
     least_variance: float = 0.1
+    least_cell: float = 0.001
     chain_from: int = 32
     smooth: float = 0.7
     correlation_length: float = 0.5
     axis_observations: float = 30.0
+    axis_interactions: int = 40
     most_values: int = 512
     ranks: int = 6
     coupling_observations: float = 10.0
@@ -90,6 +97,8 @@ class Settings:
     least_part: float = 1e-6
     group_noise: float = 0.35
     group_share: float = 0.05
+    class_values: int = 10
+    class_groups: int = 4
     codes_tell: float = 0.3
     groups_tell: float = 0.8
     detectable: float = 0.1
@@ -100,6 +109,7 @@ class Settings:
     dominant: float = 0.25
     for_dominant: float = 0.4
     of_sampling: float = 0.025
+    weights: tuple[float, ...] = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03)
 
 
 SETTINGS = Settings()

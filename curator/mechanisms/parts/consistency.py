@@ -56,7 +56,7 @@ def consistent(domain: Domain, measurements: Sequence[Measurement], total: float
     return [replace(m, values=table.ravel()) for m, table in zip(measurements, tables, strict=True)]
 
 
-def raked(cells: Array, shape: Sequence[int], margins: Sequence[tuple[tuple[int, ...], Array]]) -> Array:
+def rake(cells: Array, shape: Sequence[int], margins: Sequence[tuple[tuple[int, ...], Array]]) -> Array:
     """A positive table with nearly the given margins, by two rounds of iterative proportional fitting.
 
     Args:

@@ -44,7 +44,7 @@ class Run:
         """Budget of a step each time, zCDP."""
         return self._named[step].budget(self._measurer.granted)
 
-    def _measured(self) -> list[Clique]:
+    def _measured_cliques(self) -> list[Clique]:
         """All cliques that were measured, in order."""
         return list(dict.fromkeys(measurement.clique for measurement in self._used))
 
@@ -55,7 +55,7 @@ class Run:
 
     def _measure_again(self, left: Fraction) -> list[Measurement]:
         """Measures all marginals of the model once more, with this budget, zCDP."""
-        measured = self._measured()
+        measured = self._measured_cliques()
         cells = [self._domain.cells(clique) for clique in measured]
         return measure_split(self._measurer, measured, cells, left, "last round")
 
@@ -69,7 +69,7 @@ class Run:
         done = len(self._rounds) if number is None else number
         self._report(Progress(step, clique, done, self._spent_share()))
 
-    def _ended(self, model: ReleasedModel, **found: Any) -> FittedModel:
+    def _result(self, model: ReleasedModel, **found: Any) -> FittedModel:
         """The result; see `ended`."""
         return ended(self._measurer, self._steps, model, self._used, rounds=self._rounds, **found)
 
@@ -125,7 +125,7 @@ class ScoredRounds(Run, ABC):
         self._tell("last round", number=self._schedule.rounds)
         self._score(model, self._schedule.rounds)
         averages = averages_of(self._measurer, self._weights, self._used)
-        return self._ended(model, averages=averages, scored=self._scored, selection=self.selected_by)
+        return self._result(model, averages=averages, scored=self._scored, selection=self.selected_by)
 
     def _one_way(self) -> Sequence[Measurement]:
         return measure_step(self._measurer, self._named["one-way"])

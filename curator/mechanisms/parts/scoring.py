@@ -99,7 +99,7 @@ def rounds_of(
     marginals = (model.marginals_within_limits(cliques) for model in (before, after))
     rounds = []
     for one, old, new in zip(found, *marginals, strict=True):
-        learned = _moved(old, new)
+        learned = _distance_between(old, new)
         little = judged and learned <= EXPECTED_L1 * one.sigma * one.values.size
         rounds.append(Round(one.clique, one.sigma, one.zcdp_rho, learned, little, after.size_mb))
     return rounds
@@ -111,13 +111,13 @@ def round_of(measurement: Measurement, before: ReleasedModel, after: ReleasedMod
     Source: AIM, Algorithm 4, line 11.
     """
     (old,), (new,) = (m.marginals_within_limits([measurement.clique]) for m in (before, after))
-    learned = _moved(old, new)
+    learned = _distance_between(old, new)
     threshold = EXPECTED_L1 * measurement.sigma * measurement.values.size
     return Round(
         measurement.clique, measurement.sigma, float(cost), learned, learned <= threshold, after.size_mb
     )
 
 
-def _moved(old: NDArray[np.float64] | None, new: NDArray[np.float64] | None) -> float:
+def _distance_between(old: NDArray[np.float64] | None, new: NDArray[np.float64] | None) -> float:
     """The L1 distance between a marginal in two models; 0 if one of them cannot compute it."""
     return 0.0 if old is None or new is None else float(np.abs(new - old).sum())

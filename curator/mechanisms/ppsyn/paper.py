@@ -150,7 +150,7 @@ class PaperRun(Run):
             model = self._estimate(model)
             self._tell("last round")
         # No bounds: they hold for measured cells, not for sums that were spread over cells.
-        return self._ended(model, averages={}, selection="exact marginals, read without noise", bounds=())
+        return self._result(model, averages={}, selection="exact marginals, read without noise", bounds=())
 
     def _select(self, model: MarkovRandomField) -> tuple[Clique, Requirement] | None:
         """Algorithm 2, over the candidates that the budget pays for and that keep the model small enough."""
@@ -170,7 +170,9 @@ class PaperRun(Run):
         scores = np.array([score for score, _ in offers.values()]) / sensitivity
         noisy = epsilon / 2 * scores + self._rng.gumbel(size=len(scores))
         order = [list(offers)[int(k)] for k in np.argsort(-noisy)]
-        place = TreeGrowth(self._domain, self._measured()).first_within(order, self._config.max_model_mb)
+        place = TreeGrowth(self._domain, self._measured_cliques()).first_within(
+            order, self._config.max_model_mb
+        )
         if place is None:
             return None
         self._charge("select", (), exponential_cost(epsilon))

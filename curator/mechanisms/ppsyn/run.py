@@ -105,9 +105,9 @@ class PartitionRun(ScoredRounds):
         return one_way_marginals(self._measurer, self._budget("one-way"))
 
     def _prepare(self, model: MarkovRandomField) -> None:
-        self._candidates = self._partitioned(model, self._used)
+        self._candidates = self._partition_candidates(model, self._used)
 
-    def _partitioned(
+    def _partition_candidates(
         self, model: MarkovRandomField, ways: Sequence[Measurement]
     ) -> dict[Clique, Partitioned]:
         """Partitions of every candidate from noisy one-way marginals; sigma is a lower bound of counts."""
@@ -152,11 +152,11 @@ class PartitionRun(ScoredRounds):
             contribution = self._contribution(scored)
             if contribution > 0:
                 known = self._candidates[clique]
-                boxes, rho = self._required(clique, contribution)
+                boxes, rho = self._cheapest_boxes(clique, contribution)
                 offers[clique] = known.weight * contribution / float(rho), boxes, rho
         chosen: dict[Clique, tuple[int, Fraction]] = {}
         promising = sorted(offers, key=lambda clique: -offers[clique][0])
-        measured = self._measured()
+        measured = self._measured_cliques()
         new = 0
         while True:
             promising = [c for c in promising if offers[c][2] <= left and (new < most or c in measured)]
@@ -175,7 +175,7 @@ class PartitionRun(ScoredRounds):
         """A score minus the deviation of its noise, because the largest are selected; at most 2 N records."""
         return min(scored.distance - scored.sigma, 2.0 * self._measurer.record_count)
 
-    def _required(self, clique: Clique, contribution: float) -> tuple[int, Fraction]:
+    def _cheapest_boxes(self, clique: Clique, contribution: float) -> tuple[int, Fraction]:
         """Algorithm 2, line 3: the number of boxes that needs the least budget, and that budget."""
         boxes, root = self._candidates[clique].cheapest(self._config.eta)
         # The noise of one sum has the expected absolute value sqrt(unit / rho).
@@ -191,7 +191,7 @@ class PartitionRun(ScoredRounds):
 
     def _measure_again(self, left: Fraction) -> list[Measurement]:
         """The last round, over boxes."""
-        measured = self._measured()
+        measured = self._measured_cliques()
         counts: list[int] = [self._domain.cells(clique) for clique in measured]
         # Fewer boxes get a smaller part, which leaves more to others; three iterations nearly converge.
         for _ in range(3):

@@ -31,7 +31,10 @@ class Network:
 
     def tables(self, levels: Levels) -> list[Nodes]:
         """The nodes of the head's table and of each pair's, in domain order."""
-        return [levels.ordered(self.head), *(levels.ordered((c, *parents)) for c, parents in self.pairs)]
+        return [
+            levels.in_domain_order(self.head),
+            *(levels.in_domain_order((c, *parents)) for c, parents in self.pairs),
+        ]
 
 
 class Objective(Protocol):
@@ -140,7 +143,7 @@ class NetworkSearch:
         """
         coarse = [self._coarsest(name) for name in self._levels.domain]
         starts = [
-            pair for pair in combinations(coarse, 2) if self._allowed(pair) and self._joint(pair)[1] > 0
+            pair for pair in combinations(coarse, 2) if self._is_allowed(pair) and self._joint(pair)[1] > 0
         ]
         if not starts:
             return self._finest(coarse[:1])
@@ -150,7 +153,7 @@ class NetworkSearch:
             best = max(rest, key=lambda node: self._joint((*chosen, node))[0])
             rest.remove(best)
             added = (*chosen, best)
-            if self._allowed(added) and self._joint(added)[1] > self._joint(chosen)[1]:
+            if self._is_allowed(added) and self._joint(added)[1] > self._joint(chosen)[1]:
                 chosen = added
         return self._finest(chosen)
 
@@ -171,7 +174,7 @@ class NetworkSearch:
             best = max(rest, key=lambda node: self._star((*chosen, node))[0])
             rest.remove(best)
             added = (*chosen, best)
-            if self._allowed(added) and self._star(added)[1] > self._star(chosen)[1]:
+            if self._is_allowed(added) and self._star(added)[1] > self._star(chosen)[1]:
                 chosen = added
         return chosen[1:]
 
@@ -181,28 +184,28 @@ class NetworkSearch:
         for place, (name, coarsest) in enumerate(taken):
             for level in range(self._drawn.get(name, 0), coarsest):
                 finer = (*taken[:place], Node(name, level), *taken[place + 1 :])
-                if self._allowed(finer):
+                if self._is_allowed(finer):
                     taken = finer
                     break
         return taken
 
     def _joint(self, nodes: Nodes) -> tuple[float, float]:
         """Merit and worth of a table for all pairs of its nodes."""
-        return self._evaluated(list(combinations(nodes, 2)), nodes)
+        return self._merit_and_worth(list(combinations(nodes, 2)), nodes)
 
     def _star(self, nodes: Nodes) -> tuple[float, float]:
         """Merit and worth of a table for the pairs of its first node with the others."""
-        return self._evaluated([(nodes[0], node) for node in nodes[1:]], nodes)
+        return self._merit_and_worth([(nodes[0], node) for node in nodes[1:]], nodes)
 
-    def _evaluated(self, pairs: Pairs, nodes: Nodes) -> tuple[float, float]:
+    def _merit_and_worth(self, pairs: Pairs, nodes: Nodes) -> tuple[float, float]:
         cells = self._levels.cells(nodes)
         return self._objective.merit(pairs, cells), self._objective.worth(pairs, cells)
 
     def _coarsest(self, name: str) -> Node:
         return Node(name, self._levels.coarsest(name))
 
-    def _allowed(self, nodes: Nodes) -> bool:
-        return len(nodes) == 1 or self._fits(self._levels.ordered(nodes))
+    def _is_allowed(self, nodes: Nodes) -> bool:
+        return len(nodes) == 1 or self._fits(self._levels.in_domain_order(nodes))
 
 
 def _score(scores: Mapping[frozenset[str], float], pair: tuple[Node, Node]) -> float:

@@ -122,7 +122,7 @@ def _plan(levels: Levels, steps: Sequence[tuple[Node, Nodes, Array]]) -> _Plan:
 
 
 @compiled_part
-def _chosen(weights: Array, first: int, stop: int, rng: np.random.Generator) -> int:
+def _draw_index(weights: Array, first: int, stop: int, rng: np.random.Generator) -> int:
     """An index from first to stop - 1 with probability proportional to its weight; -1 if all are 0."""
     total = 0.0
     for place in range(first, stop):
@@ -175,17 +175,17 @@ def _draw(
             if plan.known[step] >= 0:
                 first = codes[row, plan.known[step]] * plan.ratios[step]
                 stop = min(stop, first + plan.ratios[step])
-            cell = _chosen(left, base + first, base + stop, rng)
+            cell = _draw_index(left, base + first, base + stop, rng)
             if cell < 0 and step > 0 and failures < _STEP_FAILURES * count:
                 failures += 1
                 fails[step] += 1
                 step = max(0, step - 1 - fails[step] // _STEP_FAILURES)
                 continue
             if cell < 0:
-                cell = _chosen(held, base + first, base + stop, rng)
+                cell = _draw_index(held, base + first, base + stop, rng)
             if cell < 0:
                 offset = plan.overall[step]
-                cell = _chosen(overall, offset + first, offset + stop, rng) - offset + base
+                cell = _draw_index(overall, offset + first, offset + stop, rng) - offset + base
                 if cell < base:
                     cell = base + first + int(rng.random() * (stop - first))
             cells[step] = cell

@@ -48,9 +48,9 @@ def marginal_of(levels: Levels, conditionals: Sequence[Conditional], clique: Cli
                 needed[parent.name] = min(needed.get(parent.name, parent.level), parent.level)
     left = [name for name in needed if name not in clique]
     while left:
-        name = min(left, key=lambda name: (_cells(levels, _joined(factors, name)), name))
+        name = min(left, key=lambda name: (_cells(levels, _joint_scope(factors, name)), name))
         left.remove(name)
-        scope = _joined(factors, name)
+        scope = _joint_scope(factors, name)
         product = _product(levels, [factor for factor in factors if name in factor[0]], scope)
         factors = [factor for factor in factors if name not in factor[0]]
         axis = list(scope).index(name)
@@ -58,7 +58,7 @@ def marginal_of(levels: Levels, conditionals: Sequence[Conditional], clique: Cli
     return _product(levels, factors, dict.fromkeys(clique, 0)).ravel()
 
 
-def _joined(factors: Sequence[tuple[dict[str, int], Array]], name: str) -> dict[str, int]:
+def _joint_scope(factors: Sequence[tuple[dict[str, int], Array]], name: str) -> dict[str, int]:
     """The scope of the product of all factors that contain an attribute, each attribute at its finest."""
     scope: dict[str, int] = {}
     for own, _ in factors:

@@ -79,7 +79,7 @@ class Levels:
         """Number of cells of a table over these nodes."""
         return math.prod(self.shape(nodes))
 
-    def ordered(self, nodes: Iterable[Node]) -> Nodes:
+    def in_domain_order(self, nodes: Iterable[Node]) -> Nodes:
         """The nodes in domain order."""
         return tuple(sorted(nodes, key=lambda node: self.domain.position(node.name)))
 

@@ -209,7 +209,7 @@ def head_steps(levels: Levels, order: Sequence[Node], nodes: Nodes, values: Arra
     steps = []
     counts = np.maximum(values, 0.0).ravel()
     for place, child in enumerate(order):
-        first = levels.ordered(order[: place + 1])
+        first = levels.in_domain_order(order[: place + 1])
         marginal = np.bincount(levels.labels(nodes, first), weights=counts, minlength=levels.cells(first))
         steps.append(DrawingStep.of(levels, child, first, marginal.astype(np.float64)))
     return steps

@@ -53,7 +53,7 @@ class PaperRun(NetworkRun):
         self._used.append(found)
         self._records = max(1.0, float(found.values[0]))
 
-    def _corrected(
+    def _correct_for_sampling(
         self, distances: Mapping[Clique, float], expected: Mapping[Clique, Array], rounded: bool
     ) -> Mapping[Clique, float]:
         """The distances without correction."""
@@ -71,7 +71,7 @@ class PaperRun(NetworkRun):
         """Keeps only the measurements of the network's own tables."""
         self._used += [measurement for _, measurement in measured]
 
-    def _agreed(self, tables: list[NoisyTable]) -> list[NoisyTable]:
+    def _make_consistent(self, tables: list[NoisyTable]) -> list[NoisyTable]:
         """First removes negative counts, then makes tables consistent, which makes new negative counts."""
         tables = [cut(table, self._records) for table in tables]
         return consistent(self._levels, tables, None) if self._config.consistency else tables

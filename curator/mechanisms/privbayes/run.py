@@ -108,10 +108,10 @@ class NetworkRun(Run):
         scored = step.asks is Asks.SCORES
         found = (self._scored_distances if scored else self._estimated_distances)(step, expected)
         # These references are not rounded, unlike those of scores.
-        corrected = self._corrected(found, expected, rounded=scored)
+        corrected = self._correct_for_sampling(found, expected, rounded=scored)
         return {frozenset(pair): distance / 2 for pair, distance in corrected.items()}
 
-    def _corrected(
+    def _correct_for_sampling(
         self, distances: Mapping[Clique, float], expected: Mapping[Clique, Array], rounded: bool
     ) -> Mapping[Clique, float]:
         """The distances minus the expected effect of sampling."""
@@ -174,7 +174,7 @@ class NetworkRun(Run):
 
     def _model(self, network: Network) -> BayesianNetwork:
         """Section 3.2, and the conditional distributions of section 2.2."""
-        tables = self._agreed([NoisyTable(nodes, m.values, m.sigma**2) for nodes, m in self._tables])
+        tables = self._make_consistent([NoisyTable(nodes, m.values, m.sigma**2) for nodes, m in self._tables])
         # The last measurement of the same nodes is that of the network's own table.
         values = {table.nodes: table.values for table in tables}
         head, *others = network.tables(self._levels)
@@ -183,7 +183,7 @@ class NetworkRun(Run):
             steps.append(DrawingStep.of(self._levels, child, nodes, values[nodes]))
         return BayesianNetwork(self._levels, tuple(steps), self._records, self._config.drawing)
 
-    def _agreed(self, tables: list[NoisyTable]) -> list[NoisyTable]:
+    def _make_consistent(self, tables: list[NoisyTable]) -> list[NoisyTable]:
         """Tables without negative counts, and consistent if so configured."""
         if self._config.consistency:
             return consistent_and_nonnegative(self._levels, tables, self._records)
@@ -193,7 +193,7 @@ class NetworkRun(Run):
         """The result, with bounds for the workload's marginals that were scored or lie in unboxed tables."""
         cells = [measurement for _, measurement in self._tables if not measurement.view.boxes]
         wanted = self._workload.cliques
-        return self._ended(
+        return self._result(
             model,
             averages=averages_of(self._measurer, wanted, cells),
             scored={clique: self._scored[clique] for clique in wanted if clique in self._scored},

@@ -72,7 +72,7 @@ class Algorithm2(Run, ABC):
         check_smallest(self._domain, self._candidates.cliques, self._max_model_mb)
         first = self._start()
         model = self._spend_the_rest(self._estimate(first))
-        known = self._candidates.known
+        known = self._candidates.averages_by_clique
         selected = [done.clique for done in self._rounds]
         records = self._measurer.record_count
         return ended(

@@ -112,7 +112,7 @@ class ScoredRun(ScoredRounds):
         tables, and the noise that it would have if `allocate` split the remaining budget over it and the
         marginals measured so far.
         """
-        measured = self._measured()
+        measured = self._measured_cliques()
         without = set(measured)
         cliques = [clique for clique in self._scored if clique not in without]
         distances = np.array([self._scored[clique].distance for clique in cliques])

@@ -49,7 +49,7 @@ class Candidates:
                 self._having[name].append(i)
 
     @property
-    def known(self) -> dict[Clique, WeightedAverage]:
+    def averages_by_clique(self) -> dict[Clique, WeightedAverage]:
         """The averages by clique."""
         return dict(zip(self.cliques, self.averages, strict=True))
 

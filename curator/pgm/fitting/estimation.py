@@ -56,7 +56,7 @@ def estimate(
         return MarkovRandomField.uniform(domain, mass)
     tree = _tree(domain, loss.cliques, warm_start)
     oracle = MarginalOracle(tree, loss.cliques, mass)
-    loss = loss.without(oracle.excluded())
+    loss = loss.without(oracle.excluded_cells())
     known = {} if warm_start is None else warm_start.potentials
     with np.errstate(over="ignore", invalid="ignore"):
         start = initial_potentials(oracle, loss, known)

@@ -44,15 +44,15 @@ def initial_potentials(oracle: MarginalOracle, loss: QuadraticLoss, known: Mappi
     Returns:
         the potentials, shape (n,).
     """
-    start = _extended(oracle, loss, known)
+    start = _extend_potentials(oracle, loss, known)
     if not _far(oracle, loss, known):
         return start
-    cold = _extended(oracle, loss, {})
+    cold = _extend_potentials(oracle, loss, {})
     losses = [loss.of_marginals(oracle(potentials)[0]) for potentials in (start, cold)]
     return start if losses[0] < _WORTH_KEEPING * losses[1] else cold
 
 
-def _kept(loss: QuadraticLoss, known: Mapping[Clique, Array]) -> Array:
+def _known_potentials(loss: QuadraticLoss, known: Mapping[Clique, Array]) -> Array:
     """The known potentials, and zeros for the other cliques."""
     return np.concatenate(
         [
@@ -62,9 +62,9 @@ def _kept(loss: QuadraticLoss, known: Mapping[Clique, Array]) -> Array:
     )
 
 
-def _extended(oracle: MarginalOracle, loss: QuadraticLoss, known: Mapping[Clique, Array]) -> Array:
+def _extend_potentials(oracle: MarginalOracle, loss: QuadraticLoss, known: Mapping[Clique, Array]) -> Array:
     """The known potentials, and guesses for the other cliques."""
-    potentials = _kept(loss, known)
+    potentials = _known_potentials(loss, known)
     new = [place for place, clique in enumerate(loss.cliques) if clique not in known]
     earlier = [clique for clique in loss.cliques if clique in known]
     single = [place for place in new if len(loss.cliques[place]) == 1]
@@ -91,7 +91,7 @@ def _far(oracle: MarginalOracle, loss: QuadraticLoss, known: Mapping[Clique, Arr
     part = loss.part_of(known)
     if not part.count:
         return False
-    return part.of_marginals(oracle(_kept(loss, known))[0]) > _FAR * part.count
+    return part.of_marginals(oracle(_known_potentials(loss, known))[0]) > _FAR * part.count
 
 
 def _guess(
@@ -103,7 +103,7 @@ def _guess(
 ) -> Array:
     """One step of iterative proportional fitting for each of the new cliques, as potentials to add."""
     guess = np.zeros(len(potentials))
-    target, reached = loss.fulfilled(oracle(potentials)[0], _FLOOR)
+    target, reached = loss.measured_and_modelled(oracle(potentials)[0], _FLOOR)
     measured, modelled = split(target, loss.shapes), split(reached, loss.shapes)
     views = split(guess, loss.shapes)
     before = list(earlier)

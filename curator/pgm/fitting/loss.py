@@ -154,7 +154,7 @@ class QuadraticLoss:
         )
         return replace(self, weights=np.where(excluded, 0.0, self.weights), boxes=boxes)
 
-    def fulfilled(self, marginals: Array, least: float) -> tuple[Array, Array]:
+    def measured_and_modelled(self, marginals: Array, least: float) -> tuple[Array, Array]:
         """The measurements as marginals: cells as they are, sums over boxes distributed as in the model.
 
         Args:

@@ -98,12 +98,12 @@ def estimate_in_parallel(
             max_model_mb=max_model_mb,
         )
 
-    fits = _fitted(fit, blocks, threads)
+    fits = _fit_blocks(fit, blocks, threads)
     tables = _tables(tree, blocks, fits)
     averaged = [block.places[0] for block in blocks if block.separator_measured]
     if domain.rules:
         oracle = MarginalOracle(tree, loss.cliques, mass)
-        loss = loss.without(oracle.excluded())
+        loss = loss.without(oracle.excluded_cells())
         # A block knows the zeros of its own rules; these are those that follow from all rules together.
         tables = [_within(table, support) for table, support in zip(tables, oracle.beliefs(), strict=True)]
     beliefs = reconcile(tree, tables, averaged)
@@ -200,7 +200,7 @@ def _as_measured(sums: BoxSums) -> Measurement:
     )
 
 
-def _fitted(
+def _fit_blocks(
     fit: Callable[[_Block], MarkovRandomField], blocks: Sequence[_Block], threads: int | None
 ) -> list[MarkovRandomField]:
     """Fit all blocks, the largest first, so that threads end at about the same time."""
@@ -250,7 +250,7 @@ def _potentials(
 
     def credit(clique: Clique, potential: Array) -> None:
         around = min((r for r in measured if set(clique) <= set(r)), key=domain.cells)
-        found[around] += _widened(domain, clique, around, potential)
+        found[around] += _broadcast_potential(domain, clique, around, potential)
 
     for block, fit in zip(blocks, fits, strict=True):
         separator = block.separator
@@ -262,11 +262,11 @@ def _potentials(
             shares = np.maximum(fit.marginal(separator) / fit.total, _LEAST_SHARE)
             others = np.log(shares).reshape(domain.shape(separator))
             for clique, potential in inside.items():
-                others = others - _widened(domain, clique, separator, potential)
+                others = others - _broadcast_potential(domain, clique, separator, potential)
             credit(separator, -others)
     return {clique: potential.reshape(-1) for clique, potential in found.items()}
 
 
-def _widened(domain: Domain, clique: Clique, around: Clique, potential: Array) -> Array:
+def _broadcast_potential(domain: Domain, clique: Clique, around: Clique, potential: Array) -> Array:
     """A clique's potential with an axis for each attribute of a larger clique, for broadcasting."""
     return potential.reshape([domain[name].size if name in clique else 1 for name in around])

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from ....common.data.domain import Clique
 from ..structure.junction_tree import JunctionTree
 from .cuts import Cut, table_of, timed_cut
-from .stages import FASTEST, Stage, staged
+from .stages import FASTEST, Stage, stage_table
 
 Records = NDArray[Any]
 Integers = NDArray[np.int64]
@@ -120,7 +120,7 @@ def lay_out(tree: JunctionTree, cliques: Sequence[Clique]) -> tuple[Layout, Size
     builder = _Builder(start, order)
     for place, clique in enumerate(tree.cliques):
         builder.add(clique, tree.shapes[place], sources[place], separators[place])
-    return builder.built(potentials, start - potentials)
+    return builder.build(potentials, start - potentials)
 
 
 def _order(tree: JunctionTree) -> dict[str, int]:
@@ -179,7 +179,7 @@ class _Builder:
             ordered = tuple(sorted(clique, key=self._order.__getitem__))
             axes = {name: axis for axis, name in enumerate(ordered)}
             touched = [frozenset(axes[name] for name in s.strides) for s in (*sources, separator)]
-            whole_time, stage = staged([sizes[name] for name in ordered], touched[:-1], touched[-1])
+            whole_time, stage = stage_table([sizes[name] for name in ordered], touched[:-1], touched[-1])
             if whole_time < time:
                 self._add_whole(ordered, sizes, stage, sources, separator)
                 self._cuts.append(Cut((), (), (), tuple(clique.index(name) for name in ordered)))
@@ -201,7 +201,7 @@ class _Builder:
         begun = len(self._sources)
         for source in sources:
             table = table_of({part_of[name] for name in source.strides})
-            self._sources.append((source.cells, table, *self._placed(sizes, *sides[table], source)))
+            self._sources.append((source.cells, table, *self._source_maps(sizes, *sides[table], source)))
         lengths = [math.prod(sizes[name] for name in part) for part in parts]
         begins = [self._tables]
         for rows, columns in sides:
@@ -214,7 +214,7 @@ class _Builder:
                 *begins[:3],
                 *(begun, len(self._sources)),
                 *(separator.cells, math.prod(sizes[name] for name in separator.strides)),
-                *self._placed(sizes, *sides[0], separator)[:2],
+                *self._source_maps(sizes, *sides[0], separator)[:2],
                 *([0] * 8),
             )
         )
@@ -235,8 +235,8 @@ class _Builder:
         begun = len(self._sources)
         sides = clique[: len(clique) - stage.columns], clique[len(clique) - stage.columns :]
         for source in [*(sources[number] for number in stage.sources), *parts]:
-            self._sources.append((source.cells, 3, *self._placed(sizes, *sides, source)))
-        row, column, kind = self._placed(sizes, *sides, separator)
+            self._sources.append((source.cells, 3, *self._source_maps(sizes, *sides, source)))
+        row, column, kind = self._source_maps(sizes, *sides, separator)
         rows, columns = (math.prod(sizes[name] for name in side) for side in sides)
         self._cliques.append(
             (
@@ -260,11 +260,11 @@ class _Builder:
         sides = names[: len(names) - stage.columns], names[len(names) - stage.columns :]
         rows, columns = (math.prod(sizes[name] for name in side) for side in sides)
         for source in [*(sources[number] for number in stage.sources), *parts]:
-            placed = self._placed(sizes, *sides, source)
+            placed = self._source_maps(sizes, *sides, source)
             self._steps.append((made.cells, rows, columns, source.cells, *placed))
         return made
 
-    def _placed(
+    def _source_maps(
         self, sizes: Mapping[str, int], rows: Sequence[str], columns: Sequence[str], source: _Source
     ) -> tuple[int, int, int]:
         """The maps to a source from the rows and columns of a table, and how rows lie in it."""
@@ -288,7 +288,7 @@ class _Builder:
             self._mapped += len(offsets)
         return self._places[axes]
 
-    def built(self, potentials: int, messages: int) -> tuple[Layout, Sizes, tuple[Cut, ...]]:
+    def build(self, potentials: int, messages: int) -> tuple[Layout, Sizes, tuple[Cut, ...]]:
         layout = Layout(
             np.array(self._cliques, dtype=CLIQUE),
             np.array(self._sources, dtype=SOURCE),

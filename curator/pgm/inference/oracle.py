@@ -62,7 +62,7 @@ class MarginalOracle:
         self.evaluations += 1
         return self._work.sums[: self._cells].copy(), log_partition
 
-    def excluded(self) -> NDArray[np.bool_] | None:
+    def excluded_cells(self) -> NDArray[np.bool_] | None:
         """The cells of the cliques that rules exclude, shape (n,); None without rules."""
         if not self._zeros.masks:
             return None
@@ -77,4 +77,4 @@ class MarginalOracle:
             order = [axis for part in cut for axis in part]
             ordered = belief.reshape([shape[axis] for axis in order])
             found.append(np.ascontiguousarray(ordered.transpose(np.argsort(order))))
-        return self._zeros.cleared(self.tree.cliques, found)
+        return self._zeros.clear_excluded(self.tree.cliques, found)

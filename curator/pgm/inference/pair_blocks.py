@@ -66,7 +66,7 @@ class PairBlocks:
         self._depths = [0]
         for parent in tree.parents[1:]:
             self._depths.append(self._depths[parent] + 1)
-        self._below = self._gathered()
+        self._below = self._gather_below()
         self._blocks: dict[tuple[int, int, int], Array] = {}
 
     @classmethod
@@ -124,7 +124,7 @@ class PairBlocks:
                 self._blocks[key] = below.given.T @ joint
         return self._blocks[key]
 
-    def _gathered(self) -> dict[int, _Below]:
+    def _gather_below(self) -> dict[int, _Below]:
         """What is below each clique that shares attributes with its parent."""
         tree = self._tree
         children: list[list[int]] = [[] for _ in tree.masks]
@@ -140,7 +140,7 @@ class PairBlocks:
             for v in bits(tree.masks[place] & ~separator):
                 first[v] = start
                 start += self._sizes[v]
-                parts.append(self._arranged(place, separator, 1 << v)[0])
+                parts.append(self._arrange_belief(place, separator, 1 << v)[0])
             for child in children[place]:
                 first |= {v: start + column for v, column in found[child].first.items()}
                 start += found[child].given.shape[1]
@@ -155,14 +155,16 @@ class PairBlocks:
         """Attributes of a clique with all that is below a child, shape (cells of the mask, codes)."""
         both = mask & below.separator
         rows, inner = mask & ~both, below.separator & ~both
-        given = self._ordered(below.given.reshape(*self._shape(below.separator), -1), below.separator, both)
+        given = self._move_axes_first(
+            below.given.reshape(*self._shape(below.separator), -1), below.separator, both
+        )
         given = given.reshape(self._cells(both), self._cells(inner), -1)
-        joint = np.matmul(self._arranged(place, rows, inner, both), given)
+        joint = np.matmul(self._arrange_belief(place, rows, inner, both), given)
         order = np.argsort([*bits(both), *bits(rows)])
         table = joint.reshape(*self._shape(both), *self._shape(rows), -1)
         return np.asarray(table.transpose(*order, len(order)).reshape(self._cells(mask), -1))
 
-    def _arranged(self, place: int, rows: int, columns: int, batch: int = 0) -> Array:
+    def _arrange_belief(self, place: int, rows: int, columns: int, batch: int = 0) -> Array:
         """A clique's belief, summed to these attributes, shape (batch, rows, columns)."""
         mask = batch | rows | columns
         values = self._summed(place, mask)
@@ -170,7 +172,7 @@ class PairBlocks:
         order = [axis[v] for part in (batch, rows, columns) for v in bits(part)]
         return values.transpose(order).reshape(self._cells(batch), self._cells(rows), self._cells(columns))
 
-    def _ordered(self, values: Array, mask: int, leading: int) -> Array:
+    def _move_axes_first(self, values: Array, mask: int, leading: int) -> Array:
         """An array whose axes are those of the mask and one more, with some of these axes first."""
         axis = {v: number for number, v in enumerate(bits(mask))}
         order = [*(axis[v] for v in bits(leading)), *(axis[v] for v in bits(mask & ~leading))]

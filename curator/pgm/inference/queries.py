@@ -86,7 +86,7 @@ class MarginalQueries:
     @cached_property
     def _blocks(self) -> PairBlocks:
         with one_thread():
-            return PairBlocks(self._tree, lambda place, mask: self._summed(place, mask).values)
+            return PairBlocks(self._tree, lambda place, mask: self._sum_belief(place, mask).values)
 
     def marginal(self, clique: Clique) -> Array:
         """The marginal of a clique in domain order, shape (n_r,).
@@ -98,11 +98,11 @@ class MarginalQueries:
         try:
             parts = [wanted & component for component in self._components if wanted & component]
             if len(parts) < 2:
-                return self._connected(wanted).values.reshape(-1)
+                return self._connected_marginal(wanted).values.reshape(-1)
             self._check_size(wanted)
-            product = self._connected(parts[0]).values.reshape(self._shape(wanted, parts[0]))
+            product = self._connected_marginal(parts[0]).values.reshape(self._shape(wanted, parts[0]))
             for part in parts[1:]:
-                factor = self._connected(part).values
+                factor = self._connected_marginal(part).values
                 product = product * (factor / factor.sum()).reshape(self._shape(wanted, part))
             return product.reshape(-1)
         except _TooLarge as cause:
@@ -111,20 +111,20 @@ class MarginalQueries:
                 f"{LARGEST_TABLE_CELLS} allowed; ask for a smaller clique or one inside the model's"
             ) from cause
 
-    def _connected(self, wanted: int) -> _Factor:
+    def _connected_marginal(self, wanted: int) -> _Factor:
         """The marginal of attributes of one component."""
         masks = self._tree.masks
         places = self._holding[(wanted & -wanted).bit_length() - 1] if wanted else range(len(masks))
         around = [place for place in places if masks[place] & wanted == wanted]
         if around:
-            return self._summed(min(around, key=lambda place: self._cells(masks[place])), wanted)
+            return self._sum_belief(min(around, key=lambda place: self._cells(masks[place])), wanted)
         self._check_size(wanted)
         if self._by_blocks and wanted.bit_count() == 2:
             found = self._blocks.marginal(*bits(wanted))
             if found is not None:
                 return _Factor(wanted, found)
         with one_thread():
-            return self._gathered(self._root(wanted), -1, wanted)
+            return self._gather_marginal(self._root(wanted), -1, wanted)
 
     def _root(self, wanted: int) -> int:
         """Target of the messages: a clique with most of the wanted cells, the nearest such to the others."""
@@ -137,7 +137,7 @@ class MarginalQueries:
                 return place
             place = towards[0].place
 
-    def _gathered(self, place: int, towards: int, wanted: int) -> _Factor:
+    def _gather_marginal(self, place: int, towards: int, wanted: int) -> _Factor:
         """The marginal of `wanted`, all at `place` or behind its neighbours other than `towards`."""
         key = (place, towards, wanted)
         if key in self._held:
@@ -146,7 +146,7 @@ class MarginalQueries:
         own = self._tree.masks[place] & wanted
         for near in sources:
             own |= near.separator
-        factor = self._summed(place, own)
+        factor = self._sum_belief(place, own)
         for done, near in enumerate(sources, start=1):
             keep = wanted
             for later in sources[done:]:
@@ -159,13 +159,13 @@ class MarginalQueries:
         key = (near.place, -2 - place, retained)
         if key in self._held:
             return self._held[key]
-        joint = self._gathered(near.place, place, retained | near.separator)
-        given = self._summed(near.place, near.separator).values
+        joint = self._gather_marginal(near.place, place, retained | near.separator)
+        given = self._sum_belief(near.place, near.separator).values
         given = given.reshape(self._shape(joint.mask, near.separator))
         values = np.divide(joint.values, given, out=np.zeros_like(joint.values), where=given > 0)
         return self._hold(key, _Factor(joint.mask, values))
 
-    def _summed(self, place: int, wanted: int) -> _Factor:
+    def _sum_belief(self, place: int, wanted: int) -> _Factor:
         """A clique's belief, summed to some of its attributes."""
         key = (place, place, wanted)
         if key in self._held:
@@ -206,8 +206,8 @@ class MarginalQueries:
         self._check_size(batch | rows | columns)
         shape = [self._cells(batch), self._cells(rows), self._cells(inner), self._cells(columns)]
         product = np.matmul(
-            _arranged(left, [batch, rows, inner]).reshape(shape[0], shape[1], shape[2]),
-            _arranged(right, [batch, inner, columns]).reshape(shape[0], shape[2], shape[3]),
+            _group_axes(left, [batch, rows, inner]).reshape(shape[0], shape[1], shape[2]),
+            _group_axes(right, [batch, inner, columns]).reshape(shape[0], shape[2], shape[3]),
         )
         order = [*bits(batch), *bits(rows), *bits(columns)]
         sizes = self._tree.domain.sizes
@@ -242,7 +242,7 @@ class _TooLarge(Exception):
         self.cells = cells
 
 
-def _arranged(factor: _Factor, groups: Sequence[int]) -> Array:
+def _group_axes(factor: _Factor, groups: Sequence[int]) -> Array:
     """The factor's axes, group after group."""
     axis = {v: place for place, v in enumerate(bits(factor.mask))}
     return factor.values.transpose([axis[v] for group in groups for v in bits(group)])

@@ -41,7 +41,7 @@ class Stage(NamedTuple):
     sources: tuple[int, ...]
 
 
-def staged(
+def stage_table(
     shape: Sequence[int], sources: Sequence[frozenset[int]], separator: frozenset[int]
 ) -> tuple[float, Stage]:
     """The whole table of a clique in stages, and nanoseconds of one evaluation (compare `cuts.timed_cut`).
@@ -76,7 +76,7 @@ def _stage(
     groups: list[list[int]] = []
     if _cells(axes, shape) > _ONE_BY_ONE_CELLS:
         groups = min(
-            ([list(members)], *(_grouped(axes, count, members, shape, sources) for count in _SEGMENTS)),
+            ([list(members)], *(_group_sources(axes, count, members, shape, sources) for count in _SEGMENTS)),
             key=lambda found: _guess(axes, found, shape, sources),
         )
     direct = tuple(groups[0] if groups else members)
@@ -86,7 +86,7 @@ def _stage(
     return Stage(axes, columns, parts, direct)
 
 
-def _grouped(
+def _group_sources(
     axes: tuple[int, ...],
     count: int,
     members: Sequence[int],

@@ -142,7 +142,7 @@ def _surplus(
         if counts.size <= LARGEST_ADJUSTED and end + len(places) * counts.size <= ALL_CELLS:
             room[places] = counts
             end += len(places) * counts.size
-    counted = _counted(codes, columns.sizes, room)
+    counted = _count_cells(codes, columns.sizes, room)
     found = []
     for places, counts in room.items():
         over = (counted[places] - counts).reshape([columns.sizes[place] for place in places])
@@ -153,7 +153,7 @@ def _surplus(
     return found
 
 
-def _counted(
+def _count_cells(
     columns: Sequence[NDArray[Any]], sizes: Sequence[int], cliques: Iterable[Places]
 ) -> dict[Places, NDArray[np.int64]]:
     """Counts of the cells of these columns, pairs together."""

@@ -83,7 +83,7 @@ def generate(model: TreeModel, rows: int, rng: np.random.Generator) -> Table:
             values = np.empty(rows, dtype=code_dtype(math.prod(fresh.values())))
             _fill_runs(values, starts, clique, belief, tuple(shared), rng)
             _shuffle_runs(values, starts, rng)
-            columns |= _dealt(values, starts, columns, shared, fresh)
+            columns |= _deal_runs(values, starts, columns, shared, fresh)
     return Table(model.domain, tuple(columns[name] for name in model.domain))
 
 
@@ -187,7 +187,7 @@ def _strew(run: Codes, rng: np.random.Generator) -> Places:
     return ends[1:]
 
 
-def _dealt(
+def _deal_runs(
     values: Codes,
     starts: Places,
     columns: Mapping[str, Codes],

@@ -185,7 +185,7 @@ class _Turn(NamedTuple):
         for view, (number, axis) in enumerate(held):
             named = marginals[number].columns
             own[view], start[view], depth[view] = named[axis], end, len(named) - 1
-            stride = _padded(columns.sizes[named[axis]])
+            stride = _pad_to_lanes(columns.sizes[named[axis]])
             for k, column in enumerate(reversed([column for column in named if column != named[axis]])):
                 others[view, k], strides[view, k] = column, stride
                 stride *= columns.sizes[column]
@@ -193,17 +193,17 @@ class _Turn(NamedTuple):
         size = columns.sizes[place]
         weight = np.array([marginals[number].weight for number, _ in held], dtype=np.float32)
         layout = _Layout(own, start, depth, others, strides, weight)
-        return cls(place, size, _padded(size), end, held, layout)
+        return cls(place, size, _pad_to_lanes(size), end, held, layout)
 
     def views(self, lines: Surplus, marginals: Sequence[Marginal]) -> Iterator[tuple[Surplus, Surplus]]:
         """Each marginal as it stands in the lines and at home, the attribute's axis last."""
         for (number, axis), start in zip(self.held, self.layout.start.tolist(), strict=True):
             home = np.moveaxis(marginals[number].over, axis, -1)
-            shape = (*home.shape[:-1], _padded(home.shape[-1]))
+            shape = (*home.shape[:-1], _pad_to_lanes(home.shape[-1]))
             yield lines[start : start + math.prod(shape)].reshape(shape)[..., : home.shape[-1]], home
 
 
-def _padded(size: int) -> int:
+def _pad_to_lanes(size: int) -> int:
     return -(-size // _LANES) * _LANES
 
 

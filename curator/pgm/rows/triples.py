@@ -58,7 +58,7 @@ def worthwhile(sizes: Sequence[int], rows: int, without: Collection[Places]) -> 
     return triples if work <= _TRIPLES_WORK else []
 
 
-def counted(table: Table, triples: Sequence[Places]) -> dict[Places, NDArray[np.int64]]:
+def count_triples(table: Table, triples: Sequence[Places]) -> dict[Places, NDArray[np.int64]]:
     """The counts of triples, each of shape (n_r,)."""
     names = table.domain.names
     columns = dict(zip(names, table.columns, strict=True))

@@ -28,7 +28,7 @@ def triangulate(adjacency: Sequence[int], sizes: Sequence[int]) -> tuple[list[in
         the masks of the maximal cliques in order of elimination, and their total number of cells.
     """
     order = np.empty(len(adjacency), np.int64)
-    search_orders(*_packed(adjacency, sizes, [0]), 0.0, np.empty(1), order)
+    search_orders(*_pack_graph(adjacency, sizes, [0]), 0.0, np.empty(1), order)
     graph, cliques = list(adjacency), []
     for vertex in order.tolist():
         neighbours = graph[vertex]
@@ -42,7 +42,7 @@ def triangulate(adjacency: Sequence[int], sizes: Sequence[int]) -> tuple[list[in
 def cells_with_each(adjacency: Sequence[int], sizes: Sequence[int], added: Sequence[int]) -> list[int]:
     """The cells of `triangulate` for a graph with each of some cliques (masks) added separately."""
     return [
-        int(total) if total < EXACT else triangulate(joined(adjacency, [mask]), sizes)[1]
+        int(total) if total < EXACT else triangulate(join_cliques(adjacency, [mask]), sizes)[1]
         for mask, total in zip(added, _totals(adjacency, sizes, added, 0.0), strict=True)
     ]
 
@@ -55,7 +55,7 @@ def first_within(
     return len(totals) - 1 if totals and totals[-1] <= limit else None
 
 
-def joined(adjacency: Sequence[int], cliques: Sequence[int]) -> list[int]:
+def join_cliques(adjacency: Sequence[int], cliques: Sequence[int]) -> list[int]:
     """A graph with edges between all vertices of each of these cliques."""
     graph = list(adjacency)
     for clique in cliques:
@@ -78,12 +78,12 @@ def _totals(
     """Cells with each of the cliques, up to the first with at most `enough`."""
     # The graph itself is first: many cliques do not change its core.
     totals, order = np.empty(1 + len(added)), np.empty(len(adjacency), np.int64)
-    done = search_orders(*_packed(adjacency, sizes, [0, *added]), enough, totals, order)
+    done = search_orders(*_pack_graph(adjacency, sizes, [0, *added]), enough, totals, order)
     found: list[float] = totals[1:done].tolist()
     return found
 
 
-def _packed(
+def _pack_graph(
     adjacency: Sequence[int], sizes: Sequence[int], added: Sequence[int]
 ) -> tuple[Words, np.ndarray[tuple[int], np.dtype[np.float64]], Words]:
     words = max(1, -(-len(adjacency) // 64))

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from ....common.data.domain import Clique, Domain
 from ....common.processes.blocks import made_in_order
-from .elimination import bits, cells_with_each, first_within, joined, triangulate
+from .elimination import bits, cells_with_each, first_within, join_cliques, triangulate
 from .zeros import zeros_of
 
 _CANDIDATES_AT_ONCE = 4
@@ -145,7 +145,7 @@ class TreeGrowth:
             DataError: a candidate names an unknown attribute.
         """
 
-        def found(start: int) -> int | None:
+        def first_in_batch(start: int) -> int | None:
             masks = [
                 _mask(self._domain, candidate)
                 for candidate in candidates[start : start + _CANDIDATES_AT_ONCE]
@@ -153,10 +153,12 @@ class TreeGrowth:
             place = first_within(self._adjacency, self._domain.sizes, masks, limit_mb * 2**17)
             return None if place is None else start + place
 
-        place = found(0)
+        place = first_in_batch(0)
         if place is not None or len(candidates) <= _CANDIDATES_AT_ONCE:
             return place
-        batches = made_in_order(found, range(_CANDIDATES_AT_ONCE, len(candidates), _CANDIDATES_AT_ONCE))
+        batches = made_in_order(
+            first_in_batch, range(_CANDIDATES_AT_ONCE, len(candidates), _CANDIDATES_AT_ONCE)
+        )
         return next((place for place in batches if place is not None), None)
 
 
@@ -169,7 +171,7 @@ def _mask(domain: Domain, clique: Iterable[str]) -> int:
 
 def _adjacency(domain: Domain, cliques: Iterable[Clique]) -> list[int]:
     structure = zeros_of(domain).structure
-    return joined([0] * len(domain), [_mask(domain, clique) for clique in (*structure, *cliques)])
+    return join_cliques([0] * len(domain), [_mask(domain, clique) for clique in (*structure, *cliques)])
 
 
 def _spanning_tree(masks: Sequence[int], root: int) -> tuple[list[int], tuple[int, ...]]:

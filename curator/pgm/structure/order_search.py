@@ -234,7 +234,7 @@ def _search(graph: Words, sizes: _Floats, enough: float, best_order: _Integers) 
         price = (restart >> 2) % _PRICES if restart % 4 == 3 else best_price
         for v in range(count):
             state += np.uint64(0x9E3779B97F4A7C15)
-            bits = _mixed(state)
+            bits = _mix_bits(state)
             noise[v] = lucky[v]
             if bits & _ONE:
                 uniform = (np.float64(bits >> np.uint64(12)) + 0.5) / 2.0**52
@@ -273,7 +273,7 @@ def _eliminate(
         The cells of the maximal cliques; infinity once they reach the limit, if that is finite.
     """
     count = len(original)
-    graph, left, fill = _copied(original), np.empty(count, np.int64), np.empty(count, np.int64)
+    graph, left, fill = _copy_graph(original), np.empty(count, np.int64), np.empty(count, np.int64)
     waiting = np.empty(count + 1, np.int64)
     waiting[count] = 0
     separators, prices = np.empty(count, np.float64), np.empty(count, np.float64)
@@ -502,7 +502,7 @@ def _clique_cells(graph: Words, vertex: int, sizes: _Floats, waiting: _Integers)
 def _order_cells(original: Words, sizes: _Floats, order: _Integers) -> float:
     """The cells of the maximal cliques of an elimination order."""
     count = len(original)
-    graph = _copied(original)
+    graph = _copy_graph(original)
     waiting = np.empty(count + 1, np.int64)
     waiting[count] = 0
     total = 0.0
@@ -515,7 +515,7 @@ def _order_cells(original: Words, sizes: _Floats, order: _Integers) -> float:
 
 
 @compiled_part
-def _copied(graph: Words) -> Words:
+def _copy_graph(graph: Words) -> Words:
     count, words = graph.shape
     copy = np.empty((count, words), np.uint64)
     for v in range(count):
@@ -559,7 +559,7 @@ def _ones(word: np.uint64) -> int:
 
 
 @compiled_part
-def _mixed(word: np.uint64) -> np.uint64:
+def _mix_bits(word: np.uint64) -> np.uint64:
     """SplitMix64's output function."""
     word = (word ^ word >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ word >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)

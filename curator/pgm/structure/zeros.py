@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ....common.data.domain import Clique, Domain
 from ....common.data.rules.determines import Determines
-from .elimination import joined, triangulate
+from .elimination import join_cliques, triangulate
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -51,7 +51,7 @@ class Zeros:
         parts = [np.where(mask, 0.0, EXCLUDED).ravel() for _, mask in self.masks]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def cleared(self, cliques: Sequence[Clique], tables: Sequence[Array]) -> tuple[Array, ...]:
+    def clear_excluded(self, cliques: Sequence[Clique], tables: Sequence[Array]) -> tuple[Array, ...]:
         """Tables of counts of these cliques with exact zeros where cells are excluded."""
         if not self.masks:
             return tuple(tables)
@@ -68,11 +68,11 @@ class Zeros:
 
 def zeros_of(domain: Domain) -> Zeros:
     """The structural zeros of a domain; none without rules."""
-    return _found(domain) if domain.rules else Zeros()
+    return _zeros_of_rules(domain) if domain.rules else Zeros()
 
 
 @functools.lru_cache(maxsize=32)
-def _found(domain: Domain) -> Zeros:
+def _zeros_of_rules(domain: Domain) -> Zeros:
     parts = [part for rule in domain.rules for part in rule.parts]
     parts.sort(key=lambda part: domain.cells(part.columns))
     graph = [0] * len(domain)
@@ -81,7 +81,7 @@ def _found(domain: Domain) -> Zeros:
         clique = domain.canonical(part.columns)
         if math.prod(domain.shape(clique)) > LARGEST_OF_RULES:
             continue
-        wider = joined(graph, [sum(1 << domain.position(name) for name in clique)])
+        wider = join_cliques(graph, [sum(1 << domain.position(name) for name in clique)])
         if triangulate(wider, domain.sizes)[1] > LARGEST_OF_RULES + sum(domain.sizes):
             continue
         graph = wider

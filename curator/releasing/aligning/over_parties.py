@@ -90,7 +90,7 @@ def align_over_parties(
     noted = journal.note("certificate")
     if noted is None:
         keys = RandomStream(journal.key)
-        matchings = asking.persist(lambda: matched(agreement, keys), nothing_delivered)
+        matchings = asking.persist(lambda: match_slices(agreement, keys), nothing_delivered)
         made = _certificate(agreement, matchings)
         noted = journal.note_once("certificate", json.dumps(made.to_json()).encode())
     certificate = AlignmentCertificate.from_json(json_of(noted))
@@ -98,7 +98,7 @@ def align_over_parties(
     return certificate.with_signatures(signatures_of(claim, agreement, asking, marks))
 
 
-def matched(agreement: Agreement, keys: RandomStream) -> list[Matching]:
+def match_slices(agreement: Agreement, keys: RandomStream) -> list[Matching]:
     """The matching of each slice, after all parties have stored their positions; the same when repeated.
 
     Args:
@@ -116,7 +116,9 @@ def matched(agreement: Agreement, keys: RandomStream) -> list[Matching]:
             clients[first].relay(first, request, clients[place])
     matchings: list[Matching] = []
     for number, group in enumerate(plan.groups):
-        tokens = _passed(terms, clients, group) if plan.keying == DDH else _asked(terms, clients, group)
+        tokens = (
+            _pass_points(terms, clients, group) if plan.keying == DDH else _ask_tokens(terms, clients, group)
+        )
         matchings += _matchings(terms, tokens, keys.child("matching", str(number)))
         del tokens
     people = [found.people for found in matchings]
@@ -138,20 +140,20 @@ def _matchings(
     return match_across(slices, sigma, stream, plan.keying)
 
 
-def _asked(
+def _ask_tokens(
     terms: ReleaseTerms, clients: Sequence[PartyClient], group: Sequence[int]
 ) -> list[NDArray[np.uint64]]:
     """The tokens of each party of a group; the parties compute at the same time."""
     plan = _plan(terms)
 
-    def asked(place: int) -> NDArray[np.uint64]:
+    def ask_party(place: int) -> NDArray[np.uint64]:
         return clients[place].align(terms.release_id, place, len(plan.match))
 
     with ThreadPoolExecutor(len(group)) as threads:
-        return list(threads.map(asked, group))
+        return list(threads.map(ask_party, group))
 
 
-def _passed(
+def _pass_points(
     terms: ReleaseTerms, clients: Sequence[PartyClient], group: Sequence[int]
 ) -> list[NDArray[np.uint64]]:
     """The tokens of each party of a group, whose points pass through the others before."""

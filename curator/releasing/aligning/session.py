@@ -119,7 +119,7 @@ class AlignmentSession:
         return AlignmentProposal(release_id, self.order, spec.adjacency, about, spec.rows_per_person)
 
     @property
-    def unfinished(self) -> Path | None:
+    def unfinished_path(self) -> Path | None:
         """The name of an unfinished alignment of the same plan for `dpmosaic curator abandon`, if any."""
         for path in sorted(self._folder.glob(f"*/{JOURNAL}")):
             with contextlib.suppress(DataError), contextlib.closing(Journal(path)) as journal:
@@ -138,7 +138,7 @@ class AlignmentSession:
         return self._folder / f"{alignment_id}.json"
 
     def _journal(self) -> Journal:
-        folder = self.unfinished
+        folder = self.unfinished_path
         if folder is not None:
             return Journal(journal_of(folder))
         path = journal_of(self._folder / secrets.token_hex(8))
@@ -152,7 +152,7 @@ class AlignmentSession:
         terms, plan = made.terms, self.order.plan(federation)
         if terms.aligning is None or terms.spec.adjacency is not self.plan.spec.adjacency:
             return False
-        return _matched(plan) == _matched(terms.aligning)
+        return _matching_terms(plan) == _matching_terms(terms.aligning)
 
     def _digest(self) -> bytes:
         """SHA-256 of all by which the terms of two alignments of the same parties can differ."""
@@ -163,7 +163,7 @@ class AlignmentSession:
         return hashlib.sha256(json.dumps(form).encode()).digest()
 
 
-def _matched(plan: AlignmentPlan) -> tuple[object, ...]:
+def _matching_terms(plan: AlignmentPlan) -> tuple[object, ...]:
     """Whose rows are aligned, and how."""
     parties = tuple((entry.name, entry.identity, entry.slice) for entry in plan.roster)
     return parties, plan.match, plan.keying, plan.duplicates, plan.across_slices

@@ -251,7 +251,7 @@ class _Choice:
     def runs(self) -> tuple[int, ...]:
         """The first code of each bin, atom and missing value."""
         grid = self._grid
-        nodes = self._merged(self._split(grid.nodes(LEAST_BINS if grid.bounded else 1)))
+        nodes = self._merge_small(self._split(grid.nodes(LEAST_BINS if grid.bounded else 1)))
         return grid.firsts(nodes if grid.bounded else self._with_tails(nodes))
 
     def _split(self, nodes: list[_Node]) -> list[_Node]:
@@ -274,7 +274,7 @@ class _Choice:
         """Whether there are records for sure."""
         return self._counts.between(*node) > _CERTAIN * self._counts.sigma(*node)
 
-    def _trimmed(self, node: _Node, end: int) -> _Node:
+    def _trim_end(self, node: _Node, end: int) -> _Node:
         """A bin without its outer halves in which there may be no records; `end` is 0 or 1."""
         while node[1] - node[0] > 1:
             middle = self._middle(*node)
@@ -294,7 +294,7 @@ class _Choice:
                 return place
         raise ValueError("expected a bin of several codes")
 
-    def _merged(self, nodes: list[_Node]) -> list[_Node]:
+    def _merge_small(self, nodes: list[_Node]) -> list[_Node]:
         """Neighbouring bins with few records as one."""
         merged: list[_Node] = []
         for first, stop in nodes:
@@ -310,7 +310,7 @@ class _Choice:
         bins = [node for node in nodes if not self._grid.alone[node[0]]]
         held = [node for node in bins if self._holds(node)]
         held = held or [max(bins, key=lambda node: self._counts.between(*node))]
-        (low, _), (_, high) = self._trimmed(held[0], 0), self._trimmed(held[-1], 1)
+        (low, _), (_, high) = self._trim_end(held[0], 0), self._trim_end(held[-1], 1)
         # Values beyond the grid are clipped too, so that there is a bin in any case.
         low = min(max(1, low), self._grid.cells - 2)
         high = max(low + 1, min(self._grid.cells - 1, high))

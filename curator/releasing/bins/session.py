@@ -53,7 +53,7 @@ class BinsSession:
     journal: Journal
 
     @property
-    def known(self) -> Choice | None:
+    def noted_choice(self) -> Choice | None:
         """The choice that was noted, if it was made."""
         noted = self.journal.note(_CHOSEN)
         if noted is None:
@@ -89,7 +89,7 @@ class BinsSession:
         Raises:
             MosaicError: it stopped; the same call resumes it, unless a party refused it for good.
         """
-        known = self.known
+        known = self.noted_choice
         if known is not None:
             with contextlib.suppress(DataError), contextlib.closing(self._journal()) as own:
                 # The curator died before it noted that the choice is finished.
@@ -128,7 +128,7 @@ class BinsSession:
                 raise
             files.write_certificate(self.folder, made.certificate)
             choice = choice_of(made, own.release_id, choosing, order, self.plan.domain)
-            self.journal.note_once(_CHOSEN, _noted(choice))
+            self.journal.note_once(_CHOSEN, _encode_choice(choice))
             own.finish()
         return choice
 
@@ -142,7 +142,7 @@ class BinsSession:
         return Journal(path)
 
 
-def _noted(choice: Choice) -> bytes:
+def _encode_choice(choice: Choice) -> bytes:
     chosen = choice.chosen
     form = {
         "release_id": chosen.release_id,
@@ -151,11 +151,11 @@ def _noted(choice: Choice) -> bytes:
         "runs": chosen.coding.runs,
         "labels": chosen.coding.labels,
         "labels_delta": chosen.labels_delta,
-        "before": [_listed(one) for one in choice.before],
+        "before": [_measurement_form(one) for one in choice.before],
     }
     return json.dumps(form).encode()
 
 
-def _listed(one: Measurement) -> list[Any]:
+def _measurement_form(one: Measurement) -> list[Any]:
     sigmas = np.asarray(one.sigmas, dtype=np.float64).tolist()
     return [*one.clique, one.values.tolist(), one.sigma, one.zcdp_rho, sigmas]

@@ -36,13 +36,13 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """
     old, new = dict(_flat(before)), dict(_flat(now))
     return [
-        f"{_place(path)}: {_shown(old, path)} before, {_shown(new, path)} now"
+        f"{_place(path)}: {_value_text(old, path)} before, {_value_text(new, path)} now"
         for path in dict.fromkeys((*old, *new))
         if path not in old or path not in new or old[path] != new[path]
     ]
 
 
-def listed(changes: list[str]) -> str:
+def changes_text(changes: list[str]) -> str:
     """Changes as one line, the first of many."""
     more = f"; and {len(changes) - _CHANGES_NAMED} more" if len(changes) > _CHANGES_NAMED else ""
     return "; ".join(changes[:_CHANGES_NAMED]) + more
@@ -67,7 +67,7 @@ def _place(path: tuple[str, ...]) -> str:
     return f"{'.'.join(keys)} in [{section}]" if keys else section
 
 
-def _shown(values: Mapping[tuple[str, ...], object], path: tuple[str, ...]) -> str:
+def _value_text(values: Mapping[tuple[str, ...], object], path: tuple[str, ...]) -> str:
     if path not in values:
         return _ABSENT
     text = json.dumps(values[path], default=date.isoformat, ensure_ascii=False)

@@ -134,7 +134,7 @@ def draft(
         DataError: the cards' domains do not partition one table; names them and the fix.
     """
     known = {card.name: card.domain for card in cards if card.domain is not None}
-    grouped = [list(names) for names in slices] if slices is not None else _grouped(known)
+    grouped = [list(names) for names in slices] if slices is not None else _slices_by_columns(known)
     unknown = [name for names in grouped for name in names if name not in known]
     if unknown or not grouped:
         raise DataError(f"not enrolled: {', '.join(unknown) or 'no party is'}; enroll the card first")
@@ -152,7 +152,7 @@ def draft(
             raise DataError(
                 f"slice {number} differs from slice 1 in {odd}; all slices need the same attributes"
             )
-    ordered = _ordered([known[name].names for names in grouped for name in names])
+    ordered = _merge_orders([known[name].names for names in grouped for name in names])
     dealers = [card.name for card in cards if card.role == DEALER]
     domain = Domain(tuple(attributes[name] for name in ordered))
     bins = _BINS.format(share=DEFAULT_SHARE, names=", ".join(domain.open)) if domain.open else ""
@@ -179,7 +179,7 @@ def draft(
 
 def proposed_slices(cards: Sequence[Card]) -> list[list[str]]:
     """The parties grouped such that those of a slice hold different attributes."""
-    return _grouped({card.name: card.domain for card in cards if card.domain is not None})
+    return _slices_by_columns({card.name: card.domain for card in cards if card.domain is not None})
 
 
 def _stated_dealers(dealers: Sequence[str], slices: Sequence[Sequence[str]]) -> str:
@@ -222,7 +222,7 @@ def _overlaps(names: Sequence[str], known: Mapping[str, Domain]) -> dict[str, li
     return left
 
 
-def _grouped(known: Mapping[str, Domain]) -> list[list[str]]:
+def _slices_by_columns(known: Mapping[str, Domain]) -> list[list[str]]:
     slices: list[list[str]] = []
     for name, domain in known.items():
         for names in slices:
@@ -234,7 +234,7 @@ def _grouped(known: Mapping[str, Domain]) -> list[list[str]]:
     return slices
 
 
-def _ordered(orders: Sequence[Sequence[str]]) -> list[str]:
+def _merge_orders(orders: Sequence[Sequence[str]]) -> list[str]:
     """All attributes, in an order that agrees with every party's."""
     names = list(dict.fromkeys(name for order in orders for name in order))
     result: list[str] = []

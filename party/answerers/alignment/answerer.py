@@ -72,7 +72,7 @@ class AlignmentAnswerer(Answerer):
 
     def introduce(self, introduction: Introduction) -> None:
         """Receives and verifies the acceptances of all parties."""
-        peers = self._introduced(introduction)
+        peers = self._peers_of(introduction)
         self.account.introduce(introduction)
         self._peers = self._peers or peers
 
@@ -137,7 +137,7 @@ class AlignmentAnswerer(Answerer):
     def _bound(self) -> NDArray[np.uint64]:
         """The tokens of this party's rows, to which the charge is bound."""
         sent = self._tokens().tokens
-        self.account.answered(alignment_query(self.account.terms), sent.view(np.int64))
+        self.account.bind_answer(alignment_query(self.account.terms), sent.view(np.int64))
         return sent
 
     def _passing(self) -> Passing:
@@ -179,10 +179,10 @@ class AlignmentAnswerer(Answerer):
     def _introduced_peers(self) -> Peers:
         """The other parties; after a restart, from the introduction in the ledger."""
         if self._peers is None:
-            self._peers = self._introduced(self.account.introduction())
+            self._peers = self._peers_of(self.account.introduction())
         return self._peers
 
-    def _introduced(self, introduction: Introduction) -> Peers:
+    def _peers_of(self, introduction: Introduction) -> Peers:
         account = self.account
         return Peers(
             account.terms,

@@ -22,7 +22,7 @@ from ....common.messages import (
 from ....common.protocols.masked.plan import Chain, MaskedPlan
 from ....common.wire.streams import encode_answer
 from ...accounts.account import Account
-from ...institution.held import bytes_on_disk, placed
+from ...institution.held import bytes_on_disk, place_rows
 from ...institution.institution import Institution
 from ...policies.allowance import MB
 from ..answerer import Answerer
@@ -70,7 +70,7 @@ class MaskedAnswerer(Answerer):
 
     def introduce(self, introduction: Introduction) -> None:
         """Receives and verifies the acceptances of all parties."""
-        session = self._introduced(introduction)
+        session = self._session_of(introduction)
         self.account.introduce(introduction)
         self._session = self._session or session
 
@@ -114,7 +114,7 @@ class MaskedAnswerer(Answerer):
             self.institution.rules.policy.check_cells(plan.cells(chain))
         # The products, and the same words as bytes.
         size = 2 * plan.ring.word_bytes * sum(map(plan.cells, request.chains))
-        return self._dealt(self._own_dealing(), request, size)
+        return self._deal_within_memory(self._own_dealing(), request, size)
 
     def _own_dealing(self) -> Dealing:
         """What this party deals for other slices."""
@@ -131,7 +131,7 @@ class MaskedAnswerer(Answerer):
             )
         return self._dealing
 
-    def _dealt(self, dealing: Dealing, request: DealRequest, size: int) -> Iterator[bytes]:
+    def _deal_within_memory(self, dealing: Dealing, request: DealRequest, size: int) -> Iterator[bytes]:
         with self.account.allowance.memory.during(size):
             for frame in dealing.deal(request):
                 yield frame
@@ -171,7 +171,7 @@ class MaskedAnswerer(Answerer):
         share = session.share(view)
         stream = self.account.charge(query)
         answer = session.answer(query_digest(query), query.sigma, share, stream, view)
-        return encode_answer([self.account.answered(query, answer)], ring.word_bytes)
+        return encode_answer([self.account.bind_answer(query, answer)], ring.word_bytes)
 
     def score_run(self, query: ScoreQuery) -> ScoreRun:
         """Scores computed with the other parties, or locally by a single party."""
@@ -185,10 +185,10 @@ class MaskedAnswerer(Answerer):
     def _introduced_session(self) -> MaskedSession:
         """The session; after a restart, created from the introduction in the ledger."""
         if self._session is None:
-            self._session = self._introduced(self.account.introduction())
+            self._session = self._session_of(self.account.introduction())
         return self._session
 
-    def _introduced(self, introduction: Introduction) -> MaskedSession:
+    def _session_of(self, introduction: Introduction) -> MaskedSession:
         account, institution = self.account, self.institution
         return MaskedSession(
             self._rows(),
@@ -218,7 +218,7 @@ class MaskedAnswerer(Answerer):
             return held
         alignment_id = plan.alignment.alignment_id
         domain = plan.domain.project(held.domain)
-        return placed(held, alignment_id, self.account.placement(alignment_id), domain, plan.absent)
+        return place_rows(held, alignment_id, self.account.placement(alignment_id), domain, plan.absent)
 
 
 def _place(plan: MaskedPlan, institution: Institution) -> int:
@@ -229,5 +229,5 @@ def _place(plan: MaskedPlan, institution: Institution) -> int:
 
 
 def _plan(terms: ReleaseTerms) -> MaskedPlan:
-    assert terms.masked is not None, "terms of this protocol contain a plan"
-    return terms.masked
+    assert terms.masked_plan is not None, "terms of this protocol contain a plan"
+    return terms.masked_plan

@@ -70,7 +70,7 @@ class Checks(InSlice):
         told = coins
         if recipient != owner:
             proof = opened_check_labels(chain) if len(chain) > 1 else self._what(coins, chain)
-            if self._peers.received(owner, proof) is None:
+            if self._peers.digest_received(owner, proof) is None:
                 raise DeliveriesLost("dealers get coins after the proof was delivered; deliver it first")
             told += point_key(self._secret, owner, coins, chain) if len(chain) == 1 else b""
         elif len(chain) > 1:
@@ -106,7 +106,7 @@ class Checks(InSlice):
         challenge = self._challenge(coins, chain)
         proof = prove(
             challenge,
-            *challenge.owned(blocks),
+            *challenge.own_sums(blocks),
             [proof_stream(one, recipient, coins, chain) for one in self._seeds.masks.sources.values()],
             proof_stream(self._peers.streams()[recipient], recipient, coins, chain),
         )
@@ -171,7 +171,7 @@ class Checks(InSlice):
         if not self._plan.check:
             raise ProtocolError("expected a release that checks openings; compare plans")
         ranges = range(self._plan.opened_ranges(chain, self._plan.roster[owner].slice))
-        opened = [self._peers.received(owner, opened_labels(chain, place)) for place in ranges]
+        opened = [self._peers.digest_received(owner, opened_labels(chain, place)) for place in ranges]
         if None in opened:
             raise DeliveriesLost("coins are for an opening that was not delivered; deliver it first")
         return coins_of(self._secret, owner, [digest for digest in opened if digest], chain)

@@ -21,7 +21,7 @@ from ....common.protocols.masked.opened_rows import (
     other_cells,
 )
 from ....common.protocols.masked.plan import Chain, MaskedPlan
-from ....common.protocols.masked.sacrifice import inner, repetitions, unsacrificed, weighted_sums
+from ....common.protocols.masked.sacrifice import inner, repetitions, unpaired_check, weighted_sums
 from ....common.wire.streams import row_blocks
 from .dealt import InSlice, ReceivedSeeds
 
@@ -110,7 +110,7 @@ class OpenedRows(InSlice):
         # The row after the records contains the sums.
         sent = row_blocks(sealed, WIDE.dtype, self._records + 1, times * columns, rows)
         attested = self._attested.setdefault((holder, chain), {})
-        attested[dealer] = unsacrificed(sent, tested.factor(), self._records, times)
+        attested[dealer] = unpaired_check(sent, tested.factor(), self._records, times)
         if attested.keys() != set(self._dealers):
             return False
         del self._attested[holder, chain]

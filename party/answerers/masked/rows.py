@@ -16,7 +16,7 @@ from ....common.protocols.masked.sacrifice import (
     CHECK_PAD,
     hidden_sums,
     repetitions,
-    unsacrificed,
+    unpaired_check,
     weighted_sums,
 )
 from ....common.wire.streams import row_blocks
@@ -73,9 +73,9 @@ class DealtRows(InSlice):
             ProtocolError: this party holds no earlier part.
         """
         self._check(chain, self._me, recipient)
-        return self._peers.seal(recipient, self._what(chain), self._answered(chain, recipient))
+        return self._peers.seal(recipient, self._what(chain), self._check_blocks(chain, recipient))
 
-    def _answered(self, chain: Chain, recipient: int) -> Iterator[memoryview]:
+    def _check_blocks(self, chain: Chain, recipient: int) -> Iterator[memoryview]:
         ring, plan = self._plan.ring, self._plan
         left, cells, columns = chain[:-1], plan.cells(chain), plan.cells(chain[-1:])
         times = repetitions(ring)
@@ -116,8 +116,8 @@ class DealtRows(InSlice):
         received = row_blocks(sealed, WIDE.dtype, self._records + 1, times * columns, at_once)
         mask, stream = self._seeds.masks.of(plan, chain[-1:]), self._weights(chain, owner)
         others = (mask.wide(ring, start, size, columns) for start, size in self._blocks(chain))
-        zero = unsacrificed(received, others, self._records, times)
-        zero += weighted_sums(ring, stream, self._owned(owner, chain, at_once))
+        zero = unpaired_check(received, others, self._records, times)
+        zero += weighted_sums(ring, stream, self._dealt_blocks(owner, chain, at_once))
         zero += _sum([self._words[owner, chain, dealer] for dealer in self._dealers])
         if zero.any():
             names = ", ".join(repr(self._plan.participants[place].name) for place in self._dealers)
@@ -136,7 +136,7 @@ class DealtRows(InSlice):
         owners = self._plan.openers(chain, self._slice)
         if not self._passed.issuperset((owner, chain) for owner in owners):
             raise DeliveriesLost("a product needs dealt rows that passed their check; deliver both")
-        parts = [self._owned(owner, chain, rows) for owner in owners]
+        parts = [self._dealt_blocks(owner, chain, rows) for owner in owners]
         for blocks in zip(*parts, strict=True):
             yield _sum(blocks)
 
@@ -162,7 +162,7 @@ class DealtRows(InSlice):
                 "expected a product between its last holder and an earlier one; compare the plan"
             )
 
-    def _owned(self, owner: int, chain: Chain, rows: int) -> Iterator[Words]:
+    def _dealt_blocks(self, owner: int, chain: Chain, rows: int) -> Iterator[Words]:
         """What all dealers dealt for the product with one owner, in blocks of rows."""
         keys: list[Hashable] = [(DeliveryKind.DEALT_ROWS, owner, chain, dealer) for dealer in self._dealers]
         for blocks in zip(*(self._dealt.blocks(key, rows) for key in keys), strict=True):

@@ -52,7 +52,7 @@ class SharedScores:
     @property
     def memory_bytes(self) -> int:
         """See `ScoreRun`; an evaluator keeps only cells and messages after its last step."""
-        ended = not self._evaluates or (self._evaluator is not None and self._evaluator.ended)
+        ended = not self._evaluates or (self._evaluator is not None and self._evaluator.has_ended)
         return self._shape.kept_bytes if ended else self._shape.evaluated_bytes
 
     @property

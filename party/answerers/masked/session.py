@@ -20,7 +20,7 @@ from ....common.dealing.dealing import dealt_labels, pad_stream
 from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, PolicyError, ProtocolError
 from ....common.messages import Delivery, DeliveryKind, Introduction, ReleaseTerms
-from ....common.promises.binding import Binding, labelled
+from ....common.promises.binding import Binding, digest_of_labels
 from ....common.protocols.arithmetic.ring import Words
 from ....common.protocols.masked import products, reveal
 from ....common.protocols.masked.columns import columns_of, groups_of, names_of, width
@@ -83,15 +83,15 @@ class MaskedSession:
         binding: Binding,
         allowance: Allowance,
     ) -> None:
-        if terms.masked is None:
+        if terms.masked_plan is None:
             raise ProtocolError(f"a release by the protocol {terms.spec.protocol!r} has no products")
-        self.plan = plan = terms.masked
+        self.plan = plan = terms.masked_plan
         self.me = me
         self._slice = plan.roster[self.me].slice
         self._names = frozenset(plan.domain)
         self._presences = plan.presences(self._slice)
         self._rows = rows
-        self._multiplied = _sampled(rows, terms, self._slice)
+        self._multiplied = _rows_multiplied(rows, terms, self._slice)
         self.peers = Peers(terms, self.me, secret, introduction.acceptances, salts, binding)
         self._streams = self.peers.streams()
         self.binding = binding
@@ -368,7 +368,7 @@ class MaskedSession:
         others = {place: self._streams[place] for place in range(len(self.plan.roster)) if place != self.me}
         mask = reveal.pairwise_mask(ring, self.me, others, query, words)
         grid, parts = self.plan.noise.grid(sigma), self.plan.parts
-        return ring.signed(reveal.masked_answer(ring, share, grid, noise, mask, interaction, parts))
+        return ring.as_signed(reveal.masked_answer(ring, share, grid, noise, mask, interaction, parts))
 
     def _check(
         self, chain: Chain, *, parts: int = 1, holder: int | None = None, summed: bool = False
@@ -400,7 +400,9 @@ class MaskedSession:
         if self._holders(chain)[-1] == self.me:
             columns = columns_in(chain[-1])
             digest = rows_digest(self._multiplied, names_of(columns), within, groups_of(columns))
-            self.binding.use("rows under a mask", labelled([str(within.start), *labels(chain)]), digest)
+            self.binding.use(
+                "rows under a mask", digest_of_labels([str(within.start), *labels(chain)]), digest
+            )
 
     def _rows_at_once(self, chain: Chain) -> int:
         return block_rows(self.plan.opened_ring(chain), 4 * self.plan.cells(chain))
@@ -413,7 +415,7 @@ class MaskedSession:
         columns = columns_in(part)
         return vectors_of(self._multiplied, names_of(columns), start, start + rows, groups_of(columns))
 
-    def _opened(self, chain: Chain, rows: int) -> Iterator[Words]:
+    def _sum_of_openings(self, chain: Chain, rows: int) -> Iterator[Words]:
         """The sum of the openings of a chain's holders, block by block; a share of this party is in clear."""
         return self._sum_opened(chain, rows, lambda: self._matrix(chain, rows))
 
@@ -435,10 +437,12 @@ class MaskedSession:
 
     def _own_opening(self, chain: Chain, rows: int, within: range | None = None) -> Iterator[Words]:
         """This party's matrix less its mask, block by block, in the words that are opened."""
-        blocks = self._masked(chain, rows, within)
+        blocks = self._mask_and_matrix(chain, rows, within)
         return (products.opening(matrix, mask) for mask, matrix in blocks)
 
-    def _masked(self, chain: Chain, rows: int, within: range | None = None) -> Iterator[tuple[Words, Words]]:
+    def _mask_and_matrix(
+        self, chain: Chain, rows: int, within: range | None = None
+    ) -> Iterator[tuple[Words, Words]]:
         """The mask and the matrix of this party, block by block, in the words that are opened."""
         within = range(self._multiplied.record_count) if within is None else within
         ring, mask, cells = self.plan.opened_ring(chain), self._mask(chain), self.plan.cells(chain)
@@ -472,14 +476,18 @@ class MaskedSession:
             yield from (share.astype(ring.dtype) for share in self._masked_product(chain, rows))
         elif self._holders(chain)[-1] == self.me:
             dealt = self._row_products.blocks(chain, rows)
-            for start, opened, share in zip(records, self._opened(chain[:-1], rows), dealt, strict=True):
+            for start, opened, share in zip(
+                records, self._sum_of_openings(chain[:-1], rows), dealt, strict=True
+            ):
                 vectors, words = self._vectors(last, start, rows), share.astype(ring.dtype)
                 yield products.right_rows(opened, vectors, cells, words)
         else:
             masks = self._mask(chain[:-1])
             sizes = (min(rows, within.stop - start) for start in records)
             shares = self._row_products.owner_blocks(chain, sizes)
-            for start, opened, share in zip(records, self._opened((last,), rows), shares, strict=True):
+            for start, opened, share in zip(
+                records, self._sum_of_openings((last,), rows), shares, strict=True
+            ):
                 mask = masks.uniform(ring, start, len(opened), self.plan.cells(chain[:-1]))
                 yield products.left_rows(mask, opened, share.astype(ring.dtype))
 
@@ -512,7 +520,7 @@ class MaskedSession:
         widths, right_widths = [plan.cells(c) for c in lefts], [plan.cells((r,)) for r in rights]
         rows = block_rows(ring, sum(widths) + sum(right_widths))
         masks = [(self._mask(c), w) for c, w in zip(lefts, widths, strict=True)]
-        opened = zip(*(self._opened((right,), rows) for right in rights), strict=True)
+        opened = zip(*(self._sum_of_openings((right,), rows) for right in rights), strict=True)
         pieces = (
             (ring, masks, start, at) for start, at in zip(itertools.count(0, rows), opened, strict=False)
         )
@@ -534,7 +542,7 @@ class MaskedSession:
         cells = [plan.cells((right,)) for right in rights]
         rows = block_rows(plan.ring, sum(widths))
         totals = [np.zeros((sum(widths), n), dtype=plan.ring.dtype) for n in cells]
-        opened = zip(*(self._opened(left, rows) for left in lefts), strict=True)
+        opened = zip(*(self._sum_of_openings(left, rows) for left in lefts), strict=True)
         pieces = (
             (at, [(self._vectors(right, start, rows), n) for right, n in zip(rights, cells, strict=True)])
             for start, at in zip(itertools.count(0, rows), opened, strict=False)
@@ -554,9 +562,9 @@ class MaskedSession:
             self._openings.drop((sender, chain))
 
 
-def _sampled(rows: Rows, terms: ReleaseTerms, number: int) -> Rows:
+def _rows_multiplied(rows: Rows, terms: ReleaseTerms, number: int) -> Rows:
     """The rows of a slice that are opened and multiplied: all, or the sample that the plan demands."""
-    plan = terms.masked
+    plan = terms.masked_plan
     if plan is None or plan.sampling is None:
         return rows
     records, sampled = plan.records(number), plan.sampling.sampled[number]

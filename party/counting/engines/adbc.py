@@ -86,7 +86,7 @@ class AdbcEngine(RemoteEngine):
         with self._cursor() as cursor:
             cursor.execute(query.sql(self.dialect))
             schema = cursor.fetch_arrow_table().schema
-        return self._checked({field.name: _kind(field) for field in schema})
+        return self._check_order_column({field.name: _kind(field) for field in schema})
 
     def text(self, value: exp.Expr) -> exp.Expr:
         """See `Engine`."""

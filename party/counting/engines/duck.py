@@ -21,7 +21,7 @@ from ....common.data.table import code_dtype
 from ....common.data.values import RawColumn, read_texts, refuse_rows
 from ...sources.cells import ZONED, cells_for, in_local_time
 from ...sources.source import CONFIG, Scanned
-from ...sources.sql import quoted
+from ...sources.sql import quote
 from .engine import Engine
 from .folders import PrivateFolder
 from .kinds import Kind
@@ -141,7 +141,7 @@ class DuckEngine(Engine):
             }
             encoded: dict[str, NDArray[Any]] = {}
             for key, attribute in attributes.items():
-                encoded |= _encoded(key, attribute, readable(domain, read, attribute.name), start)
+                encoded |= _encode_cells(key, attribute, readable(domain, read, attribute.name), start)
             self._connection.register("batch", encoded)
             into = "INSERT INTO" if start else "CREATE OR REPLACE TABLE"
             self._query(f"{into} {_STORE}.encoded {'' if start else 'AS'} SELECT * FROM batch")
@@ -158,7 +158,7 @@ class DuckEngine(Engine):
             self._query(f"DROP TABLE {table}")
         return exp.to_table(f"{_STORE}.whole")
 
-    def hashed(self, columns: Sequence[exp.Expr]) -> exp.Expr:
+    def hash_of(self, columns: Sequence[exp.Expr]) -> exp.Expr:
         """See `Engine`."""
         return exp.func("HASH", *columns, dialect=self.dialect)
 
@@ -179,8 +179,8 @@ class DuckEngine(Engine):
 
     def _attach(self) -> None:
         self._query(f"SET memory_limit = '{_MEMORY}'")
-        self._query(f"SET temp_directory = {quoted(str(self._folder.path))}")
-        self._query(f"ATTACH {quoted(str(self._folder.path / 'codes.duckdb'))} AS {_STORE}")
+        self._query(f"SET temp_directory = {quote(str(self._folder.path))}")
+        self._query(f"ATTACH {quote(str(self._folder.path / 'codes.duckdb'))} AS {_STORE}")
 
     def _query(self, sql: str) -> dict[str, NDArray[Any]]:
         return self._rows.query(self._connection, sql)
@@ -193,7 +193,7 @@ def _kind(name: str) -> Kind:
     return _KINDS.get(name) or next(found, Kind.OTHER)
 
 
-def _encoded(key: str, attribute: Attribute, cells: RawColumn, start: int) -> dict[str, NDArray[Any]]:
+def _encode_cells(key: str, attribute: Attribute, cells: RawColumn, start: int) -> dict[str, NDArray[Any]]:
     """The codes of some cells, and the texts of open categories.
 
     Args:

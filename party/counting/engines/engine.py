@@ -131,7 +131,7 @@ class Engine(ABC):
         """Ends the connection."""
 
     @abstractmethod
-    def hashed(self, columns: Sequence[exp.Expr]) -> exp.Expr:
+    def hash_of(self, columns: Sequence[exp.Expr]) -> exp.Expr:
         """A whole number of 64 bits for each row, of the values of its columns."""
 
 

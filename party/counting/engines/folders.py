@@ -30,11 +30,11 @@ class PrivateFolder:
 
     def __init__(self, parent: Path | None) -> None:
         place = Path(tempfile.gettempdir()) if parent is None else parent
-        with _locked(place, fcntl.LOCK_SH):
+        with _lock_folder(place, fcntl.LOCK_SH):
             self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
             lock = open(self.path / _LOCK, "wb", opener=partial(os.open, mode=0o600))
             fcntl.flock(lock, fcntl.LOCK_EX)
-        self._delete = weakref.finalize(self, _deleted, self.path, lock)
+        self._delete = weakref.finalize(self, _delete_folder, self.path, lock)
 
     def delete(self) -> None:
         """Deletes the folder and what is in it, unless it was deleted before."""
@@ -45,7 +45,7 @@ def empty(parent: Path) -> None:
     """Creates a folder for them that only its owner can read; deletes those of processes that ended."""
     parent.mkdir(mode=0o700, exist_ok=True)
     parent.chmod(0o700)
-    with _locked(parent, fcntl.LOCK_EX):
+    with _lock_folder(parent, fcntl.LOCK_EX):
         for left in parent.glob(f"{_PREFIX}*"):
             if not _in_use(left):
                 shutil.rmtree(left)
@@ -62,13 +62,13 @@ def _in_use(folder: Path) -> bool:
     return False
 
 
-def _deleted(folder: Path, lock: IO[bytes]) -> None:
+def _delete_folder(folder: Path, lock: IO[bytes]) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     lock.close()
 
 
 @contextlib.contextmanager
-def _locked(folder: Path, how: int) -> Iterator[None]:
+def _lock_folder(folder: Path, how: int) -> Iterator[None]:
     """Holds a lock on a folder, so that none in it is seen before its own lock."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:

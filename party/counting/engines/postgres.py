@@ -79,10 +79,12 @@ class PostgresEngine(RemoteEngine):
     def kinds(self) -> Mapping[str, Kind]:
         """See `Engine`."""
         query = exp.select("*").from_(self.source()).limit(0)
-        with self._translated(), self._connection.cursor() as cursor:
+        with self._translate_errors(), self._connection.cursor() as cursor:
             cursor.execute(query.sql(self.dialect).encode())
             described = cursor.description or []
-        return self._checked({one.name: _KINDS.get(one.type_code, Kind.OTHER) for one in described})
+        return self._check_order_column(
+            {one.name: _KINDS.get(one.type_code, Kind.OTHER) for one in described}
+        )
 
     def text(self, value: exp.Expr) -> exp.Expr:
         """See `Engine`."""
@@ -101,13 +103,13 @@ class PostgresEngine(RemoteEngine):
 
     def run(self, sql: str) -> list[Sequence[Any]]:
         """See `RemoteEngine`."""
-        with self._translated():
+        with self._translate_errors():
             return self._execute(sql)
 
     def batches(self, rows: exp.Select) -> Iterator[list[NDArray[Any]]]:
         """See `Engine`; the codes of a row come as one string of bytes, since each value takes its time."""
         names = [column.name for column in rows.selects]
-        with self._translated(), self._connection.cursor() as cursor:
+        with self._translate_errors(), self._connection.cursor() as cursor:
             cursor.execute(rows.limit(0).sql(self.dialect).encode())
             described = {one.name: one.type_code for one in cursor.description or []}
         codes = {name: _PACKED[described[name]] for name in names if described[name] in _PACKED}
@@ -116,7 +118,7 @@ class PostgresEngine(RemoteEngine):
         asked = rows.select(packed, *others, append=False, dialect=self.dialect).order_by(self.place())
         kind = np.dtype([(name, read) for name, (_, read) in codes.items()])
         with (
-            self._translated(),
+            self._translate_errors(),
             self._connection.transaction(),
             self._connection.cursor("dpmosaic", binary=True) as cursor,
         ):
@@ -146,7 +148,7 @@ class PostgresEngine(RemoteEngine):
             return [] if cursor.description is None else list(cursor.fetchall())
 
     @contextlib.contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except psycopg.Error as error:

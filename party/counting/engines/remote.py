@@ -110,7 +110,7 @@ class RemoteEngine(Engine):
         """See `Engine`."""
         return columns_of(self.run(query.sql(self.dialect)), len(query.selects))
 
-    def hashed(self, columns: Sequence[exp.Expr]) -> exp.Expr:
+    def hash_of(self, columns: Sequence[exp.Expr]) -> exp.Expr:
         """See `Engine`; by a hash of a text."""
         texts = [exp.func("COALESCE", exp.cast(column, "text"), exp.Literal.string("")) for column in columns]
         parts = [part for one in texts for part in (one, exp.Literal.string(","))]
@@ -120,7 +120,7 @@ class RemoteEngine(Engine):
     def hash_of_text(self, text: exp.Expr) -> exp.Expr:
         """A whole number of 64 bits for each text."""
 
-    def _checked(self, kinds: Mapping[str, Kind]) -> Mapping[str, Kind]:
+    def _check_order_column(self, kinds: Mapping[str, Kind]) -> Mapping[str, Kind]:
         """The kinds of columns, if the column that orders the rows is among them."""
         order = self._place.order_by
         if order is not None and order not in kinds:

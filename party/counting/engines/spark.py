@@ -67,21 +67,21 @@ class SparkEngine(RemoteEngine):
                 f"{self.name}: no session can be had; check the cluster, the connection that [source] names, "
                 "and that Java is installed"
             ) from None
-        with self._translated():
+        with self._translate_errors():
             for key, value in _SESSION.items():
                 self._session.conf.set(key, value)
 
     def kinds(self) -> Mapping[str, Kind]:
         """See `Engine`."""
         query = exp.select("*").from_(self.source()).limit(0)
-        with self._translated():
+        with self._translate_errors():
             described = self._session.sql(query.sql(self.dialect)).dtypes
-        return self._checked({name: _kind(kind) for name, kind in described})
+        return self._check_order_column({name: _kind(kind) for name, kind in described})
 
     def keep(self, name: str, rows: exp.Select) -> exp.Expr:
         """See `Engine`."""
         view = f"{name}_{uuid.uuid4().hex}"
-        with self._translated():
+        with self._translate_errors():
             kept = self._session.sql(rows.sql(self.dialect)).persist(StorageLevel.DISK_ONLY)
             kept.createOrReplaceTempView(view)
         self._kept[view] = kept
@@ -89,17 +89,17 @@ class SparkEngine(RemoteEngine):
 
     def drop(self, table: exp.Expr) -> None:
         """See `Engine`."""
-        with self._translated():
+        with self._translate_errors():
             self._kept.pop(table.name).unpersist()
 
     def run(self, sql: str) -> list[Sequence[Any]]:
         """See `RemoteEngine`."""
-        with self._translated():
+        with self._translate_errors():
             return list(self._session.sql(sql).collect())
 
     def batches(self, rows: exp.Select) -> Iterator[list[NDArray[Any]]]:
         """See `Engine`."""
-        with self._translated():
+        with self._translate_errors():
             found = self._session.sql(rows.order_by(self.place()).sql(self.dialect)).toLocalIterator()
             while batch := list(itertools.islice(found, BATCH_ROWS)):
                 yield columns_of(batch, len(rows.selects))
@@ -120,7 +120,7 @@ class SparkEngine(RemoteEngine):
                 kept.unpersist()
 
     @contextlib.contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except (Py4JNetworkError, ConnectionError):

@@ -22,7 +22,7 @@ class ValueDistances:
     Attributes:
         numbers: each column of numbers.
         correlations: every two columns of numbers.
-        coefficients: a regression of the label; empty without a label.
+        coefficients: a regression of the target; empty without a target.
         equal_rows: shares of rows that equal real ones.
         rules: shares of rows that break each rule of the domain.
     """
@@ -49,7 +49,7 @@ def value_distances(
     real: Values,
     synthetic: Values,
     *,
-    label: str | None = None,
+    target: str | None = None,
     holdout: Values | None = None,
     seed: int = _SEED,
 ) -> ValueDistances:
@@ -58,20 +58,20 @@ def value_distances(
     Args:
         real: the table that was released.
         synthetic: of the same domain.
-        label: attribute that is regressed on all others; by default none.
+        target: attribute that is regressed on all others; by default none.
         holdout: real rows that the release has not used.
         seed: of samples and halves.
 
     Raises:
-        DataError: the tables have different domains, or there is no such label.
-        MissingExtraError: a label that is not a number is given, and scikit-learn is not installed.
+        DataError: the tables have different domains, or there is no such target.
+        MissingExtraError: a target that is not a number is given, and scikit-learn is not installed.
     """
     for other in (synthetic, *([] if holdout is None else [holdout])):
         check_comparable(real.table, other.table)
     return ValueDistances(
         tuple(number_distances(real, synthetic)),
         tuple(correlations(real, synthetic)),
-        () if label is None else tuple(coefficients(real, synthetic, label, seed)),
+        () if target is None else tuple(coefficients(real, synthetic, target, seed)),
         equal_rows(real, synthetic, holdout, seed),
         tuple(rule_breaks(real, synthetic)),
     )

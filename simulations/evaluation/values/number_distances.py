@@ -126,7 +126,7 @@ def _furthest_first(
     return sorted(found, key=lambda distance: -distance.kolmogorov)
 
 
-def _sorted(numbers: Array) -> Array:
+def _sort_known(numbers: Array) -> Array:
     """The numbers that are not missing, sorted."""
     return np.sort(numbers[~np.isnan(numbers)])
 
@@ -136,7 +136,7 @@ def distribution_gaps(real: Array, synthetic: Array) -> tuple[float, float | Non
 
     Without any value in one table the former is 1, in both 0, and the latter None.
     """
-    left, right = _sorted(real), _sorted(synthetic)
+    left, right = _sort_known(real), _sort_known(synthetic)
     if not (len(left) and len(right)):
         return float(len(left) != len(right)), None
     # Two sorted runs: a stable sort merges them.

@@ -1,4 +1,4 @@
-"""Regressions of a label on all other attributes, fitted to both tables: not for publication."""
+"""Regressions of a target on all other attributes, fitted to both tables: not for publication."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class Coefficient:
-    """One coefficient of a regression of the label on all other attributes.
+    """One coefficient of a regression of the target on all other attributes.
 
     Attributes:
-        outcome: the label, or the code of the label whose logarithmic odds are regressed.
+        outcome: the target, or the code of the target whose logarithmic odds are regressed.
         feature: an attribute of numbers, or a category: "attribute=category".
         real: fitted to the real table.
         synthetic: fitted to the synthetic table.
@@ -39,34 +39,34 @@ class Coefficient:
         return abs(self.real - self.synthetic)
 
 
-def coefficients(real: Values, synthetic: Values, label: str, seed: int = _SEED) -> list[Coefficient]:
-    """The coefficients of a regression of the label, the largest difference first.
+def coefficients(real: Values, synthetic: Values, target: str, seed: int = _SEED) -> list[Coefficient]:
+    """The coefficients of a regression of the target, the largest difference first.
 
-    A label of numbers is regressed linearly; of another, the logarithmic odds of each code but the most
+    A target of numbers is regressed linearly; of another, the logarithmic odds of each code but the most
     common against all others. Features are numbers, in standard deviations of the real ones from their mean,
     a missing one being the mean; and categories, compared with the most common one. Attributes of more than
-    20 codes are left out, and a label of more has no regression. Both fits have a penalty of half the sum of
+    20 codes are left out, and a target of more has no regression. Both fits have a penalty of half the sum of
     squared coefficients.
 
     Args:
         real: the real table; of more than `TRAINING_ROWS` rows a random sample is used.
         synthetic: of the same domain, likewise.
-        label: attribute to regress.
+        target: attribute to regress.
         seed: of the samples.
 
     Raises:
         DataError: no such attribute.
         MissingExtraError: scikit-learn is not installed.
     """
-    if label not in real.numbers and real.table.domain[label].size > MOST_REGRESSED_CODES:
+    if target not in real.numbers and real.table.domain[target].size > MOST_REGRESSED_CODES:
         return []
-    real, synthetic = (_sampled(values, seed) for values in (real, synthetic))
-    names, columns = _features(real, synthetic, label)
+    real, synthetic = (_sample(values, seed) for values in (real, synthetic))
+    names, columns = _features(real, synthetic, target)
     if not names:
         return []
     found = []
-    for outcome, labels in _outcomes(real, synthetic, label):
-        fits = map(_linear if label in real.numbers else _logistic, columns, labels)
+    for outcome, labels in _outcomes(real, synthetic, target):
+        fits = map(_linear if target in real.numbers else _logistic, columns, labels)
         found += [
             Coefficient(outcome, feature, float(one), float(other))
             for feature, one, other in zip(names, *fits, strict=True)
@@ -74,30 +74,30 @@ def coefficients(real: Values, synthetic: Values, label: str, seed: int = _SEED)
     return sorted(found, key=lambda coefficient: -coefficient.error)
 
 
-def _outcomes(real: Values, synthetic: Values, label: str) -> list[tuple[str, tuple[Array, Array]]]:
+def _outcomes(real: Values, synthetic: Values, target: str) -> list[tuple[str, tuple[Array, Array]]]:
     """What is regressed: a name, and its column in both tables."""
-    if label in real.numbers:
-        return [(label, _standardised(real, synthetic, label))]
+    if target in real.numbers:
+        return [(target, _standardise(real, synthetic, target))]
     return [
-        (_category(real, label, code), _indicators(real, synthetic, label, code))
-        for code in _compared(real, label)
+        (_category(real, target, code), _indicators(real, synthetic, target, code))
+        for code in _codes_to_compare(real, target)
     ]
 
 
-def _features(real: Values, synthetic: Values, label: str) -> tuple[list[str], tuple[Array, Array]]:
+def _features(real: Values, synthetic: Values, target: str) -> tuple[list[str], tuple[Array, Array]]:
     """Names of the features, and their columns in both tables, each of shape (N, features)."""
     names: list[str] = []
     columns: tuple[list[Array], list[Array]] = ([], [])
     for attribute in real.table.domain.attributes:
         name = attribute.name
-        if name == label:
+        if name == target:
             continue
         if name in real.numbers:
             names.append(name)
-            for held, column in zip(columns, _standardised(real, synthetic, name), strict=True):
+            for held, column in zip(columns, _standardise(real, synthetic, name), strict=True):
                 held.append(column)
         elif attribute.size <= MOST_REGRESSED_CODES:
-            for code in _compared(real, name):
+            for code in _codes_to_compare(real, name):
                 names.append(_category(real, name, code))
                 for held, column in zip(columns, _indicators(real, synthetic, name, code), strict=True):
                     held.append(column)
@@ -106,13 +106,13 @@ def _features(real: Values, synthetic: Values, label: str) -> tuple[list[str], t
     return names, (np.column_stack(columns[0]), np.column_stack(columns[1]))
 
 
-def _compared(real: Values, name: str) -> list[int]:
+def _codes_to_compare(real: Values, name: str) -> list[int]:
     """The codes of an attribute, but not the most common real one."""
     counts = real.table.marginal((name,))
     return [code for code in range(len(counts)) if code != np.argmax(counts)]
 
 
-def _standardised(real: Values, synthetic: Values, name: str) -> tuple[Array, Array]:
+def _standardise(real: Values, synthetic: Values, name: str) -> tuple[Array, Array]:
     numbers = real.numbers[name]
     held = numbers[~np.isnan(numbers)]
     mean, deviation = (held.mean(), held.std()) if len(held) else (0.0, 1.0)
@@ -133,25 +133,25 @@ def _category(real: Values, name: str, code: int) -> str:
     return f"{name}={decoded[0]}"
 
 
-def _linear(features: Array, label: Array) -> Array:
+def _linear(features: Array, target: Array) -> Array:
     centred = features - features.mean(axis=0)
     squares = centred.T @ centred + _PENALTY * np.eye(features.shape[1])
-    fitted: Array = np.linalg.solve(squares, centred.T @ (label - label.mean()))
+    fitted: Array = np.linalg.solve(squares, centred.T @ (target - target.mean()))
     return fitted
 
 
-def _logistic(features: Array, label: Array) -> Array:
+def _logistic(features: Array, target: Array) -> Array:
     require_extra("eval")
     from sklearn.linear_model import LogisticRegression
 
-    if (label == label[0]).all():
+    if (target == target[0]).all():
         return np.zeros(features.shape[1])
-    model = LogisticRegression(C=1 / _PENALTY, max_iter=1000).fit(features, label)
+    model = LogisticRegression(C=1 / _PENALTY, max_iter=1000).fit(features, target)
     fitted: Array = model.coef_[0]
     return fitted
 
 
-def _sampled(values: Values, seed: int) -> Values:
+def _sample(values: Values, seed: int) -> Values:
     if values.table.record_count <= TRAINING_ROWS:
         return values
     rng = np.random.default_rng(seed)

@@ -76,7 +76,7 @@ def _correlations(found: ValueDistances, count: int) -> ScoreTable:
         "Correlations, the furthest first",
         ("pair", "Pearson", "Spearman"),
         tuple(
-            (" x ".join(one.pair), _signed(one.pearson), _signed(one.spearman))
+            (" x ".join(one.pair), _text_of_both(one.pearson), _text_of_both(one.spearman))
             for one in found.correlations[:count]
         ),
         _BOTH,
@@ -113,7 +113,7 @@ def _pair(synthetic: float | None, real: float | None) -> str:
     return f"{_number(synthetic)} / {_number(real)}"
 
 
-def _signed(both: tuple[float | None, float | None]) -> str:
+def _text_of_both(both: tuple[float | None, float | None]) -> str:
     real, made = ("–" if one is None else f"{one:+.3f}" for one in both)
     return f"{made} / {real}"
 

@@ -86,7 +86,7 @@ def grids(*parties: int) -> tuple[Panel, ...]:
     )
 
 
-def reported(
+def numbers_of_paper(
     label: str, lines: tuple[Line, ...], rows: Mapping[str, tuple[float, ...]], value: str = KL.value
 ) -> Reported:
     """Numbers of the paper by panel, one for each epsilon."""

@@ -17,7 +17,7 @@ from .randdpgen import (
     QUICK_EPSILONS,
     TABLES,
     grids,
-    reported,
+    numbers_of_paper,
 )
 
 PDBN = Line("PDBN, masked", {"method": "pdbn", "protocol": "masked"})
@@ -52,7 +52,7 @@ TABLE_1 = Experiment(
     Quick((1.0,), ("Adult, K = S = 2", "Big5, K = S = 2")),
     _HYBRID_DIFFERS,
     (
-        reported(
+        numbers_of_paper(
             "paper",
             OURS,
             {
@@ -81,7 +81,7 @@ TABLE_2 = Experiment(
     Quick(QUICK_EPSILONS, ("Adult, S = 2",)),
     (*_HYBRID_DIFFERS, *BASELINES_ARE_OURS),
     (
-        reported(
+        numbers_of_paper(
             "paper",
             OURS,
             {
@@ -89,7 +89,7 @@ TABLE_2 = Experiment(
                 "Big5, S = 2": (0.0590, 0.0465, 0.0389, 0.0314, 0.0309),
             },
         ),
-        reported(
+        numbers_of_paper(
             "paper's PDBN",
             (PDBN, PDBN_BY_INDICATOR),
             {
@@ -97,7 +97,7 @@ TABLE_2 = Experiment(
                 "Big5, S = 2": (0.6339, 0.5963, 0.5544, 0.4990, 0.3813),
             },
         ),
-        reported(
+        numbers_of_paper(
             "paper's DPLT",
             (DPLT,),
             {
@@ -122,7 +122,7 @@ TABLE_3 = Experiment(
     Quick(QUICK_EPSILONS, ("Adult, K = 3",)),
     (*_HYBRID_DIFFERS, *WHOLE_ROWS, *BASELINES_ARE_OURS),
     (
-        reported(
+        numbers_of_paper(
             "paper",
             OURS,
             {
@@ -130,7 +130,7 @@ TABLE_3 = Experiment(
                 "Big5, K = 3": (0.0535, 0.0458, 0.0406, 0.0343, 0.0316),
             },
         ),
-        reported(
+        numbers_of_paper(
             "paper's Ind-PrivBayes",
             (IND_PRIVBAYES,),
             {
@@ -138,7 +138,7 @@ TABLE_3 = Experiment(
                 "Big5, K = 3": (0.7393, 0.6207, 0.5942, 0.5557, 0.4717),
             },
         ),
-        reported(
+        numbers_of_paper(
             "paper's DP-SUBN",
             (DP_SUBN,),
             {

@@ -412,7 +412,7 @@ def test_reason_and_limits_are_read():
 
 def test_a_sample_is_of_fewer_rows_than_the_largest_slice():
     two = partition(roster=TWO)
-    assert decode_terms(terms(masked(dealers=[D], sample=6), plan=two, sample=(6,))).masked.sample == 6
+    assert decode_terms(terms(masked(dealers=[D], sample=6), plan=two, sample=(6,))).masked_plan.sample == 6
     with pytest.raises(ProtocolError):
         decode_terms(terms(masked(dealers=[D], sample=7), plan=two, sample=(7,)))
 

@@ -48,7 +48,7 @@ EXAMPLES = [RELEASE, MASKED, ALIGNED, ALIGNING, CHOSEN]
 
 def stated(terms):
     """The terms as the vectors state them."""
-    plan, masked, aligning = terms.plan, terms.masked, terms.aligning
+    plan, masked, aligning = terms.plan, terms.masked_plan, terms.aligning
     purpose, spec = terms.purpose, terms.spec
     alignment = plan.alignment
     return {

@@ -7,7 +7,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from dpmosaic.common.console.guard import MAX_FORM_BYTES
-from dpmosaic.common.console.serving import served
+from dpmosaic.common.console.serving import serve
 from dpmosaic.common.console.site import Site, form_of
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.processes.stopping import Stop
@@ -55,7 +55,7 @@ def pages(tmp_path):
 
 @pytest.fixture
 def client(pages):
-    with served(pages, pages.stop) as address:
+    with serve(pages, pages.stop) as address:
         yield Client(address)
 
 
@@ -174,10 +174,10 @@ def test_a_fault_of_the_console_tells_nothing(inside, capfd):
 
 
 def test_a_console_listens_on_the_loopback_interface_alone_and_its_end_frees_the_port(pages):
-    with served(pages, pages.stop) as address:
+    with serve(pages, pages.stop) as address:
         port = int(Client(address).authority.partition(":")[2])
         assert address.startswith(f"http://127.0.0.1:{port}/")
-        with pytest.raises(DataError, match="--port"), served(pages, pages.stop, port):
+        with pytest.raises(DataError, match="--port"), serve(pages, pages.stop, port):
             pass
-    with served(pages, pages.stop, port) as again:
+    with serve(pages, pages.stop, port) as again:
         assert again != address

@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives.serialization import (
 from dpmosaic.common.crypto.certificates import (
     Certificate,
     check_name,
+    fingerprint_text,
     new_tls_key,
     self_signed,
-    shown,
     signing_request,
 )
 from dpmosaic.common.errors import DataError
@@ -101,7 +101,7 @@ def test_a_key_of_another_kind_is_refused():
 
 
 def test_a_fingerprint_is_shown_in_groups_of_four():
-    assert shown("0123456789ab") == "0123 4567 89ab"
+    assert fingerprint_text("0123456789ab") == "0123 4567 89ab"
 
 
 def test_a_certificate_is_valid_only_between_its_dates():

@@ -63,7 +63,7 @@ def test_the_same_rows_are_counted_once(monkeypatch, same):
     rows = table(200)
     pairs = [("a", "b"), ("b", "c")]
     counted = [counts.tolist() for counts in rows.marginals(pairs)]
-    monkeypatch.setattr(Table, "_counted", lambda _, pairs, cliques: dict.fromkeys(cliques))
+    monkeypatch.setattr(Table, "_count", lambda _, pairs, cliques: dict.fromkeys(cliques))
     assert [counts.tolist() for counts in same(rows).marginals(pairs)] == counted
 
 

@@ -105,7 +105,7 @@ def test_differences_of_words_wrap_around_so_that_those_of_shares_add_up(shape, 
     shares.append(ring.words(counts) - sum(shares))
     sent = [differences(share, shape) for share in shares]
     assert {words.dtype for words in sent} == {ring.dtype}
-    assert ring.signed(sum(sent)).tolist() == differences(counts, shape).tolist()
+    assert ring.as_signed(sum(sent)).tolist() == differences(counts, shape).tolist()
 
 
 def test_cells_that_are_sums_of_thousands_of_differences_come_back():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.people import PeopleRows, numbered, rows_digest, vectors_of
+from dpmosaic.common.data.people import PeopleRows, number_people, rows_digest, vectors_of
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.vectors import Vectors
 from dpmosaic.common.errors import DataError
@@ -52,7 +52,7 @@ def test_people_are_cut_taken_and_placed_with_all_their_rows():
     assert np.array_equal(
         dense(rows.take(np.array([3, 1, 0])).vectors(("a", "d"), 0, 3), 8), whole[[3, 1, 0]]
     )
-    placed = rows.placed(np.array([4, 0, -1, 2, 6], dtype=np.int32), 8)
+    placed = rows.place_people(np.array([4, 0, -1, 2, 6], dtype=np.int32), 8)
     at = np.zeros((8, 8))
     at[[4, 0, 2, 6]] = whole[[0, 1, 3, 4]]
     assert np.array_equal(dense(placed.vectors(("a", "d"), 0, 8), 8), at)
@@ -73,7 +73,7 @@ def test_groups_of_codes_are_cells_too():
 
 
 def test_people_are_numbered_by_their_first_rows():
-    person, first = numbered(["q", "p", "q", "r", "p"])
+    person, first = number_people(["q", "p", "q", "r", "p"])
     assert (person.tolist(), first.tolist()) == ([0, 1, 0, 2, 1], [0, 1, 3])
 
 

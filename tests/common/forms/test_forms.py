@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 
 from dpmosaic.common.errors import DataError
-from dpmosaic.common.forms.nearest import meant, nearest
+from dpmosaic.common.forms.nearest import hint, nearest
 from dpmosaic.common.forms.several import TEXTS, Either, ListOf
 from dpmosaic.common.forms.tables import Cases, Key, MapOf, Table, check_file, file_schema
 from dpmosaic.common.forms.values import (
@@ -145,4 +145,4 @@ def test_a_refusal_repeats_no_text_which_may_be_a_secret():
 def test_the_nearest_name_is_offered_only_if_it_is_near():
     assert nearest("epsilom", ["delta", "epsilon"]) == "epsilon"
     assert nearest("colour", ["delta", "epsilon"]) is None
-    assert meant("colour", ["delta"]) == ""
+    assert hint("colour", ["delta"]) == ""

@@ -55,8 +55,8 @@ def test_draws_of_a_large_scale_pass_a_test_for_gaussians(sigma):
 @pytest.mark.parametrize("sigma", [0.5, 3.0, 100.0])
 def test_the_test_in_high_precision_takes_the_same_draws_as_the_one_in_floating_point(sigma):
     envelope = noise._envelope(sigma)
-    quick = noise._accepted(envelope, 400, RandomStream.from_seed(13), doubt=1e-11)
-    exact = noise._accepted(envelope, 400, RandomStream.from_seed(13), doubt=math.inf)
+    quick = noise._draw_and_accept(envelope, 400, RandomStream.from_seed(13), doubt=1e-11)
+    exact = noise._draw_and_accept(envelope, 400, RandomStream.from_seed(13), doubt=math.inf)
     assert quick.tolist() == exact.tolist()
 
 

@@ -52,8 +52,8 @@ from dpmosaic.common.protocols.scores.query import (
     known_part,
     pair_stream_of,
     references_digest,
-    reshared,
     resharing_seed,
+    share_to_send,
 )
 from support import specification as by_hand
 from support.masked import identity, plan_of
@@ -207,13 +207,13 @@ def test_dealt_rows_and_their_check(case):
 
     weights = RandomStream(octets(given["key of owner and receiver"])).child("check weights", *labels(chain))
     weighed = list(sacrifice.weights(ring, weights, rows, 12))
-    sent = hidden + np.hstack([sacrifice.combined(weight, left) for weight in weighed])
-    sums = check + np.array([sacrifice.weighted(weight, pads) for weight in weighed])
+    sent = hidden + np.hstack([sacrifice.combine(weight, left) for weight in weighed])
+    sums = check + np.array([sacrifice.weighted_sum(weight, pads) for weight in weighed])
     assert hashlib.sha256(sent.tobytes()).hexdigest() == case["SHA-256 of the rows that the owner sends"]
     assert digits(sums)[0] == case["sums that the owner sends"]
 
     def left_over(words):
-        taken = np.array([sacrifice.weighted(weight, words) for weight in weighed])
+        taken = np.array([sacrifice.weighted_sum(weight, words) for weight in weighed])
         return shared + taken + sums - sacrifice.inner(sent, right)
 
     assert not left_over(dealt).any()
@@ -254,7 +254,7 @@ def test_opened_rows_and_their_check(case):
     assert digits(sums)[0][:times] == case["sums that the dealer sends"]
 
     def left_over(words):
-        found = sacrifice.unsacrificed([np.vstack([sent, sums])], iter([public]), rows, times)
+        found = sacrifice.unpaired_check([np.vstack([sent, sums])], iter([public]), rows, times)
         tested = sacrifice.weighted_sums(ring, opened_weights(octets(given["coins"])), [words])
         return found + tested + sacrificed
 
@@ -329,7 +329,7 @@ def test_resharing_and_references_of_scores():
     share = np.array(given["share"], dtype=ring.dtype)
     seed = resharing_seed(pair, given["query"], given["place"])
     assert seed.hex() == given["seed"]
-    assert digits(reshared(ring, share, seed)) == [given["sent to evaluator 0"]]
+    assert digits(share_to_send(ring, share, seed)) == [given["sent to evaluator 0"]]
     assert digits(known_part(ring, [seed], 3)) == [given["known to evaluators 1 and 2"]]
     stream = RandomStream(octets(given["key of the pair for this query"]))
     assert pair_stream_of(pair, given["query"]).key() == stream.key()

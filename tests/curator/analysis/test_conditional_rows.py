@@ -54,12 +54,12 @@ def release():
 
 @pytest.fixture(scope="module")
 def plain(release):
-    return drawing.sample(release, 100_000, seed=1)
+    return drawing.generate_rows(release, 100_000, seed=1)
 
 
 def random_condition(rng, name, values):
     """A condition on an attribute, by values that occur."""
-    known = values.dropna().sample(2, random_state=int(rng.integers(2**31))).tolist()
+    known = values.dropna().generate(2, random_state=int(rng.integers(2**31))).tolist()
     kinds = [NOT_MISSING]
     if values.isna().any():
         kinds.append(None)
@@ -100,7 +100,7 @@ def test_all_rows_meet_the_condition_and_are_as_plain_rows_that_meet_it(release,
     rng = np.random.default_rng(seed)
     names = rng.permutation(DOMAIN.names)[: rng.integers(1, 3)]
     where = {str(name): random_condition(rng, name, plain[name]) for name in names}
-    rows = drawing.sample(release, 2000, where, seed=seed)
+    rows = drawing.generate_rows(release, 2000, where, seed=seed)
     assert len(rows) == 2000
     pd.testing.assert_series_equal(rows.dtypes, plain.dtypes)
     kept = np.ones(len(plain), dtype=bool)

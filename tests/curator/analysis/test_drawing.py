@@ -21,7 +21,7 @@ from dpmosaic.curator.pgm.inference.oracle import MarginalOracle
 from dpmosaic.curator.pgm.model import MarkovRandomField
 from dpmosaic.curator.pgm.structure.junction_tree import JunctionTree
 from dpmosaic.curator.pgm.supplemented import SupplementedModel
-from dpmosaic.curator.results.frames import typed
+from dpmosaic.curator.results.frames import typed_frame
 from support.certificates import certificate_form
 
 pytestmark = pytest.mark.slow
@@ -63,10 +63,10 @@ def far(found, wanted):
 
 def test_rows_have_the_marginals_of_the_model_in_one_block_and_in_many(monkeypatch):
     model = tree_model()
-    one = drawing.sample(release_of(model), 40_000, seed=1)
+    one = drawing.generate_rows(release_of(model), 40_000, seed=1)
     monkeypatch.setattr(drawing, "BLOCK_ROWS", 4000)
     monkeypatch.setattr(drawing, "ADJUSTED", 0)
-    many = drawing.sample(release_of(model), 40_000, seed=1)
+    many = drawing.generate_rows(release_of(model), 40_000, seed=1)
     for frame in (one, many):
         rows = coded(frame)
         assert rows.record_count == 40_000
@@ -83,25 +83,25 @@ def test_rounding_in_small_blocks_is_unbiased(monkeypatch):
     monkeypatch.setattr(drawing, "ADJUSTED", 0)
     domain = Domain.coded({"a": 3, "b": 3})
     model = tree_model(domain, (("a", "b"),), seed=5)
-    rows = coded(drawing.sample(release_of(model), 20_000, seed=1), domain)
+    rows = coded(drawing.generate_rows(release_of(model), 20_000, seed=1), domain)
     assert np.abs(rows.marginal("ab") / 20_000 - model.marginal("ab") / RECORDS).max() < 8 * 0.0034
 
 
 def test_a_seed_determines_the_rows_and_no_seed_does_not():
     release = release_of(tree_model())
-    one, same, other = (drawing.sample(release, 500, seed=seed) for seed in (1, 1, None))
+    one, same, other = (drawing.generate_rows(release, 500, seed=seed) for seed in (1, 1, None))
     pd.testing.assert_frame_equal(one, same)
     assert not one.equals(other)
 
 
 def test_rows_have_the_types_of_their_columns():
-    frame = drawing.sample(release_of(tree_model()), 300, seed=1)
+    frame = drawing.generate_rows(release_of(tree_model()), 300, seed=1)
     assert frame["age"].dtype == "Int64"
     assert frame["smokes"].dtype == "boolean"
     assert frame["pay"].dtype == "float64"
     assert frame["code"].dtype == "int64"
     assert list(frame.columns) == list(DOMAIN.columns)
-    of_a_release = typed(
+    of_a_release = typed_frame(
         tree_model().generate(300, np.random.default_rng(1)), DOMAIN.columns, np.random.default_rng(1)
     )
     pd.testing.assert_series_equal(frame.dtypes, of_a_release.dtypes)
@@ -125,7 +125,7 @@ def wanted_under(model, condition, pair):
 
 def test_values_lie_inside_a_range_that_cuts_bins_and_have_their_conditional_distribution():
     model = tree_model()
-    frame = drawing.sample(release_of(model), 60_000, CONDITION, seed=1)
+    frame = drawing.generate_rows(release_of(model), 60_000, CONDITION, seed=1)
     assert frame["age"].between(35, 52).all()
     assert frame["pay"].between(0.3, 0.5).all()
     assert set(frame["job"]) == {"clerk, senior", "=cook"}
@@ -138,9 +138,9 @@ def test_values_lie_inside_a_range_that_cuts_bins_and_have_their_conditional_dis
 def test_rows_under_a_condition_are_those_of_all_rows_that_meet_it():
     """Compared by values, not codes: ages of 200 thousand rows without a condition, of which 14 % meet it."""
     model = tree_model()
-    whole = drawing.sample(release_of(model), 200_000, seed=1)
+    whole = drawing.generate_rows(release_of(model), 200_000, seed=1)
     kept = whole[whole["age"].between(35, 52).fillna(False) & whole["pay"].between(0.3, 0.5)]
-    given = drawing.sample(release_of(model), 60_000, {"age": (35, 52), "pay": (0.3, 0.5)}, seed=2)
+    given = drawing.generate_rows(release_of(model), 60_000, {"age": (35, 52), "pay": (0.3, 0.5)}, seed=2)
     assert len(kept) > 5000
     ages = [frame["age"].astype(int).value_counts(normalize=True).sort_index() for frame in (kept, given)]
     # 18 ages among 5000 rows: the expected distance is about 0.02; 0.06 is beyond twelve standard deviations.
@@ -156,13 +156,13 @@ def test_a_condition_without_rows_is_one_error():
         }
     )
     with pytest.raises(DataError, match="none meets"):
-        drawing.sample(release_of(tree_model(domain, ())), 10, {"p": "x", "q": "x"})
-    assert set(drawing.sample(release_of(tree_model(domain, ())), 10, {"q": "x"})["p"]) == {"y"}
+        drawing.generate_rows(release_of(tree_model(domain, ())), 10, {"p": "x", "q": "x"})
+    assert set(drawing.generate_rows(release_of(tree_model(domain, ())), 10, {"q": "x"})["p"]) == {"y"}
 
 
 def test_refuses_no_rows():
     with pytest.raises(DataError, match="at least 1"):
-        drawing.sample(release_of(tree_model()), 0)
+        drawing.generate_rows(release_of(tree_model()), 0)
 
 
 def test_related_values_keep_to_rules_and_to_the_condition():
@@ -176,9 +176,9 @@ def test_related_values_keep_to_rules_and_to_the_condition():
         }
     )
     release = release_of(tree_model(domain, (("low", "high"),)))
-    whole = drawing.sample(release, 200_000, seed=1)
+    whole = drawing.generate_rows(release, 200_000, seed=1)
     assert (whole["low"] <= whole["high"]).all()
-    given = drawing.sample(release, 20_000, {"high": (30, 45)}, seed=2)
+    given = drawing.generate_rows(release, 20_000, {"high": (30, 45)}, seed=2)
     assert (given["low"] <= given["high"]).all()
     assert given["high"].between(30, 45).all()
     kept = whole[whole["high"].between(30, 45)]
@@ -203,8 +203,8 @@ def test_a_part_of_a_bin_is_drawn_directly_and_rows_are_as_if_selected(condition
         }
     )
     release = release_of(tree_model(domain, (("low", "high"), ("low", "other"))))
-    whole = drawing.sample(release, 400_000, seed=1)
-    given = drawing.sample(release, 5_000, condition, seed=2)
+    whole = drawing.generate_rows(release, 400_000, seed=1)
+    given = drawing.generate_rows(release, 5_000, condition, seed=2)
     assert (given["low"] <= given["high"]).all()
     kept = np.ones(len(whole), dtype=bool)
     for name, (first, last) in condition.items():
@@ -231,7 +231,7 @@ def test_few_rows_are_drawn_in_vain_for_a_small_part_of_related_bins(monkeypatch
         return generate(self, rows, rng)
 
     monkeypatch.setattr(MarkovRandomField, "generate", counted)
-    frame = drawing.sample(
+    frame = drawing.generate_rows(
         release_of(tree_model(domain, (("low", "high"),))), 300, {"low": 24, "high": 31}, seed=3
     )
     assert set(frame["low"]) == {24}
@@ -243,11 +243,11 @@ def test_many_rows_of_a_model_with_further_pairs_repeat_adjusted_rows_and_say_so
     domain = Domain.coded({"a": 4, "b": 4, "c": 4})
     pair = np.eye(4).ravel() * RECORDS / 4
     release = release_of(SupplementedModel(MarkovRandomField.uniform(domain, RECORDS), {("a", "b"): pair}))
-    few = coded(drawing.sample(release, 4000, seed=1), domain)
+    few = coded(drawing.generate_rows(release, 4000, seed=1), domain)
     monkeypatch.setattr(drawing, "ADJUSTED", 4000)
     monkeypatch.setattr(drawing, "BLOCK_ROWS", 8000)
     with pytest.warns(UserWarning, match="repeat their codes"):
-        many = coded(drawing.sample(release, 40_000, seed=1), domain)
+        many = coded(drawing.generate_rows(release, 40_000, seed=1), domain)
     for rows in (few, many):
         assert far(rows.marginal(("a", "b")), pair) < 0.01
 
@@ -256,11 +256,11 @@ def test_selected_records_that_meet_a_condition_are_drawn_and_too_few_are_refuse
     domain = Domain.coded({"a": 4, "b": 100})
     codes = np.stack([np.arange(400) % 4, np.arange(400) // 4], axis=1)
     release = release_of(SelectedRecords(Table.from_codes(domain, codes), (("a", "b"),), RECORDS))
-    frame = drawing.sample(release, 1000, {"a": 2}, seed=1)
+    frame = drawing.generate_rows(release, 1000, {"a": 2}, seed=1)
     assert set(frame["a"]) == {2}
     assert set(frame["b"].value_counts()) == {10}
     with pytest.raises(DataError, match="at least 20"):
-        drawing.sample(release, 10, {"b": 3})
+        drawing.generate_rows(release, 10, {"b": 3})
 
 
 def network(table):
@@ -280,19 +280,19 @@ def test_rows_of_a_network_meet_the_condition_by_a_junction_tree_or_by_selection
     monkeypatch.setattr(drawing, "_LARGEST_TREE", largest)
     table = np.array([[1.0, 2.0, 3.0], [3.0, 0.0, 1.0], [0.01, 5.0, 5.0]])
     release = release_of(network(table))
-    frame = drawing.sample(release, 20_000, {"b": [0, 1]}, seed=1)
+    frame = drawing.generate_rows(release, 20_000, {"b": [0, 1]}, seed=1)
     found = coded(frame, release.domain).marginal(("a", "b")).reshape(3, 3)
     assert far(found, table * [1, 1, 0]) < 0.015
     with pytest.raises(DataError, match="none meets"):
-        drawing.sample(release, 10, {"a": 1, "b": 1})
+        drawing.generate_rows(release, 10, {"a": 1, "b": 1})
 
 
 def test_rows_are_not_selected_by_a_rare_condition(monkeypatch):
     rare = network(np.array([[1e6, 1.0, 0.0], [1e6, 0.0, 0.0], [1e6, 0.0, 0.0]]))
-    assert set(drawing.sample(release_of(rare), 10, {"b": 1})["a"]) == {0}
+    assert set(drawing.generate_rows(release_of(rare), 10, {"b": 1})["a"]) == {0}
     monkeypatch.setattr(drawing, "_LARGEST_TREE", 0)
     with pytest.raises(DataError, match="junction tree"):
-        drawing.sample(release_of(rare), 10, {"b": 1})
+        drawing.generate_rows(release_of(rare), 10, {"b": 1})
 
 
 def test_blocks_are_those_of_the_sample_end_to_end(monkeypatch):
@@ -300,19 +300,21 @@ def test_blocks_are_those_of_the_sample_end_to_end(monkeypatch):
     release = release_of(tree_model())
     frames = list(drawing.draw(release, 350, seed=1))
     assert [len(frame) for frame in frames] == [100, 100, 100, 50]
-    pd.testing.assert_frame_equal(pd.concat(frames, ignore_index=True), drawing.sample(release, 350, seed=1))
+    pd.testing.assert_frame_equal(
+        pd.concat(frames, ignore_index=True), drawing.generate_rows(release, 350, seed=1)
+    )
 
 
 def test_identifiers_are_numbered_through_all_blocks(monkeypatch):
     monkeypatch.setattr(drawing, "BLOCK_ROWS", 100)
     domain = Domain.from_json({"id": {"type": "identifier", "pattern": "P-{:04d}"}, "a": 3})
-    frame = drawing.sample(release_of(tree_model(domain, ())), 250, seed=1)
+    frame = drawing.generate_rows(release_of(tree_model(domain, ())), 250, seed=1)
     assert frame["id"].tolist() == [f"P-{number:04d}" for number in range(1, 251)]
 
 
 def test_pairs_of_all_attributes_are_those_of_the_model_after_adjusting():
     model = tree_model()
-    rows = coded(drawing.sample(release_of(model), 20_000, seed=1))
+    rows = coded(drawing.generate_rows(release_of(model), 20_000, seed=1))
     for pair in itertools.combinations(DOMAIN.names, 2):
         assert far(rows.marginal(pair), model.marginal(pair)) < 0.01
 
@@ -325,10 +327,10 @@ def test_a_dependency_without_a_map_keeps_rows_in_the_condition():
         }
     )
     release = release_of(tree_model(domain, (("zip", "state"), ("state", "c"), ("zip", "c"))))
-    whole = drawing.sample(release, 60_000, seed=1)
+    whole = drawing.generate_rows(release, 60_000, seed=1)
     assert (whole.groupby("zip")["state"].nunique() == 1).all()
     for state in set(whole["state"]):
-        given = coded(drawing.sample(release, 30_000, {"state": state}, seed=2), domain)
+        given = coded(drawing.generate_rows(release, 30_000, {"state": state}, seed=2), domain)
         kept = coded(whole[whole["state"] == state], domain)
         assert far(given.marginal(("zip", "c")), kept.marginal(("zip", "c"))) < 0.02
         assert len(np.unique(given.column("state"))) == 1

@@ -92,14 +92,14 @@ def test_a_csv_file_is_what_pandas_writes_of_the_same_values(release, tmp_path):
     values = {
         name: DOMAIN[name].decode(block.table.column(name), np.random.default_rng(0)) for name in DOMAIN
     }
-    values |= block.values | {"id": DOMAIN.unmodelled[0].drawn(300)}
+    values |= block.values | {"id": DOMAIN.unmodelled[0].draw(300)}
     frame = pd.DataFrame({name: spelled_column(DOMAIN, name, values[name]) for name in DOMAIN.columns})
     assert path.read_text() == frame.to_csv(index=False)
 
 
 def test_a_parquet_file_has_the_types_and_values_of_the_data_frame(release, tmp_path, monkeypatch):
     monkeypatch.setattr(drawing, "BLOCK_ROWS", 200)
-    frame = drawing.sample(Published.load(release), 500, seed=1)
+    frame = drawing.generate_rows(Published.load(release), 500, seed=1)
     frame.to_parquet(tmp_path / "expected.parquet", engine="pyarrow", index=False)
     path = written(release, tmp_path / "rows.parquet", 500)
     assert pq.read_schema(path).equals(pq.read_schema(tmp_path / "expected.parquet"))

@@ -105,12 +105,12 @@ def test_refuses_a_certificate_that_names_a_file_elsewhere(release, tmp_path):
 
 
 def test_further_rows_have_the_types_of_the_table_and_meet_the_condition(release):
-    rows = release.sample(40, where={"age": (30, 59), "size": "M"}, seed=3)
+    rows = release.generate(40, where={"age": (30, 59), "size": "M"}, seed=3)
     assert rows.dtypes.to_dict() == release.table.dtypes.to_dict()
     assert len(rows) == 40
     assert rows["age"].between(30, 59).all()
     assert (rows["size"] == "M").all()
-    pd.testing.assert_frame_equal(rows, release.sample(40, "age=30..59,size=M", seed=3))
+    pd.testing.assert_frame_equal(rows, release.generate(40, "age=30..59,size=M", seed=3))
 
 
 def test_a_release_answers_queries(release):

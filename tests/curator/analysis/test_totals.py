@@ -101,9 +101,7 @@ def test_noise_and_rest_are_the_minimum(monkeypatch, directly):
     )
     rest = target - centred @ parts
     assert np.diag(found.noise) == pytest.approx(20.0**2 * (parts**2).sum(axis=0), rel=1e-6)
-    assert np.diag(found.unexplained) == pytest.approx(
-        records * np.diag(rest.T @ variance @ rest), rel=1e-6
-    )
+    assert np.diag(found.unexplained) == pytest.approx(records * np.diag(rest.T @ variance @ rest), rel=1e-6)
 
 
 def prior_of(spread, kappa):
@@ -160,13 +158,17 @@ def test_an_estimate_is_the_mean_of_the_gaussian_posterior():
         seen.append(axes.T @ cells.T)
         values.append(axes.T @ one.values)
     observe, observed = np.vstack(seen), np.concatenate(values)
-    gain = covariance @ observe.T @ np.linalg.inv(
-        observe @ covariance @ observe.T + sigma**2 * np.eye(len(observed))
+    gain = (
+        covariance
+        @ observe.T
+        @ np.linalg.inv(observe @ covariance @ observe.T + sigma**2 * np.eye(len(observed)))
     )
     mean = other + gain @ (observed - observe @ other)
     assert found.values == pytest.approx(functions.T @ mean, rel=1e-4)
     posterior = functions.T @ (covariance - gain @ observe @ covariance) @ functions
-    assert found.covariance(population=False) == pytest.approx(posterior, rel=1e-3, abs=1e-3 * posterior.max())
+    assert found.covariance(population=False) == pytest.approx(
+        posterior, rel=1e-3, abs=1e-3 * posterior.max()
+    )
 
 
 def basis(clique):
@@ -207,7 +209,9 @@ def test_estimates_are_unbiased_where_a_release_follows_the_noise(monkeypatch, e
     smoothing, it is beyond 10.
     """
     if not everywhere:
-        monkeypatch.setattr(module, "_smoothed", lambda support, thin, single: support.weights)
+        monkeypatch.setattr(
+            module, "_spread_thin_combinations", lambda support, thin, single: support.weights
+        )
     domain = Domain.coded({"value": 40, "group": 2})
     codes = np.array([(value, group) for value in range(40) for group in range(2)])
     real = np.where(codes[:, 0] < 4, 500.0, 0.0)

@@ -19,7 +19,7 @@ def spent(epsilon, delta):
     order = Budget(epsilon, delta).order
     accountant = Accountant(Fraction(order.zcdp_rho))
     accountant = accountant.charge(Charge("one-way", ("a",), accountant.granted / 10, ((9.0,),)))
-    steps = GanSettings().planned(accountant.granted * Fraction(3, 10), order.alpha)
+    steps = GanSettings().plan_training(accountant.granted * Fraction(3, 10), order.alpha)
     accountant = accountant.charge(training_charge(steps, order.alpha))
     each = step_epsilon_for(accountant.remaining, 400)
     declared = ExponentialSteps(each, 400, 5)

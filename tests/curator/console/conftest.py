@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from dpmosaic.common.console.serving import served
+from dpmosaic.common.console.serving import serve
 from dpmosaic.common.processes.stopping import Stop
 from dpmosaic.curator.console.operations import Operations
 from dpmosaic.curator.console.pages import Place, curator_pages
@@ -37,5 +37,5 @@ def operations():
 @pytest.fixture
 def address(place, operations):
     """The address that opens the console."""
-    with served(partial(curator_pages, place, operations), Stop()) as opened:
+    with serve(partial(curator_pages, place, operations), Stop()) as opened:
         yield opened

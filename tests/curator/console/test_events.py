@@ -17,7 +17,7 @@ class Stream:
 
     def __init__(self, since):
         self.version, self.gate = 0, Gate()
-        operations = SimpleNamespace(shown=lambda: Shown(self.version))
+        operations = SimpleNamespace(snapshot=lambda: Shown(self.version))
         self.pages = CuratorPages(None, operations, SimpleNamespace(gate=self.gate), None)
         self.request = SimpleNamespace(query_params={"since": since} if since is not None else {})
 

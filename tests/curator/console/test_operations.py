@@ -23,13 +23,13 @@ def run(operations, program, name="work"):
     """Starts a program and waits for its end: the operation."""
     operations.start(name, [textwrap.dedent(program)])
     assert operations.wait(WAIT_S)
-    return operations.shown().current
+    return operations.snapshot().current
 
 
 def started(operations, program):
     """Starts a program and waits for its first JSON object."""
     operations.start("work", [textwrap.dedent(program)])
-    while not operations.shown().current.records:
+    while not operations.snapshot().current.records:
         assert not operations.wait(0.01)
 
 
@@ -49,20 +49,20 @@ def test_an_operation_tells_its_records_its_progress_and_what_it_says(operations
     assert done.ended == "done"
     assert done.records == ({"out": "folder"},)
     assert [step["spent"] for step in done.steps] == [0.5, 0.75]
-    (told,) = operations.shown().told
+    (told,) = operations.snapshot().told
     assert (set(told.text.split("\n")), told.failed) == ({"a sentence", "[1, 2]"}, False)
 
 
 def test_a_refusal_is_told_with_what_to_do(operations):
     done = run(operations, "import sys; sys.exit('error: expected this, got that; do so')")
     assert done.ended == "not done"
-    (told,) = operations.shown().told
+    (told,) = operations.snapshot().told
     assert (told.operation, told.text, told.failed) == ("work", "expected this, got that; do so", True)
 
 
 def test_a_program_that_dies_in_silence_is_told_by_its_status(operations):
     run(operations, "import os; os._exit(3)")
-    assert operations.shown().told[0].text == "ended with status 3"
+    assert operations.snapshot().told[0].text == "ended with status 3"
 
 
 def test_one_operation_runs_at_a_time_and_another_one_after_it(operations):
@@ -72,7 +72,7 @@ def test_one_operation_runs_at_a_time_and_another_one_after_it(operations):
     operations.stop()
     assert operations.wait(WAIT_S)
     assert run(operations, "print('{}')", "other").ended == "done"
-    assert set(operations.shown().last) == {"work", "other"}
+    assert set(operations.snapshot().last) == {"work", "other"}
 
 
 def test_an_operation_is_stopped_as_by_ctrl_c(operations):
@@ -89,7 +89,7 @@ def test_an_operation_is_stopped_as_by_ctrl_c(operations):
     )
     operations.stop()
     assert operations.wait(WAIT_S)
-    shown = operations.shown()
+    shown = operations.snapshot()
     assert (shown.current.ended, shown.told[-1].text) == ("stopped here", "stopped here")
 
 
@@ -99,12 +99,12 @@ def test_an_operation_that_does_not_stop_is_ended(monkeypatch):
     stubborn = "import signal, time; signal.signal(2, signal.SIG_IGN); print('{}'); time.sleep(600)"
     started(operations, stubborn)
     operations.close()
-    assert operations.shown().current.ended == "stopped here"
+    assert operations.snapshot().current.ended == "stopped here"
 
 
 def test_stopping_without_an_operation_has_no_effect_and_every_change_has_a_new_number(operations):
     operations.stop()
-    assert operations.shown().version == 0
-    first = run(operations, "pass") and operations.shown().version
+    assert operations.snapshot().version == 0
+    first = run(operations, "pass") and operations.snapshot().version
     operations.stop()
-    assert operations.shown().version == first > 0
+    assert operations.snapshot().version == first > 0

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from dpmosaic.common.console.serving import served
+from dpmosaic.common.console.serving import serve
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.processes.stopping import Stop
 from dpmosaic.curator.console.operations import Operations
@@ -63,7 +63,7 @@ def test_reading_the_page_changes_nothing_and_starts_nothing(client, place, oper
     for path in ("/run", "/cancel", "/end"):
         assert client.get(path)[0] == 405
     assert list(sqlite3.connect(journal_of(place.out)).iterdump()) == before
-    assert operations.shown().version == 0
+    assert operations.snapshot().version == 0
 
 
 def test_before_a_release_only_resume_is_off(client):
@@ -82,13 +82,13 @@ def test_an_unfinished_release_is_resumed_or_abandoned_and_not_begun_again(clien
 @pytest.mark.parametrize("operation", ["resume", "abandon", "", "init", "release --out /"])
 def test_what_the_page_does_not_offer_is_not_run(client, operations, operation):
     status, _, text = client.post("/run", {"operation": operation, "sure": "yes"})
-    assert (status, operations.shown().current) == (409, None)
+    assert (status, operations.snapshot().current) == (409, None)
     assert "cannot be started now" in text
 
 
 def test_to_abandon_needs_a_tick(client, operations, journal):
     status, _, text = client.post("/run", {"operation": "abandon"})
-    assert (status, operations.shown().current) == (409, None)
+    assert (status, operations.snapshot().current) == (409, None)
     assert "nothing was changed" in text
 
 
@@ -103,7 +103,7 @@ def test_faults_are_shown_with_what_to_do_and_a_refused_release_is_logged(client
     client.post("/run", {"operation": "dry run"})
     assert operations.wait(WAIT_S)
     assert "dry run, not done" in client.get("/")[2]
-    (told,) = [one for one in operations.shown().told if one.failed and one.operation == "dry run"]
+    (told,) = [one for one in operations.snapshot().told if one.failed and one.operation == "dry run"]
     assert "party-1-1" in told.text
 
 
@@ -111,7 +111,7 @@ def test_one_operation_runs_at_a_time_and_is_stopped_by_its_button(place, operat
     slow = Operations(("python3", "-c", "import time; print('{}', flush=True); time.sleep(600)"))
     with (
         contextlib.closing(slow),
-        served(partial(curator_pages, place, slow), Stop()) as address,
+        serve(partial(curator_pages, place, slow), Stop()) as address,
     ):
         client = Client(address)
         client.enter()
@@ -128,7 +128,7 @@ def test_one_operation_runs_at_a_time_and_is_stopped_by_its_button(place, operat
 def test_a_plan_that_is_none_keeps_the_console_from_starting(place, operations, tmp_path):
     (tmp_path / "plan.toml").write_text("nonsense")
     wrong = Place(tmp_path / "plan.toml", tmp_path / "out", place.home)
-    with pytest.raises(DataError, match="TOML"), served(partial(curator_pages, wrong, operations), Stop()):
+    with pytest.raises(DataError, match="TOML"), serve(partial(curator_pages, wrong, operations), Stop()):
         pass
 
 
@@ -146,7 +146,7 @@ sys.exit("error: " + nasty)
 """
     operations = Operations(("python3", "-c", lies))
     pages = partial(curator_pages, Place(folder / "plan.toml", tmp_path / "out", folder), operations)
-    with contextlib.closing(operations), served(pages, Stop()) as address, chromium() as browser:
+    with contextlib.closing(operations), serve(pages, Stop()) as address, chromium() as browser:
         page = browser.new_page()
         told = []
         page.on("console", lambda message: told.append(message.text))

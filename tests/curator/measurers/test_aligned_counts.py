@@ -145,7 +145,7 @@ def test_people_are_counted_at_the_positions_that_an_alignment_gave_their_rows(k
         (Population.ANYWHERE, [15, 0, 25, 0, 0, 0, 30, 0, 0]),
     ):
         dealers = dealers_for(parties.links, RandomStream.from_seed(1))
-        aligned = made.aligned(population)
+        aligned = made.for_population(population)
         federation = connect(parties.domain, parties.links, aligned=aligned, dealers=dealers)
         granted = HUGE[0] / 4
         terms = masked_terms(federation, granted, release_id=id_of(population.value[:4]))

@@ -159,7 +159,7 @@ def test_charges_only_the_interaction_if_one_party_of_each_slice_holds_the_cliqu
     sigma = gaussian_sigma(rho, adjacency, shape)
     assert charge.zcdp_rho == gaussian_cost(sigma, adjacency, shape) <= rho
     assert (charge.sigmas, charge.interaction) == (((sigma,),) * len(ledgers), shape)
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [charge.zcdp_rho] * len(ledgers)
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [charge.zcdp_rho] * len(ledgers)
 
 
 @pytest.mark.parametrize("protocol", ["trusted", "indicator"])
@@ -211,7 +211,7 @@ def test_charges_and_projects_the_marginal_if_several_parties_hold_the_clique(ho
         for sigmas, members in zip(interaction.sigmas, source._federation.slices, strict=True)
         for _ in members
     ]
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == costs
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == costs
     assert source.expected_sigma(View(clique, interaction=True), rho) == source.expected_sigma(
         View(clique), rho
     )

@@ -34,7 +34,7 @@ def test_every_ledger_charges_exactly_what_the_accountant_charges(ledgers, grid,
     for rho, clique in zip(rhos, [("a",), ("b", "d"), ("a", "b", "c", "d")], strict=True):
         measurer.measure([Query(View(clique), rho, "test")])
         spent = measurer.accountant.spent
-        assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [spent] * len(ledgers)
+        assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [spent] * len(ledgers)
     costs = [gaussian_cost(gaussian_sigma(rho, adjacency), adjacency) for rho in rhos]
     assert [charge.zcdp_rho for charge in measurer.accountant.charges] == costs
     assert all(cost <= rho for cost, rho in zip(costs, rhos, strict=True))
@@ -59,7 +59,7 @@ def test_refuses_a_clique_whose_openings_exceed_the_limit_uncharged_and_unasked(
             [Query(View(("z",)), Fraction(1, 4), "test"), Query(View(HUGE.names), Fraction(1, 4), "test")]
         )
     assert measurer.accountant.charges == ()
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0, 0]
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [0, 0]
 
 
 def test_the_expected_noise_is_infinite_if_openings_exceed_the_limit():
@@ -79,4 +79,4 @@ def test_refuses_a_batch_that_exceeds_the_budget_and_asks_no_party(ledgers, monk
         )
     assert measurer.accountant.charges == ()
     assert measurer.accountant.spent == 0
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0] * 4
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [0] * 4

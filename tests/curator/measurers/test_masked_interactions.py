@@ -117,7 +117,7 @@ def test_refuses_an_invalid_interaction_and_charges_or_asks_no_party(query, ledg
     with pytest.raises(BudgetError):
         measurer.measure([Query(View(("b",)), Fraction(1, 2), "test"), query])
     assert measurer.accountant.charges == ()
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0] * 4
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [0] * 4
 
 
 @pytest.mark.parametrize("adjacency", [Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE])
@@ -132,7 +132,7 @@ def test_every_ledger_charges_an_interaction_like_the_accountant(ledgers, grid, 
         sigma = gaussian_sigma(rho, adjacency, shape)
         charged.append((gaussian_cost(sigma, adjacency, shape), sigma, shape))
         spent = measurer.accountant.spent
-        assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [spent] * len(ledgers)
+        assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [spent] * len(ledgers)
     found = [(c.zcdp_rho, c.sigmas[0][0], c.interaction) for c in measurer.accountant.charges]
     assert found == charged
     assert all(cost <= rho for (cost, _, _), rho in zip(charged, rhos, strict=True))

@@ -25,7 +25,7 @@ def test_refuses_a_query_whose_noise_does_not_fit_the_ring_uncharged(ledgers, mo
     with pytest.raises(BudgetError, match="noise that fits the plan's ring"):
         measurer.measure([Query(View(("a",)), Fraction(1, 10**16), "test")])
     assert measurer.accountant.charges == ()
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0] * 4
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [0] * 4
 
 
 @pytest.mark.parametrize("records", [1, RECORDS, 3000])

@@ -86,9 +86,9 @@ def test_answers_are_exact_whatever_ranges_are_opened(tapped):
 def test_answers_are_the_same_bytes_whoever_multiplies(monkeypatch, grid, dealers):
     """Also over parties that multiply row by row first."""
     done = []
-    timed = workers_module._timed
+    timed = workers_module._run_timed
     monkeypatch.setattr(workers_module, "MANY_RECORDS", 1)
-    monkeypatch.setattr(workers_module, "_timed", lambda *asked: done.append(asked[0]) or timed(*asked))
+    monkeypatch.setattr(workers_module, "_run_timed", lambda *asked: done.append(asked[0]) or timed(*asked))
 
     def answers(workers):
         monkeypatch.setattr(Role, "_processors_of", lambda role, _: Processors(1e9, workers=workers))

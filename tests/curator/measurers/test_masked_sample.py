@@ -126,13 +126,13 @@ def test_scores_are_distances_of_scaled_counts_from_references():
 def test_a_release_states_the_sample_and_bounds_its_error():
     """No false alarm: noise is far below a record, and the bound on the sample's error fails with 1e-6."""
     table = table_of(records=3000)
-    made = simulate(table, budget=Budget(zcdp_rho=1e4, delta=1e-6), grid="1x2", sample=600, seed=1)
+    made = simulate(table, epsilon=Budget(zcdp_rho=1e4, delta=1e-6), grid="1x2", sample=600, seed=1)
     assert made.certificate.plan.spec.sample == 600
     sampled = {one.clique for one in made.fitted.measurements if one.sampled}
     assert sampled
     assert not any(len(clique) == 1 for clique in sampled)
     for bound in made.certificate.error_bounds:
-        error = np.abs(table.marginal(bound.clique) - made.synthetic.marginal(bound.clique)).sum()
+        error = np.abs(table.marginal(bound.clique) - made.rows.marginal(bound.clique)).sum()
         assert error <= bound.l1
         assert bound.confidence <= 0.95
     known = set(Evidence.of(made.fitted, 3000).known)
@@ -152,4 +152,4 @@ def test_a_sample_needs_rows_and_the_masked_protocol():
         ({"sample": 5, "protocol": "trusted"}, "the protocol 'trusted' has none"),
     ):
         with pytest.raises(DataError, match=f"sample: {reason}"):
-            simulate(table_of(), budget=Budget(1.0, 1e-6), mechanism="mst", **options)
+            simulate(table_of(), epsilon=Budget(1.0, 1e-6), mechanism="mst", **options)

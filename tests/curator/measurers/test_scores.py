@@ -191,7 +191,7 @@ def test_every_ledger_charges_exactly_what_the_accountant_charges(
     for rho in (Fraction(1, 7), Fraction(1, 3), Fraction(1, 1000)):
         measurer.score([*map(View, cliques)], references, rho, "scores")
         spent = measurer.accountant.spent
-        assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [spent] * len(ledgers)
+        assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [spent] * len(ledgers)
         cost = score_cost(score_sigma(rho, adjacency, 15), adjacency, 15)
         assert rho * Fraction(9999, 10000) < measurer.accountant.charges[-1].zcdp_rho == cost <= rho
 
@@ -223,7 +223,7 @@ def test_refuses_scores_that_exceed_the_budget_and_asks_no_party(ledgers, protoc
     with pytest.raises(BudgetError, match="more than is left"):
         measurer.score([*map(View, CLIQUES)], references_of(table_of()), Fraction(5, 4), "scores")
     assert measurer.accountant.charges == ()
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0] * len(ledgers)
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [0] * len(ledgers)
 
 
 def test_refuses_scores_whose_noise_does_not_fit_the_ring_uncharged(ledgers, monkeypatch):
@@ -232,7 +232,7 @@ def test_refuses_scores_whose_noise_does_not_fit_the_ring_uncharged(ledgers, mon
     with pytest.raises(BudgetError, match="noise that fits the plan's ring"):
         measurer.score([*map(View, CLIQUES)], references_of(table_of()), Fraction(1, 10**15), "scores")
     assert measurer.accountant.charges == ()
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0] * 4
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [0] * 4
 
 
 HUGE = Domain.coded({"x": 10_000, "y": 10_000, "z": 2})
@@ -245,7 +245,7 @@ def test_refuses_a_clique_whose_openings_exceed_the_limit_uncharged_and_unasked(
     with pytest.raises(DataError, match="x, y, z needs an opening of more than 4 GiB"):
         measurer.score([View(("z",)), View(HUGE.names)], references, Fraction(1, 4), "scores")
     assert measurer.accountant.charges == ()
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0, 0]
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [0, 0]
 
 
 NOBODY = {
@@ -264,14 +264,14 @@ def test_without_evaluators_refuses_scores_uncharged(options, ledgers, monkeypat
     with pytest.raises(DataError, match="gives no scores for these parties; select by noisy marginals"):
         measurer.score([View(("a",))], [np.zeros(2, dtype=np.int64)], Fraction(1, 2), "scores")
     assert measurer.accountant.charges == ()
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0] * len(ledgers)
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [0] * len(ledgers)
 
 
 def test_every_party_refuses_a_reference_too_distant_for_the_ring(ledgers):
     measurer = release("2x2")
     with pytest.raises(ProtocolError, match="differences and scores that fit"):
         measurer.score([View(("a",))], [np.array([1, 1 << 50])], Fraction(1, 2), "scores")
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0] * 4
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [0] * 4
 
 
 def test_marginals_and_scores_of_one_release_have_separate_ids_and_costs(ledgers):
@@ -286,4 +286,4 @@ def test_marginals_and_scores_of_one_release_have_separate_ids_and_costs(ledgers
         assert np.all(np.abs(scores.values - RECORDS) < 8 * scores.sigma)
     steps = [charge.step for charge in measurer.accountant.charges]
     assert steps == ["marginals", "marginals", "scores"] * 2
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [measurer.accountant.spent] * 4
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [measurer.accountant.spent] * 4

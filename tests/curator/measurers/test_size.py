@@ -17,7 +17,7 @@ def test_estimates_are_combined_as_their_weighted_mean():
     values, variances = np.array([90.0, 120.0, 105.0]), np.array([4.0, 25.0, 1.0])
     size = NoisySize(values[0], variances[0])
     for value, variance in zip(values[1:], variances[1:], strict=True):
-        size = size.combined(value, variance)
+        size = size.combine_with(value, variance)
     assert size.value == pytest.approx(np.sum(values / variances) / np.sum(1 / variances))
     assert size.variance == pytest.approx(1 / np.sum(1 / variances))
 

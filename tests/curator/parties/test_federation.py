@@ -114,7 +114,9 @@ def test_acceptances_are_signed_and_in_the_order_of_members(ragged):
     acceptances = federation.accept(terms)
     assert len({accepted.ephemeral for accepted in acceptances}) == 6
     for member, accepted in zip(federation.members, acceptances, strict=True):
-        signed = hashlib.sha256(encode_terms(terms)).digest() + accepted.mark.signed() + accepted.ephemeral
+        signed = (
+            hashlib.sha256(encode_terms(terms)).digest() + accepted.mark.signed_bytes() + accepted.ephemeral
+        )
         verify(member.description.identity, "acceptance of a release", signed, accepted.signature)
 
 
@@ -285,7 +287,7 @@ def test_a_review_reserves_nothing_and_names_every_limit(table):
         "the release requests more than max_release_rho",
     ]
     assert all(isinstance(refusal, PolicyError) for refusal in verdict.refusals)
-    assert (ledger.reserved(), ledger.summaries()) == (0, [])
+    assert (ledger.total_reserved(), ledger.summaries()) == (0, [])
     ledger.close()
 
 

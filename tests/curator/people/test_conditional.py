@@ -20,7 +20,7 @@ def pairs_of(joint):
 
 def shares(conditional, given, size, low=0, high=None):
     codes = np.tile(np.array([*given, 0], dtype=np.int32), (ROWS, 1))
-    drawn = conditional.drawn(codes, low, size if high is None else high, np.random.default_rng(3))
+    drawn = conditional.draw(codes, low, size if high is None else high, np.random.default_rng(3))
     return np.bincount(drawn, minlength=size) / ROWS
 
 

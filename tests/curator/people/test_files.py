@@ -58,8 +58,8 @@ def test_what_is_saved_is_loaded(made, learned, table_format, tmp_path):
         assert again.certificate.parts == one.certificate.parts
         digests = [{name: digest_of(c) for name, c in r.choices.items()} for r in (again, one)]
         assert digests[0] == digests[1]
-        some = again.sample(5, seed=1)
-        for name, rows in one.sample(5, seed=1).items():
+        some = again.generate(5, seed=1)
+        for name, rows in one.generate(5, seed=1).items():
             pd.testing.assert_frame_equal(some[name], rows)
 
 

@@ -4,7 +4,13 @@ import numpy as np
 
 from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
-from dpmosaic.curator.people.groups import MOST_CODE_GROUPS, OTHERS, even_groups, grouped, groups_by_mass
+from dpmosaic.curator.people.groups import (
+    MOST_CODE_GROUPS,
+    OTHERS,
+    column_of_groups,
+    even_groups,
+    groups_by_mass,
+)
 
 
 def test_few_codes_are_told_apart():
@@ -32,11 +38,17 @@ def test_frequent_categories_stand_alone_and_the_others_together():
     groups = np.array(groups_by_mass(mass, False, False))
     assert (groups == groups[3]).sum() == (groups == groups[17]).sum() == 1
     assert (groups == MOST_CODE_GROUPS - 1).sum() == 40 - (MOST_CODE_GROUPS - 1)
-    known = grouped(CategoricalAttribute("code", tuple(f"d{k}" for k in range(40))), tuple(groups), "code")
+    known = column_of_groups(
+        CategoricalAttribute("code", tuple(f"d{k}" for k in range(40))), tuple(groups), "code"
+    )
     assert known.categories[groups[17]] == "d17"
     assert known.categories[-1] == OTHERS
 
 
 def test_groups_of_a_column_have_distinct_names_beside_a_further_one():
     attribute = CategoricalAttribute("kind", ("none", "other"))
-    assert grouped(attribute, (0, 1), "previous_kind", "none").categories == ("none_", "other", "none")
+    assert column_of_groups(attribute, (0, 1), "previous_kind", "none").categories == (
+        "none_",
+        "other",
+        "none",
+    )

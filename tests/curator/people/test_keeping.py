@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.attributes.categorical import CategoricalAttribute
-from dpmosaic.curator.people.keeping import kept
+from dpmosaic.curator.people.keeping import keep_bounds
 from dpmosaic.curator.people.rows import Rows
 from dpmosaic.curator.people.summaries import AnyOf
 
@@ -29,7 +29,7 @@ def keep(rows, said, seed):
 def bounded(rows, least, most, seed, last=None):
     last = np.zeros(len(rows), dtype=bool) if last is None else last
     rng = np.random.default_rng(seed)
-    return kept(rows, (least, most), "code", STROKE.codes(CODES), 3, rng, last)
+    return keep_bounds(rows, (least, most), "code", STROKE.codes(CODES), 3, rng, last)
 
 
 @pytest.mark.parametrize("seed", range(20))

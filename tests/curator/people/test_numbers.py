@@ -7,7 +7,7 @@ import pytest
 
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.curator.people.numbers import Margin, evened, moved, seen
+from dpmosaic.curator.people.numbers import Margin, cap_by_noise, limit_of_equal_counts, move_numbers
 from dpmosaic.curator.results.evidence import Evidence, Known
 
 SIZE = 4_000
@@ -26,7 +26,7 @@ def a_margin(codes, cells, noise, ordered=True):
 def test_numbers_keep_their_distribution(rng):
     numbers, codes = rng.geometric(0.2, SIZE), rng.integers(0, 8, SIZE)
     margin = a_margin(codes, np.arange(1.0, 9.0) * 100, 1.0)
-    found = moved(numbers, np.ones(SIZE), 5, [margin], rng)
+    found = move_numbers(numbers, np.ones(SIZE), 5, [margin], rng)
     assert sorted(found) == sorted(numbers)
 
 
@@ -36,7 +36,7 @@ def test_a_margin_without_noise_is_met(rng, ordered):
     # Real numbers grow with the code.
     real = np.sort(numbers)[np.argsort(np.argsort(codes + rng.normal(0, 4, SIZE)))]
     wanted = np.bincount(codes, np.minimum(real / 5, 1))
-    found = moved(numbers, np.ones(SIZE), 5, [a_margin(codes, wanted, 1e-9, ordered)], rng)
+    found = move_numbers(numbers, np.ones(SIZE), 5, [a_margin(codes, wanted, 1e-9, ordered)], rng)
     before = np.abs(np.bincount(codes, np.minimum(numbers / 5, 1)) - wanted).sum()
     after = np.abs(np.bincount(codes, np.minimum(found / 5, 1)) - wanted).sum()
     assert after < before / 5
@@ -46,7 +46,7 @@ def test_a_difference_within_the_noise_moves_little(rng):
     numbers, codes = rng.geometric(0.2, SIZE), np.arange(SIZE) % 8
     now = np.bincount(codes, np.minimum(numbers / 5, 1))
     noisy = now + rng.normal(0, 60, 8)
-    found = moved(numbers, np.ones(SIZE), 5, [a_margin(codes, noisy, 60.0**2, ordered=False)], rng)
+    found = move_numbers(numbers, np.ones(SIZE), 5, [a_margin(codes, noisy, 60.0**2, ordered=False)], rng)
     after = np.bincount(codes, np.minimum(found / 5, 1))
     # Half of what the noise asks for: exceeded once in 200 seeds.
     assert np.abs(after - now).sum() < np.abs(noisy - now).sum() / 2
@@ -55,16 +55,16 @@ def test_a_difference_within_the_noise_moves_little(rng):
 def test_nothing_moves_where_all_parents_have_equally_many_rows(rng):
     numbers = np.full(10, 3)
     margin = a_margin(np.arange(10) % 2, [1.0, 9.0], 1e-9)
-    assert (moved(numbers, np.ones(10), 1, [margin], rng) == 3).all()
+    assert (move_numbers(numbers, np.ones(10), 1, [margin], rng) == 3).all()
 
 
 def test_evened_numbers_leave_three_quarters_of_the_weight():
     numbers = np.repeat([0, 1, 2, 4, 8, 64], 100)
-    most = evened(numbers)
+    most = limit_of_equal_counts(numbers)
     held = np.minimum(numbers, most) / most
     further = np.minimum(numbers, most + 1) / (most + 1)
     assert held.sum() >= 0.75 * 500 > further.sum()
-    assert evened(np.repeat([0, 1], 50)) == 1
+    assert limit_of_equal_counts(np.repeat([0, 1], 50)) == 1
 
 
 def test_numbers_that_noise_explains_are_not_drawn():
@@ -75,9 +75,9 @@ def test_numbers_that_noise_explains_are_not_drawn():
     evidence = Evidence(domain, int(counts.sum()), known=known)
     release = SimpleNamespace(published=SimpleNamespace(evidence=evidence))
     # A tail of noise is taken for real in one seed of 700.
-    assert seen(np.arange(size), "number_of_visits", release).max() == 11
+    assert cap_by_noise(np.arange(size), "number_of_visits", release).max() == 11
 
 
 def test_a_release_without_evidence_keeps_numbers():
     release = SimpleNamespace(published=SimpleNamespace(evidence=None))
-    assert seen(np.arange(5), "number_of_visits", release).tolist() == [0, 1, 2, 3, 4]
+    assert cap_by_noise(np.arange(5), "number_of_visits", release).tolist() == [0, 1, 2, 3, 4]

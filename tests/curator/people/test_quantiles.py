@@ -8,7 +8,7 @@ import pytest
 
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.curator.people.quantiles import mapped, quantiles_of, with_quantiles
+from dpmosaic.curator.people.quantiles import map_to_quantiles, quantiles_of, with_quantiles
 from dpmosaic.curator.people.rows import Rows
 from dpmosaic.curator.people.shape import Kin
 from dpmosaic.curator.people.steps import Steps
@@ -43,7 +43,7 @@ def shares_of(values):
 def test_days_of_single_rows_become_as_frequent_as_released(rng):
     days, shares = rng.integers(0, 100, 20_000).astype(float), np.arange(1, 11) / 55
     table = with_quantiles(TABLE, days, np.ones(len(days)), released(shares, len(days), 1e-6))
-    found = mapped(days, rows_of(np.ones(len(days), int)), table, NO_BOUNDS)
+    found = map_to_quantiles(days, rows_of(np.ones(len(days), int)), table, NO_BOUNDS)
     # A bin of 3,600 days at most: 4 standard deviations of days within bins are 0.02.
     assert np.abs(shares_of(found) - shares).max() < 0.02 < np.abs(shares_of(days) - shares).max()
 
@@ -52,7 +52,7 @@ def test_what_noise_explains_moves_nothing(rng):
     days = rng.integers(0, 100, 5_000).astype(float)
     shares = shares_of(days) + np.tile([0.004, -0.004], 5)
     table = with_quantiles(TABLE, days, np.ones(len(days)), released(shares, len(days), 200.0))
-    assert (mapped(days, rows_of(np.ones(len(days), int)), table, NO_BOUNDS) == days).all()
+    assert (map_to_quantiles(days, rows_of(np.ones(len(days), int)), table, NO_BOUNDS) == days).all()
 
 
 def test_rows_of_a_parent_keep_what_lies_between_them_and_stay_within_bounds(rng):
@@ -66,7 +66,7 @@ def test_rows_of_a_parent_keep_what_lies_between_them_and_stay_within_bounds(rng
         high, np.maximum.reduceat(days, np.flatnonzero(held.first)).repeat(numbers[numbers > 0])
     )
     table = with_quantiles(TABLE, days, np.ones(len(days)), released([0.01] * 9 + [0.91], len(days), 1e-6))
-    found = mapped(days, held, table, (low, high))
+    found = map_to_quantiles(days, held, table, (low, high))
     later = ~held.first
     assert (np.diff(found)[later[1:]] == np.diff(days)[later[1:]]).all()
     assert ((found >= low) & (found <= high)).all()

@@ -124,7 +124,7 @@ def family(*summaries):
 def drawn(summary, seed):
     """Random rows, and random statements of their parents, which have rows enough for them."""
     rng, related = np.random.default_rng(seed), family(summary)
-    ((_, attribute),) = related.said("codes")
+    ((_, attribute),) = related.summaries_in_release("codes")
     parents = Rows({attribute.name: rng.integers(0, attribute.size, 300)}, np.arange(300), 300)
     numbers = np.maximum(rng.poisson(1.5, 300), least_numbers(related, "codes", parents))
     parent = np.repeat(np.arange(300), numbers)
@@ -180,7 +180,7 @@ def test_a_time_ends_with_its_parent():
 
 
 def test_a_summary_of_a_column_that_is_not_released_is_left_out():
-    assert family(FirstOf("x", "ward")).said("codes") == ()
+    assert family(FirstOf("x", "ward")).summaries_in_release("codes") == ()
     assert [one.name for one in family(AnyOf("x", "ward", STROKE)).own("people")][-1] == "x"
 
 

@@ -80,14 +80,14 @@ def test_a_process_that_compiles_for_too_long_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(module, "_COMPILING_S", 0.0)
-    held = module._locked(tmp_path / "lock")
+    held = module._lock_file(tmp_path / "lock")
     assert held is not None
     with held:
-        assert module._locked(tmp_path / "lock") is None
-    free = module._locked(tmp_path / "lock")
+        assert module._lock_file(tmp_path / "lock") is None
+    free = module._lock_file(tmp_path / "lock")
     assert free is not None
     free.close()
 
 
 def test_functions_are_compiled_where_files_cannot_be_locked(tmp_path: Path) -> None:
-    assert module._locked(tmp_path / "missing" / "lock") is None
+    assert module._lock_file(tmp_path / "missing" / "lock") is None

@@ -85,7 +85,7 @@ class Trial:
         party._rules = rules
 
     def reserved(self):
-        return [float(link.party._ledger.reserved()) for link in self.links]
+        return [float(link.party._ledger.total_reserved()) for link in self.links]
 
     def states(self):
         return [[entry.state for entry in link.party._ledger.summaries()] for link in self.links]

@@ -35,7 +35,7 @@ class Repeated:
     def project(self, attributes):
         return Repeated(self.table.project(attributes), self.times)
 
-    def watched(self, check):
+    def with_check(self, check):
         return self
 
     def check_ready(self):

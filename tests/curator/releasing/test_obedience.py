@@ -119,12 +119,12 @@ def test_an_example_obeys_all_rules(domain):
 def test_no_row_of_a_release_breaks_a_rule(mechanism, domain, seed):
     made = simulate(
         rows_of(domain, 300, seed),
-        budget=Budget(1.0, 1e-6),
+        epsilon=Budget(1.0, 1e-6),
         protocol="trusted",
         mechanism=mechanism,
         seed=seed,
     )
-    values = decode_table(made.synthetic, np.random.default_rng(seed))
+    values = decode_table(made.rows, np.random.default_rng(seed))
     assert not any(breaking.any() for breaking in broken(domain, values))
 
 
@@ -139,12 +139,12 @@ def test_a_rule_about_columns_of_different_parties_is_zero_in_the_model_of_maske
         {"determines": {"from": "d", "to": "b"}, "map": {"0": "1"}},
     ]
     table = rows_of(Domain.from_json({"attributes": attributes, "rules": rules}), 300, 0)
-    made = simulate(table, budget=Budget(2.0, 1e-6), protocol="masked", seed=1, **parties)
-    domain = made.synthetic.domain
+    made = simulate(table, epsilon=Budget(2.0, 1e-6), protocol="masked", seed=1, **parties)
+    domain = made.rows.domain
     for rule in domain.rules:
         clique, allowed = rule.allowed(domain)
         assert not made.fitted.model.marginal(clique)[~allowed.ravel()].any()
-        assert not made.synthetic.marginal(clique)[~allowed.ravel()].any()
+        assert not made.rows.marginal(clique)[~allowed.ravel()].any()
 
 
 def test_rows_that_obey_are_kept_as_they_are():
@@ -244,7 +244,7 @@ def test_a_release_learns_a_dependency_and_keeps_its_columns_marginals():
     places = rng.choice(60, 5000, p=rng.dirichlet(np.ones(60)))
     rows = np.column_stack([places, of_zip[places], (of_zip[places] + rng.integers(0, 3, 5000)) % 2])
     table = Table.from_codes(domain, rows)
-    made = simulate(table, budget=Budget(2.0, 1e-6), protocol="trusted", seed=3).synthetic
+    made = simulate(table, epsilon=Budget(2.0, 1e-6), protocol="trusted", seed=3).rows
     assert np.mean(of_zip[made.column("zip")] == made.column("state")) > 0.9
     pairs = set(zip(made.column("zip").tolist(), made.column("state").tolist(), strict=True))
     assert len(pairs) == len({zip_code for zip_code, _ in pairs})

@@ -7,7 +7,7 @@ import pytest
 
 from dpmosaic.common.errors import ApprovalPending, DataError, PartyUnavailable, PolicyError
 from dpmosaic.curator.parties.home import CuratorHome
-from dpmosaic.curator.releasing.telling import told
+from dpmosaic.curator.releasing.telling import notify_on_failure
 
 WRITES = "import sys; open(sys.argv[1], 'a').write(sys.stdin.read() + chr(10))"
 
@@ -22,9 +22,9 @@ def home(tmp_path):
 
 def test_a_party_that_is_down_and_an_approval_that_waits_are_told_and_nothing_else(home, tmp_path):
     for error in (PartyUnavailable("x"), ApprovalPending("x"), PolicyError("x")):
-        with pytest.raises(type(error)), told(home):
+        with pytest.raises(type(error)), notify_on_failure(home):
             raise error
-    with told(home):
+    with notify_on_failure(home):
         pass
     notices = [json.loads(line) for line in (tmp_path / "notices").read_text().splitlines()]
     assert [(n["role"], n["name"], n["event"]) for n in notices] == [
@@ -35,7 +35,7 @@ def test_a_party_that_is_down_and_an_approval_that_waits_are_told_and_nothing_el
 
 def test_a_notice_that_fails_changes_nothing_of_the_error(home, capsys):
     (home.folder / "notify.toml").write_text('[notify]\ncommand = ["/no/such/program"]\n')
-    with pytest.raises(PartyUnavailable, match="clinic"), told(home):
+    with pytest.raises(PartyUnavailable, match="clinic"), notify_on_failure(home):
         raise PartyUnavailable("clinic")
     assert "a notice was not delivered: " in capsys.readouterr().err
 
@@ -45,10 +45,13 @@ def test_a_notice_that_fails_changes_nothing_of_the_error(home, capsys):
 )
 def test_a_file_that_is_wrong_is_refused(home, text):
     (home.folder / "notify.toml").write_text(text)
-    with pytest.raises(DataError, match=r"notify\.toml"), told(home):
+    with pytest.raises(DataError, match=r"notify\.toml"), notify_on_failure(home):
         pass
 
 
 def test_without_the_file_nobody_is_told(tmp_path):
-    with pytest.raises(PartyUnavailable), told(CuratorHome.create(tmp_path / "curator", "ministry")):
+    with (
+        pytest.raises(PartyUnavailable),
+        notify_on_failure(CuratorHome.create(tmp_path / "curator", "ministry")),
+    ):
         raise PartyUnavailable("x")

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.curator.results.csv_files import write_csv
-from dpmosaic.curator.results.frames import typed, typed_values
-from dpmosaic.curator.results.row_values import decoded, spelled_values
+from dpmosaic.curator.results.frames import typed_frame, typed_values
+from dpmosaic.curator.results.row_values import decode_rows, spelled_values
 from dpmosaic.party.sources.source import read_table
 from support.kinds import tables
 
@@ -112,7 +112,7 @@ def rng():
 def test_a_data_frame_comes_back_from_parquet_with_types_nulls_and_values(tmp_path):
     ROWS.to_parquet(tmp_path / "rows.parquet", index=False)
     table = read_table(tmp_path / "rows.parquet", DOMAIN)
-    typed(table, NAMES, rng()).to_parquet(tmp_path / "synthetic.parquet", index=False)
+    typed_frame(table, NAMES, rng()).to_parquet(tmp_path / "synthetic.parquet", index=False)
     back = pd.read_parquet(tmp_path / "synthetic.parquet")
     # Numbers come back as the widest of their kind, decimals as floats.
     wide = {name: "int64" for name in ROWS if "int" in name} | {"float32": "float64", "decimal": "float64"}
@@ -135,7 +135,7 @@ def test_a_data_frame_comes_back_from_parquet_with_types_nulls_and_values(tmp_pa
 def test_a_csv_comes_back_as_it_was_to_the_letter(tmp_path):
     text_rows().to_csv(tmp_path / "rows.csv", index=False)
     table = read_table(tmp_path / "rows.csv", DOMAIN)
-    pd.DataFrame(spelled_values(DOMAIN, decoded(table, rng()), NAMES)).to_csv(
+    pd.DataFrame(spelled_values(DOMAIN, decode_rows(table, rng()), NAMES)).to_csv(
         tmp_path / "synthetic.csv", index=False
     )
     cells = [
@@ -200,7 +200,7 @@ def test_identifiers_are_drawn_anew_and_written_where_the_columns_say(tmp_path):
     domain = Domain.from_json(form)
     assert (domain.names, domain.columns) == (("code",), ("id", "number", "code"))
     table = Table.from_codes(domain, {"code": np.array([2, 0])})
-    values = decoded(table, rng())
+    values = decode_rows(table, rng())
     for rows in (
         typed_values(domain, values, list(form)),
         pd.DataFrame(spelled_values(domain, values, list(form))),
@@ -216,8 +216,8 @@ def test_random_tables_of_all_kinds_come_back_from_either_file(tmp_path_factory,
     domain, columns, generator = drawn
     folder = tmp_path_factory.mktemp("files")
     table = Table.from_codes(domain, columns)
-    typed(table, domain.names, generator).to_parquet(folder / "rows.parquet", index=False)
-    spelled = spelled_values(domain, decoded(table, generator), domain.names)
+    typed_frame(table, domain.names, generator).to_parquet(folder / "rows.parquet", index=False)
+    spelled = spelled_values(domain, decode_rows(table, generator), domain.names)
     write_csv(folder / "rows.csv", domain.names, [lambda: spelled])
     for name in ("rows.parquet", "rows.csv"):
         back = read_table(folder / name, domain)

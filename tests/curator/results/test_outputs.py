@@ -16,7 +16,7 @@ from dpmosaic.curator.mechanisms.parts.fitted import FittedModel
 from dpmosaic.curator.mechanisms.parts.records import SelectedRecords
 from dpmosaic.curator.results import outputs, row_values
 from dpmosaic.curator.results.frames import typed_values
-from dpmosaic.curator.results.row_values import decoded, spelled_values
+from dpmosaic.curator.results.row_values import decode_rows, spelled_values
 from dpmosaic.curator.results.table_format import TableFile, TableFormat
 from dpmosaic.party.sources.source import read_table
 from support.certificates import certificate_form
@@ -103,7 +103,7 @@ def test_a_file_that_no_promise_covers_has_a_warning_beside_it_and_both_count_as
 def test_blocks_of_rows_are_written_like_one_data_frame(tmp_path, kind, monkeypatch):
     monkeypatch.setattr(row_values, "DECODED_ROWS", 3)
     table = written(tmp_path, kind)
-    values = decoded(table, np.random.default_rng(1))
+    values = decode_rows(table, np.random.default_rng(1))
     whole = tmp_path / f"whole.{kind}"
     if kind is TableFormat.CSV:
         pd.DataFrame(spelled_values(DOMAIN, values, DOMAIN.names)).to_csv(whole, index=False)
@@ -131,4 +131,4 @@ def test_numbers_inside_bins_follow_the_whole_table_and_not_their_block(monkeypa
     own = np.random.default_rng(5).spawn(255)
     expected = [domain["n"].decode(codes[row : row + 1], own[row], counts)[0] for row in range(255)]
     monkeypatch.setattr(row_values, "DECODED_ROWS", 1)
-    assert decoded(table, np.random.default_rng(5))["n"].tolist() == expected
+    assert decode_rows(table, np.random.default_rng(5))["n"].tolist() == expected

@@ -10,7 +10,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.results import outputs
-from dpmosaic.curator.results.row_values import decoded, spelled_values
+from dpmosaic.curator.results.row_values import decode_rows, spelled_values
 from dpmosaic.curator.results.spreadsheets import attributes_like_formulas, with_apostrophes
 from dpmosaic.curator.results.table_format import TableFile, TableFormat
 
@@ -47,7 +47,7 @@ def test_numbers_are_neither_warned_of_nor_changed():
     assert attributes_like_formulas(domain) == ()
     rng = np.random.default_rng(0)
     table = Table.from_codes(domain, np.column_stack([rng.integers(0, n, 50) for n in domain.sizes]))
-    rows = spelled_values(domain, decoded(table, rng), domain.names)
+    rows = spelled_values(domain, decode_rows(table, rng), domain.names)
     pd.testing.assert_frame_equal(pd.DataFrame(with_apostrophes(rows)), pd.DataFrame(rows))
 
 

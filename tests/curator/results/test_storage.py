@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
-from dpmosaic.curator.results.frames import typed
-from dpmosaic.curator.results.raw_frames import encoded
-from dpmosaic.curator.results.storage import Storage, shown, storage_of
+from dpmosaic.curator.results.frames import typed_frame
+from dpmosaic.curator.results.raw_frames import encode_frame
+from dpmosaic.curator.results.storage import Storage, shown_frame, storage_of
 from support.kinds import tables
 
 
@@ -20,11 +20,11 @@ def test_random_tables_have_their_codes_and_types_whatever_their_values(drawn, w
     domain, columns, generator = drawn
     table = Table.from_codes(domain, columns)
     storage = {} if way is None else dict.fromkeys(domain.names, way)
-    rows = shown(domain, typed(table, domain.names, generator), storage)
-    back = encoded(domain, rows)
+    rows = shown_frame(domain, typed_frame(table, domain.names, generator), storage)
+    back = encode_frame(domain, rows)
     for name in domain:
         assert np.array_equal(back.column(name), table.column(name)), (name, domain[name])
-    first = shown(domain, typed(table.rows(0, 1), domain.names, generator), storage)
+    first = shown_frame(domain, typed_frame(table.rows(0, 1), domain.names, generator), storage)
     assert first.dtypes.equals(rows.dtypes)
 
 
@@ -69,7 +69,7 @@ def test_categories_are_those_of_the_domain_in_its_order():
     domain = Domain.from_json({"x": ["b", "", "a", "c"], "n": [3, 1, 2, ""], "y": 3})
     table = Table.from_codes(domain, {"x": np.array([0, 1]), "n": np.array([1, 3]), "y": np.array([1, 2])})
     storage = dict.fromkeys(domain.names, Storage.CATEGORY)
-    rows = shown(domain, typed(table, domain.names, np.random.default_rng(0)), storage)
+    rows = shown_frame(domain, typed_frame(table, domain.names, np.random.default_rng(0)), storage)
     assert rows["x"].dtype == pd.CategoricalDtype(pd.Index(["b", "a", "c"], dtype="str"), False)
     assert list(rows["n"].dtype.categories) == [3, 1, 2]
     assert rows["y"].dtype == "int64"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dpmosaic.curator.work import speed as module
-from dpmosaic.curator.work.speed import REFERENCE_S, measured, speed
+from dpmosaic.curator.work.speed import REFERENCE_S, measure_speed, speed
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def measurements(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         found.append(2.0 + len(found))
         return found[-1]
 
-    monkeypatch.setattr(module, "measured", measure)
+    monkeypatch.setattr(module, "measure_speed", measure)
     return found
 
 
@@ -35,7 +35,7 @@ def test_the_fastest_repetition_of_the_work_is_compared_with_the_reference() -> 
     ends = itertools.accumulate(
         itertools.chain.from_iterable((0.0, length * REFERENCE_S) for length in lengths)
     )
-    assert measured(lambda: next(ends)) == pytest.approx(2.0)
+    assert measure_speed(lambda: next(ends)) == pytest.approx(2.0)
 
 
 def test_the_speed_of_a_machine_is_measured_once(folder: Path, measurements: list[float]) -> None:

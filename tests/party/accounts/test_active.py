@@ -99,7 +99,7 @@ def test_bytes_that_no_pinned_curator_signed_are_not_decoded(table, decoded, cam
     with pytest.raises(PolicyError, match="not signed by a pinned curator"):
         party.accept(came, CURATOR.sign(PURPOSE, encode_terms(TERMS)), CURATOR.public)
     assert decoded == []
-    assert ledger.reserved() == 0
+    assert ledger.total_reserved() == 0
     party.accept(encode_terms(TERMS), CURATOR.sign(PURPOSE, encode_terms(TERMS)), CURATOR.public)
     ledger.close()
 
@@ -112,7 +112,7 @@ def test_signed_bytes_that_are_not_terms_are_refused(table):
     for came in (b"anything", encode_terms(TERMS) + b"\0"):
         with pytest.raises(ProtocolError, match="terms"):
             party.accept(came, CURATOR.sign(PURPOSE, came), CURATOR.public)
-    assert ledger.reserved() == 0
+    assert ledger.total_reserved() == 0
     ledger.close()
 
 
@@ -127,4 +127,4 @@ def test_a_release_that_began_with_an_earlier_protocol_is_answered_nothing_and_c
     with pytest.raises(ProtocolError, match="abandon it, or install the earlier version"):
         restarted.answer(QUERY)
     restarted.abandon(RELEASE_ID)
-    assert ledger.reserved() == 0
+    assert ledger.total_reserved() == 0

@@ -19,30 +19,30 @@ def test_charges_add_up_within_their_release(ledger):
     assert ledger.charge(QUERY, Fraction(1, 3), DATA, KEY).zcdp_rho == Fraction(1, 3)
     ledger.charge(OTHER, Fraction(2, 3), DATA, KEY)
     ledger.charge(replace(QUERY, release_id=id_of("s")), Fraction(1, 7), DATA, KEY)
-    assert ledger.spent(RELEASE_ID) == 1
-    assert ledger.spent(id_of("s")) == Fraction(1, 7)
-    assert ledger.reserved() == 2
+    assert ledger.cost_of(RELEASE_ID) == 1
+    assert ledger.cost_of(id_of("s")) == Fraction(1, 7)
+    assert ledger.total_reserved() == 2
 
 
 def test_a_charge_past_the_grant_by_the_last_digit_is_refused_and_nothing_is_recorded(ledger):
     ledger.charge(QUERY, HALF, DATA, KEY)
     with pytest.raises(BudgetError, match="more than is left"):
         ledger.charge(OTHER, HALF + Fraction(1, 2**64), DATA, KEY)
-    assert ledger.spent(RELEASE_ID) == HALF
+    assert ledger.cost_of(RELEASE_ID) == HALF
     assert ledger.charge(OTHER, HALF, DATA, SECOND_KEY).noise_key == SECOND_KEY
-    assert ledger.spent(RELEASE_ID) == 1
+    assert ledger.cost_of(RELEASE_ID) == 1
 
 
 def test_the_same_query_again_gets_the_first_entry_and_is_charged_once(ledger):
     first = ledger.charge(QUERY, HALF, DATA, KEY)
     assert ledger.charge(QUERY, HALF, DATA, SECOND_KEY) == first
-    assert ledger.spent(RELEASE_ID) == HALF
+    assert ledger.cost_of(RELEASE_ID) == HALF
 
 
 def test_an_answered_query_is_answered_again_though_the_grant_is_used_up(ledger):
     first = ledger.charge(QUERY, Fraction(1), DATA, KEY)
     assert ledger.charge(QUERY, Fraction(1), DATA, SECOND_KEY) == first
-    assert ledger.spent(RELEASE_ID) == 1
+    assert ledger.cost_of(RELEASE_ID) == 1
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_another_query_under_a_used_id_is_refused(ledger, change):
     ledger.charge(QUERY, HALF, DATA, KEY)
     with pytest.raises(ProtocolError, match="query id was used for another query"):
         ledger.charge(changed(QUERY, **change), HALF, DATA, KEY)
-    assert ledger.spent(RELEASE_ID) == HALF
+    assert ledger.cost_of(RELEASE_ID) == HALF
 
 
 def test_a_score_query_under_the_id_of_a_marginal_query_is_refused(ledger):
@@ -69,7 +69,7 @@ def test_a_score_query_under_the_id_of_a_marginal_query_is_refused(ledger):
         ledger.charge(score, HALF, DATA, KEY)
     first = ledger.charge(replace(score, query_id="q2"), HALF, DATA, KEY)
     assert ledger.charge(replace(score, query_id="q2"), HALF, DATA, SECOND_KEY) == first
-    assert ledger.spent(RELEASE_ID) == 1
+    assert ledger.cost_of(RELEASE_ID) == 1
 
 
 def test_an_id_may_be_used_once_in_each_release(ledger):
@@ -84,13 +84,13 @@ def test_other_data_are_refused_for_old_queries_and_for_new_ones(ledger, query):
     ledger.charge(QUERY, HALF, DATA, KEY)
     with pytest.raises(ProtocolError, match="data changed"):
         ledger.charge(query, HALF, "e" * 64, KEY)
-    assert ledger.spent(RELEASE_ID) == HALF
+    assert ledger.cost_of(RELEASE_ID) == HALF
 
 
 def test_a_query_for_an_unknown_release_is_refused(ledger):
     with pytest.raises(ProtocolError, match="accept it first"):
         ledger.charge(replace(QUERY, release_id=id_of("s")), HALF, DATA, KEY)
-    assert ledger.spent(id_of("s")) == 0
+    assert ledger.cost_of(id_of("s")) == 0
 
 
 def test_the_time_of_a_charge_does_not_grow_with_the_number_of_entries():

@@ -120,15 +120,15 @@ def test_a_release_that_ended_takes_part_in_nothing_more(ledger, end, action):
     end(ledger)
     with pytest.raises(ProtocolError, match=f"the release is {end.__name__} at this party"):
         action(ledger)
-    assert ledger.spent(RELEASE_ID) == HALF
+    assert ledger.cost_of(RELEASE_ID) == HALF
 
 
 @ENDS
 def test_what_a_release_did_not_spend_is_reserved_no_longer(ledger, end):
     ledger.charge(QUERY, Fraction(1, 4), DATA, KEY)
-    assert ledger.reserved() == 1
+    assert ledger.total_reserved() == 1
     end(ledger)
-    assert ledger.reserved() == Fraction(1, 4)
+    assert ledger.total_reserved() == Fraction(1, 4)
     (summary,) = ledger.summaries()
     assert (summary.state, summary.granted, summary.reserved) == (end.__name__, 1, Fraction(1, 4))
 

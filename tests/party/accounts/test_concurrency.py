@@ -59,7 +59,7 @@ def test_threads_that_charge_one_id_get_one_key_and_charge_once(ledger):
     entries = together([lambda key=key: ledger.charge(QUERY, HALF, DATA, key) for key in keys])
     assert len(set(entries)) == 1
     assert entries[0].noise_key in keys
-    assert ledger.spent(RELEASE_ID) == HALF
+    assert ledger.cost_of(RELEASE_ID) == HALF
 
 
 def test_threads_that_race_for_the_rest_of_a_grant_do_not_exceed_it(ledger):
@@ -68,7 +68,7 @@ def test_threads_that_race_for_the_rest_of_a_grant_do_not_exceed_it(ledger):
     outcomes = together([lambda query=query: ledger.charge(query, rho, DATA, KEY) for query in queries])
     assert sum(isinstance(outcome, LedgerEntry) for outcome in outcomes) == 3
     assert sum(isinstance(outcome, BudgetError) for outcome in outcomes) == 5
-    assert ledger.spent(RELEASE_ID) == 1
+    assert ledger.cost_of(RELEASE_ID) == 1
 
 
 def test_two_ledgers_on_one_file_charge_one_id_once(ledger, path):
@@ -78,7 +78,7 @@ def test_two_ledgers_on_one_file_charge_one_id_once(ledger, path):
         [lambda book=book, key=key: book.charge(QUERY, HALF, DATA, key) for book, key in tasks]
     )
     assert len(set(entries)) == 1
-    assert ledger.spent(RELEASE_ID) == second.spent(RELEASE_ID) == HALF
+    assert ledger.cost_of(RELEASE_ID) == second.cost_of(RELEASE_ID) == HALF
     second.close()
 
 
@@ -94,7 +94,7 @@ def test_two_ledgers_on_one_file_reserve_a_release_once_with_one_secret(ledger, 
         )
         assert first == other == ledger.release(id_of(number))
         assert first.secret in (SECRET, SECOND_SECRET)
-    assert ledger.reserved() == 21
+    assert ledger.total_reserved() == 21
     second.close()
 
 
@@ -109,15 +109,15 @@ def test_releases_that_race_for_the_rest_of_a_lifetime_do_not_exceed_it(ledger, 
     together(
         [lambda book=book, t=terms: book.reserve(t, DATA, SECRET, room_for_three) for book, terms in tasks]
     )
-    assert ledger.reserved() == 3
+    assert ledger.total_reserved() == 3
     second.close()
 
 
 def test_a_charge_survives_a_process_killed_right_after_it(ledger, path):
     in_another_process(path, "charge(); os._exit(7)")
-    assert ledger.spent(RELEASE_ID) == HALF
+    assert ledger.cost_of(RELEASE_ID) == HALF
     assert ledger.charge(QUERY, HALF, DATA, SECOND_KEY).noise_key == KEY
-    assert ledger.spent(RELEASE_ID) == HALF
+    assert ledger.cost_of(RELEASE_ID) == HALF
 
 
 WRITES = (
@@ -143,13 +143,13 @@ charge()
 """,
     )
     assert ledger.charges() == []
-    assert ledger.spent(RELEASE_ID) == 0
+    assert ledger.cost_of(RELEASE_ID) == 0
     assert ledger.charge(QUERY, HALF, DATA, SECOND_KEY).noise_key == SECOND_KEY
 
 
 def test_an_error_between_the_two_writes_of_a_charge_leaves_neither(ledger):
     with pytest.raises(sqlite3.IntegrityError):
         ledger.charge(QUERY, HALF, DATA, "text that the column of keys refuses")
-    assert ledger.spent(RELEASE_ID) == 0
+    assert ledger.cost_of(RELEASE_ID) == 0
     ledger.charge(QUERY, HALF, DATA, KEY)
-    assert ledger.spent(RELEASE_ID) == HALF
+    assert ledger.cost_of(RELEASE_ID) == HALF

@@ -23,8 +23,8 @@ from support.terms import RELEASE_ID
 
 def test_a_new_ledger_is_empty(path):
     ledger = Ledger.create(path)
-    assert ledger.reserved() == 0
-    assert ledger.spent(RELEASE_ID) == 0
+    assert ledger.total_reserved() == 0
+    assert ledger.cost_of(RELEASE_ID) == 0
     with pytest.raises(ProtocolError, match="has not accepted; accept it first"):
         ledger.release(RELEASE_ID)
     ledger.close()
@@ -35,9 +35,9 @@ def test_a_restart_keeps_all_entries(ledger, path):
     ledger.close()
     again = Ledger(path)
     assert again.reserve(TERMS, DATA, SECOND_SECRET, anything).secret == SECRET
-    assert (again.reserved(), again.spent(RELEASE_ID)) == (1, HALF)
+    assert (again.total_reserved(), again.cost_of(RELEASE_ID)) == (1, HALF)
     assert again.charge(QUERY, HALF, DATA, SECOND_KEY) == first
-    assert again.spent(RELEASE_ID) == HALF
+    assert again.cost_of(RELEASE_ID) == HALF
     with pytest.raises(BudgetError):
         again.charge(OTHER, HALF * 2, DATA, KEY)
     again.close()
@@ -46,8 +46,8 @@ def test_a_restart_keeps_all_entries(ledger, path):
 def test_ledgers_in_memory_are_apart(path):
     first, second = Ledger(), Ledger()
     first.reserve(TERMS, DATA, SECRET, anything)
-    assert first.reserved() == 1
-    assert second.reserved() == 0
+    assert first.total_reserved() == 1
+    assert second.total_reserved() == 0
     first.close()
     second.close()
 

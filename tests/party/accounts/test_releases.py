@@ -15,9 +15,9 @@ from support.terms import RELEASE_ID, id_of, terms_with
 
 def test_reserved_budgets_add_up_exactly(ledger):
     ledger.reserve(replace(TERMS, release_id=id_of("s"), granted_rho=0.1), DATA, SECRET, anything)
-    assert ledger.reserved() == 1 + Fraction(0.1)
+    assert ledger.total_reserved() == 1 + Fraction(0.1)
     assert ledger.release(RELEASE_ID).terms == encode_terms(TERMS)
-    assert ledger.spent(RELEASE_ID) == ledger.spent(id_of("s")) == 0
+    assert ledger.cost_of(RELEASE_ID) == ledger.cost_of(id_of("s")) == 0
 
 
 def test_a_release_is_kept_with_its_data_its_secret_and_no_introduction(ledger):
@@ -32,7 +32,7 @@ def test_the_same_terms_again_change_nothing_and_return_what_was_kept(ledger):
     ledger.introduce(RELEASE_ID, *INTRODUCTION)
     again = ledger.reserve(TERMS, DATA, SECOND_SECRET, anything)
     assert again == LedgerRelease(encode_terms(TERMS), DATA, SECRET, INTRODUCTION[0])
-    assert (ledger.reserved(), ledger.spent(RELEASE_ID)) == (1, HALF)
+    assert (ledger.total_reserved(), ledger.cost_of(RELEASE_ID)) == (1, HALF)
 
 
 def test_repeated_terms_need_no_second_approval(ledger):
@@ -44,7 +44,7 @@ def test_repeated_terms_need_no_second_approval(ledger):
         ledger.reserve(replace(TERMS, release_id=id_of("s")), DATA, SECOND_SECRET, nothing)
     with pytest.raises(ProtocolError, match="accept it first"):
         ledger.release(id_of("s"))
-    assert ledger.reserved() == 1
+    assert ledger.total_reserved() == 1
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_repeated_terms_need_no_second_approval(ledger):
 def test_other_terms_or_other_data_under_a_used_release_id_are_refused(ledger, change, data):
     with pytest.raises(ProtocolError, match="other terms or other data"):
         ledger.reserve(terms_with(TERMS, **change), data, SECOND_SECRET, anything)
-    assert ledger.reserved() == 1
+    assert ledger.total_reserved() == 1
     assert ledger.release(RELEASE_ID) == LedgerRelease(encode_terms(TERMS), DATA, SECRET, None)
 
 

@@ -33,7 +33,7 @@ def test_a_histogram_of_boxes_has_their_sums_and_the_noise_of_single_cells(table
 
 def test_boxes_cost_what_one_histogram_costs(party, ledger):
     party.answer(changed(QUERY, boxes=BOXES))
-    assert ledger.spent(RELEASE_ID) == gaussian_cost(3.0, Adjacency.ZERO_OUT)
+    assert ledger.cost_of(RELEASE_ID) == gaussian_cost(3.0, Adjacency.ZERO_OUT)
 
 
 @pytest.mark.parametrize(
@@ -50,17 +50,17 @@ def test_boxes_cost_what_one_histogram_costs(party, ledger):
 def test_boxes_that_do_not_fit_are_refused_before_anything_is_charged(party, ledger, boxes, reason, form):
     with pytest.raises(DataError, match=reason):
         party.answer(changed(QUERY, boxes=boxes, form=form))
-    assert ledger.spent(RELEASE_ID) == 0
+    assert ledger.cost_of(RELEASE_ID) == 0
 
 
 def test_boxes_of_a_clique_that_is_too_large_are_refused(party, ledger):
     boxes = (((0, 100), (0, 60), (0, 3)),)
     with pytest.raises(PolicyError, match="max_cells"):
         party.answer(changed(QUERY, clique=("a", "b", "c"), boxes=boxes))
-    assert ledger.spent(RELEASE_ID) == 0
+    assert ledger.cost_of(RELEASE_ID) == 0
 
 
 def test_indicator_vectors_have_no_boxes(party, ledger):
     with pytest.raises(ProtocolError, match="neither boxes nor interactions"):
         party.answer(changed(RECORD_WISE, boxes=(((0, 1), (0, 1)),)))
-    assert ledger.spent(RELEASE_ID) == 0
+    assert ledger.cost_of(RELEASE_ID) == 0

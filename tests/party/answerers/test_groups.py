@@ -58,12 +58,12 @@ def test_the_party_charges_an_interaction_for_the_shape_of_the_groups(table, led
     with pytest.raises(BudgetError, match="more than is left"):
         party.answer(replace(INTERACTION, sigma=sigma * (1 - 1e-9)))
     party.answer(replace(INTERACTION, sigma=sigma))
-    assert ledger.spent(RELEASE_ID) == gaussian_cost(sigma, adjacency, (5, 3))
+    assert ledger.cost_of(RELEASE_ID) == gaussian_cost(sigma, adjacency, (5, 3))
 
 
 def test_a_histogram_of_groups_costs_what_any_histogram_costs(party, ledger):
     party.answer(GROUPED)
-    assert ledger.spent(RELEASE_ID) == gaussian_cost(3.0, Adjacency.ZERO_OUT)
+    assert ledger.cost_of(RELEASE_ID) == gaussian_cost(3.0, Adjacency.ZERO_OUT)
 
 
 def test_other_groups_under_the_same_id_are_refused(party):
@@ -89,13 +89,13 @@ def test_groups_that_do_not_fit_are_refused_uncharged(party, ledger, groups, rea
     query = ScoreQuery(RELEASE_ID, "s", (View(QUERY.clique, groups),), 3.0, bytes(32), 0, 0)
     with pytest.raises(DataError, match=reason):
         party.prepare_scores(query)
-    assert ledger.spent(RELEASE_ID) == 0
+    assert ledger.cost_of(RELEASE_ID) == 0
 
 
 def test_indicator_vectors_have_no_groups(party, ledger):
     with pytest.raises(ProtocolError, match="nor groups"):
         party.answer(changed(RECORD_WISE, groups=(RIGHT, ())))
-    assert ledger.spent(RELEASE_ID) == 0
+    assert ledger.cost_of(RELEASE_ID) == 0
 
 
 def test_the_policy_limits_the_cells_of_the_groups(table, ledger):

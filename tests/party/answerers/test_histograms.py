@@ -57,7 +57,7 @@ def test_a_record_wise_answer_has_one_indicator_per_record_in_order(table, ledge
 def test_the_same_query_again_gets_the_same_bytes_and_is_charged_once(party, ledger, query):
     first = list(party.answer(query))
     assert list(party.answer(query)) == first
-    assert ledger.spent(RELEASE_ID) == gaussian_cost(3.0, Adjacency.ZERO_OUT)
+    assert ledger.cost_of(RELEASE_ID) == gaussian_cost(3.0, Adjacency.ZERO_OUT)
 
 
 def test_the_same_query_gets_the_same_bytes_after_a_restart(table, tmp_path):
@@ -70,7 +70,7 @@ def test_the_same_query_gets_the_same_bytes_after_a_restart(table, tmp_path):
     party = started(table, after, seed=2)
     party.accept(encode_terms(terms_for(party)))
     assert list(party.answer(QUERY)) == first
-    assert after.spent(RELEASE_ID) == gaussian_cost(3.0, Adjacency.ZERO_OUT)
+    assert after.cost_of(RELEASE_ID) == gaussian_cost(3.0, Adjacency.ZERO_OUT)
     after.close()
 
 
@@ -100,15 +100,15 @@ def test_the_party_charges_what_its_own_noise_costs(table, ledger, query, adjace
     sigma = gaussian_sigma(Fraction(1), adjacency)
     with pytest.raises(BudgetError, match="more than is left"):
         party.answer(replace(query, sigma=sigma * (1 - 1e-9)))
-    assert ledger.spent(RELEASE_ID) == 0
+    assert ledger.cost_of(RELEASE_ID) == 0
     party.answer(replace(query, sigma=sigma))
-    assert ledger.spent(RELEASE_ID) == gaussian_cost(sigma, adjacency)
-    assert 1 - 1e-9 < ledger.spent(RELEASE_ID) <= 1
+    assert ledger.cost_of(RELEASE_ID) == gaussian_cost(sigma, adjacency)
+    assert 1 - 1e-9 < ledger.cost_of(RELEASE_ID) <= 1
 
 
 def test_a_query_is_charged_before_its_first_frame_is_read(party, ledger):
     party.answer(RECORD_WISE)
-    assert ledger.spent(RELEASE_ID) == gaussian_cost(3.0, Adjacency.ZERO_OUT)
+    assert ledger.cost_of(RELEASE_ID) == gaussian_cost(3.0, Adjacency.ZERO_OUT)
 
 
 def test_a_trusted_release_gets_histograms_and_no_record_wise_answers(table, ledger):
@@ -116,7 +116,7 @@ def test_a_trusted_release_gets_histograms_and_no_record_wise_answers(table, led
     party.accept(encode_terms(terms_for(party, protocol="trusted")))
     with pytest.raises(ProtocolError, match="'trusted' has no answers of the form RECORD_WISE"):
         party.answer(RECORD_WISE)
-    assert ledger.spent(RELEASE_ID) == 0
+    assert ledger.cost_of(RELEASE_ID) == 0
     assert asked(party, QUERY).shape == (1, 6_000)
 
 
@@ -131,4 +131,4 @@ def test_a_release_without_masks_gets_no_masked_shares(table, ledger, protocol):
     with pytest.raises(ProtocolError, match="has no products"):
         party.open(OpeningRequest(RELEASE_ID, (("a",),), 1))
     assert ledger.release(RELEASE_ID).introduction is None
-    assert ledger.spent(RELEASE_ID) == 0
+    assert ledger.cost_of(RELEASE_ID) == 0

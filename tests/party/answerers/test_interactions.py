@@ -45,11 +45,11 @@ def test_the_party_charges_an_interaction_for_how_far_a_record_moves_it(table, l
     query = changed(INTERACTION, clique=clique, sigma=sigma)
     with pytest.raises(BudgetError, match="more than is left"):
         party.answer(replace(query, sigma=sigma * (1 - 1e-9)))
-    assert ledger.spent(RELEASE_ID) == 0
+    assert ledger.cost_of(RELEASE_ID) == 0
     first = list(party.answer(query))
     assert list(party.answer(query)) == first
-    assert ledger.spent(RELEASE_ID) == gaussian_cost(sigma, adjacency, shape)
-    assert 1 - 1e-9 < ledger.spent(RELEASE_ID) <= 1
+    assert ledger.cost_of(RELEASE_ID) == gaussian_cost(sigma, adjacency, shape)
+    assert 1 - 1e-9 < ledger.cost_of(RELEASE_ID) <= 1
 
 
 @pytest.mark.parametrize(("one", "other"), [(QUERY, INTERACTION), (INTERACTION, QUERY)])
@@ -58,7 +58,7 @@ def test_an_interaction_and_its_marginal_have_noise_of_their_own(table, party, l
     cells = asked(party, replace(QUERY, query_id="p"))[0].reshape(100, 60)
     sent = asked(party, INTERACTION)[0].reshape(99, 59)
     assert np.mean(np.diff(np.diff(cells, axis=0), axis=1) == sent) < 0.5
-    assert ledger.spent(RELEASE_ID) == sum(
+    assert ledger.cost_of(RELEASE_ID) == sum(
         gaussian_cost(3.0, Adjacency.ZERO_OUT, shape) for shape in [(), (100, 60)]
     )
     party.answer(replace(one, query_id="s"))
@@ -69,7 +69,7 @@ def test_an_interaction_and_its_marginal_have_noise_of_their_own(table, party, l
 def test_indicator_vectors_have_no_interactions(party, ledger):
     with pytest.raises(ProtocolError, match="neither boxes nor interactions"):
         party.answer(changed(RECORD_WISE, interaction=True))
-    assert ledger.spent(RELEASE_ID) == 0
+    assert ledger.cost_of(RELEASE_ID) == 0
 
 
 @pytest.mark.parametrize("clique", [("one",), ("b", "one"), ("large",), ("b", "large")])
@@ -79,7 +79,7 @@ def test_an_interaction_that_the_charge_does_not_hold_for_is_refused_uncharged(l
     party.accept(encode_terms(terms_for(party)))
     with pytest.raises(BudgetError, match="measure the whole marginal"):
         party.answer(changed(INTERACTION, clique=clique))
-    assert ledger.spent(RELEASE_ID) == 0
+    assert ledger.cost_of(RELEASE_ID) == 0
     party.answer(changed(QUERY, clique=clique))
 
 

@@ -79,7 +79,7 @@ def test_labels_cost_every_party_of_a_slice_what_a_marginal_costs(protocol, grid
     (charge,) = measurer.accountant.charges
     assert charge.kind is AnswerKind.LABELS
     assert charge.zcdp_rho == gaussian_cost(charge.sigmas[0][0], Adjacency.ZERO_OUT) <= 4000
-    assert {ledger.spent(RELEASE_ID) for ledger in ledgers_of(links)} == {charge.zcdp_rho}
+    assert {ledger.cost_of(RELEASE_ID) for ledger in ledgers_of(links)} == {charge.zcdp_rho}
 
 
 def test_marginals_can_be_measured_in_the_same_release():
@@ -89,7 +89,7 @@ def test_marginals_can_be_measured_in_the_same_release():
 
     (marginal,) = measurer.measure([Query(View(("a",)), Fraction(4000), "numbers")])
     assert np.rint(marginal.values).tolist() == [40, 40]
-    assert {ledger.spent(RELEASE_ID) for ledger in ledgers_of(links)} == {measurer.accountant.spent}
+    assert {ledger.cost_of(RELEASE_ID) for ledger in ledgers_of(links)} == {measurer.accountant.spent}
 
 
 @pytest.mark.parametrize(("protocol", "grid"), CASES)
@@ -97,18 +97,18 @@ def test_a_repeated_query_is_charged_once_and_gets_the_same_labels(protocol, gri
     links, measurer = release(protocol, grid)
     asked = query(sigma=3.0)
     measurer.find_labels("drug", Fraction(1), "other labels")
-    spent = [ledger.spent(RELEASE_ID) for ledger in ledgers_of(links)]
+    spent = [ledger.cost_of(RELEASE_ID) for ledger in ledgers_of(links)]
 
     def answers():
         charges = [link.party.charge(asked) for link in links[0]] if len(links[0]) > 1 else []
         return list(links[0][0].party.answer(asked, charges))
 
     first = answers()
-    once = [ledger.spent(RELEASE_ID) for ledger in ledgers_of(links)]
+    once = [ledger.cost_of(RELEASE_ID) for ledger in ledgers_of(links)]
     assert once != spent
     links[0][0].restart()
     assert answers() == first
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers_of(links)] == once
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers_of(links)] == once
 
 
 def test_nothing_is_stated_before_all_parties_of_the_slice_have_charged():
@@ -136,7 +136,7 @@ def test_the_charge_is_in_the_ledger_before_noise_is_drawn(monkeypatch):
     seen = []
 
     def watched(*arguments):
-        seen.append(ledger.spent(RELEASE_ID))
+        seen.append(ledger.cost_of(RELEASE_ID))
         return np.array([], dtype=np.intp)
 
     monkeypatch.setattr("dpmosaic.party.answerers.labels.frequent", watched)

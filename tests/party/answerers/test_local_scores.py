@@ -66,7 +66,7 @@ def test_a_single_party_scores_by_itself_is_charged_once_and_repeats_its_bytes(a
     alone.prepare_scores(LOCAL)
     assert list(alone.answer_scores(LOCAL)) == frames
     cost = score_cost(0.01, Adjacency.REPLACE_ONE, 2)
-    assert alone.ledger.spent(RELEASE_ID) == cost > Fraction(3) * score_cost(0.01, Adjacency.ZERO_OUT, 2)
+    assert alone.ledger.cost_of(RELEASE_ID) == cost > Fraction(3) * score_cost(0.01, Adjacency.ZERO_OUT, 2)
 
 
 def test_a_single_party_answers_after_it_has_the_references_and_opens_nothing(alone):
@@ -91,4 +91,4 @@ def test_a_release_by_noisy_indicators_has_no_scores(alone):
     )
     with pytest.raises(ProtocolError, match="'indicator' has no scores"):
         alone.prepare_scores(replace(LOCAL, release_id=id_of("i")))
-    assert alone.ledger.spent(id_of("i")) == 0
+    assert alone.ledger.cost_of(id_of("i")) == 0

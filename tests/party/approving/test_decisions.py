@@ -9,7 +9,7 @@ from dpmosaic.party.approving.decisions import APPROVED, DENIED, PENDING, Decisi
 
 PARTY, OTHER = (Identity.from_seed(bytes([n]) * 32) for n in (1, 2))
 TERMS = b"encoded terms"
-DECISION = Decision(APPROVED, "alice", "2026-01-02T03:04:05+00:00", "as discussed").signed(PARTY, TERMS, 1)
+DECISION = Decision(APPROVED, "alice", "2026-01-02T03:04:05+00:00", "as discussed").sign(PARTY, TERMS, 1)
 
 
 def test_a_decision_is_signed_by_the_party():

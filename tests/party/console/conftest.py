@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from dpmosaic.common.console.serving import served
+from dpmosaic.common.console.serving import serve
 from dpmosaic.common.processes.stopping import Stop
 from dpmosaic.party.console.pages import party_pages
 from support.browsing import Client
@@ -17,12 +17,12 @@ def consoles():
     """Opens the console of an operator: its address."""
     opened = []
 
-    def serve(operator):
-        context = served(partial(party_pages, operator.home.folder, None), Stop())
+    def address_of(operator):
+        context = serve(partial(party_pages, operator.home.folder, None), Stop())
         opened.append(context)
         return context.__enter__()
 
-    yield serve
+    yield address_of
     for context in opened:
         context.__exit__(None, None, None)
 

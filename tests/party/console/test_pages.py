@@ -192,7 +192,7 @@ def test_health_names_what_has_to_be_fixed(client, past):
 
 def test_looking_whether_the_daemon_runs_does_not_keep_it_from_starting(past):
     assert not past.home.is_served()
-    with past.home.claimed():
+    with past.home.claim():
         assert past.home.is_served()
     assert not past.home.is_served()
 

@@ -19,7 +19,7 @@ def form(tmp_path_factory):
     operator = Operator(tmp_path_factory.mktemp("question"))
     ask(operator, WAITING)
     with Desk.opened(operator.home.folder) as desk:
-        return desk.explained(WAITING)
+        return desk.explain(WAITING)
 
 
 def asked(form, today=TODAY, **changes):

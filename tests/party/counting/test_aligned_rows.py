@@ -65,11 +65,11 @@ def test_codes_beyond_the_disk_are_refused_with_what_is_needed_before_anything_i
     monkeypatch.setattr(spool, "_COLUMN_BYTES", 1 << 20)
     release = AlignedRelease(in_engine(DOMAIN, GRID), granted=Fraction(1, 10), max_disk_mb=6)
     north, ledger = release.links[0][0].party, release.ledgers[0]
-    before = ledger.reserved()
+    before = ledger.total_reserved()
     terms = encode_terms(replace(release.terms, release_id=id_of("x")))
     with pytest.raises(PolicyError, match=r"need up to 7 MiB .* max_disk_mb of its policy allows 6"):
         north.accept(terms)
-    assert ledger.reserved() == before
+    assert ledger.total_reserved() == before
     # A preflight is told the same.
     assert any("need up to 7 MiB" in str(refusal) for refusal in north.review(terms).refusals)
     # The second slice has one party, which opens nothing, but its rows are at positions as well.

@@ -60,7 +60,7 @@ class Held:
                 held.loaded += 1
                 return super().batches(rows)
 
-        made = CountedRows.connected(lambda: Engine(FileSource(path)), table.domain, self.timeout_s)
+        made = CountedRows.from_engine(lambda: Engine(FileSource(path)), table.domain, self.timeout_s)
         self.made.append(made)
         return made
 
@@ -98,7 +98,7 @@ def test_rows_that_changed_are_refused_when_the_connection_is_made_again(held, l
     held.lost = 1
     with pytest.raises(DataError, match="rows changed since the party was started"):
         party.answer(QUERY)
-    assert ledger.spent(RELEASE_ID) == 0
+    assert ledger.cost_of(RELEASE_ID) == 0
     other.made[0].close()
 
 
@@ -107,7 +107,7 @@ def test_a_query_is_not_charged_while_the_engine_cannot_be_reached(held, ledger)
     held.lost = 9
     with pytest.raises(DataError, match="connection is gone"):
         party.answer(QUERY)
-    assert ledger.spent(RELEASE_ID) == 0
+    assert ledger.cost_of(RELEASE_ID) == 0
     held.lost = 0
     assert np.isfinite(asked(party, QUERY)).all()
 
@@ -119,7 +119,7 @@ def test_a_share_is_not_charged_if_the_engine_is_too_slow_or_the_release_ends(he
     held.slow = lambda: None
     with pytest.raises(PolicyError, match="longer than timeout_s"):
         measurer.measure([Query(View(("a",)), SMALL, "s")])
-    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0] * 4
+    assert [ledger.cost_of(RELEASE_ID) for ledger in ledgers] == [0] * 4
 
 
 def test_a_count_ends_with_its_release(held, ledger):
@@ -136,6 +136,6 @@ def test_a_query_that_failed_after_its_charge_is_repeated_without_another(held, 
     with pytest.raises(PolicyError, match="longer than timeout_s"):
         party.answer(QUERY)
     rows.connection.timeout_s, held.slow = 60.0, None
-    spent = ledger.spent(RELEASE_ID)
+    spent = ledger.cost_of(RELEASE_ID)
     assert np.isfinite(asked(party, QUERY)).all()
-    assert ledger.spent(RELEASE_ID) == spent > 0
+    assert ledger.cost_of(RELEASE_ID) == spent > 0

@@ -16,8 +16,8 @@ from dpmosaic.party.accounts.rows import Placement
 from dpmosaic.party.counting import placed
 from dpmosaic.party.counting.engines import duck
 from dpmosaic.party.counting.people import People
-from dpmosaic.party.institution.held import placed as at_positions
-from dpmosaic.party.institution.held import unlisted
+from dpmosaic.party.institution.held import place_rows as at_positions
+from dpmosaic.party.institution.held import unlisted_texts
 from dpmosaic.party.institution.records import read_records, records_of
 from dpmosaic.party.sources.source import FileSource
 
@@ -116,7 +116,7 @@ def test_rows_at_positions_are_those_in_memory(folder, held, data, absent, chose
     used = data.draw(st.lists(st.booleans(), min_size=len(held), max_size=len(held)))
     positions = np.where(used, np.array(order[: len(held)]), -1).astype(np.int32)
     with in_engine(source, people, folder) as (rows, _, _):
-        theirs, ours = (LABELS.table(table), rows.recoded(LABELS)) if chosen else (table, rows)
+        theirs, ours = (LABELS.table(table), rows.with_coding(LABELS)) if chosen else (table, rows)
         domain = theirs.domain.with_absent() if absent else theirs.domain
         placement = Placement(size, (), positions)
         one, other = (at_positions(held, "id", placement, domain, absent) for held in (ours, theirs))
@@ -129,7 +129,7 @@ def test_rows_at_positions_are_those_in_memory(folder, held, data, absent, chose
                 assert one.marginal(clique, grouped).tolist() == other.marginal(clique, grouped).tolist()
         if not chosen:
             for which in (None, positions >= 0):
-                found, expected = (unlisted(held, "job", which) for held in (rows, table))
+                found, expected = (unlisted_texts(held, "job", which) for held in (rows, table))
                 assert found[0] == expected[0]
                 assert found[1].tolist() == expected[1].tolist()
 

@@ -105,16 +105,16 @@ def test_what_a_living_process_holds_is_not_deleted(tmp_path):
 
 @pytest.mark.slow
 def test_releases_share_one_spool_which_goes_with_the_last_of_them(tmp_path, monkeypatch):
-    held, written, spooled = table(40), [], Codes.spooled
-    monkeypatch.setattr(Codes, "spooled", lambda *asked: written.append(1) or spooled(*asked))
+    held, written, spooled = table(40), [], Codes.spool
+    monkeypatch.setattr(Codes, "spool", lambda *asked: written.append(1) or spooled(*asked))
     with duckdb.connect() as connection:
         connection.register("codes", dict(zip(DOMAIN.names, held.columns, strict=True)))
         connection.execute(f"COPY (SELECT * FROM codes) TO '{tmp_path / 'held.parquet'}'")
     spools = tmp_path / "rows"
     empty(spools)
     source = FileSource(tmp_path / "held.parquet")
-    rows = CountedRows.connected(lambda: DuckEngine(source), DOMAIN, 60.0, spools)
-    releases = [rows.watched(lambda: None), rows.watched(lambda: None)]
+    rows = CountedRows.from_engine(lambda: DuckEngine(source), DOMAIN, 60.0, spools)
+    releases = [rows.with_check(lambda: None), rows.with_check(lambda: None)]
     assert files(spools) == []
     for release in releases:
         assert release.cell_codes(("b",), 30, 50).tolist() == held.column("b")[30:].tolist()

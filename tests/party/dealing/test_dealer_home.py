@@ -18,7 +18,7 @@ from dpmosaic.party.dealing.home import DealerHome
 from dpmosaic.party.dealing.policy import DealerPolicy, DealerSettings
 from dpmosaic.party.home.folder import LEDGER
 from dpmosaic.party.home.home import PartyHome
-from dpmosaic.party.policies.toml_file import Serve
+from dpmosaic.party.policies.serve import Serve
 from support.ledgers import DATA, SECRET, TERMS, anything
 
 
@@ -52,8 +52,8 @@ def test_the_card_of_a_dealer_contains_no_attributes(home):
 
 def test_a_dealer_pins_the_curator_the_parties_and_the_other_dealers(home):
     home.trust(federation(home))
-    assert set(home.pinned()) == {"clinic", "university", "bank"}
-    assert home.side().accepts(home.trusted()[0].curator.certificate.fingerprint)
+    assert set(home.pinned_identities()) == {"clinic", "university", "bank"}
+    assert home.side().accepts(home.federations()[0].curator.certificate.fingerprint)
     with pytest.raises(PolicyError, match="'bank' is pinned with another identity"):
         home.trust(federation(home, other=card("bank", DEALER, "x")))
 
@@ -134,7 +134,7 @@ def test_the_commands_make_a_dealer_list_its_releases_and_abandon_one(tmp_path):
     made = Card.from_json(json.loads(run("dealer", "card", folder)))
     listed.write_text(as_text(federation(DealerHome.open(folder)).to_json()))
     assert "dealer bank\n" in run("dealer", "trust", folder, listed, "--yes")
-    assert DealerHome.open(folder).pinned()["university"] == made.identity
+    assert DealerHome.open(folder).pinned_identities()["university"] == made.identity
     with contextlib.closing(Ledger(folder / LEDGER)) as ledger:
         ledger.reserve(TERMS, DATA, SECRET, anything)
     entry = {"release": TERMS.release_id, "state": "open"}

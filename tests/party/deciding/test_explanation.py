@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dpmosaic.common.about import About
-from dpmosaic.common.crypto.certificates import shown
+from dpmosaic.common.crypto.certificates import fingerprint_text
 from dpmosaic.common.data.coding import Coding
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import ApprovalPending, PolicyError, ProtocolError
@@ -18,7 +18,7 @@ from dpmosaic.common.protocols.alignment.plan import ALIGNMENT, AlignmentPlan
 from dpmosaic.common.protocols.chosen import Chosen
 from dpmosaic.party.console.question import _unit
 from dpmosaic.party.deciding.explanation import _bins
-from dpmosaic.party.deciding.sentences import _bins_in_words, _protected
+from dpmosaic.party.deciding.sentences import _bins_in_words, _protected_unit
 from support.operators import CURATOR_IDENTITY, proposed
 from support.terms import RELEASE_ID, id_of, terms_with
 
@@ -103,7 +103,7 @@ def test_an_explanation_is_also_in_plain_sentences(operator):
     requested(operator, mechanism='{"name": "mst", "rounds": 3}')
     lines = [" ".join(line.split()) for line in operator.run("show", RELEASE_ID).splitlines()]
     for sentence in (
-        f"curator cur, pinned here, identity {shown(CURATOR_IDENTITY.public.hex())}",
+        f"curator cur, pinned here, identity {fingerprint_text(CURATOR_IDENTITY.public.hex())}",
         "table 150 records, attributes a (3 values), b (2 values)",
         "slice 1 clinic (this party) holds a of 150 records",
         "slice 1 other (pinned here) holds b of 150 records",
@@ -253,7 +253,7 @@ def test_the_rows_of_a_person_that_the_promise_covers_are_named(operator):
 
 
 def test_a_promise_for_people_with_all_rows_is_named_for_those_who_decide():
-    assert _protected(ALL_ROWS) == "each person with all rows of one slice, whatever their number"
+    assert _protected_unit(ALL_ROWS) == "each person with all rows of one slice, whatever their number"
     assert _unit(ALL_ROWS) == "one person with all rows"
 
 

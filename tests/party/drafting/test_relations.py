@@ -7,7 +7,7 @@ import pytest
 
 from dpmosaic.common.errors import DataError
 from dpmosaic.party.drafting.relations import draft_folder, save_folder
-from dpmosaic.simulations.tables.relations_file import read_relations
+from dpmosaic.synthesis.relations_file import read_relations
 
 PATIENTS = pd.DataFrame({"id": [1, 2, 3], "sex": ["f", "m", "f"]})
 STAYS = pd.DataFrame(

@@ -60,14 +60,14 @@ def test_a_card_contains_only_public_facts(home):
 
 
 def test_a_new_home_trusts_no_curator(home):
-    assert home.trusted() == []
+    assert home.federations() == []
     assert home.side().pinned == ()
 
 
 def test_a_trusted_curator_is_accepted_and_a_revoked_one_is_not(home):
     listed = federation(home, card("other"))
     home.trust(listed)
-    assert home.trusted() == [listed]
+    assert home.federations() == [listed]
     assert home.side().accepts(listed.curator.certificate.fingerprint)
     home.revoke("curator")
     assert home.side().pinned == ()
@@ -82,7 +82,7 @@ def test_only_parties_under_take_in_the_policy_may_connect_beside_the_curator(ho
     source = '[source]\ndomain = "domain.json"\nfile = "rows.csv"\n'
     direct = '[direct]\nsend = { third = "third:7443" }\ntake = ["other", "unknown"]\n'
     (home.folder / "policy.toml").write_text(source + direct)
-    with home.opened() as opened:
+    with home.open_role() as opened:
         side = opened.direct.side(home.side())
     assert side.peers == {other.certificate.fingerprint: other.identity}
     assert side.accepts(other.certificate.fingerprint)
@@ -121,7 +121,7 @@ def test_an_identity_that_the_pinned_one_handed_over_to_is_trusted_and_not_given
     home.trust(federation(home, card("other")))
     later = rotated(home, "other", ["other", "second", "third"])
     home.trust(FederationList.from_json(federation(home, later).to_json()))
-    assert home.pinned()["other"] == later.identity
+    assert home.pinned_identities()["other"] == later.identity
     with pytest.raises(PolicyError, match="'other' is pinned with another identity"):
         home.trust(federation(home, card("other")))
     for seeds in (["x", "second"], ["second", "x"]):
@@ -135,12 +135,12 @@ def test_of_two_curators_the_one_that_knows_the_later_identity_decides_whom_a_pa
     for curator in ("a", "z"):
         home.trust(federation(home, card("other"), curator=card(curator, CURATOR)))
     home.trust(federation(home, later, curator=card("a", CURATOR)))
-    assert home.pinned()["other"] == later.identity
+    assert home.pinned_identities()["other"] == later.identity
 
 
 def test_a_rotated_party_has_a_card_that_leads_from_its_former_identity(home):
     with contextlib.closing(Ledger(home.folder / LEDGER)) as ledger:
-        new = home.rotated(ledger).rotated(ledger)
+        new = home.rotate(ledger).rotate(ledger)
     former, card = home.keyring.identity.public, PartyHome.open(home.folder).card()
     assert card.identity == new.keyring.identity.public != former
     assert len(card.handovers) == 2
@@ -165,25 +165,25 @@ def test_a_rotation_that_was_cut_off_leaves_the_former_identity(home, monkeypatc
     with monkeypatch.context() as patched:
         patched.setattr(keyring, "write_private", cut)
         with pytest.raises(KeyboardInterrupt):
-            home.keyring.rotated(PARTY, recounted=False)
+            home.keyring.rotate(PARTY, recounted=False)
     assert (home.keyring.folder / "handovers.json").exists()
     assert PartyHome.open(home.folder).card().to_json() == before.to_json()
     assert (
-        PartyHome.open(home.folder).keyring.rotated(PARTY, recounted=False).handovers[0].former
+        PartyHome.open(home.folder).keyring.rotate(PARTY, recounted=False).handovers[0].former
         == before.identity
     )
 
 
 def test_an_identity_is_not_replaced_while_serving_with_open_releases_or_before_a_recount(home):
     with contextlib.closing(Ledger(home.folder / LEDGER)) as ledger:
-        with home.claimed(), pytest.raises(DataError, match="already served"):
-            home.rotated(ledger)
+        with home.claim(), pytest.raises(DataError, match="already served"):
+            home.rotate(ledger)
         ledger.reserve(TERMS, DATA, SECRET, anything)
         with pytest.raises(DataError, match="releases are open"):
-            home.rotated(ledger)
-        ledger.restored()
+            home.rotate(ledger)
+        ledger.hold_restored()
         with pytest.raises(DataError, match="run dpmosaic party recount before"):
-            home.rotated(ledger)
+            home.rotate(ledger)
     assert home.keyring.handovers == ()
 
 
@@ -201,13 +201,13 @@ def of_an_authority(key_pem):
 
 def test_a_self_signed_certificate_is_renewed_for_the_same_key_and_another_is_not(home, tmp_path):
     now = datetime.now(UTC) + timedelta(days=100)
-    made = home.keyring.renewed(now)
+    made = home.keyring.renew(now)
     assert made.is_of(home.keyring.tls_key)
     assert PartyHome.open(home.folder).keyring.certificate.fingerprint == made.fingerprint
     assert made.not_after > now + timedelta(days=700)
     write_private(home.keyring.folder / "tls.crt", of_an_authority(home.keyring.tls_key))
     with pytest.raises(DataError, match="expected a self-signed certificate"):
-        home.keyring.renewed(now)
+        home.keyring.renew(now)
 
 
 def test_a_certificate_is_warned_of_from_thirty_days_before_its_end(home):
@@ -230,7 +230,7 @@ def test_files_are_read_again_only_when_they_changed(home):
         made.append(home.side())
         return made[-1]
 
-    reread = Reread(side, home.shown)
+    reread = Reread(side, home.certificate_files)
     assert reread() is reread()
     home.trust(federation(home))
     assert len(reread().pinned) == 1
@@ -241,9 +241,9 @@ def test_files_are_read_again_only_when_they_changed(home):
 
 
 def test_refuses_a_second_daemon_on_the_same_folder(home):
-    with home.claimed(), pytest.raises(DataError, match="already served"), home.claimed():
+    with home.claim(), pytest.raises(DataError, match="already served"), home.claim():
         pass
-    with home.claimed():
+    with home.claim():
         assert os.path.exists(home.folder / "serve.lock")
 
 
@@ -291,7 +291,7 @@ def test_new_keys_beside_a_ledger_keep_it(home):
     shutil.rmtree(home.keyring.folder)
     PartyHome.create(home.folder, "clinic")
     with contextlib.closing(Ledger(home.folder / LEDGER)) as ledger:
-        assert ledger.reserved() == 1
+        assert ledger.total_reserved() == 1
 
 
 def test_a_missing_ledger_is_not_created_when_serving(home):
@@ -342,10 +342,10 @@ def test_codes_of_rows_are_in_the_folder_and_only_those_that_a_killed_party_left
     left = home.folder / CODES / "codes-left" / "000000.parquet"
     left.parent.mkdir(parents=True)
     left.write_bytes(b"codes")
-    with home.opened() as opened:
+    with home.open_role() as opened:
         assert not left.parent.exists()
         assert list((home.folder / CODES).rglob("*.parquet")) == []
-        release = opened.role._institution.table.watched(lambda: None)
+        release = opened.role._institution.table.with_check(lambda: None)
         assert release.cell_codes(("a",), 0, 2).tolist() == [0, 1]
         assert len(list((home.folder / CODES).rglob("*.parquet"))) == 1
     assert rows.exists()

@@ -115,7 +115,7 @@ def test_a_restored_party_is_the_same_one_with_the_files_of_the_backup(home, led
 
 def test_what_was_granted_to_a_release_that_was_open_counts_as_spent_and_it_cannot_go_on(restored):
     (summary,) = restored.summaries()
-    assert (summary.state, summary.spent, restored.reserved()) == ("abandoned", 1, 1)
+    assert (summary.state, summary.spent, restored.total_reserved()) == ("abandoned", 1, 1)
     with pytest.raises(ProtocolError, match="is abandoned at this party"):
         restored.charge(OTHER, QUARTER, DATA, KEY)
 
@@ -125,15 +125,15 @@ def test_a_restored_party_accepts_nothing_until_what_was_spent_since_is_counted(
         restored.reserve(LATER, DATA, SECRET, anything)
     restored.recount(QUARTER, "certificates of all curators")
     restored.reserve(LATER, DATA, SECRET, anything)
-    assert restored.reserved() == 1 + QUARTER + 1
+    assert restored.total_reserved() == 1 + QUARTER + 1
     with pytest.raises(DataError, match="expected a ledger that was restored and not counted yet"):
         restored.recount(QUARTER, "again")
 
 
 def test_a_ledger_that_was_restored_twice_is_counted_once_for_both(restored):
-    restored.restored()
+    restored.hold_restored()
     restored.recount(QUARTER, "certificates")
-    assert (restored.is_held(), restored.reserved()) == (False, 1 + QUARTER)
+    assert (restored.is_held(), restored.total_reserved()) == (False, 1 + QUARTER)
 
 
 def test_the_mark_of_a_backup_that_lacks_nothing_is_in_the_restored_history_and_a_later_one_is_not(
@@ -160,7 +160,7 @@ def test_certificates_of_releases_since_the_backup_are_counted_and_others_not_tw
     assert "counted rho 0.75 as spent" in done.output
     assert "refuse this identity: give them another one by `dpmosaic party rotate`" in done.output
     with contextlib.closing(Ledger(tmp_path / "again" / LEDGER)) as again:
-        assert again.reserved() == 1 + Fraction(3, 4)
+        assert again.total_reserved() == 1 + Fraction(3, 4)
 
 
 def test_everything_that_is_left_can_be_counted_as_spent(restored, tmp_path):
@@ -168,7 +168,7 @@ def test_everything_that_is_left_can_be_counted_as_spent(restored, tmp_path):
     done = party("recount", tmp_path / "again", "--everything", "--reason", "no certificates")
     assert "counted rho 4 " in done.output
     with contextlib.closing(Ledger(tmp_path / "again" / LEDGER)) as again:
-        assert again.reserved() == 5
+        assert again.total_reserved() == 5
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", '{"signed": null}', '{"signed": {"parties": []}}'])

@@ -73,12 +73,12 @@ def test_a_disk_that_is_nearly_full_is_told(operator, monkeypatch):
 
 
 def test_a_file_of_rows_that_is_replaced_is_noticed_while_the_party_runs(operator):
-    with operator.home.opened() as opened:
+    with operator.home.open_role() as opened:
         opened.checks["source"]()
         fresh = operator.home.folder / "fresh.csv"
         fresh.write_text(ROWS)
         fresh.replace(operator.home.folder / "rows.csv")
         with pytest.raises(DataError, match="was replaced since the party was started"):
             opened.checks["source"]()
-    with operator.home.opened() as opened:
+    with operator.home.open_role() as opened:
         opened.checks["source"]()

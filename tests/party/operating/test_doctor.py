@@ -73,7 +73,7 @@ def test_it_changes_nothing(home):
 
 def restore(home):
     with contextlib.closing(Ledger(home.folder / LEDGER)) as ledger:
-        ledger.restored()
+        ledger.hold_restored()
 
 
 def statement(text):
@@ -87,7 +87,7 @@ def statement(text):
 def rotate(home):
     with contextlib.closing(Ledger(home.folder / LEDGER)) as ledger:
         ledger.abandon(RELEASE_ID)
-        home.rotated(ledger)
+        home.rotate(ledger)
 
 
 def touch_in_the_future(home):
@@ -136,7 +136,7 @@ def test_warns_of_certificates_thirty_days_before_they_end(home):
 
 
 def test_a_daemon_that_is_locked_and_does_not_answer_is_told_unless_it_dials(home):
-    with home.claimed():
+    with home.claim():
         (home.folder / SHAREABLE_LOG).write_text('{"event": "started", "code": "SERVING"}\nno JSON\n')
         assert "no daemon of this folder answers at" in faults(home, address="127.0.0.1:1")["daemon"]
         (home.folder / SHAREABLE_LOG).write_text('{"event": "started", "code": "DIALLING"}\n')

@@ -56,7 +56,7 @@ def test_seconds_are_counted_also_for_a_step_that_fails_and_for_no_other_thread(
     processors = Processors(3, clock=lambda: now[0])
 
     def failing():
-        with processors.counted():
+        with processors.count_time():
             now[0] += 2
             raise ZeroDivisionError
 
@@ -64,7 +64,7 @@ def test_seconds_are_counted_also_for_a_step_that_fails_and_for_no_other_thread(
         failing()
     now[0] += 100
     processors.check()
-    with processors.counted():
+    with processors.count_time():
         now[0] += 1
     with pytest.raises(PolicyError, match="max_cpu_seconds"):
         processors.check()
@@ -73,7 +73,7 @@ def test_seconds_are_counted_also_for_a_step_that_fails_and_for_no_other_thread(
 def test_a_long_step_is_stopped_within():
     now = [0.0]
     processors = Processors(3, clock=lambda: now[0])
-    with processors.counted():
+    with processors.count_time():
         now[0] += 2
         processors.check()
         now[0] += 1

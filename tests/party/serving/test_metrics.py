@@ -41,7 +41,7 @@ def served(ledger):
 def test_calls_and_bytes_are_counted_by_method_and_code_and_written_to_the_log(served):
     metrics, read = served
     written = []
-    log = metrics.logged(written.append)
+    log = metrics.counting_log(written.append)
     for code in ("OK", "OK", "PERMISSION_DENIED"):
         log(Event("call", "Answer", code=code, seconds=0.5, bytes_in=10, bytes_out=1000))
     log(Event("health", code="SERVING", bytes_in=7))

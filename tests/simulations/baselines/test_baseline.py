@@ -95,7 +95,7 @@ def test_each_party_of_ind_privbayes_spends_the_whole_budget_on_its_own_rows(mon
     simulate = ind_privbayes.simulate
 
     def noted(rows, **options):
-        asked.append((rows.record_count, options["budget"], options["protocol"]))
+        asked.append((rows.record_count, options["epsilon"], options["protocol"]))
         return simulate(rows, **options)
 
     monkeypatch.setattr(ind_privbayes, "simulate", noted)

@@ -95,7 +95,7 @@ def test_refuses_a_changed_repository_and_leaves_nothing(repository, tmp_path):
 
 def test_refuses_a_line_of_another_length():
     with pytest.raises(DataError, match="expected 15 cells"):
-        adult.joined(["39, State-gov\n"])
+        adult.join_parts(["39, State-gov\n"])
 
 
 def test_the_table_of_the_demo_is_written_without_a_network(tmp_path):

@@ -24,7 +24,7 @@ def table(records, seed, domain=DOMAIN):
 def test_every_metric_is_that_of_its_own_function():
     real, synthetic, test = table(300, 0), table(200, 1), table(50, 2)
     workload = Workload((("a", "c"),), (2.0,))
-    found = evaluate(real, synthetic, label="d", holdout=test, workload=workload, pay=PAY)
+    found = evaluate(real, synthetic, target="d", holdout=test, workload=workload, pay=PAY)
     assert found.records == (300, 200)
     assert [error.k for error in found.kway] == [1, 2, 3, 4]
     assert found.workload_error == workload.error(real, synthetic)
@@ -49,14 +49,14 @@ def test_a_copy_is_perfect_and_a_constant_table_far_by_every_metric():
 
 def test_the_same_seed_gives_the_same_scores_and_another_one_others():
     real, synthetic = table(300, 0), table(200, 1)
-    one, again, other = (evaluate(real, synthetic, label="d", seed=seed) for seed in (1, 1, 2))
+    one, again, other = (evaluate(real, synthetic, target="d", seed=seed) for seed in (1, 1, 2))
     assert one == again
     assert one.nist != other.nist
 
 
 def test_the_json_holds_every_number_and_says_that_it_is_private():
     real, synthetic = table(60, 0), table(50, 1)
-    found = evaluate(real, synthetic, label="d")
+    found = evaluate(real, synthetic, target="d")
     form = json.loads(json.dumps(found.to_json()))
     assert "promise does not cover it: not for publication" in form["private"]
     assert form["records"] == {"real": 60, "synthetic": 50}

@@ -139,7 +139,7 @@ def test_one_table_with_a_key_is_compared_as_people_and_rows():
 
 def test_choices_of_flat_tables_are_refused(made):
     with pytest.raises(DataError, match="label"):
-        dpmosaic.evaluate(patients(), made, label="sex")
+        dpmosaic.evaluate(patients(), made, target="sex")
 
 
 def test_the_page_of_a_release_shows_no_real_row(made):
@@ -179,7 +179,11 @@ def test_the_command_prints_all_scores(folder):
 
 @pytest.mark.parametrize(
     ("words", "told"),
-    [(("--label", "sex"), "label"), (("--domain", "x.json"), "domain"), (("--certificate", "x"), "--report")],
+    [
+        (("--target", "sex"), "target"),
+        (("--domain", "x.json"), "domain"),
+        (("--certificate", "x"), "--report"),
+    ],
 )
 def test_the_command_refuses_choices_of_flat_tables(folder, words, told):
     done = run(folder, *words)

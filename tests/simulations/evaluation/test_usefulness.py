@@ -197,7 +197,7 @@ def test_a_missing_number_is_the_median_with_an_indicator_where_learners_need_on
     found = Features.of(train, "label")
     mean, deviation = 4, np.std([1, 2, 9])
     standard = [[(age - mean) / deviation, missing] for age, missing in ((1, 0), (2, 0), (9, 0), (2, 1))]
-    assert found.standardised(train) == pytest.approx(np.array(standard))
+    assert found.standardise(train) == pytest.approx(np.array(standard))
     assert np.isnan(found.columns(train)[3, 0])
 
 

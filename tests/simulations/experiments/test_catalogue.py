@@ -44,7 +44,7 @@ def test_every_cell_of_every_experiment_is_valid_and_gives_the_shown_values(name
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_quick_run_is_a_part_of_the_experiment_with_the_same_notes(name):
     experiment = EXPERIMENTS[name]
-    quick = experiment.reduced()
+    quick = experiment.for_quick_run()
     assert set(quick.cells(1)) <= set(experiment.cells(1))
     assert 2 <= len(set(quick.cells(1))) <= 14
     assert quick.notes == experiment.notes
@@ -60,7 +60,7 @@ def test_the_papers_tables_are_complete():
 
 
 def test_the_quick_table_has_both_tables_and_three_protocols():
-    cells = EXPERIMENTS["randdpgen-table1"].reduced().cells(1)
+    cells = EXPERIMENTS["randdpgen-table1"].for_quick_run().cells(1)
     assert {(cell.table, cell.protocol) for cell in cells} == {
         (table, protocol) for table in ("adult", "big5") for protocol in ("theorem", "indicator", "masked")
     }

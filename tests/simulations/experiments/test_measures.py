@@ -67,7 +67,7 @@ QUICK = (("epochs", "1"), ("hidden", "16"), ("sample_rate", "0.1"))
 @pytest.mark.gan
 @pytest.mark.parametrize("name", ["dp-select-tree", "dp-select-distance"])
 def test_the_quick_experiments_of_dp_select_run_with_little_training(name, data):
-    for cell in EXPERIMENTS[name].reduced().cells(1):
+    for cell in EXPERIMENTS[name].for_quick_run().cells(1):
         settings = cell.settings + (QUICK if cell.method.startswith("dp-") else ())
         values = run_cell(replace(cell, settings=settings), DataFolder(data))
         assert 0 <= values["misclassification"] <= 1

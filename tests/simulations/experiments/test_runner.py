@@ -59,7 +59,7 @@ def test_a_failed_cell_and_a_dead_process_affect_no_other_cell(data, tmp_path):
 
 def test_does_not_repeat_finished_cells_and_names_failures(data, tmp_path, experiment, monkeypatch):
     options = {"seeds": 1, "quick": True, "processes": 2}
-    reduced = experiment.reduced()
+    reduced = experiment.for_quick_run()
     outcome = conduct(reduced, data, tmp_path / "out", report=lambda *_: None, **options)
     assert outcome.releases == (2, 2, 0)
     monkeypatch.setattr("dpmosaic.simulations.experiments.conduct.run", None)
@@ -71,7 +71,7 @@ def test_does_not_repeat_finished_cells_and_names_failures(data, tmp_path, exper
 
 def test_missing_tables_leave_gaps_and_no_table_is_refused(data, tmp_path, experiment):
     both = replace(
-        experiment.reduced(),
+        experiment.for_quick_run(),
         panels=(*experiment.panels, Panel("Elsewhere", Cell("elsewhere", measures=("kway",)))),
         lines=experiment.lines[:1],
         reported=(),

@@ -31,9 +31,9 @@ def test_paper_protocols_give_privbayes_sums_over_boxes(protocol):
     codes = np.column_stack([first, rng.integers(0, 2, 3000), 9 * first + rng.integers(0, 9, 3000)])
     real = dpmosaic.Table.from_codes(dpmosaic.Domain.coded({"a": 3, "b": 2, "h": 30}), codes)
     mechanism, budget = PrivBayes(group=3), dpmosaic.Budget(1.0, 1e-9)
-    result = simulate(real, budget=budget, mechanism=mechanism, protocol=protocol, grid="1x1", seed=1)
+    result = simulate(real, epsilon=budget, mechanism=mechanism, protocol=protocol, grid="1x1", seed=1)
     assert any(measurement.view.boxes for measurement in result.fitted.measurements)
-    assert result.synthetic.record_count == 3000
+    assert result.rows.record_count == 3000
 
 
 def test_an_interaction_by_the_theorem_is_the_projection_of_a_marginal_that_is_charged_as_one():

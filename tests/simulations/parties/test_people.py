@@ -10,7 +10,7 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.protocols.aligned import Population
 from dpmosaic.simulations.parties.partition import Grid
-from dpmosaic.simulations.parties.people import Linkage, Overlap, linked
+from dpmosaic.simulations.parties.people import Linkage, Overlap, link_tables
 
 PEOPLE = tuple(f"id {number}" for number in range(1_000))
 
@@ -91,7 +91,7 @@ def test_the_linked_table_is_the_join_by_identifiers(seed, parties, population):
     tables = [Table.from_codes(Domain.coded({name: 4}), rng.integers(0, 4, (10, 1))) for name in sizes]
     absent = population is Population.ANYWHERE
     domain = Domain.coded({name: 4 + absent for name in sizes})
-    found = linked(domain, tables, identifiers, population)
+    found = link_tables(domain, tables, identifiers, population)
     expected = slow_join(tables, identifiers, population)
     records = zip(*(column.tolist() for column in found.columns), strict=True)
     assert sorted(records) == sorted(tuple(4 if code is None else code for code in row) for row in expected)
@@ -102,7 +102,7 @@ def test_the_linked_table_has_whom_the_overlap_leaves_everywhere_and_rightly_wri
     codes = Table.from_codes(domain, np.column_stack([np.arange(1_000)] * 2))
     parties = held(2, everywhere=0.8, shuffle=True, typos=0.05)
     tables = [codes.project([name]).take(party.rows) for name, party in zip("ab", parties, strict=True)]
-    found = linked(domain, tables, [party.identifiers for party in parties], Population.EVERYWHERE)
+    found = link_tables(domain, tables, [party.identifiers for party in parties], Population.EVERYWHERE)
     right = set.intersection(
         *(
             {row for row, text in zip(p.rows, p.identifiers, strict=True) if "typo" not in text}

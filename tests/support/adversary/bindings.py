@@ -70,7 +70,7 @@ def uses():
 
     Each of their steps is taken twice.
     """
-    known, use, received = sites(), Binding.use, Peers._received
+    known, use, received = sites(), Binding.use, Peers._unseal_and_bind
     found, kinds = {site: {} for site in known}, {}
     with pytest.MonkeyPatch.context() as patched, Watch().installed(patched) as watch:
         for scenario in scenarios():
@@ -86,7 +86,7 @@ def uses():
                 return received(peers, sender, what, payload)
 
             patched.setattr(Binding, "use", noted)
-            patched.setattr(Peers, "_received", taken)
+            patched.setattr(Peers, "_unseal_and_bind", taken)
             world = scenario.world(watch)
             for step in (step for step in 2 * script(scenario) if step.method not in CLOSING):
                 step.take(world)
@@ -108,9 +108,9 @@ def unbound(monkeypatch, kind):
 
     Installed below what watches, so that it sees what is taken.
     """
-    use, received = Binding.use, Peers.received
+    use, received = Binding.use, Peers.digest_received
     latest, now = {}, threading.local()
-    take = Peers._received
+    take = Peers._unseal_and_bind
 
     def taken(peers, sender, what, payload):
         now.free = kind_of(what) == kind
@@ -129,8 +129,8 @@ def unbound(monkeypatch, kind):
         name = id(peers._binding._store), *peers._use(sender, what)
         return latest.get(name) or received(peers, sender, what)
 
-    monkeypatch.setattr(Peers, "_received", taken)
-    monkeypatch.setattr(Peers, "received", told)
+    monkeypatch.setattr(Peers, "_unseal_and_bind", taken)
+    monkeypatch.setattr(Peers, "digest_received", told)
     monkeypatch.setattr(Binding, "use", used)
 
 

@@ -22,7 +22,7 @@ from dpmosaic.common.protocols.registry import CHECK, MASKED, protocol_named, pr
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.direct_streams import DirectStreams
 from dpmosaic.curator.releasing.agreement import Proposal, agree
-from dpmosaic.curator.releasing.aligning.over_parties import matched
+from dpmosaic.curator.releasing.aligning.over_parties import match_slices
 from dpmosaic.curator.releasing.planning.alignment_order import AlignmentProposal
 from dpmosaic.simulations.parties.network import policy_for, start_dealers, start_parties
 from support.adversary.script import script_of
@@ -107,7 +107,7 @@ class Scenario:
         if self.keying:
             proposal = AlignmentProposal(id_of("r"), order(keying=self.keying), Adjacency.ZERO_OUT)
             agreements = [agree(Domain.coded({"a0": 2, "a1": 2}), slices, proposal, counted=False)]
-            matched(agreements[0], RandomStream.from_seed(1))
+            match_slices(agreements[0], RandomStream.from_seed(1))
         else:
             agreements = [
                 self._agreed(number, slices, dealers, world.aligned) for number in range(self.releases)

@@ -177,7 +177,7 @@ class Watch:
 
     def _install(self, patched):
         begin, read, seal, blocks = RandomStream.__init__, RandomStream.bytes, Peers.seal, Openings.blocks
-        accepted, received = noise._accepted, Peers._received
+        accepted, received = noise._draw_and_accept, Peers._unseal_and_bind
 
         def begun(stream, key, start=0):
             begin(stream, key, start)
@@ -230,12 +230,12 @@ class Watch:
         for module, name, value in SMALL:
             patched.setattr(f"dpmosaic.{module}.{name}", value)
         # Seconds decide nothing here, and asking for them takes as long as a small frame.
-        patched.setattr(Processors, "counted", lambda _: contextlib.nullcontext())
-        patched.setattr(noise, "_accepted", sampled)
+        patched.setattr(Processors, "count_time", lambda _: contextlib.nullcontext())
+        patched.setattr(noise, "_draw_and_accept", sampled)
         patched.setattr(RandomStream, "__init__", begun)
         patched.setattr(RandomStream, "bytes", drawn)
         patched.setattr(Peers, "seal", sealed)
-        patched.setattr(Peers, "_received", taken)
+        patched.setattr(Peers, "_unseal_and_bind", taken)
         patched.setattr(Openings, "blocks", opened)
 
     def _added(self, streams, offset, value):

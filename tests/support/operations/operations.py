@@ -63,7 +63,7 @@ def resume(world, rng):
 
 
 def accept(world, release):
-    left = min(LIFETIME - world.parties[name].ledger.reserved() for name in release.parties)
+    left = min(LIFETIME - world.parties[name].ledger.total_reserved() for name in release.parties)
     fresh = release.state == "proposed"
     try:
         world.agree(release)
@@ -164,7 +164,7 @@ def overspend(world, rng):
     if release is None or release.protocol != "trusted":
         return False
     party = world.parties[release.parties[0]]
-    spent = party.ledger.spent(release.release_id)
+    spent = party.ledger.cost_of(release.release_id)
     sigma = gaussian_sigma(
         release.granted - spent + Fraction(1, 1000), release.agreement.terms.spec.adjacency
     )
@@ -283,7 +283,7 @@ def certify(world, rng):
     release = chosen(world, rng, "open", "closing certified")
     if release is None or release.agreement is None:
         return False
-    spent = [world.parties[name].ledger.spent(release.release_id) for name in release.parties]
+    spent = [world.parties[name].ledger.cost_of(release.release_id) for name in release.parties]
     claim = Claim(release.release_id, certificate_of(release), float(max(spent)))
     release.state, release.measurer = "closing certified", None
     for member, cost in zip(release.agreement.federation.members, spent, strict=True):

@@ -146,7 +146,7 @@ class World:
             if summary.spent != sums[summary.release_id] or summary.spent > summary.granted:
                 raise Broken(f"{party.name}: spent differs from the sum of entries, or exceeds the grant")
             reserved += summary.reserved
-        if reserved != party.ledger.reserved() or reserved > LIFETIME:
+        if reserved != party.ledger.total_reserved() or reserved > LIFETIME:
             raise Broken(f"{party.name}: more is reserved than a lifetime allows")
         answered = {asked for asked in party.asked if asked[0] not in party.closed}
         if not answered <= {(release_id, query_id) for release_id, query_id, _, _ in entries}:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dpmosaic.common.data.attributes.inside_bins import Cut, divided
+from dpmosaic.common.data.attributes.inside_bins import Cut, divide
 from dpmosaic.common.data.attributes.numeric import NumericAttribute
 from dpmosaic.common.data.binning.scale import Scale
 
@@ -30,7 +30,7 @@ def test_pieces_have_the_shares_means_and_variances_of_what_decoding_draws(bins,
     reach = bins.reach
     inside = np.quantile(reach, [0.21, 0.5, 0.83])
     cuts = [Cut(float(number), after) for number in inside]
-    pieces = divided(bins, counts, cuts)
+    pieces = divide(bins, counts, cuts)
     rng = np.random.default_rng(5)
     for code in range(len(bins.cells)):
         drawn = np.asarray(bins.decode(np.full(DRAWS, code), rng, counts), dtype=float)
@@ -51,13 +51,13 @@ def test_pieces_have_the_shares_means_and_variances_of_what_decoding_draws(bins,
 @pytest.mark.parametrize("bins", KINDS.values(), ids=KINDS)
 def test_the_pieces_of_a_cell_add_up_to_it(bins):
     cuts = [Cut(3.0, False), Cut(3.0, True), Cut(37.5, False)]
-    pieces = divided(bins, COUNTS[: bins.size], cuts)
+    pieces = divide(bins, COUNTS[: bins.size], cuts)
     assert np.bincount(pieces.codes, pieces.shares) == pytest.approx(1)
     assert np.all(np.diff(pieces.means) > 0)
 
 
 def test_without_cuts_each_cell_is_one_piece():
-    pieces = divided(WHOLE, COUNTS[:6], [])
+    pieces = divide(WHOLE, COUNTS[:6], [])
     assert pieces.codes.tolist() == list(range(6))
     assert pieces.intervals.tolist() == [0] * 6
     assert pieces.shares.tolist() == [1] * 6
@@ -65,12 +65,12 @@ def test_without_cuts_each_cell_is_one_piece():
 
 def test_a_cut_at_an_edge_divides_no_bin():
     for cut in (Cut(20, False), Cut(19, True), Cut(19.5, False)):
-        pieces = divided(WHOLE, COUNTS[:6], [cut])
+        pieces = divide(WHOLE, COUNTS[:6], [cut])
         assert pieces.intervals.tolist() == [0, 0, 1, 1, 1, 1]
 
 
 def test_one_whole_number_between_two_cuts_has_its_value_and_no_variance():
-    pieces = divided(WHOLE, COUNTS[:6], [Cut(37, False), Cut(37, True)])
+    pieces = divide(WHOLE, COUNTS[:6], [Cut(37, False), Cut(37, True)])
     single = np.flatnonzero(pieces.intervals == 1)
     assert pieces.means[single] == pytest.approx([37])
     assert pieces.variances[single] == pytest.approx([0])
@@ -80,18 +80,18 @@ def test_one_whole_number_between_two_cuts_has_its_value_and_no_variance():
 def test_an_atom_is_above_a_cut_before_it_and_below_a_cut_after_it():
     bins = KINDS["with atoms"]
     atom = int(bins.encode(np.array([33.0]))[0])
-    assert divided(bins, COUNTS, [Cut(33.0, False)]).intervals[atom] == 1
-    assert divided(bins, COUNTS, [Cut(33.0, True)]).intervals[atom] == 0
+    assert divide(bins, COUNTS, [Cut(33.0, False)]).intervals[atom] == 1
+    assert divide(bins, COUNTS, [Cut(33.0, True)]).intervals[atom] == 0
 
 
 @pytest.mark.parametrize(("number", "interval"), [(-1e6, 1), (1e6, 0), (np.inf, 0), (-np.inf, 1)])
 def test_cuts_beyond_the_bounds_divide_nothing(number, interval):
-    pieces = divided(REALS, COUNTS[:5], [Cut(number, False)])
+    pieces = divide(REALS, COUNTS[:5], [Cut(number, False)])
     assert pieces.intervals.tolist() == [interval] * 5
 
 
 def test_seconds_since_1970_keep_their_variance():
     start = 1_700_000_000
     bins = NumericAttribute("x", start, start + 599, 2, integer=True)
-    pieces = divided(bins, np.array([10, 10]), [])
+    pieces = divide(bins, np.array([10, 10]), [])
     assert pieces.variances == pytest.approx((300**2 - 1) / 12, rel=1e-3)

@@ -46,12 +46,12 @@ def begin_of(time, granularity):
 @given(st.lists(times, min_size=1, max_size=20))
 def test_units_begin_where_the_calendar_says_and_count_up(granularity, values):
     moments = Moments(True, granularity)
-    units = moments.counted(np.array(values, dtype="datetime64[us]"))
+    units = moments.unit_numbers(np.array(values, dtype="datetime64[us]"))
     assert moments.at(units).tolist() == [begin_of(value, granularity) for value in values]
-    assert np.array_equal(moments.counted(moments.at(units)), units)
+    assert np.array_equal(moments.unit_numbers(moments.at(units)), units)
     after = moments.at(units + 1)
     assert np.all(after > np.array(values, dtype="datetime64[us]"))
-    assert np.array_equal(moments.counted(after - np.timedelta64(1, "us")), units)
+    assert np.array_equal(moments.unit_numbers(after - np.timedelta64(1, "us")), units)
 
 
 @settings(deadline=None)
@@ -66,7 +66,7 @@ def test_instants_are_those_of_python_and_come_back_to_the_local_time_that_exist
     assert moments.instants(local).tolist() == [instant.replace(tzinfo=None) for instant in instants]
     back = [instant.astimezone(there).replace(tzinfo=None) for instant in instants]
     assert moments.local(moments.instants(local)).tolist() == back
-    written = moments.written(local)
+    written = moments.texts_of(local)
     assert written.tolist() == [
         instant.astimezone(there).isoformat(timespec="microseconds") for instant in instants
     ]
@@ -77,7 +77,7 @@ def test_instants_are_those_of_python_and_come_back_to_the_local_time_that_exist
 
 def test_a_local_time_that_the_zone_leaves_out_is_written_an_hour_later():
     moments = Moments(True, Granularity.MINUTE, timezone=BERLIN)
-    written = moments.written(np.array(["2024-03-31T02:30", "2024-10-27T02:30"], dtype="datetime64[us]"))
+    written = moments.texts_of(np.array(["2024-03-31T02:30", "2024-10-27T02:30"], dtype="datetime64[us]"))
     assert written.tolist() == ["2024-03-31T03:30:00+02:00", "2024-10-27T02:30:00+02:00"]
 
 
@@ -129,10 +129,10 @@ def test_numbers_are_read_by_a_format_of_digits():
 def test_formats_are_written_and_read(form):
     moments = Moments(False, Granularity.DAY, form)
     days = np.arange("1990-01-01", "1993-01-01", 13, dtype="datetime64[D]")
-    written = moments.written(days)
+    written = moments.texts_of(days)
     assert written.tolist() == [day.strftime(form) for day in days.tolist()]
     assert np.array_equal(moments.read("x", written)[0], days)
-    moments.check_format("x", moments.counted(days))
+    moments.check_format("x", moments.unit_numbers(days))
 
 
 @pytest.mark.parametrize(
@@ -142,14 +142,14 @@ def test_refuses_a_format_that_does_not_give_the_value_back(form, granularity):
     moments = Moments(False, Granularity(granularity), form)
     with pytest.raises(DataError, match="cannot be read back"):
         moments.check_format(
-            "x", moments.counted(np.array(["1950-02-03", "2020-02-03"], dtype="datetime64[D]"))
+            "x", moments.unit_numbers(np.array(["1950-02-03", "2020-02-03"], dtype="datetime64[D]"))
         )
 
 
 def test_a_format_without_minutes_suits_hours_in_a_time_zone():
     moments = Moments(True, Granularity.HOUR, "%Y-%m-%d %H", BERLIN)
     hours = np.arange("2024-03-30", "2024-04-02", dtype="datetime64[h]")
-    moments.check_format("x", moments.counted(hours))
+    moments.check_format("x", moments.unit_numbers(hours))
 
 
 def test_refuses_an_unknown_time_zone_and_hours_of_dates():
@@ -164,4 +164,4 @@ def test_the_last_days_of_the_calendar_are_read_in_a_time_zone():
     found, unreadable = moments.read("x", ["9999-12-31T23:59:59", "0001-01-01T00:00:00+14:00"])
     assert found[0].tolist() == dt.datetime(9999, 12, 31, 23, 59, 59)
     assert not unreadable.any()
-    assert moments.written(found[:1]).tolist() == ["9999-12-31T23:59:59+01:00"]
+    assert moments.texts_of(found[:1]).tolist() == ["9999-12-31T23:59:59+01:00"]

@@ -54,20 +54,20 @@ def test_tables_that_differ_only_in_texts_have_different_digests():
 
 def test_listed_texts_and_texts_that_are_no_labels_are_not_looked_for():
     column = TextColumn.read("job", [*JOBS, "a\tb", "x" * 200, "absent", "king"])
-    found, counts = column.unlisted(OPEN["job"])
+    found, counts = column.unlisted_texts(OPEN["job"])
     assert found == ["king", "nurse"]
     assert counts.tolist() == [2, 2]
 
 
 def test_texts_of_rows_that_were_left_out_are_not_looked_for():
     column = TextColumn.read("job", JOBS).take(np.array([0, 1]))
-    found, counts = column.unlisted(OPEN["job"])
+    found, counts = column.unlisted_texts(OPEN["job"])
     assert (found, counts.tolist()) == (["nurse"], [1])
 
 
 def test_numbers_that_a_category_matches_are_not_looked_for():
     attribute = CategoricalAttribute("size", ("other", 1), other="other", open=True)
-    found, _ = TextColumn.read("size", ["1", "1.0", "2"]).unlisted(attribute)
+    found, _ = TextColumn.read("size", ["1", "1.0", "2"]).unlisted_texts(attribute)
     assert found == ["2"]
 
 

@@ -43,4 +43,4 @@ def test_knows_multiples_up_to_errors_of_arithmetic(unit, number, held):
 
 def test_errors_of_arithmetic_are_removed_from_multiples():
     numbers = np.array([0.1 + 0.2, 0.25, 1e300, np.nan, -0.7000000000000001])
-    assert np.array_equal(Lattice(0.1).snapped(numbers), [0.3, 0.25, 1e300, np.nan, -0.7], equal_nan=True)
+    assert np.array_equal(Lattice(0.1).snap(numbers), [0.3, 0.25, 1e300, np.nan, -0.7], equal_nan=True)

@@ -19,7 +19,7 @@ ROWS = 20_000
 def drawn(edges, counts, *, scale=Scale.LINEAR, lattice=None, seed=1):
     cells = np.stack([edges[:-1], edges[1:]], axis=1).astype(float)
     codes = np.repeat(np.arange(len(counts)), counts)
-    return Spread(cells, scale, lattice).drawn(codes, np.array(counts), np.random.default_rng(seed))
+    return Spread(cells, scale, lattice).draw(codes, np.array(counts), np.random.default_rng(seed))
 
 
 def distance(values, cdf):
@@ -67,7 +67,7 @@ def test_a_threshold_of_few_decimals_divides_numbers_as_if_they_were_not_rounded
     cells = np.array([[0.0, 3.0], [3.0, 5.0]])
     of, codes = Spread(cells, Scale.LINEAR, None), np.repeat([0, 1], ROWS)
     numbers = of.at(codes, np.array([2, 1]), np.random.default_rng(1).random(2 * ROWS))
-    shortened = of.shortened(numbers.copy(), codes)
+    shortened = of.shorten(numbers.copy(), codes)
     for threshold in (0.5, 1.23, 2.999, 3.0, 4.01):
         assert ((numbers < threshold) == (shortened < threshold)).all()
 
@@ -171,7 +171,7 @@ def test_the_part_of_a_range_is_the_share_of_the_numbers_drawn_inside(scale, lat
     cells = np.stack([edges[:-1], edges[1:]], axis=1)
     found = Spread(cells, scale, lattice)
     codes = np.repeat(np.arange(4), 30_000)
-    values = found.drawn(codes, counts, np.random.default_rng(1))
+    values = found.draw(codes, counts, np.random.default_rng(1))
     for low, high in ((3, 12), (15, 15.9), (35, 60), (7, 7)):
         first, last = found.ranks(counts, low, high)
         inside = ((values >= low) & (values <= high)).reshape(4, -1).mean(axis=1)

@@ -103,7 +103,7 @@ def test_uniform_words_in_many_rows_are_multiplied_as_integers_are(ring):
 def test_the_upper_half_of_the_words_stands_for_negative_numbers(ring):
     half, top = 2 ** (ring.bits - 1), 2**ring.bits
     words = np.array([0, 1, half - 1, half, half + 1, top - 1], dtype=ring.dtype)
-    assert ring.signed(words).tolist() == [0, 1, half - 1, -half, 1 - half, -1]
+    assert ring.as_signed(words).tolist() == [0, 1, half - 1, -half, 1 - half, -1]
 
 
 @pytest.mark.parametrize("ring", RINGS)
@@ -114,7 +114,7 @@ def test_integers_that_the_ring_holds_come_back_and_others_wrap_around(ring, dat
     words = ring.words(np.array(numbers, dtype=np.int64))
     assert words.dtype == ring.dtype
     assert words.tolist() == [number % top for number in numbers]
-    assert ring.signed(words).tolist() == [(number + half) % top - half for number in numbers]
+    assert ring.as_signed(words).tolist() == [(number + half) % top - half for number in numbers]
 
 
 @pytest.mark.parametrize("ring", RINGS)
@@ -123,7 +123,7 @@ def test_sums_wrap_around_and_signed_sums_that_fit_are_exact(ring, data):
     half = 2 ** (ring.bits - 1)
     one, other = (data.draw(st.integers(-half, half - 1)) for _ in range(2))
     total = ring.words(np.array([one], dtype=np.int64)) + ring.words(np.array([other], dtype=np.int64))
-    assert ring.signed(total).tolist() == [(one + other + half) % (2 * half) - half]
+    assert ring.as_signed(total).tolist() == [(one + other + half) % (2 * half) - half]
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_ring_holds_exactly_the_integers_that_decode_to_themselves(ring):
     for largest in (2 ** (ring.bits - 1) - 2, 2 ** (ring.bits - 1) - 1):
         assert ring.holds(largest)
         words = np.array([largest, 2**ring.bits - largest], dtype=ring.dtype)
-        assert ring.signed(words).tolist() == [largest, -largest]
+        assert ring.as_signed(words).tolist() == [largest, -largest]
     assert not ring.holds(2 ** (ring.bits - 1))
 
 

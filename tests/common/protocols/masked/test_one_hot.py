@@ -146,7 +146,7 @@ def test_an_owner_has_the_sums_of_mask_and_opening_in_one_pass(empty, kind):
     mask[:4] = [[0] * 4, [1] * 4, [2, 1, 0, 3], [-1 % 2**kind.below] * 4]
     mask[36], mask[37] = [0, 0, 0, -1 % 2**kind.below], 0
     challenge = kind.challenge.from_coins(COINS, 40, 4, empty=empty)
-    found = challenge.owned([(mask[:7], codes[:7]), (mask[7:], codes[7:])])
+    found = challenge.own_sums([(mask[:7], codes[:7]), (mask[7:], codes[7:])])
     expected = challenge.sketch([mask], masks=True), challenge.sketch([rows - mask], masks=False)
     for one, other in zip(found, expected, strict=True):
         assert np.array_equal(one.weighted, other.weighted)
@@ -316,7 +316,7 @@ def test_the_receiver_sees_the_same_of_every_table_that_its_opening_may_belong_t
 
     # Another blind hides the other vector at the point, other shares the other polynomial.
     (weights,) = interpolation(PROOF_ROWS + 1, [int(said[0][0])])
-    one, two = (challenge.left(part, [Scripted(words)]) for part in parts)
+    one, two = (challenge.left_vector(part, [Scripted(words)]) for part in parts)
     moved = product(weights[None, 1:], minus(one[1:], two[1:]))[0]
     blind = plus(words, times(moved, elements([pow(int(weights[0]), -1, PRIME)])))
     zeros = np.zeros(PROOF_ELEMENTS, dtype=np.uint64)

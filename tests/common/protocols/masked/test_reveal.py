@@ -107,7 +107,7 @@ def test_the_opened_sum_is_the_counts_plus_the_noise_of_all_parties(ring, data, 
     shares = [ring.uniform(dealing, 1, CELLS)[0] for _ in range(parties - 1)]
     shares.append(ring.words(counts.astype(np.int64)) - sum(shares, start=np.zeros(CELLS, dtype=ring.dtype)))
     answers = [
-        ring.signed(masked_answer(ring, share, grid, own, mask))
+        ring.as_signed(masked_answer(ring, share, grid, own, mask))
         for share, own, mask in zip(shares, noise, masks(ring, parties), strict=True)
     ]
     assert opened_sum(ring, answers).tolist() == (grid * counts + noise.sum(axis=0)).tolist()
@@ -122,13 +122,13 @@ def test_an_interaction_is_opened_as_the_differences_of_what_would_have_been_ope
     shares = list(rng.integers(0, 2**ring.bits, (3, cells), dtype=ring.dtype))
     masked = [mask[:sent] for mask in masks(ring, 3)]
     answers = [
-        ring.signed(masked_answer(ring, share, 16, own, mask, shape))
+        ring.as_signed(masked_answer(ring, share, 16, own, mask, shape))
         for share, own, mask in zip(shares, noise, masked, strict=True)
     ]
     expected = (sum(shares) * ring.dtype.type(16) + ring.words(noise.sum(axis=0))).reshape(shape)
     for axis in range(len(shape)):
         expected = np.diff(expected, axis=axis)
-    assert opened_sum(ring, answers).tolist() == ring.signed(expected.ravel()).tolist()
+    assert opened_sum(ring, answers).tolist() == ring.as_signed(expected.ravel()).tolist()
 
 
 @pytest.mark.parametrize("ring", RINGS)
@@ -150,7 +150,7 @@ def test_masks_answers_and_the_opened_sum_are_those_of_the_vector(vector, case):
         assert np.array_equal(mask, expected_mask)
         answer = masked_answer(ring, share, case["grid"], np.array(role["noise"]), mask)
         assert np.array_equal(answer, expected)
-        answers.append(ring.signed(answer))
+        answers.append(ring.as_signed(answer))
     assert opened_sum(ring, answers).tolist() == case["opened"]
     noise = np.sum([role["noise"] for role in case["answers"]], axis=0)
     assert case["opened"] == (case["grid"] * np.array(case["counts"]) + noise).tolist()
@@ -179,7 +179,7 @@ def failing(name):
 def test_without_one_answer_the_sum_is_uniform_even_if_its_share_is_zero(vector, case):
     ring, asked = Ring(vector["bits"]), vector["sums"][case["sum"]]
     assert not words(ring, asked["answers"][case["missing"]]["share"]).any()
-    answers = [ring.signed(words(ring, role["answer"])) for role in asked["answers"]]
+    answers = [ring.as_signed(words(ring, role["answer"])) for role in asked["answers"]]
     del answers[case["missing"]]
     found = opened_sum(ring, answers)
     assert found.tolist() == case["opened"]
@@ -189,11 +189,11 @@ def test_without_one_answer_the_sum_is_uniform_even_if_its_share_is_zero(vector,
 @pytest.mark.parametrize(("vector", "case"), failing("a party was asked another query"))
 def test_an_answer_to_another_query_makes_the_sum_uniform(vector, case):
     ring, asked = Ring(vector["bits"]), vector["sums"][case["sum"]]
-    answers = [ring.signed(words(ring, role["answer"])) for role in asked["answers"]]
+    answers = [ring.as_signed(words(ring, role["answer"])) for role in asked["answers"]]
     role = asked["answers"][case["party"]]
     mask = vector_mask(vector, case["party"], case["query"], len(role["share"]))
     answer = masked_answer(ring, words(ring, role["share"]), asked["grid"], np.array(role["noise"]), mask)
-    answers[case["party"]] = ring.signed(answer)
+    answers[case["party"]] = ring.as_signed(answer)
     found = opened_sum(ring, answers)
     assert found.tolist() == case["opened"]
     assert np.all(found != np.array(asked["opened"]))
@@ -204,7 +204,7 @@ def test_a_sum_beyond_the_ring_is_wrong_so_a_ring_reports_its_range(vector, case
     ring = Ring(vector["bits"])
     shares = [ring.words(np.array(case["counts"])), np.zeros(len(case["counts"]), dtype=ring.dtype)]
     answers = [
-        ring.signed(masked_answer(ring, share, case["grid"], np.array(noise), mask[: len(share)]))
+        ring.as_signed(masked_answer(ring, share, case["grid"], np.array(noise), mask[: len(share)]))
         for share, noise, mask in zip(shares, case["noise"], masks(ring, 2), strict=True)
     ]
     found = opened_sum(ring, answers).tolist()

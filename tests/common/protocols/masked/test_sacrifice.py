@@ -8,7 +8,7 @@ import pytest
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.protocols.arithmetic.ring import WIDE, Ring
 from dpmosaic.common.protocols.masked.masks import Masks
-from dpmosaic.common.protocols.masked.sacrifice import combined, inner, repetitions, weighted, weights
+from dpmosaic.common.protocols.masked.sacrifice import combine, inner, repetitions, weighted_sum, weights
 
 ROWS, LEFT, RIGHT = 3, 2, 3
 
@@ -30,8 +30,8 @@ def dealt_and_sent(ring):
         for factors in zip(left, right, strict=True)
     ]
     weighing = weighing_of(ring)
-    sent = hidden + np.hstack([combined(weight, left) for weight in weighing])
-    sums = np.array([weighted(weight, pads) for weight in weighing])
+    sent = hidden + np.hstack([combine(weight, left) for weight in weighing])
+    sums = np.array([weighted_sum(weight, pads) for weight in weighing])
     checked = [
         sum(int(x) * int(b) for x, b in zip(part.ravel(), right.ravel(), strict=True)) % 2**64
         for part in np.hsplit(hidden, times)
@@ -47,7 +47,7 @@ def weighing_of(ring):
 def remainder(ring, words):
     """What the receiver finds; zero if the check passes."""
     right, dealt, checked, sent, sums = words
-    own = np.array([weighted(weight, dealt) for weight in weighing_of(ring)])
+    own = np.array([weighted_sum(weight, dealt) for weight in weighing_of(ring)])
     return sums + own + checked - inner(sent, right)
 
 

@@ -6,7 +6,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.dealers import DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
-from dpmosaic.common.protocols.masked.trust import assumed, curator_deals, who_must_collude
+from dpmosaic.common.protocols.masked.trust import curator_deals, trust_assumption, who_must_collude
 from dpmosaic.common.protocols.partition import RosterEntry
 
 DOMAIN = Domain.coded({"a": 2, "b": 3})
@@ -67,11 +67,11 @@ def test_says_who_together_reads_records_and_who_reads_what_is_scored(
     assert said.startswith(read)
     assert ("could read the records" in said) == bool(read)
     assert scored in said
-    assert assumed(plan) == holds
+    assert trust_assumption(plan) == holds
     assert curator_deals(plan) == (dealers == ["curator"])
 
 
 def test_without_dealers_and_scores_whoever_colludes_sees_answers_with_noise():
     plan = plan_of([WHOLE, WHOLE], [], ())
     assert who_must_collude(plan).endswith("see only answers with noise.")
-    assert assumed(plan) == ""
+    assert trust_assumption(plan) == ""

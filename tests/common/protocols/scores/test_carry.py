@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.protocols.scores.bits import planes_of, unpacked
+from dpmosaic.common.protocols.scores.bits import planes_of, unpack_bits
 from dpmosaic.common.protocols.scores.carry import (
     digit_products,
     digit_wires,
     digits_below,
     factors,
     layers_of,
-    merged,
+    merge_digits,
     products_of,
     table_bits,
     table_rows,
@@ -32,9 +32,9 @@ def carries(one, other, bit, seed=0):
         assert len(wires) == 2 * count - 1
         left, right = factors(wires, count)
         assert len(left) == len(right) == products_of(count)
-        wires = merged(wires, left & right, count)
+        wires = merge_digits(wires, left & right, count)
     assert len(wires) == 1
-    return unpacked(wires[0], one.size)
+    return unpack_bits(wires[0], one.size)
 
 
 def with_one(products):

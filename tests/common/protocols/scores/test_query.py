@@ -20,9 +20,9 @@ from dpmosaic.common.protocols.scores.query import (
     exact_scores,
     known_part,
     references_digest,
-    reshared,
     resharing_seed,
     score_shape,
+    share_to_send,
 )
 from dpmosaic.common.protocols.scores.shape import ScoreShape
 
@@ -93,7 +93,7 @@ def test_what_is_sent_and_what_is_known_add_up_to_the_shares(bits):
     ring = Ring(bits)
     shares = ring.words(np.arange(-9, 9).reshape(3, 6) * 12345)
     seeds = [bytes([place]) * 32 for place in range(3)]
-    sent = [reshared(ring, share, seed) for share, seed in zip(shares, seeds, strict=True)]
+    sent = [share_to_send(ring, share, seed) for share, seed in zip(shares, seeds, strict=True)]
     total = sum(sent) + known_part(ring, seeds, 6)
     assert total.tolist() == shares.sum(axis=0, dtype=ring.dtype).tolist()
     drawn = [ring.uniform(RandomStream(seed), 1, 6)[0] for seed in seeds]
@@ -104,7 +104,7 @@ def test_every_query_party_and_pair_reshares_with_other_words():
     """Of 28 x 100 pairs of words of 32 bits some are equal with p < 1e-6."""
     share = np.zeros(100, dtype=np.uint32)
     parts = [
-        reshared(Ring(32), share, resharing_seed(RandomStream.from_seed(pair), query, place))
+        share_to_send(Ring(32), share, resharing_seed(RandomStream.from_seed(pair), query, place))
         for pair in (1, 2)
         for query in "pq"
         for place in (0, 3)

@@ -62,4 +62,4 @@ def test_messages_and_scores_are_those_of_the_vector(meet, vector):
     assert [[f"{word:0{vector['ring'] // 4}x}" for word in share] for share in scores] == vector[
         "score_shares"
     ]
-    assert shape.ring.signed(scores[0] + scores[1]).tolist() == vector["scores"]
+    assert shape.ring.as_signed(scores[0] + scores[1]).tolist() == vector["scores"]

@@ -127,7 +127,12 @@ def test_a_test_without_power_is_refused_with_the_reason():
         ("t", ["school"], {"between": BETWEEN}, "expected numbers"),
         ("chi-square", ["school", "school"], {}, "expected two columns"),
         ("coefficients", ["income ~ age"], {"term": "school"}, "expected a column of the regression"),
-        ("effect", ["income"], {"between": BETWEEN, "adjust": ["age"], "by": "luck"}, "'regression' or 'weighting'"),
+        (
+            "effect",
+            ["income"],
+            {"between": BETWEEN, "adjust": ["age"], "by": "luck"},
+            "'regression' or 'weighting'",
+        ),
     ],
     ids=["name", "missing", "between", "texts", "twice", "term", "by"],
 )

@@ -11,7 +11,7 @@ from dpmosaic.curator.analysis.estimators.regression import linear
 from dpmosaic.curator.analysis.published import Published
 from dpmosaic.curator.analysis.queries.answering import answer
 from dpmosaic.curator.certificates.unseen import Unseen
-from dpmosaic.simulations.synthesizing.synthesize import synthesize
+from dpmosaic.synthesis.synthesize import synthesize
 
 ROWS = 4_000
 

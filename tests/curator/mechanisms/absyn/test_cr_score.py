@@ -8,7 +8,7 @@ from dpmosaic.curator.mechanisms.absyn.cr_score import (
     cr_scores,
     largest_r_scores,
     no_paths,
-    normalised,
+    normalise,
     with_edge,
 )
 
@@ -40,10 +40,10 @@ def test_no_joint_distribution_has_a_larger_r_score_than_the_largest():
 def test_normalised_scores_are_shares_of_the_maximum_clipped_to_0_and_1():
     largest = largest_r_scores((2, 3, 1))
     scores = np.array([[0.0, 0.25, 0.3], [0.25, 0.0, -0.1], [0.3, -0.1, 0.0]])
-    assert normalised(scores, largest).tolist() == [[0, 0.25, 0], [0.25, 0, 0], [0, 0, 0]]
+    assert normalise(scores, largest).tolist() == [[0, 0.25, 0], [0.25, 0, 0], [0, 0, 0]]
     wide = largest_r_scores((3, 3))
-    assert normalised(np.array([[0, 0.4], [0.4, 0]]), wide)[0, 1] == pytest.approx(0.3)
-    assert normalised(np.array([[0, 9.0], [-9.0, 0]]), wide).tolist() == [[0, 1], [0, 0]]
+    assert normalise(np.array([[0, 0.4], [0.4, 0]]), wide)[0, 1] == pytest.approx(0.3)
+    assert normalise(np.array([[0, 9.0], [-9.0, 0]]), wide).tolist() == [[0, 1], [0, 0]]
 
 
 def test_best_products_are_those_of_a_search_of_all_paths():

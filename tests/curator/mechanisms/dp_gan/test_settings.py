@@ -17,7 +17,7 @@ ALPHA = 19
     "settings", [GanSettings(), GanSettings(sample_rate=0.2, epochs=3)], ids=["small", "large"]
 )
 def test_all_epochs_are_taken_with_the_least_noise_that_the_budget_pays_for(settings, rho):
-    steps = settings.planned(rho, ALPHA)
+    steps = settings.plan_training(rho, ALPHA)
     assert steps.steps == round(settings.epochs / settings.sample_rate)
     assert Fraction(9999, 10000) * rho < training_charge(steps, ALPHA).zcdp_rho <= rho
     assert sampled_gaussian_rho(steps.rate, steps.multiplier * (1 - 1e-6), steps.steps, ALPHA) > rho
@@ -25,7 +25,7 @@ def test_all_epochs_are_taken_with_the_least_noise_that_the_budget_pays_for(sett
 
 def test_training_with_a_given_noise_stops_where_the_budget_is_used_up_or_where_its_epochs_end():
     settings = GanSettings(noise_multiplier=2.0, epochs=20)
-    short, long = (settings.planned(Fraction(1, n), ALPHA) for n in (100, 1))
+    short, long = (settings.plan_training(Fraction(1, n), ALPHA) for n in (100, 1))
     assert 0 < short.steps < long.steps == 2000
     assert training_charge(short, ALPHA).zcdp_rho <= Fraction(1, 100)
     assert training_charge(replace(short, steps=short.steps + 1), ALPHA).zcdp_rho > Fraction(1, 100)
@@ -33,19 +33,19 @@ def test_training_with_a_given_noise_stops_where_the_budget_is_used_up_or_where_
 
 def test_refuses_a_budget_that_does_not_pay_for_one_step():
     with pytest.raises(BudgetError, match="one step would cost more than is left"):
-        GanSettings(noise_multiplier=0.1).planned(Fraction(1, 1000), ALPHA)
+        GanSettings(noise_multiplier=0.1).plan_training(Fraction(1, 1000), ALPHA)
     with pytest.raises(BudgetError, match="grant more"):
-        GanSettings().planned(Fraction(0), ALPHA)
+        GanSettings().plan_training(Fraction(0), ALPHA)
 
 
 def test_the_charge_states_the_steps():
-    steps = GanSettings().planned(Fraction(1, 20), ALPHA)
+    steps = GanSettings().plan_training(Fraction(1, 20), ALPHA)
     charge = training_charge(steps, ALPHA)
     assert (charge.step, charge.clique, charge.sigmas, charge.steps) == ("dp-gan", (), (), steps)
 
 
 def test_the_certificate_names_no_file():
-    assert "checkpoint" not in GanSettings(checkpoint="state.pt").described()
+    assert "checkpoint" not in GanSettings(checkpoint="state.pt").without_checkpoint()
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.measurers.measurer import Scores
+from dpmosaic.curator.mechanisms.mosaic.grouping import Candidates
 from dpmosaic.curator.mechanisms.mosaic.knowledge import Knowledge
-from dpmosaic.curator.mechanisms.mosaic.larger import Larger
+from dpmosaic.curator.mechanisms.mosaic.released import references
 
 
 @dataclass
@@ -79,12 +80,11 @@ def chain_of_bits(records, seed):
 
 
 def scored_triples(known, rows, distances, sigma, most_cells=1e4):
-    """Triples scored with these noisy distances from rows, in the order in which they are found."""
-    larger = Larger(known)
-    found = list(larger.find(3, most_cells, ()))
-    values = [distances.get(clique, 0.0) for clique in found]
-    larger.score(found, larger.references(found, rows), Scores(np.array(values), sigma), rows.record_count)
-    return larger, found
+    """Scores triples with these distances from rows; returns them in the order in which they are found."""
+    found = list(Candidates(known).find(3, most_cells, ()))
+    scores = Scores(np.array([distances.get(view.clique, 0.0) for view in found]), sigma)
+    known.score_beside(found, references(found, rows, known.records), scores, rows.record_count)
+    return known, [view.clique for view in found]
 
 
 @pytest.fixture(scope="session", name="facts")

@@ -135,7 +135,7 @@ def cost(shares, profiles, labels):
 
     whole = within(np.arange(len(shares)))[0]
     parts = [within(np.flatnonzero(labels == group)) for group in range(labels.max() + 1)]
-    return sum(variance + grouping._EVEN_WEIGHT * whole * share**2 for variance, share in parts)
+    return sum(variance + whole * share**2 for variance, share in parts)
 
 
 @pytest.mark.parametrize("groups", [2, 3, 5])

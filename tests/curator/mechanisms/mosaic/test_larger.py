@@ -12,11 +12,12 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.curator.measurers.measurer import Scores
-from dpmosaic.curator.mechanisms.mosaic import larger as of_larger
+from dpmosaic.curator.mechanisms.mosaic import knowledge as of_knowledge
 from dpmosaic.curator.mechanisms.mosaic import mosaic
 from dpmosaic.curator.mechanisms.mosaic.effects import Effect, Observed
-from dpmosaic.curator.mechanisms.mosaic.larger import Larger
+from dpmosaic.curator.mechanisms.mosaic.grouping import Candidates
 from dpmosaic.curator.mechanisms.mosaic.mosaic import Mosaic
+from dpmosaic.curator.mechanisms.mosaic.released import marginals_beside, pair_in_groups, references
 from dpmosaic.curator.mechanisms.mosaic.settings import SETTINGS
 
 pytestmark = pytest.mark.slow
@@ -48,6 +49,11 @@ def l1(one, other):
     return float(np.abs(one - other).sum())
 
 
+def cliques(known, order, most_cells, without=()):
+    """The candidates in the order in which they are found."""
+    return [view.clique for view in Candidates(known).find(order, most_cells, without)]
+
+
 def larger_charges(measurer):
     return [c for c in measurer.accountant.charges if len(c.clique) > 2 and not c.scores]
 
@@ -67,53 +73,52 @@ def test_triples_come_in_the_order_of_the_sum_of_their_pairs(measured):
 
     triples = itertools.combinations("abcd", 3)
     wanted = sorted(triples, key=lambda c: -sum(map(strength, itertools.combinations(c, 2))))
-    assert list(Larger(measured(table)).find(3, 100, ())) == wanted
-    assert list(Larger(measured(table)).find(3, 100, [wanted[0]])) == wanted[1:]
-    assert list(Larger(measured(table)).find(3, 7, ())) == []
+    assert cliques(measured(table), 3, 100) == wanted
+    assert cliques(measured(table), 3, 100, [wanted[0]]) == wanted[1:]
+    assert cliques(measured(table), 3, 7) == []
 
 
 def test_triples_are_grouped_within_the_largest_number_of_cells(measured):
     table = boxes()
-    larger = Larger(measured(table))
-    assert len(list(larger.find(3, 60, ()))) == 4
-    assert larger.shape(("x", "y", "class")) == (5, 5, 2)
-    assert larger.shape(("x", "class", "apart")) == (10, 2, 3)
+    shapes = {view.clique: view.shape(table.domain) for view in Candidates(measured(table)).find(3, 60, ())}
+    assert len(shapes) == 4
+    assert shapes["x", "y", "class"] == (5, 5, 2)
+    assert shapes["x", "class", "apart"] == (10, 2, 3)
 
 
 def test_references_are_marginals_of_groups_of_the_rows_for_the_number_of_records(measured):
     table, rows = boxes(), boxes(records=5000, seed=1)
-    larger = Larger(measured(table))
-    list(larger.find(3, 60, ()))
-    clique = ("x", "y", "class")
-    (found,) = larger.references([clique], rows)
-    of_x, of_y, _ = map(np.array, larger.groups[clique])
+    views = {view.clique: view for view in Candidates(measured(table)).find(3, 60, ())}
+    view = views["x", "y", "class"]
+    (found,) = references([view], rows, table.record_count)
+    of_x, of_y, _ = map(np.array, view.groups)
     wanted = np.zeros((5, 5, 2))
     np.add.at(wanted, (of_x[rows.column("x")], of_y[rows.column("y")], rows.column("class")), 4.0)
     np.testing.assert_array_equal(found, wanted.ravel())
 
 
 def test_a_scored_interaction_has_the_size_of_its_distance_and_others_are_small(measured, scored_triples):
-    larger, found = scored_triples(measured(bits()), bits(parity=None, seed=1), {PARITY: RECORDS}, 20.0)
-    assert larger.size(PARITY) == pytest.approx(RECORDS, rel=0.2)
-    assert all(larger.size(clique) < SETTINGS.large * RECORDS for clique in found if clique != PARITY)
+    known, found = scored_triples(measured(bits()), bits(parity=None, seed=1), {PARITY: RECORDS}, 20.0)
+    assert known.size(PARITY) == pytest.approx(RECORDS, rel=0.2)
+    assert all(known.size(clique) < SETTINGS.large * RECORDS for clique in found if clique != PARITY)
 
 
 def test_candidates_of_four_attributes_are_unions_of_large_selected_triples(measured, scored_triples):
     distances = dict.fromkeys([("a", "b", "c"), ("b", "c", "d"), ("a", "d", "e")], 2000.0)
-    larger, _ = scored_triples(measured(bits(parity=None)), bits(parity=None, seed=1), distances, 20.0)
-    larger.chosen += [("a", "b", "c"), ("b", "c", "d"), ("c", "d", "e")]
+    known, _ = scored_triples(measured(bits(parity=None)), bits(parity=None, seed=1), distances, 20.0)
+    known.beside += [("a", "b", "c"), ("b", "c", "d"), ("c", "d", "e")]
     # The third selected one is small, and the third large one is not selected.
-    assert list(larger.find(4, 100, ())) == [("a", "b", "c", "d")]
-    larger.chosen.append(("a", "d", "e"))
-    assert set(larger.find(4, 100, ())) == {("a", "b", "c", "d")}
+    assert cliques(known, 4, 100) == [("a", "b", "c", "d")]
+    known.beside.append(("a", "d", "e"))
+    assert cliques(known, 4, 100) == [("a", "b", "c", "d")]
 
 
 def test_marginals_of_rows_take_on_measured_interactions(measured, scored_triples):
     """Rows without the parity, and a measurement nearly without noise."""
     table, rows = bits(), bits(parity=None, seed=1)
-    larger, _ = scored_triples(measured(table), rows, {PARITY: RECORDS}, 20.0)
-    larger.measure([Measurement(View(PARITY), table.marginal(PARITY).astype(float), 0.1, 1.0)])
-    (found,) = larger.marginals([PARITY], rows)
+    known, _ = scored_triples(measured(table), rows, {PARITY: RECORDS}, 20.0)
+    known.measure([Measurement(View(PARITY), table.marginal(PARITY).astype(float), 0.1, 1.0)])
+    (found,) = marginals_beside(known, [PARITY], rows)
     assert found.counts.sum() == pytest.approx(RECORDS)
     assert found.counts.min() >= 0
     assert l1(found.counts, table.marginal(PARITY)) < 0.1 * l1(rows.marginal(PARITY), table.marginal(PARITY))
@@ -121,11 +126,11 @@ def test_marginals_of_rows_take_on_measured_interactions(measured, scored_triple
 
 def test_two_measurements_are_averaged_by_their_variances(measured, scored_triples):
     table = bits()
-    larger, _ = scored_triples(measured(table), bits(parity=None, seed=1), {PARITY: RECORDS}, 20.0)
+    known, _ = scored_triples(measured(table), bits(parity=None, seed=1), {PARITY: RECORDS}, 20.0)
     signs = np.array([1, -1, -1, 1, -1, 1, 1, -1.0])
     for size, sigma in ((0.0, 1.0), (50.0, 2.0)):
-        larger.measure([Measurement(View(PARITY), size * signs, sigma, 1.0)])
-    observed = larger.effects[PARITY].observed
+        known.measure([Measurement(View(PARITY), size * signs, sigma, 1.0)])
+    observed = known.effect(PARITY).observed
     np.testing.assert_allclose(observed.values, 10 * signs)
     assert observed.variance == pytest.approx((1 / 8) / (1 + 1 / 4))
 
@@ -143,15 +148,15 @@ def test_cells_of_groups_vary_together_along_ordered_attributes(measured, monkey
     )
     errors = []
     for known in (measured(table), measured(table)):
-        larger = Larger(known)
-        assert list(larger.find(3, 800, ())) == [clique]
-        (counts,) = table.marginals([clique], [larger.groups[clique]])
-        size = l1(counts, larger.references([clique], rows)[0])
-        larger.score([clique], larger.references([clique], rows), Scores(np.array([size]), 50.0), len(x))
+        (view,) = Candidates(known).find(3, 800, ())
+        assert view.clique == clique
+        (counts,) = table.marginals([clique], [view.groups])
+        reference = references([view], rows, table.record_count)
+        known.score_beside([view], reference, Scores(np.array([l1(counts, reference[0])]), 50.0), len(x))
         noise = np.random.default_rng(1).normal(0, 20, counts.size)
-        larger.measure([Measurement(View(clique), counts + noise, 20.0, 1.0)])
-        errors.append(l1(larger.marginals([clique], rows)[0].counts, counts))
-        monkeypatch.setattr(of_larger, "has_shape", lambda effect: False)
+        known.measure([Measurement(view, counts + noise, 20.0, 1.0)])
+        errors.append(l1(marginals_beside(known, [clique], rows)[0].counts, counts))
+        monkeypatch.setattr(of_knowledge, "has_shape", lambda effect: False)
     assert errors[0] < 0.7 * errors[1]
 
 
@@ -203,32 +208,31 @@ def hidden_group(records=10_000, codes=400, seed=0):
 def test_pairs_are_candidates_if_they_have_groups_measured_or_not(measured):
     table = hidden_group(1000, 40)
     known = measured(table)
-    assert next(iter(Larger(known).find(2, 100, ()))) == ("one", "other")
-    del known.effects["one", "other"], known.effects["one", "apart"], known.effects["other", "apart"]
-    larger = Larger(known)
+    assert cliques(known, 2, 100)[0] == ("one", "other")
+    known.effects.clear()
     # All have one size, so they are in the order of the domain.
-    assert list(larger.find(2, 100, ())) == [("one", "other"), ("one", "apart"), ("other", "apart")]
-    assert larger.shape(("one", "other")) == (10, 10)
-    assert list(Larger(known).find(2, 100, [("one", "other")])) == [("one", "apart"), ("other", "apart")]
-    assert list(Larger(known).find(2, 130, ())) == [("one", "other")]
+    assert cliques(known, 2, 100) == [("one", "other"), ("one", "apart"), ("other", "apart")]
+    assert next(Candidates(known).find(2, 100, ())).shape(table.domain) == (10, 10)
+    assert cliques(known, 2, 100, [("one", "other")]) == [("one", "apart"), ("other", "apart")]
+    assert cliques(known, 2, 130) == [("one", "other")]
 
 
 def test_a_pair_in_groups_has_the_measured_groups_and_the_given_margins(measured):
     """A measurement nearly without noise; within groups the cells are those of independent attributes."""
     table, pair = hidden_group(4000, 40), ("one", "other")
     known = measured(table)
-    del known.effects[pair]
-    larger = Larger(known)
-    assert list(larger.find(2, 16, [("one", "apart"), ("other", "apart")])) == [pair]
-    labels = [np.array(of) for of in larger.groups[pair]]
+    del known.effects[View(pair)]
+    (view,) = Candidates(known).find(2, 16, [("one", "apart"), ("other", "apart")])
+    labels = [np.array(of) for of in view.groups]
     counts = np.zeros((4, 4))
     np.add.at(counts, (labels[0][table.column("one")], labels[1][table.column("other")]), 1.0)
     margins = [table.marginal((name,)).astype(float) for name in pair]
     cells = np.outer(*margins).ravel() / 4000
     of_groups = [np.bincount(of, margin) for of, margin in zip(labels, margins, strict=True)]
-    larger.score([pair], [np.outer(*of_groups).ravel() / 4000], Scores(np.array([3000.0]), 1.0), np.inf)
-    larger.measure([Measurement(View(pair), counts.ravel(), 0.01, 1.0)])
-    found, grouped = larger.of_pair(pair, cells, margins)
+    reference = np.outer(*of_groups).ravel() / 4000
+    known.score_beside([view], [reference], Scores(np.array([3000.0]), 1.0), np.inf)
+    known.measure([Measurement(view, counts.ravel(), 0.01, 1.0)])
+    found, grouped = pair_in_groups(known, pair, cells, margins)
     np.testing.assert_allclose(grouped.counts, counts.ravel(), atol=1.0)
     table_of = found.reshape(40, 40)
     np.testing.assert_allclose(table_of.sum(axis=1), margins[0], atol=0.5)
@@ -250,9 +254,9 @@ def test_what_is_missing_of_a_pair_is_no_larger_interaction(measured, scored_tri
     noisy = replace(unknown, observed=Observed(unknown.reference * 0, 500.0**2))
     for effect, stands_out in ((None, True), (unknown, False), (noisy, False)):
         known = measured(table)
-        known.effects[pair] = effect or known.effects[pair]
-        larger, _ = scored_triples(known, rows, {triple: 0.6 * RECORDS}, 20.0, 150)
-        assert larger.stands_out(triple) == stands_out
+        known.effects[View(pair)] = effect or known.effects[View(pair)]
+        scored_triples(known, rows, {triple: 0.6 * RECORDS}, 20.0, 150)
+        assert known.stands_out(triple) == stands_out
 
 
 def test_finds_a_pair_of_many_codes_in_groups_where_noise_hides_its_cells(run):

@@ -22,7 +22,7 @@ def released(rules, protocol):
     domain = Domain.from_json({"attributes": ATTRIBUTES, "rules": rules})
     rng = np.random.default_rng(0)
     table = Table.from_codes(domain, {name: rng.integers(0, domain[name].size, 400) for name in domain})
-    return simulate(table, budget=Budget(0.5, 1e-6), protocol=protocol, grid="1x1", seed=2).fitted
+    return simulate(table, epsilon=Budget(0.5, 1e-6), protocol=protocol, grid="1x1", seed=2).fitted
 
 
 @pytest.mark.parametrize("protocol", ["trusted", "indicator"])

@@ -350,7 +350,7 @@ rng = np.random.default_rng(0)
 shared = rng.integers(0, 3, 600)
 codes = np.column_stack([(shared + rng.integers(0, k + 1, 600)) % 3 for k in range(8)])
 table = Table.from_codes(Domain.coded({name: 3 for name in "abcdefgh"}), codes)
-made = dpmosaic.simulate(table, budget=dpmosaic.Budget(zcdp_rho=0.05), protocol="trusted", seed=1)
+made = dpmosaic.simulate(table, epsilon=dpmosaic.Budget(zcdp_rho=0.05), protocol="trusted", seed=1)
 print([made.fitted.model.marginal(c).tobytes().hex() for c in made.fitted.model.cliques])
 """
 

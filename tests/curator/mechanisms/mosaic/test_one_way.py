@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import minimize
 
 from dpmosaic.curator.mechanisms.mosaic.one_way import (
-    _smoothed,
-    denoised,
+    _forward_backward,
+    denoise,
     dirichlet_posteriors,
     onto_simplex,
     sticky_levels,
@@ -69,7 +69,7 @@ def test_the_passes_over_the_chain_agree_with_a_sum_over_all_its_paths():
             for i, stay in enumerate(kept, start=1):
                 jumps[path[i]] += chance * (not stay)
     levels, posterior = np.array([0.0, 2.0, 7.0]), posterior / total
-    found = _smoothed(likelihood, weights, stays, levels)
+    found = _forward_backward(likelihood, weights, stays, levels)
     assert np.allclose(found[0], posterior @ levels)
     assert np.allclose(found[1], posterior @ levels**2 - (posterior @ levels) ** 2)
     assert np.allclose(found[2], jumps / total)
@@ -80,9 +80,9 @@ def test_the_passes_over_the_chain_agree_with_a_sum_over_all_its_paths():
 def test_attributes_of_few_values_are_estimated_together_and_the_others_alone():
     rng = np.random.default_rng(8)
     noisy = [(rng.normal(120 / n, 9, n), np.full(n, 81.0)) for n in (3, SETTINGS.chain_from, 5)]
-    found = denoised(noisy, 120.0)
+    found = denoise(noisy, 120.0)
     short = dirichlet_posteriors([noisy[0], noisy[2]], 120.0)
-    expected = [short[0], *denoised(noisy[1:2], 120.0), short[1]]
+    expected = [short[0], *denoise(noisy[1:2], 120.0), short[1]]
     assert [[each.tolist() for each in pair] for pair in found] == [
         [each.tolist() for each in pair] for pair in expected
     ]
@@ -100,7 +100,7 @@ def test_attributes_of_few_values_are_estimated_together_and_the_others_alone():
 def test_structure_removes_at_least_half_of_the_noise(counts):
     rng = np.random.default_rng(2)
     noisy = counts + rng.normal(0, 20, counts.size)
-    ((values, variances),) = denoised([(noisy, np.full(len(noisy), 400.0))], counts.sum())
+    ((values, variances),) = denoise([(noisy, np.full(len(noisy), 400.0))], counts.sum())
     assert counts.size >= SETTINGS.chain_from
     assert values.sum() == pytest.approx(counts.sum())
     assert (

@@ -34,8 +34,8 @@ def predicted(known, cliques, parts):
         shape, one_way = known.domain.shape(clique), len(clique) == 1
         cells = math.prod(shape)
         price = (1.0 if one_way else NOISE_LEFT) * freedom(shape) / 2
-        before = known.precision(clique) if one_way else 1 / known.effects[clique].observed.variance
-        tau = np.full(cells, float(RECORDS)) if one_way else known.effects[clique].deviations(RECORDS)
+        before = known.precision(clique) if one_way else 1 / known.average_of(clique).variance
+        tau = np.full(cells, float(RECORDS)) if one_way else known.effect(clique).deviations(RECORDS)
         errors[clique] = E * np.sum(tau / np.sqrt(1 + tau**2 * (before + part / price)))
     pairs = [clique for clique in cliques if len(clique) == 2]
     return sum(math.hypot(errors[a, b], errors[(a,)], errors[(b,)]) for a, b in pairs)
@@ -47,10 +47,10 @@ def prepared(facts, measured, scored_triples):
 
     def prepare(distances):
         known = measured(table(), 40.0)
-        larger, _ = scored_triples(known, table(seed=1), distances, 20.0)
+        scored_triples(known, table(seed=1), distances, 20.0)
         given = facts(known.domain, RECORDS, TOTAL)
         workload = Workload.all_kway(known.domain, 2)
-        return Splitting(given, known, larger, workload), known, larger
+        return Splitting(given, known, workload), known
 
     return prepare
 
@@ -69,7 +69,7 @@ def risen(known, parts, alone):
 def test_larger_interactions_raise_the_workload_s_predicted_error_by_little(count, prepared):
     """By one in a hundred, or by a fortieth of the expected L1 sampling error of all pairs: of nine cells."""
     more = list(itertools.islice(itertools.combinations("abcdef", 3), count))
-    splitting, known, _ = prepared(dict.fromkeys(more, 700.0))
+    splitting, known = prepared(dict.fromkeys(more, 700.0))
     alone, some = splitting.split(of_workload(known), float(TOTAL))
     parts, tolerated = splitting.split(of_workload(known), float(TOTAL), more)
     assert not some
@@ -85,19 +85,19 @@ def test_larger_interactions_raise_the_workload_s_predicted_error_by_little(coun
 
 def test_an_interaction_of_most_records_may_cost_more(prepared):
     more = [("a", "b", "c")]
-    splitting, known, larger = prepared({more[0]: 0.9 * RECORDS})
+    splitting, known = prepared({more[0]: 0.9 * RECORDS})
     alone, _ = splitting.split(of_workload(known), float(TOTAL))
     parts, tolerated = splitting.split(of_workload(known), float(TOTAL), more)
     assert tolerated
-    share = larger.size(more[0]) / RECORDS
+    share = known.size(more[0]) / RECORDS
     assert share > 0.5
     assert risen(known, parts, alone) <= 0.15 * (share - 0.25) + 0.002
-    splitting, known, _ = prepared({more[0]: 0.1 * RECORDS})
+    splitting, known = prepared({more[0]: 0.1 * RECORDS})
     assert splitting.split(of_workload(known), float(TOTAL), more)[0][-1] < parts[-1]
 
 
 def test_without_larger_interactions_none_has_a_part(prepared):
-    splitting, known, _ = prepared({})
+    splitting, known = prepared({})
     parts, some = splitting.split(of_workload(known), float(TOTAL))
     assert not some
     assert len(parts) == len(of_workload(known))
@@ -106,7 +106,7 @@ def test_without_larger_interactions_none_has_a_part(prepared):
 
 def test_the_gain_of_a_larger_interaction_rises_with_its_distance(prepared):
     more = [("a", "b", "c"), ("b", "c", "d"), ("d", "e", "f")]
-    splitting, known, _ = prepared(dict(zip(more, (200.0, 700.0, 2000.0), strict=True)))
+    splitting, known = prepared(dict(zip(more, (200.0, 700.0, 2000.0), strict=True)))
     gains = splitting.gains(of_workload(known), float(TOTAL), more)
     assert len(gains) == len(of_workload(known)) + 3
     assert gains[-3] < gains[-2] < gains[-1]

@@ -6,7 +6,7 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.measurement import Measurement
-from dpmosaic.curator.mechanisms.parts.consistency import consistent, raked
+from dpmosaic.curator.mechanisms.parts.consistency import consistent, rake
 from dpmosaic.curator.pgm.fitting.estimation import estimate
 from dpmosaic.curator.pgm.fitting.parallel import estimate_in_parallel
 
@@ -111,7 +111,7 @@ def test_averaging_lowers_the_error_as_the_variances_say():
 def test_raking_fits_the_margins_and_keeps_the_odds_ratio():
     cells = np.array([10.0, 20.0, 30.0, 80.0])
     margins = [((0,), np.array([60.0, 80.0])), ((1,), np.array([50.0, 90.0]))]
-    table = raked(cells, (2, 2), margins).reshape(2, 2)
+    table = rake(cells, (2, 2), margins).reshape(2, 2)
     assert table.sum(axis=0) == pytest.approx([50, 90])
     assert table.sum(axis=1) == pytest.approx([60, 80], rel=0.01)
     assert table[0, 0] * table[1, 1] / (table[0, 1] * table[1, 0]) == pytest.approx(10 * 80 / (20 * 30))
@@ -121,6 +121,6 @@ def test_raking_takes_margins_of_two_attributes_of_three():
     rng = np.random.default_rng(7)
     wanted = rng.uniform(1, 9, (2, 3, 4))
     margins = [((0, 1), wanted.sum(axis=2).ravel()), ((1, 2), wanted.sum(axis=0).ravel())]
-    table = raked(np.ones(24), (2, 3, 4), margins).reshape(2, 3, 4)
+    table = rake(np.ones(24), (2, 3, 4), margins).reshape(2, 3, 4)
     assert np.allclose(table.sum(axis=2), wanted.sum(axis=2))
     assert np.allclose(table.sum(axis=0), wanted.sum(axis=0))

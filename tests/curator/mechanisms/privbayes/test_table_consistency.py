@@ -23,7 +23,7 @@ LEVELS = Levels(DOMAIN, 3)
 
 def nodes_of(text):
     """Nodes by name; a capital is the coarse version."""
-    return LEVELS.ordered(Node(name.lower(), int(name.isupper())) for name in text)
+    return LEVELS.in_domain_order(Node(name.lower(), int(name.isupper())) for name in text)
 
 
 def noisy(sets, seed=0, scale=5.0):

@@ -75,7 +75,7 @@ def test_cells_are_merged_by_the_inverse_variance_of_each() -> None:
 
 def test_initial_cells_are_raised_to_a_share_of_their_own_sigma() -> None:
     loss = QuadraticLoss.of(DOMAIN, [uneven(("b",), [-3, -3, 9], [1.0, 4.0, 2.0])])
-    target, model = loss.fulfilled(np.array([5.0, 0.0, 0.0]), 0.5)
+    target, model = loss.measured_and_modelled(np.array([5.0, 0.0, 0.0]), 0.5)
     np.testing.assert_allclose(target, [0.5, 2.0, 9.0])
     np.testing.assert_allclose(model, [5.0, 2.0, 1.0])
 
@@ -136,7 +136,7 @@ def test_part_of_a_loss_counts_only_its_cliques() -> None:
 
 def test_initial_cells_of_sums_are_distributed_as_in_the_model() -> None:
     loss = QuadraticLoss.of(DOMAIN, [over_boxes([LEFT, CORNER], [10, -4], 0.5)])
-    target, model = loss.fulfilled(np.array([3.0, 1.0, 7.0, 2.0, 1.5, 4.5]), 0.5)
+    target, model = loss.measured_and_modelled(np.array([3.0, 1.0, 7.0, 2.0, 1.5, 4.5]), 0.5)
     np.testing.assert_allclose(model, [3.0, 1.0, 7.0, 2.0, 1.5, 4.5])
     # The first box has its measured sum, the second the least that counts, and no box is as it was.
     np.testing.assert_allclose(target, [6.0, 1.0, 7.0, 4.0, 0.25 / 4, 0.25 * 3 / 4])
@@ -145,7 +145,7 @@ def test_initial_cells_of_sums_are_distributed_as_in_the_model() -> None:
 def test_measured_cells_are_initial_cells_whatever_the_sums_are() -> None:
     cells = measured(("a", "b"), [3, 1, 7, 2, 1.5, 4.5])
     loss = QuadraticLoss.of(DOMAIN, [cells, over_boxes([LEFT, CORNER], [10, -4], 0.5)])
-    target, _ = loss.fulfilled(np.full(6, 2.0), 0.5)
+    target, _ = loss.measured_and_modelled(np.full(6, 2.0), 0.5)
     np.testing.assert_allclose(target, cells.values)
 
 
@@ -269,7 +269,7 @@ def test_counts_of_groups_may_deviate_differently() -> None:
 
 def test_initial_cells_of_groups_are_distributed_as_in_the_model() -> None:
     loss = QuadraticLoss.of(DOMAIN, [of_groups([10, 6, -4, 9], 2.0, sigmas=np.array([1.0, 1.0, 2.0, 1.0]))])
-    target, _ = loss.fulfilled(np.array([3.0, 1.0, 1.0, 2.0, 1.5, 1.0]), 0.5)
+    target, _ = loss.measured_and_modelled(np.array([3.0, 1.0, 1.0, 2.0, 1.5, 1.0]), 0.5)
     # The third sum is raised to half of its own deviation.
     np.testing.assert_allclose(target, [4.5, 10.0, 1.5, 6.0, 1.0, 3.0])
 

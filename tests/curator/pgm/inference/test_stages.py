@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.curator.pgm.inference import stages
-from dpmosaic.curator.pgm.inference.stages import Stage, staged
+from dpmosaic.curator.pgm.inference.stages import Stage, stage_table
 
 
 def every(stage: Stage) -> Iterator[Stage]:
@@ -29,7 +29,7 @@ def test_every_source_is_added_once_to_a_table_with_its_axes(monkeypatch: pytest
             frozenset(int(axis) for axis in rng.permutation(count)[: rng.integers(1, count + 1)])
             for _ in range(rng.integers(1, 30))
         ]
-        _, whole = staged(shape, sources, frozenset())
+        _, whole = stage_table(shape, sources, frozenset())
         assert whole.axes == tuple(range(count))
         added = [number for stage in every(whole) for number in stage.sources]
         assert sorted(added) == list(range(len(sources)))
@@ -43,7 +43,7 @@ def test_every_source_is_added_once_to_a_table_with_its_axes(monkeypatch: pytest
 def test_small_factors_of_many_attributes_pass_through_small_tables(k: int) -> None:
     shape = [2] * 18
     sources = [frozenset(axes) for axes in itertools.combinations(range(18), k)]
-    _, whole = staged(shape, sources, frozenset(range(17)))
+    _, whole = stage_table(shape, sources, frozenset(range(17)))
     assert not whole.sources
     assert sum(cells(part, shape) for part in whole.parts) < 2**18 / 4
     assert max(len(stage.sources) for stage in every(whole) if cells(stage, shape) > 2**12) <= 3
@@ -52,7 +52,7 @@ def test_small_factors_of_many_attributes_pass_through_small_tables(k: int) -> N
 def test_a_factor_of_nearly_all_axes_is_added_directly_in_long_rows() -> None:
     shape, message = [2] * 16, frozenset(range(1, 16))
     pairs = [frozenset(axes) for axes in itertools.combinations(range(16), 2)]
-    time, whole = staged(shape, [*pairs, message], frozenset(range(1, 15)))
+    time, whole = stage_table(shape, [*pairs, message], frozenset(range(1, 15)))
     assert whole.sources == (len(pairs),)
     assert 2**whole.columns >= 16
     assert time < 2**16 * 20

@@ -13,7 +13,7 @@ from dpmosaic.curator.pgm import model as model_module
 from dpmosaic.curator.pgm.fitting.estimation import estimate
 from dpmosaic.curator.pgm.model import MarkovRandomField
 from dpmosaic.curator.pgm.rows import triples
-from dpmosaic.curator.pgm.rows.triples import counted, times_as_many, worthwhile
+from dpmosaic.curator.pgm.rows.triples import count_triples, times_as_many, worthwhile
 from dpmosaic.curator.pgm.supplemented import GroupedMarginal, SupplementedModel
 
 DOMAIN = Domain.coded({"a": 4, "b": 5, "c": 3, "d": 6, "e": 1})
@@ -102,7 +102,7 @@ def test_a_given_triple_of_codes_stays_and_groups_of_others_do_not_count(monkeyp
 def test_they_are_counted_as_the_table_counts_them():
     rng = np.random.default_rng(1)
     table = Table.from_codes(DOMAIN, rng.integers(0, DOMAIN.sizes, (ROWS, 5)))
-    found = counted(table, [(0, 1, 2), (1, 2, 3)])
+    found = count_triples(table, [(0, 1, 2), (1, 2, 3)])
     assert np.array_equal(found[0, 1, 2], table.marginal("abc"))
     assert np.array_equal(found[1, 2, 3], table.marginal("bcd"))
 

@@ -9,7 +9,7 @@ from dpmosaic.curator.pgm.structure.elimination import (
     bits,
     cells_with_each,
     first_within,
-    joined,
+    join_cliques,
     triangulate,
 )
 
@@ -85,7 +85,7 @@ def test_graphs_of_more_vertices_than_a_word_has_bits_are_triangulated(vertices:
 def test_a_bridge_between_loops_inside_a_triangle_is_no_clique_of_its_own() -> None:
     loops = [0b000011, 0b000110, 0b001100, 0b001001, 0b00110000, 0b01100000, 0b11000000, 0b10010000]
     bridge, triangle = 0b00010001, 0b100010001
-    cliques, cells = triangulate(joined([0] * 9, [*loops, bridge, triangle]), [2] * 9)
+    cliques, cells = triangulate(join_cliques([0] * 9, [*loops, bridge, triangle]), [2] * 9)
     assert triangle in cliques
     assert bridge not in cliques
     assert cells == 5 * 2**3
@@ -111,7 +111,7 @@ def test_small_graphs_get_the_best_of_all_orders() -> None:
 
 def test_a_loop_is_cut_into_the_cheapest_triangles() -> None:
     sizes = [2, 90, 80, 70, 60, 50]
-    loop = joined([0] * 6, [1 << v | 1 << (v + 1) % 6 for v in range(6)])
+    loop = join_cliques([0] * 6, [1 << v | 1 << (v + 1) % 6 for v in range(6)])
     assert triangulate(loop, sizes)[1] == 2 * (90 * 80 + 80 * 70 + 70 * 60 + 60 * 50)
 
 
@@ -140,7 +140,7 @@ def test_cells_with_each_are_those_of_each_graph_triangulated_separately() -> No
         adjacency, sizes = random_graph(rng, n, rng.uniform(0, 3 / n)), rng.integers(1, 30, n).tolist()
         added = random_additions(rng, min(n, 60))
         cells = cells_with_each(adjacency, sizes, added)
-        assert cells == [triangulate(joined(adjacency, [mask]), sizes)[1] for mask in added]
+        assert cells == [triangulate(join_cliques(adjacency, [mask]), sizes)[1] for mask in added]
         for limit in (0, min(cells) - 1, min(cells), int(np.median(cells)), max(cells), math.inf):
             fitting = [place for place, count in enumerate(cells) if count <= limit]
             for start in (0, 5, len(added)):
@@ -154,7 +154,7 @@ def test_a_core_of_the_same_form_on_other_vertices_is_searched_separately() -> N
     # The clique cuts the first loop and closes another of four.
     clique = 0b10010101
     cells = 2 * 2 * 30 * 2 + 2 * (2 * 30 * 2) + 2 * (30 * 2 * 2)
-    assert cells_with_each(joined([0] * 8, loops), sizes, [clique]) == [cells]
+    assert cells_with_each(join_cliques([0] * 8, loops), sizes, [clique]) == [cells]
 
 
 def test_a_search_that_ended_early_is_not_continued() -> None:
@@ -169,7 +169,7 @@ def test_a_search_that_ended_early_is_not_continued() -> None:
 
 
 def test_cells_beyond_floating_point_are_counted_exactly() -> None:
-    adjacency, sizes = joined([0] * 5, [0b00111]), [3**10, 3**11, 3**15, 7, 3**30]
+    adjacency, sizes = join_cliques([0] * 5, [0b00111]), [3**10, 3**11, 3**15, 7, 3**30]
     whole = 3**36 + 7 + 3**30
     assert triangulate(adjacency, sizes)[1] == whole
     assert cells_with_each(adjacency, sizes, [0, 0b11000]) == [whole, 3**36 + 7 * 3**30]
@@ -177,4 +177,4 @@ def test_cells_beyond_floating_point_are_counted_exactly() -> None:
 
 
 def test_joining_makes_every_pair_of_a_clique_neighbours() -> None:
-    assert joined([0b010, 0b001, 0], [0b110, 0b100, 0]) == [0b010, 0b101, 0b010]
+    assert join_cliques([0b010, 0b001, 0], [0b110, 0b100, 0]) == [0b010, 0b101, 0b010]

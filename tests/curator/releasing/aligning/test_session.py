@@ -98,7 +98,7 @@ def test_an_alignment_that_one_party_does_not_hold_any_more_is_not_used(curator)
 
 def test_what_a_release_uses_is_what_parties_keep(curator):
     made = curator.plan().make(curator.parties.links)
-    aligned = curator.plan().load(made.alignment_id).aligned(Population.ANYWHERE)
+    aligned = curator.plan().load(made.alignment_id).for_population(Population.ANYWHERE)
     (kept,) = curator.parties.placements(made.alignment_id)
     assert {placement.size for placement in kept} == set(aligned.sizes)
     assert {placement.people for placement in kept} == {aligned.alignment.people}
@@ -115,12 +115,14 @@ def test_an_unfinished_alignment_is_resumed_by_the_same_plan_only(curator):
 
     with pytest.raises(Died):
         curator.plan().make(watched(curator.parties, dying))
-    folder = curator.plan().unfinished
+    folder = curator.plan().unfinished_path
     assert folder is not None
-    assert curator.plan(replaced={"[alignment]\nrho = 0.5": "[alignment]\nrho = 0.25"}).unfinished is None
+    assert (
+        curator.plan(replaced={"[alignment]\nrho = 0.5": "[alignment]\nrho = 0.25"}).unfinished_path is None
+    )
     made = curator.plan().make(curator.parties.links)
     assert curator.queries() == [1, 1]
-    assert curator.plan().unfinished is None
+    assert curator.plan().unfinished_path is None
     assert curator.plan().find(curator.parties.links) == made
 
 
@@ -133,14 +135,14 @@ def test_a_curator_that_died_after_it_wrote_an_alignment_uses_it(curator, monkey
         with pytest.raises(Died):
             curator.plan().make(curator.parties.links)
     assert curator.plan().find(curator.parties.links) is not None
-    assert curator.plan().unfinished is None
+    assert curator.plan().unfinished_path is None
 
 
 def test_a_refused_alignment_is_abandoned_and_the_next_one_is_new(curator):
     poor = Aligning(curator.parties.slices, replace(BOTH, lifetime_rho=Fraction(1, 4)))
     with pytest.raises(PolicyError, match="no party keeps a budget for it"):
         curator.plan().make(poor.links)
-    assert curator.plan().unfinished is None
+    assert curator.plan().unfinished_path is None
     assert curator.plan().make(curator.parties.links).people
 
 

@@ -44,7 +44,7 @@ def test_a_plan_that_does_not_match_the_party_is_refused(masked, misstated):
     ledger, terms = Ledger(), masked.terms_of(MISSTATED[misstated](masked))
     with pytest.raises(ProtocolError, match="names this party with its identity, attributes and records"):
         masked.party_of("north", ledger=ledger).accept(encode_terms(terms))
-    assert ledger.reserved() == 0
+    assert ledger.total_reserved() == 0
 
 
 def test_a_plan_may_leave_out_attributes_of_the_party_that_another_one_answers_for(masked):
@@ -52,7 +52,7 @@ def test_a_plan_may_leave_out_attributes_of_the_party_that_another_one_answers_f
     held = masked.rows_of(plan, 0).project(("a", "b"))
     ledger = Ledger()
     masked.party_of("north", plan, ledger=ledger, table=held).accept(encode_terms(masked.terms_of(plan)))
-    assert ledger.reserved() == 1
+    assert ledger.total_reserved() == 1
     assert ledger.release(RELEASE_ID).data_digest == held.digest()
 
 
@@ -68,7 +68,7 @@ def test_a_plan_with_other_sizes_of_the_partys_attributes_is_refused(masked):
     plan = masked.plan_of(domain=Domain.coded({"a": 2, "b": 4, "c": 4, "d": 2}))
     with pytest.raises(ProtocolError, match="other sizes of this party's attributes"):
         masked.party_of("north", ledger=ledger).accept(encode_terms(masked.terms_of(plan)))
-    assert ledger.reserved() == 0
+    assert ledger.total_reserved() == 0
 
 
 def test_a_party_does_not_check_the_sizes_of_other_parties_attributes(masked):
@@ -100,7 +100,7 @@ def test_a_party_that_is_not_pinned_or_with_another_key_is_refused_by_name(maske
     peers = pin(pinned, masked.identity("outsider").public)
     with pytest.raises(PolicyError, match=f"names party '{named}' with an identity that is not pinned"):
         masked.party_of("north", plan, ledger=ledger, peers=peers).accept(encode_terms(masked.terms_of(plan)))
-    assert ledger.reserved() == 0
+    assert ledger.total_reserved() == 0
 
 
 def test_more_parties_may_be_pinned_than_take_part(masked):
@@ -122,15 +122,15 @@ def dealt_by(masked, *dealers):
 @pytest.mark.parametrize("place", [0, 2])
 def test_a_plan_with_a_dealer_that_is_not_pinned_is_refused(masked, case, place):
     ledger, terms, unknown = Ledger(), dealt_by(masked, *masked.dealers), masked.dealers[place]
-    peers = {entry.name: entry.identity for entry in terms.masked.participants[EAST:]}
+    peers = {entry.name: entry.identity for entry in terms.masked_plan.participants[EAST:]}
     key = peers.pop(unknown)
     if case == "pinned with another key":
         peers[unknown] = masked.identity("outsider").public
     elif case == "pinned under another name":
         peers["outsider"] = key
     with pytest.raises(PolicyError, match=f"names dealer '{unknown}' with an identity that is not pinned"):
-        masked.party_of("north", terms.masked, ledger=ledger, peers=peers).accept(encode_terms(terms))
-    assert ledger.reserved() == 0
+        masked.party_of("north", terms.masked_plan, ledger=ledger, peers=peers).accept(encode_terms(terms))
+    assert ledger.total_reserved() == 0
 
 
 def signed_by(curator, terms):
@@ -149,7 +149,7 @@ def test_only_the_curator_that_signs_the_terms_deals_under_its_name(masked):
     )
     with pytest.raises(PolicyError, match="names dealer 'curator' with an identity that is not pinned"):
         party.accept(*signed_by(other, terms))
-    assert ledger.reserved() == 0
+    assert ledger.total_reserved() == 0
     party.accept(*signed_by(curator, terms))
 
 
@@ -157,15 +157,15 @@ def test_only_the_curator_that_signs_the_terms_deals_under_its_name(masked):
 def test_a_dealer_that_the_policy_does_not_name_is_refused(masked, allowed):
     terms, policy = dealt_by(masked, *masked.dealers), replace(masked.policy, dealers=frozenset(allowed))
     with pytest.raises(PolicyError, match="the policy does not allow the dealer"):
-        masked.party_of("north", terms.masked, policy=policy).accept(encode_terms(terms))
+        masked.party_of("north", terms.masked_plan, policy=policy).accept(encode_terms(terms))
 
 
 @pytest.mark.parametrize(("least", "count"), [(2, 1), (3, 1), (4, 3)])
 def test_fewer_dealers_than_the_policy_asks_for_are_refused(masked, least, count):
     terms, policy = dealt_by(masked, *masked.dealers[:count]), replace(masked.policy, min_dealers=least)
     with pytest.raises(PolicyError, match="fewer dealers than min_dealers"):
-        masked.party_of("north", terms.masked, policy=policy).accept(encode_terms(terms))
-    masked.party_of("north", terms.masked, policy=replace(policy, min_dealers=count)).accept(
+        masked.party_of("north", terms.masked_plan, policy=policy).accept(encode_terms(terms))
+    masked.party_of("north", terms.masked_plan, policy=replace(policy, min_dealers=count)).accept(
         encode_terms(terms)
     )
 
@@ -183,10 +183,10 @@ def test_a_party_deals_only_if_its_policy_allows_it(masked, dealers):
     """Named as a dealer is enough, whether or not a slice needs it."""
     terms = dealt_by(masked, *dealers)
     with pytest.raises(PolicyError, match="set may_deal"):
-        masked.party_of("south", terms.masked).accept(encode_terms(terms))
+        masked.party_of("south", terms.masked_plan).accept(encode_terms(terms))
     allowing = replace(masked.policy, may_deal=True)
-    masked.party_of("south", terms.masked, policy=allowing).accept(encode_terms(terms))
-    masked.party_of("north", terms.masked).accept(encode_terms(terms))
+    masked.party_of("south", terms.masked_plan, policy=allowing).accept(encode_terms(terms))
+    masked.party_of("north", terms.masked_plan).accept(encode_terms(terms))
 
 
 # Collusions.
@@ -200,7 +200,7 @@ def test_a_release_that_tolerates_fewer_collusions_than_the_policy_asks_for_is_r
     policy = replace(masked.policy, min_tolerated=least)
     with pytest.raises(PolicyError, match="min_tolerated"):
         masked.party_of("north", ledger=ledger, policy=policy).accept(encode_terms(terms))
-    assert ledger.reserved() == 0
+    assert ledger.total_reserved() == 0
 
 
 def test_a_single_party_needs_no_peers_and_tolerates_no_collusion(masked):

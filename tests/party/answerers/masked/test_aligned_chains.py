@@ -71,7 +71,7 @@ def test_no_product_is_computed_without_an_opening_of_another_party_or_of_too_ma
 
 def test_row_wise_products_of_two_parts_of_one_party_are_not_stored(running):
     terms, party = running
-    (dealer,) = terms.masked.dealers_of(0)
+    (dealer,) = terms.masked_plan.dealers_of(0)
     delivery = Delivery(terms.release_id, DeliveryKind.DEALT_ROWS, (OTHER, A, B), dealer)
     with pytest.raises(ProtocolError, match="expected one part of each party"):
         party.deliver(delivery, [])

@@ -60,7 +60,7 @@ def test_refuses_queries_before_the_release_is_accepted(masked, attempt):
     release = masked.Release()
     with pytest.raises(ProtocolError, match="accept it first"):
         ATTEMPTS[attempt](release.parties["north"])
-    assert release.ledgers["north"].reserved() == 0
+    assert release.ledgers["north"].total_reserved() == 0
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)

@@ -45,7 +45,7 @@ def test_repeating_resharing_changes_nothing(scoring, new_release):
 def unsealed():
     """The messages of each step, as unsealed by the recipients."""
     found = {}
-    take = Resharing.unsealed
+    take = Resharing.unseal
 
     def seen(self, delivery, chunks, size):
         found[delivery.sender, self._me, delivery.step] = take(self, delivery, chunks, size)
@@ -99,7 +99,7 @@ def test_after_a_restart_the_same_steps_open_the_same_strings_and_give_the_same_
 ):
     scoring = Scoring(new_release(tmp_path)).multiply().prepare()
     seen, found = unsealed()
-    monkeypatch.setattr(Resharing, "unsealed", seen)
+    monkeypatch.setattr(Resharing, "unseal", seen)
     first = scoring.share().steps().frames()
     strings = dict(found)
     assert len(strings) == 4 + len(scoring.shape.steps)
@@ -140,7 +140,7 @@ def test_after_a_restart_an_evaluator_takes_no_step_that_another_one_computed_ot
     scoring.release.start(scoring.release.names[recipient], seed=50)
     scoring.multiply().prepare().share().steps(until=number - 1)
     # The others repeat their messages.
-    run = scoring.party(sender)._releases.of(scoring.query.release_id).scores.named("s")._evaluator._run
+    run = scoring.party(sender)._releases.of(scoring.query.release_id).scores.run_of("s")._evaluator._run
     sent = bytearray(run._sent[number - 1])
     sent[0] ^= 1
     run._sent[number - 1] = bytes(sent)
@@ -154,7 +154,7 @@ def test_after_a_restart_the_assistant_takes_no_cells_that_a_party_reshared_othe
     scoring = Scoring(new_release(tmp_path)).multiply().prepare().share()
     scoring.sealed(1, ZERO, TWO)
     scoring.release.start("east", seed=50)
-    run = scoring.party(WEST)._releases.of(scoring.query.release_id).scores.named("s")
+    run = scoring.party(WEST)._releases.of(scoring.query.release_id).scores.run_of("s")
     run._cells[0] += 1
     with pytest.raises(ProtocolError, match=r"same content as before, got another \(score from west\)"):
         scoring.multiply().prepare().share()

@@ -76,7 +76,9 @@ class TestPostgreSQL(CountingContract):
             )
             made.execute("REVOKE TEMPORARY ON DATABASE postgres FROM PUBLIC")
         reader = self.connection.replace("user=postgres", "user=reader")
-        rows = CountedRows.connected(lambda: PostgresEngine(Place(table="people"), reader), PEOPLE, TIMEOUT_S)
+        rows = CountedRows.from_engine(
+            lambda: PostgresEngine(Place(table="people"), reader), PEOPLE, TIMEOUT_S
+        )
         self.opened.append(rows)
         assert rows.marginal(("code",)).tolist() == encoded(PEOPLE, people()).marginal(("code",)).tolist()
         with pytest.raises(DataError, match="order_by"):
@@ -126,7 +128,7 @@ class TestCopies:
 
         def rows(order_by):
             place = Place(table="people", order_by=order_by)
-            return CountedRows.connected(lambda: Engine(place, connection), PEOPLE, TIMEOUT_S, tmp_path)
+            return CountedRows.from_engine(lambda: Engine(place, connection), PEOPLE, TIMEOUT_S, tmp_path)
 
         return rows, statements
 
@@ -135,7 +137,7 @@ class TestCopies:
     def test_as_many_marginals_as_columns_are_counted_in_a_copy(self, counted, tmp_path):
         open_rows, statements = counted
         rows = open_rows("place")
-        release = rows.watched(lambda: None)
+        release = rows.with_check(lambda: None)
         release.project(["age"]).marginal(["age"])
         release.marginals([("job",)])
         assert list(tmp_path.iterdir()) == []
@@ -156,7 +158,7 @@ class TestCopies:
     def test_codes_and_groups_that_a_release_chose_are_counted_in_the_copy(self, counted):
         open_rows, _ = counted
         coding = Coding({"age": (0, 10, 47, PEOPLE["age"].size - 1)}, {"job": ("baker", "Baker")})
-        rows, table = open_rows("place").recoded(coding), coding.table(encoded(PEOPLE, people()))
+        rows, table = open_rows("place").with_coding(coding), coding.table(encoded(PEOPLE, people()))
         cliques = [("age", "job"), ("age", "code"), ("job",)]
         groups = [((0, 0, 1, 1), (0, 1, 0, 1)), ((), (0, 1, 1, 0)), ()]
         for ours, theirs in zip(
@@ -186,6 +188,6 @@ class TestCopies:
             raise ProtocolError("the release is abandoned")
 
         with pytest.raises(ProtocolError, match="abandoned"):
-            rows.connection.spooled(check).counting.counts(cell, 1, check, TIMEOUT_S)
+            rows.connection.shared_spool(check).counting.counts(cell, 1, check, TIMEOUT_S)
         assert rows.marginals([("age", "code")])[0].sum() == rows.record_count
         rows.close()

@@ -1,0 +1,256 @@
+"""The command `dpmosaic synthesize`."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from ..common.errors import DataError
+from ..common.extras import require_extra
+from ..common.privacy.budget import DEFAULT_DELTA
+from ..common.release_spec import BUDGET, OUTPUT
+from ..common.showing.telling import tell
+from ..common.showing.terminal import Terminal
+from ..curator.options import (
+    EPSILON,
+    MECHANISM,
+    PEOPLE,
+    Delta,
+    JsonOutput,
+    Key,
+    MechanismName,
+    Rows,
+    Seed,
+    SpreadsheetSafe,
+    Target,
+    TimeLimit,
+)
+from ..curator.results.table_format import Format, TableFile, TableFormat
+from ..party.sources.options import Header
+from ..simulations.stopping import UNFINISHED, spends
+
+if TYPE_CHECKING:
+    from ..curator.analysis.release import Release
+    from ..curator.people.release import PeopleRelease
+
+COPIES = "copies"
+"""Folder of the copies, in that of the release."""
+
+_STDERR = Terminal(stderr=True)
+
+Anyway = Annotated[
+    bool, typer.Option("--anyway", help="Without a domain: release a table of too few rows too.")
+]
+
+_TOLD = ("out", "json_output")
+"""Options that a resumed release is given anew."""
+
+
+@spends
+def synthesize(
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="The real table: .csv, .tsv (perhaps .gz) or .parquet; with --relations, their folder."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for the release.")],
+    epsilon: Annotated[float, EPSILON] = 1.0,
+    delta: Delta = DEFAULT_DELTA,
+    domain: Annotated[
+        Path | None,
+        typer.Option(help="Domain file; without one, a part of the budget learns what the columns hold."),
+    ] = None,
+    key: Key = None,
+    order: Annotated[
+        str | None,
+        typer.Option(
+            help="With --key: column by which the rows of a person are in order, such as a date.",
+            rich_help_panel=PEOPLE,
+        ),
+    ] = None,
+    per_person: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --key: a column that is the same in all rows of a person; may be given several times.",
+            rich_help_panel=PEOPLE,
+        ),
+    ] = None,
+    relations: Annotated[
+        Path | None,
+        typer.Option(
+            help="TOML file that says which table of the folder belongs to which.", rich_help_panel=PEOPLE
+        ),
+    ] = None,
+    adjacency: Annotated[
+        str,
+        typer.Option(
+            help="Which tables are neighbours: add-remove, zero-out or replace-one.", rich_help_panel=BUDGET
+        ),
+    ] = "add-remove",
+    anyway: Anyway = False,
+    mechanism: MechanismName = "mosaic",
+    time_limit: TimeLimit = None,
+    target: Target = None,
+    workload: Annotated[
+        str | None,
+        typer.Option(
+            help="1way, 2way, 3way, or a JSON file; 2way. With --key, a JSON file of pairs of columns.",
+            rich_help_panel=MECHANISM,
+        ),
+    ] = None,
+    rows: Rows = None,
+    copies: Annotated[
+        int | None,
+        typer.Option(
+            help="Also write so many copies, for intervals by any software; see `dpmosaic copies`.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    seed: Seed = None,
+    header: Header = None,
+    table_format: Format = TableFormat.CSV,
+    spreadsheet_safe: SpreadsheetSafe = False,
+    json_output: JsonOutput = False,
+) -> None:
+    """Release a synthetic table from one file, with differential privacy."""
+    options = {name: value for name, value in locals().items() if name not in _TOLD}
+    require_extra("curator")
+    from ..curator.analysis.copies import check_count, check_new, write_copies
+    from ..curator.certificates.checking import process_for_checks
+    from ..curator.results import outputs as files
+    from ..simulations.rehearsal import compiling_beside
+    from .relations_file import read_relations
+    from .synthesize import synthesize as run
+    from .unfinished import unfinished_release
+
+    table_file = TableFile(table_format, spreadsheet_safe)
+    if copies is not None:
+        check_count(copies)
+        if not (out / UNFINISHED).exists():
+            check_new(out / COPIES)
+    asked: dict[str, Any] = {
+        name: options[name]
+        for name in (
+            *("epsilon", "delta", "adjacency", "anyway", "mechanism", "time_limit", "target", "workload"),
+            *("rows", "seed", "header"),
+        )
+    }
+    if key is not None or relations is not None:
+        if copies is not None:
+            raise DataError("copies: a release of people with several rows has none; leave them out")
+        stated = None if relations is None else read_relations(relations, data)
+        with (
+            unfinished_release(out, _command(options)) as kept,
+            warnings.catch_warnings(record=True) as advice,
+        ):
+            warnings.simplefilter("always", UserWarning)
+            chosen: dict[str, Any] = (
+                {"key": key, "order": order, "per_person": per_person or (), "domain": domain}
+                if stated is None
+                else {
+                    "relations": stated.relations,
+                    "order": stated.order,
+                    "domain": stated.domains or domain,
+                    "summaries": stated.summaries,
+                    "within": stated.within,
+                    "workload": stated.workload or workload,
+                }
+            )
+            found: Any = run(data if stated is None else stated.files, **asked | chosen, out=kept)
+            people: PeopleRelease = found
+            people.write(out, table_format)
+        sizes = {"tables": {name: len(table) for name, table in people.frames.items()}}
+        promised, where = people.certificate.budget, f"the tables are in {out / 'tables'}"
+        _tell(people, sizes, promised, out, where, [str(one.message) for one in advice], json_output)
+        return
+    if order is not None or per_person:
+        raise DataError("order and per_person: expected --key beside them, got none; name the key")
+    with unfinished_release(out, _command(options)) as kept:
+        with (
+            process_for_checks() as checks,
+            compiling_beside(),
+            warnings.catch_warnings(record=True) as advice,
+        ):
+            warnings.simplefilter("always", UserWarning)
+            release = run(data, **asked, domain=domain, checks=checks, out=kept)
+        release.write(out, table_file)
+        if copies is not None and not (out / COPIES).exists():
+            write_copies(release.published, copies, out / COPIES, table_file, seed)
+    formulas = files.formula_warning(release.domain, table_file)
+    notes = [*(str(one.message) for one in advice), *([] if formulas is None else [formulas])]
+    size, promise = {"rows": release.rows.record_count}, release.certificate.promise
+    _tell(release, size, promise, out, f"open {out / 'report.html'}", notes, json_output)
+
+
+def resume(
+    folder: Annotated[Path, typer.Argument(help="Folder of a release that stopped.")],
+    anyway: Anyway = False,
+    json_output: JsonOutput = False,
+) -> None:
+    """Resume a release from one file; what was answered is neither asked nor charged again."""
+    require_extra("curator")
+    from .unfinished import command_of
+
+    options = command_of(folder)
+    named = ("data", "domain", "relations")
+    paths = {name: Path(options[name]) for name in named if options.get(name) is not None}
+    table_format = TableFormat(options["table_format"])
+    again = {**options, **paths, "table_format": table_format, "anyway": anyway or options["anyway"]}
+    synthesize(**again, out=folder, json_output=json_output)
+
+
+def _command(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options for `resume`, as JSON values, which mean the same in another working directory."""
+    workload = options["workload"]
+    named = workload is None or not Path(workload).is_file()
+    files = {"workload": workload if named else str(Path(workload).resolve())}
+    paths = {name: str(one.resolve()) for name, one in options.items() if isinstance(one, Path)}
+    return {**options, **paths, **files}
+
+
+def _tell(
+    release: Release | PeopleRelease,
+    size: Mapping[str, object],
+    promise: object,
+    out: Path,
+    where: str,
+    notes: list[str],
+    json_output: bool,
+) -> None:
+    """Says what was released.
+
+    Args:
+        release: the release.
+        size: its numbers of rows, as the summary in JSON has them.
+        promise: what was promised, for that summary.
+        out: its folder.
+        where: what to look at there, in words.
+        notes: warnings.
+        json_output: whether the summary is printed, and nothing else.
+    """
+    from ..curator.certificates.json_values import to_json_values
+
+    certificate = release.certificate
+    if json_output:
+        summary = {
+            "out": str(out),
+            **size,
+            "differentially_private": certificate.differentially_private,
+            "labels": list(certificate.labels),
+            "promise": to_json_values(promise),
+            "warnings": notes,
+        }
+        tell(json.dumps(summary))
+        return
+    for label in certificate.labels:
+        _STDERR.print(f"[bold red]{escape(label)}[/]")
+    for note in notes:
+        _STDERR.print(f"[yellow]warning:[/] {escape(note)}")
+    tell(f"{release!r} written to {out}: {where}")

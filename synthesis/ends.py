@@ -1,0 +1,102 @@
+"""Columns that come after the order of rows, such as the end of a stay: released as how far after it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from ..common.data.attributes.attribute import Attribute
+from ..common.data.attributes.dates import DateAttribute, GapAttribute
+from ..common.data.attributes.numeric import NumericAttribute
+from ..common.data.binning.scale import Scale
+from ..common.data.domain import Domain
+from ..common.data.rules.order import AtMost
+from ..common.errors import DataError
+from ..curator.people.steps import Steps
+from ..curator.results.raw_frames import cells_of
+from .related_tables import Raw
+
+
+def with_ends(raw: Raw, domain: Domain) -> tuple[Domain, tuple[NumericAttribute, ...], pd.DataFrame]:
+    """A domain in which columns that a rule puts after the order say how far.
+
+    Args:
+        raw: the table; a column says the order of its rows.
+        domain: its columns, perhaps with rules `at_most` that begin with the order.
+
+    Returns:
+        The domain, what such columns of numbers are without it, and the rows for it.
+
+    Raises:
+        DataError: another rule is about the order or about such a column.
+    """
+    order = str(raw.order)
+    about = [rule for rule in domain.rules if order in rule.columns]
+    others = tuple(rule for rule in domain.rules if order not in rule.columns)
+    for rule in about:
+        if not isinstance(rule, AtMost) or rule.names[0] != order or len(rule.names) != 2:
+            raise DataError(
+                f'{raw.name}: expected rules about the order as "at_most": [{order!r}, another column], got '
+                "another; take it out"
+            )
+    rows, ends = raw.rows, []
+    attributes = {one.name: one for one in domain.attributes}
+    for name in (rule.columns[1] for rule in about):
+        held = domain[name]
+        if any(name in rule.columns for rule in others):
+            raise DataError(
+                f"{raw.name}: expected one rule about {name!r}, which comes after the order, got several; "
+                "leave the order's"
+            )
+        if isinstance(held, DateAttribute) and isinstance(domain[order], DateAttribute):
+            units = _far(held, replace(held.units, name=name))
+            attributes[name] = GapAttribute(name, units, held.moments, reviewed=held.reviewed, other=order)
+        elif isinstance(held, NumericAttribute) and isinstance(domain[order], NumericAttribute):
+            start, end = (domain[one].within(cells_of(domain, rows, one)) for one in (order, name))
+            assert start is not None
+            assert end is not None
+            rows = rows.assign(**{name: np.maximum(end - start, 0)})
+            attributes[name] = _far(held, held)
+            ends.append(held)
+        else:
+            raise DataError(
+                f"{raw.name}: expected numbers or dates after the order {order!r} alike, got another kind in "
+                f"{name!r}; leave out the rule"
+            )
+    known = Domain(tuple(attributes.values()), domain.unmodelled, others)
+    return known, tuple(ends), rows
+
+
+def ends_of(order: str, numbers: tuple[NumericAttribute, ...], domain: Domain) -> tuple[Attribute, ...]:
+    """The columns that come after the order, each after those that it counts from.
+
+    Args:
+        order: the column of the order.
+        numbers: those of numbers.
+        domain: the columns of the table, as `with_ends` gives it.
+    """
+    found: list[Attribute] = list(numbers)
+    names = {order}
+    gaps = [one for one in domain.attributes if isinstance(one, GapAttribute)]
+    while ready := [one for one in gaps if one.other in names and one.name not in names]:
+        found += ready
+        names |= {one.name for one in ready}
+    return tuple(found)
+
+
+def _far(held: Attribute, units: NumericAttribute) -> NumericAttribute:
+    """The bins of how far a column comes after another."""
+    steps = Steps(held)
+    edges = (steps.gaps * steps.unit).tolist()
+    return replace(
+        units,
+        minimum=edges[0],
+        maximum=edges[-1],
+        bins=len(edges) - 1,
+        edges=tuple(edges),
+        atoms=(),
+        scale=Scale.LINEAR,
+        outside="clip",
+    )

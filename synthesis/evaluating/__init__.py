@@ -1,0 +1,1 @@
+"""Evaluations of releases, by the command and of data frames: not for publication."""

@@ -1,0 +1,162 @@
+"""What the steps of learning share: the table, the counts that may be asked for, and the number of rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...curator.releasing.bins.noisy_counts import NoisyCounts
+from .cells import Cells
+from .kinds import Vote
+from .private_counts import PrivateCounts
+from .ranges import Range, Ruler, found_range, has_few_cells
+
+PRESENT = 2.5
+"""What is usual is there if its records exceed so many deviations of their noise."""
+
+_MISSING_UNVOTED, _MISSING_VOTED = 3.1, 1.0
+"""Missing values are there from so many deviations on, and from so many if cells voted for them: in a column
+without any, noise says so once in 800 times."""
+
+SURE_UNSEEN = 1.645
+"""Records that nobody saw are at most their noisy number and so many deviations of it: 95 % one-sided."""
+
+ZOOMS = 3
+"""At most so many grids are drawn around the records."""
+
+Values = Callable[[], NDArray[np.float64]]
+"""Reads the numbers of a column, shape (N,), NaN where there is none."""
+
+
+def tells_missing(voted: bool, records: float, sigma: float) -> bool:
+    """Whether missing values are there.
+
+    Args:
+        voted: whether the votes of cells say so.
+        records: noisy number of cells without a value.
+        sigma: standard deviation of its noise.
+    """
+    return records > (_MISSING_VOTED if voted else _MISSING_UNVOTED) * sigma
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The number of rows of a table, as it may be known.
+
+    Attributes:
+        records: the number.
+        variance: of its noise; zero if it is public.
+    """
+
+    records: float
+    variance: float = 0.0
+
+    def beside(self, totals: Sequence[NoisyCounts]) -> Rows:
+        """The number, from more noisy counts of all rows."""
+        if not self.variance:
+            return self
+        weights, sums = [1 / self.variance], [self.records]
+        for counts in totals:
+            boxes = -(-(len(counts.sums) - 1) // counts.widths[-1])
+            weights.append(1 / (boxes * counts.variances[-1]))
+            sums.append(float(counts.sums[-1]))
+        return Rows(float(np.average(sums, weights=weights)), 1 / sum(weights))
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of its noise."""
+        return math.sqrt(self.variance)
+
+    @property
+    def stated(self) -> int:
+        """The number that is published, at least one."""
+        return max(1, round(self.records))
+
+
+@dataclass(frozen=True)
+class Asking:
+    """The means of learning.
+
+    Attributes:
+        cells: the table.
+        counts: what counts its rows.
+        rows: their number.
+        share: what each column may cost, zCDP.
+    """
+
+    cells: Cells
+    counts: PrivateCounts
+    rows: Rows
+    share: float
+
+    @property
+    def records(self) -> float:
+        """The number of rows, with noise."""
+        return self.rows.records
+
+    def ranges(
+        self,
+        step: str,
+        values: Mapping[str, Values],
+        rulers: Mapping[str, Ruler],
+        votes: Mapping[str, Vote],
+        first: float,
+        next_: float,
+    ) -> dict[str, Range]:
+        """Where the numbers of columns are, by grids that are drawn closer around the records.
+
+        Args:
+            step: in the certificate.
+            values: reads each column.
+            rulers: the first grid of each.
+            votes: what its cells voted for.
+            first: share of a column for its first grid.
+            next_: for each grid around the records.
+        """
+        found = self._find_ranges(step, values, rulers, votes, first)
+        for _ in range(ZOOMS):
+            closer = {
+                name: Ruler.between(found[name].low, found[name].high, ruler.unit)
+                for name, ruler in rulers.items()
+                if found[name].certain and has_few_cells(ruler, found[name]) and not found[name].is_skewed
+            }
+            rulers = closer
+            if not rulers:
+                break
+            found |= {
+                # Only the first grid has a cell of zero alone.
+                name: replace(one, zeros=found[name].zeros, zoomed=True)
+                for name, one in self._find_ranges(step, values, rulers, votes, next_).items()
+                if one.certain
+            }
+        return found
+
+    def _find_ranges(
+        self,
+        step: str,
+        values: Mapping[str, Values],
+        rulers: Mapping[str, Ruler],
+        votes: Mapping[str, Vote],
+        part: float,
+    ) -> dict[str, Range]:
+        asked = {
+            name: (ruler.cells, partial(_count_cells, ruler, values[name])) for name, ruler in rulers.items()
+        }
+        ladders = self.counts.ladders(step, asked, part * self.share)
+        return {
+            name: found_range(rulers[name], NoisyCounts.of(ladder, *self._cells_with_values(votes[name])))
+            for name, ladder in ladders.items()
+        }
+
+    def _cells_with_values(self, vote: Vote) -> tuple[float, float]:
+        """The number of cells that hold what their column does, and the variance of its noise."""
+        return self.records - vote.missing, self.rows.variance + 2 * vote.deviation**2
+
+
+def _count_cells(ruler: Ruler, values: Values) -> NDArray[np.int64]:
+    return ruler.count_in_cells(values())

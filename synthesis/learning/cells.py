@@ -1,0 +1,180 @@
+"""The cells of a raw table: as texts, shapes, numbers and times, counted by DuckDB."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.errors import DataError
+from ...party.sources.cells import ZONED, in_utc
+from ...party.sources.source import Queried
+from ...party.sources.sql import quote
+from .date_forms import OF_DIGITS
+from .forms import FORMS, place_of, shape_sql
+from .kinds import Numbers, Times
+
+_HELD = re.compile(
+    r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|VARCHAR|ENUM.*|DATE|TIMESTAMP(_S|_MS|_NS)?"
+    f"|{ZONED}"
+)
+"""DuckDB's types whose cells are read; which types a file declares is public."""
+
+
+_NO_OFFSET = 24 * 60
+"""In place of the distance from UTC of a cell that has none, in minutes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells of a raw table, by column.
+
+    Attributes:
+        source: the rows.
+        connection: DuckDB with the rows as `file`.
+        texts: name -> SQL expression of a cell's text without blanks around it; NULL where there is none.
+        written: name -> SQL expression of the text of a cell as it stands.
+        timezones: name -> time zone of columns of instants.
+        timed: columns whose type is one of dates or timestamps.
+    """
+
+    source: Queried
+    connection: duckdb.DuckDBPyConnection
+    texts: Mapping[str, str]
+    written: Mapping[str, str]
+    timezones: Mapping[str, str]
+    timed: frozenset[str]
+
+    @classmethod
+    def of(cls, source: Queried, timezones: Mapping[str, str]) -> Cells:
+        """Opens a raw table.
+
+        Args:
+            source: the rows.
+            timezones: of the columns of instants that declare one.
+
+        Raises:
+            DataError: the table cannot be read, or a column has a type that no release holds.
+        """
+        connection = source.connect()
+        kinds = [str(kind) for kind in source.query(connection, "DESCRIBE file")["column_type"]]
+        texts, written, zones, timed = {}, {}, {}, set()
+        for place, (name, kind) in enumerate(zip(source.columns(), kinds, strict=True)):
+            if not _HELD.fullmatch(kind):
+                raise DataError(
+                    f"column {name!r}: expected booleans, numbers, text, dates or timestamps, got another "
+                    "type; drop it"
+                )
+            cell = f"c{place}"
+            if kind == ZONED:
+                cell, zones[name] = in_utc(cell), timezones.get(name, "UTC")
+            elif kind.startswith("TIMESTAMP"):
+                cell = f"try_cast({cell} AS TIMESTAMP)"
+            if kind.startswith(("DATE", "TIMESTAMP")):
+                timed.add(name)
+            written[name] = f"{cell}::VARCHAR"
+            texts[name] = f"nullif(trim({written[name]}), '')"
+        return cls(source, connection, texts, written, zones, frozenset(timed))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+        return tuple(self.texts)
+
+    def records(self) -> int:
+        """The number of rows; private."""
+        return int(self._query("SELECT count(*) AS n FROM file")["n"][0])
+
+    def forms(self, name: str) -> NDArray[np.int64]:
+        """The number of cells of each form; private.
+
+        Returns:
+            Shape (FORMS,).
+        """
+        text, written = self.texts[name], self.written[name]
+        # A word with blanks around it is another text.
+        shape = f"CASE WHEN padded AND NOT regexp_matches(t, '[0-9]') THEN '~' ELSE {shape_sql('t')} END"
+        found = self._query(
+            f"SELECT {shape} AS shape, sum(n) AS n FROM (SELECT {text} AS t, {text} <> {written} AS padded, "
+            "count(*) AS n FROM file GROUP BY 1, 2) GROUP BY 1"
+        )
+        places = np.array([place_of(shape) for shape in found["shape"].tolist()], dtype=np.intp)
+        return np.bincount(places, found["n"].astype(np.float64), len(FORMS)).astype(np.int64)
+
+    def day_and_month(self, name: str) -> NDArray[np.int64]:
+        """How many cells begin with a number above 12, have one in the second place, and neither; private."""
+        part = "try_cast(regexp_extract({t}, '^([0-9]+)[/-]([0-9]+)[/-]', {group}) AS INTEGER)"
+        first, second = (part.format(t=self.texts[name], group=group) for group in (1, 2))
+        found = self._query(
+            f"SELECT count(*) FILTER ({first} > 12) AS a, "
+            f"count(*) FILTER ({second} > 12 AND {first} <= 12) AS b, count(*) AS n FROM file"
+        )
+        a, b, n = (int(found[key][0]) for key in ("a", "b", "n"))
+        return np.array([a, b, n - a - b], dtype=np.int64)
+
+    def offsets(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The distances from UTC that end the cells of a column, in minutes, and their rows; private."""
+        sign, hours, minutes = (
+            f"regexp_extract({self.texts[name]}, '([-+])([0-9][0-9]):?([0-9][0-9])$', {group})"
+            for group in (1, 2, 3)
+        )
+        found = self._query(
+            f"SELECT (try_cast({hours} AS INTEGER) * 60 + try_cast({minutes} AS INTEGER)) * "
+            f"CASE {sign} WHEN '-' THEN -1 ELSE 1 END AS m, count(*) AS n FROM file GROUP BY 1"
+        )
+        return np.ma.filled(found["m"].astype(np.int64), _NO_OFFSET), found["n"].astype(np.int64)
+
+    def numbers(self, name: str, kind: Numbers) -> NDArray[np.float64]:
+        """The numbers of a column, shape (N,); NaN where a cell is none; private."""
+        found = self._query(f"SELECT {_number_sql(self.texts[name], kind.notation)} AS x FROM file")["x"]
+        numbers = np.ma.filled(found.astype(np.float64), np.nan)
+        numbers[~np.isfinite(numbers)] = np.nan
+        return numbers
+
+    def times(self, name: str, kind: Times) -> NDArray[np.datetime64]:
+        """The times of a column, shape (N,), datetime64[us]; NaT where a cell is none; private."""
+        text = self.texts[name]
+        if kind.format in OF_DIGITS.values():
+            text = f"regexp_replace({text}, '[.]0$', '')"
+        read = f"try_strptime({text}, {quote(kind.format)})"
+        if kind.format.endswith("%z"):
+            read = in_utc(read)
+        found = self._query(f"SELECT ({read})::TIMESTAMP AS x FROM file")["x"]
+        return np.ma.filled(found.astype("datetime64[us]"), np.datetime64("NaT"))
+
+    def values(self, name: str) -> tuple[list[str], NDArray[np.int64]]:
+        """The different texts of a column as they stand, sorted, and the rows of each; private."""
+        found = self._query(
+            f"SELECT {self.written[name]} AS t, count(*) AS n FROM file WHERE {self.texts[name]} IS NOT NULL "
+            "GROUP BY 1 ORDER BY 1"
+        )
+        return np.ma.getdata(found["t"]).tolist(), found["n"].astype(np.int64)
+
+    def different(self, name: str) -> int:
+        """The number of different texts of a column; private."""
+        return int(self._query(f"SELECT count(DISTINCT {self.texts[name]}) AS n FROM file")["n"][0])
+
+    def close(self) -> None:
+        """Closes the database."""
+        self.connection.close()
+
+    def _query(self, sql: str) -> dict[str, NDArray[Any]]:
+        return self.source.query(self.connection, sql)
+
+
+def _number_sql(text: str, notation: str) -> str:
+    """The SQL expression of the number in a text of a notation, NULL if there is none."""
+    before, mark, after = re.split(r"(\{.*\})", notation)
+    for part in (before.strip(), after.strip()):
+        if part:
+            text = f"trim(replace({text}, {quote(part)}, ''))"
+    if mark == "{:,}":
+        text = f"replace({text}, ',', '')"
+    elif mark == "{,}":
+        text = f"replace(replace({text}, '.', ''), ',', '.')"
+    return f"CASE WHEN NOT contains({text}, '_') THEN try_cast({text} AS DOUBLE) END"

@@ -1,0 +1,293 @@
+"""What the first step learned of each column, as attributes: how cells are read, and what is released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.data.attributes.attribute import Attribute
+from ...common.data.attributes.boolean import BooleanAttribute
+from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.dates import DateAttribute
+from ...common.data.attributes.moments import Granularity, Moments
+from ...common.data.attributes.numeric import NumericAttribute
+from ...common.data.binning.lattice import Lattice
+from ...common.data.binning.scale import Scale
+from ...common.data.values import LARGEST_WHOLE, Notation, text_of
+from ...common.measurement import Measurement
+from ...party.drafting.profile import NOT_AVAILABLE
+from ...party.drafting.texts import TRUE_FALSE, natural
+from .date_forms import short
+from .kinds import Numbers, Times
+from .ranges import Range
+
+OTHER = "other"
+"""The category of texts that too few rows have."""
+
+_BLANKS = tuple(text for text in NOT_AVAILABLE if text)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that is released.
+
+    Every cell has a code: what a released column cannot hold is missing or `OTHER` while it is read. Where
+    noisy counts tell neither from none, their few rows count as the most frequent value.
+
+    Attributes:
+        reading: how its cells are read; of numbers and dates with open bins.
+        missing: whether a value can be missing in the released column.
+        usual: places of categories among which cells of a left-out code are counted; of numbers None.
+        unlisted: so many records at most have values that are not listed, and count as that one.
+        merged: so many records, about, have texts that are not listed, and count as `OTHER`.
+        counted: noisy counts of the codes of the released column, if there are some.
+    """
+
+    reading: Attribute
+    missing: bool
+    released: Attribute | None = None
+    usual: int = 0
+    unlisted: float = 0.0
+    merged: float = 0.0
+    counted: Measurement | None = None
+
+    def finish(self, read: Attribute, missing: bool, usual: int) -> tuple[Attribute, NDArray[np.int64]]:
+        """The attribute of the released column, and the code in it of each code that was read.
+
+        Args:
+            read: how cells were read, with chosen bins.
+            missing: whether a value can be missing.
+            usual: code as which missing values count otherwise.
+        """
+        if isinstance(read, CategoricalAttribute):
+            assert self.released is not None
+            return self.released, _codes_of_categories(read, self.released, self.usual)
+        if missing:
+            return _plain(read, True), np.arange(read.size)
+        return _plain(read, False), np.append(np.arange(read.size - 1), usual)
+
+
+def numbers(name: str, kind: Numbers, unit: float | None, found: Range, atoms: Sequence[float]) -> Attribute:
+    """How a column of numbers is read.
+
+    Args:
+        name: of the column.
+        kind: how its numbers are written.
+        unit: they are multiples of it, as far as floats can tell; None for any.
+        found: where they are.
+        atoms: values with a mass of their own, increasing.
+    """
+    low, high = found.low, found.high
+    if unit is not None and max(abs(low), abs(high)) > LARGEST_WHOLE * unit:
+        unit = None
+    whole = unit is not None and float(unit).is_integer()
+    notation = Notation(kind.notation)
+    if (
+        kind.padded
+        and unit is not None
+        and Lattice(10.0 ** -(kind.decimals or 0)).holds(np.array(atoms)).all()
+    ):
+        notation = notation.with_decimals(kind.decimals or 0)
+    if low >= high and not whole:
+        high = low + (unit or max(abs(low), 1.0) * 2.0**-20)
+    return NumericAttribute(
+        name,
+        low,
+        high,
+        None,
+        True,
+        whole,
+        atoms=tuple(atoms),
+        scale=Scale.SYMLOG if found.is_skewed else Scale.LINEAR,
+        multiple_of=unit,
+        unreadable="missing",
+        format=notation,
+    )
+
+
+def times(
+    name: str, kind: Times, granularity: Granularity, found: Range, timezone: str, declared: bool
+) -> Attribute:
+    """How a column of dates or timestamps is read.
+
+    Args:
+        name: of the column.
+        kind: their format.
+        granularity: the unit of which they are whole numbers.
+        found: where they are, in units since 1970.
+        timezone: of instants; empty if they are local times.
+        declared: whether the column has a type of times, so that they are no texts.
+    """
+    iso = declared or kind.format in ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S") or kind.format.endswith("%z")
+    moments = Moments(kind.timed, granularity, "" if iso else short(kind.format, kind.detail), timezone)
+    units = NumericAttribute(name, found.low, found.high, None, True, True, unreadable="missing")
+    return DateAttribute(name, units, moments)
+
+
+def categories(
+    name: str,
+    found: Sequence[str],
+    counts: NDArray[np.float64],
+    missing: bool,
+    other: bool,
+    prefixes: bool = False,
+) -> Column:
+    """A column of the texts that were found.
+
+    Args:
+        name: of the column.
+        found: the texts, each once.
+        counts: noisy number of rows of each, shape (found,).
+        missing: whether a value can be missing.
+        other: whether others occur.
+        prefixes: whether others count as the longest of them that they begin with.
+    """
+    listed = tuple(sorted(found, key=natural))
+    other = other or not listed
+    plain = tuple(text for text in listed if text != OTHER)
+    reading = CategoricalAttribute(name, ("", *plain, OTHER), other=OTHER, prefixes=prefixes)
+    usual = found[int(np.argmax(counts))] if len(found) else OTHER
+    spelled = _true_and_false(listed)
+    kept = (*plain, OTHER) if other or OTHER in listed else plain
+    released: Attribute
+    if spelled is not None and not other:
+        true, false = spelled
+        released = BooleanAttribute(name, missing, (false,), (true,))
+    else:
+        released = CategoricalAttribute(
+            name,
+            ("", *kept) if missing else kept,
+            other=OTHER if OTHER in kept else None,
+            prefixes=prefixes,
+        )
+    return Column(reading, missing, released, ("", *plain, OTHER).index(usual))
+
+
+def trim_bins(
+    attribute: Attribute, first: int, stop: int, atoms: Sequence[float]
+) -> tuple[Attribute, NDArray[np.int64]]:
+    """Numbers or dates without the outer bins, whose records count in the nearest bin.
+
+    Args:
+        attribute: with chosen bins and a missing value.
+        first: the first code that is kept; atoms are kept anyway.
+        stop: the one after the last.
+        atoms: values that keep codes of their own.
+
+    Returns:
+        The attribute, and the code in it of each code.
+    """
+    if isinstance(attribute, DateAttribute):
+        units, codes = trim_bins(attribute.units, first, stop, atoms)
+        assert isinstance(units, NumericAttribute)
+        return replace(attribute, units=units), codes
+    assert isinstance(attribute, NumericAttribute)
+    cells = attribute.cells
+    if (first, stop) == (0, len(cells)):
+        return attribute, np.arange(attribute.size)
+    single = np.isin(cells[:, 0], atoms)
+    kept = [k for k in range(first, stop) if not single[k]] or [first]
+    # The cell after an atom begins at the next float.
+    starts = [float(cells[k - 1, 0] if k and single[k - 1] else cells[k, 0]) for k in kept]
+    beyond = float(cells[kept[-1], 1])
+    last = beyond if attribute.unit is None else _multiple(beyond - attribute.unit, attribute.unit)
+    known = tuple(atoms)
+    if len(starts) == 1 and last <= starts[0]:
+        last = starts[0] if attribute.integer else beyond
+        edges: tuple[float, ...] = ()
+    elif last <= starts[-1]:
+        # A last bin of one number has no edges of its own.
+        edges, last = tuple(starts), starts[-1]
+        known = tuple(sorted({*known, last}))
+    else:
+        edges = (*starts, last)
+    fewer = replace(
+        attribute,
+        minimum=starts[0],
+        maximum=last,
+        bins=max(1, len(edges) - 1),
+        edges=edges if len(edges) > 2 else (),
+        atoms=known,
+    )
+    within = np.where(single, cells[:, 0], np.clip(cells[:, 0], fewer.minimum, fewer.maximum))
+    codes = np.searchsorted(fewer.cells[:, 0], within, side="right") - 1
+    return fewer, np.append(codes, len(fewer.cells)).astype(np.int64)
+
+
+def _multiple(number: float, unit: float) -> float:
+    """The multiple of a unit next to a number."""
+    return float(Lattice(unit).snap(np.array([number]))[0])
+
+
+def listed_numbers(name: str, found: Sequence[float], usual: int, missing: bool) -> Column:
+    """A column of few numbers.
+
+    Args:
+        name: of the column.
+        found: the numbers, increasing.
+        usual: place of the most frequent one.
+        missing: whether a value can be missing.
+    """
+    listed = _values(found)
+    released = _attribute_of_values(name, listed, missing)
+    reading = CategoricalAttribute(name, ("", *listed, OTHER), other=OTHER, missing=_BLANKS)
+    return Column(reading, missing, released, 1 + usual)
+
+
+def _values(found: Sequence[float]) -> tuple[float, ...]:
+    """Numbers, as whole ones if all are."""
+    whole = all(float(number).is_integer() for number in found)
+    return tuple(int(number) if whole else number for number in found)
+
+
+def _attribute_of_values(name: str, values: Sequence[float], missing: bool) -> CategoricalAttribute:
+    return CategoricalAttribute(name, ("", *values) if missing else tuple(values))
+
+
+def _codes_of_categories(read: CategoricalAttribute, released: Attribute, usual: int) -> NDArray[np.int64]:
+    """The code of each category that was read; of those that are not released, the code of the usual one."""
+    known: dict[str, int]
+    if isinstance(released, BooleanAttribute):
+        known = {str(released.false[0]): 0, str(released.true[0]): 1}
+        if released.nullable:
+            known[""] = 2
+    else:
+        assert isinstance(released, CategoricalAttribute)
+        known = {text_of(category): code for code, category in enumerate(released.categories)}
+    texts = list(map(text_of, read.categories))
+    instead = known[texts[usual]]
+    return np.array([known.get(text, instead) for text in texts], dtype=np.int64)
+
+
+def _true_and_false(found: Sequence[str]) -> tuple[str, str] | None:
+    """The words for true and false, if these two were found and no others."""
+    spelled = {text.casefold(): text for text in found}
+    if len(found) != 2 or len(spelled) != 2:
+        return None
+    for true, false in TRUE_FALSE:
+        if set(spelled) == {true, false}:
+            return spelled[true], spelled[false]
+    return None
+
+
+def _plain(attribute: Attribute, missing: bool) -> Attribute:
+    """A released column of numbers or dates."""
+    match attribute:
+        case DateAttribute():
+            return replace(attribute, units=_plain_numbers(attribute.units, missing))
+        case NumericAttribute():
+            return _plain_numbers(attribute, missing)
+    raise ValueError("expected numbers or dates")
+
+
+def _plain_numbers(attribute: NumericAttribute, missing: bool) -> NumericAttribute:
+    one = attribute.multiple_of == 1 and attribute.integer
+    return replace(
+        attribute,
+        nullable=missing,
+        unreadable="missing" if missing else "error",
+        multiple_of=None if one else attribute.multiple_of,
+    )

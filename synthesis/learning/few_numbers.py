@@ -1,0 +1,200 @@
+"""Columns of few numbers: which ones rows have, each counted alone on a lattice finer than the votes show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...curator.releasing.bins.noisy_counts import NoisyCounts
+from .asking import SURE_UNSEEN, Asking, Values, tells_missing
+from .private_counts import Noisy
+from .ranges import LIKELY_BEYOND, Range, Ruler, extend_end
+
+_COUNTED_ALONE = 256
+"""So many cells can be counted alone."""
+
+_MOST_NUMBERS = 64
+"""So many numbers are few."""
+
+_SCALE = 12
+"""So many numbers in a row are a scale; more of them are a range, which may have a tail."""
+
+_FALSE = 0.02
+"""Probability with which a number that no row has is taken to be one, for each column about."""
+
+_TOLD = 2.5
+"""Rows of others between the numbers are there from so many deviations on."""
+
+_RARE_NUMBERS = 0.02
+"""Rows of other numbers are none if they are a smaller share of the rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Few:
+    """The numbers of a column of few.
+
+    Attributes:
+        numbers: increasing.
+        usual: place of the most frequent one, as which other rows count.
+        missing: whether cells can be told to have no value.
+        unlisted: so many rows at most have another number, or no value if `missing` is false.
+        counts: noisy rows without a value, if `missing`, and then of each number with all that count as it.
+        sigmas: standard deviations of their noise.
+    """
+
+    numbers: tuple[float, ...]
+    usual: int
+    missing: bool
+    unlisted: float
+    counts: NDArray[np.float64]
+    sigmas: NDArray[np.float64]
+
+
+def may_be_few(found: Range, unit: float) -> bool:
+    """Whether the numbers of a column may be few, so that each can be counted alone.
+
+    Args:
+        found: where they are.
+        unit: they are multiples of it.
+    """
+    # What a grid around the records has cost is not left for the counts of numbers.
+    return found.single and not found.zoomed and (found.high - found.low) / unit + 3 <= _COUNTED_ALONE
+
+
+def few_numbers(
+    asking: Asking,
+    values: Mapping[str, Values],
+    units: Mapping[str, float],
+    found: Mapping[str, Range],
+    voted: Mapping[str, bool],
+    share: float,
+) -> dict[str, Few]:
+    """The columns of few numbers.
+
+    Whole numbers are counted with their halves, multiples of 5 with all whole ones: a value that few rows
+    have, such as 5.5 for "more than 5", is not seen in votes.
+
+    Args:
+        asking: the means.
+        values: reads the numbers of each column.
+        units: of which the numbers of each are multiples, as far as votes tell.
+        found: where nearly all numbers of each are, in single ones that many rows share.
+        voted: whether cells without a value were seen.
+        share: of a column for these counts, the half of it for a second time where numbers seem to be few.
+    """
+    rulers = {name: _fine(found[name], unit) for name, unit in units.items()}
+    asked = {name: partial(_count_cells, ruler, values[name]) for name, ruler in rulers.items()}
+
+    def columns_told(counts: Mapping[str, Noisy]) -> dict[str, Few]:
+        each = {
+            name: _few(one, rulers[name], units[name], voted[name], asking) for name, one in counts.items()
+        }
+        return {name: one for name, one in each.items() if one is not None}
+
+    first = asking.counts.histograms("few numbers", asked, share / 2 * asking.share)
+    again = {name: asked[name] for name in columns_told(first)}
+    second = asking.counts.histograms("few numbers again", again, share / 2 * asking.share)
+    return columns_told({name: first[name].average_with(one) for name, one in second.items()})
+
+
+def _fine(found: Range, unit: float) -> Ruler:
+    """Cells of single multiples of a finer unit around the numbers, or of the same if these are too many.
+
+    In the first and the last one all numbers beyond are counted too.
+    """
+    finer = 0.5 if unit == 1 else 1.0 if unit > 1 and unit.is_integer() else unit
+    places = (found.high - found.low) / finer + 3
+    step = finer if places <= _COUNTED_ALONE else unit
+    return Ruler.between(found.low - step, found.high + step, step)
+
+
+def _count_cells(ruler: Ruler, values: Values) -> NDArray[np.int64]:
+    """The rows of each cell, then those without a number."""
+    found = values()
+    return np.append(ruler.count_in_cells(found), np.isnan(found).sum())
+
+
+def _few(counts: Noisy, ruler: Ruler, unit: float, voted: bool, asking: Asking) -> Few | None:
+    """The numbers of a column, if they are few and no others are told."""
+    numbers = [ruler.numbers(cell, cell + 1)[0] for cell in range(ruler.cells)]
+    shown = _multiples(numbers, unit)
+    shown[[0, -1]] = False
+    held = _cells_with_rows(counts, shown)
+    if not 0 < len(held) <= _MOST_NUMBERS:
+        return None
+    missing = tells_missing(voted, float(counts.values[-1]), counts.sigma)
+    known = np.append(held, ruler.cells) if missing else held
+    rest = asking.records - float(counts.values[known].sum())
+    deviation = math.hypot(asking.rows.deviation, counts.sigma * math.sqrt(len(known)))
+    least = _RARE_NUMBERS * asking.records
+    if rest > max(least, _TOLD * deviation):
+        return None
+    # Numbers beyond these ones, or between them, are looked for among those that the votes show.
+    shown[held] = True
+    alone = NoisyCounts.single(counts.values[:-1][shown], counts.sigma)
+    places = np.searchsorted(np.flatnonzero(shown), held)
+    first, stop, cells = int(places[0]), int(places[-1]) + 1, int(shown.sum())
+    low, high = extend_end(alone, first, 0, LIKELY_BEYOND), extend_end(alone, stop, cells, LIKELY_BEYOND)
+    between = np.setdiff1d(np.arange(low, high), places)
+    others = float(np.diff(alone.sums)[between].sum())
+    beyond = alone.between(low, first) + alone.between(stop, high)
+    if stop - first == len(held) > _SCALE:
+        return None
+    if beyond > least or others > max(least, _TOLD * counts.sigma * math.sqrt(len(between))):
+        return None
+    unlisted = max(0.0, rest) + SURE_UNSEEN * deviation
+    usual = int(np.argmax(counts.values[held]))
+    codes = np.insert(held, 0, ruler.cells) if missing else held
+    listed = tuple(numbers[cell] for cell in held)
+    return Few(listed, usual, missing, unlisted, *_fold_others(counts, codes, usual + missing))
+
+
+def _fold_others(
+    counts: Noisy, cells: NDArray[np.intp], usual: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The noisy rows of some cells, where all others count as one of these, and their deviations."""
+    values, sigmas = counts.values[cells], np.full(len(cells), counts.sigma)
+    values[usual] += counts.values.sum() - values.sum()
+    sigmas[usual] *= math.sqrt(len(counts.values) - len(cells) + 1)
+    return values, sigmas
+
+
+def _cells_with_rows(counts: Noisy, usual: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """The cells that hold rows: those that can be told among all, and then those next to them.
+
+    Args:
+        counts: of the cells, then of missing values.
+        usual: which cells are of numbers that the votes show.
+    """
+    deviations = counts.values[:-1] / counts.sigma
+    deviations[[0, -1]] = 0.0
+    held = deviations > _certain(len(usual))
+    while held.any():
+        here = np.flatnonzero(held[usual])
+        places = np.flatnonzero(usual)
+        next_ = np.zeros(len(places), dtype=np.bool_)
+        if len(here):
+            next_[[max(0, here[0] - 1), min(len(places) - 1, here[-1] + 1)]] = True
+            next_[here[0] : here[-1]] = True
+        next_ &= ~held[usual]
+        more = places[next_][deviations[places[next_]] > _certain(int(next_.sum()))]
+        if not len(more):
+            break
+        held[more] = True
+    return np.flatnonzero(held)
+
+
+def _certain(cells: int) -> float:
+    """How many deviations tell rows in one of so many cells from noise."""
+    return NormalDist().inv_cdf(1 - _FALSE / max(1, cells))
+
+
+def _multiples(numbers: list[float], unit: float) -> NDArray[np.bool_]:
+    quotients = np.array(numbers) / unit
+    return np.abs(quotients - np.rint(quotients)) < 1e-6

@@ -1,0 +1,67 @@
+"""How much of a budget learning takes, and when a table is too small to learn its columns."""
+
+from __future__ import annotations
+
+import math
+
+from ...common.errors import DataError
+from ...simulations.stopping import require_for_resuming
+
+_SHARE_OF_LARGE, _SHARE_OF_SMALL = 0.25, 0.4
+"""Share of a budget by which columns are learned, of large and of small tables."""
+
+_SHARE = 4.5
+"""The share is this over the square root of the table's weight."""
+
+_POOR = 150.0
+"""Below so many records for each deviation of that noise, ranges and texts are mostly noise."""
+
+
+def weight(records: float, zcdp_rho: float, columns: int) -> float:
+    """Records over the noise of a marginal of each column, if these had the whole budget.
+
+    Args:
+        records: number of rows, with noise.
+        zcdp_rho: the whole budget.
+        columns: number of columns.
+    """
+    return max(records, 1.0) * math.sqrt(2 * zcdp_rho / columns)
+
+
+def learning_share(weight: float) -> float:
+    """The share of a budget by which columns are learned: more of it for small tables.
+
+    Args:
+        weight: see `weight`.
+    """
+    return min(_SHARE_OF_SMALL, max(_SHARE_OF_LARGE, _SHARE / math.sqrt(weight)))
+
+
+def check_learnable(records: float, zcdp_rho: float, columns: int, spent: str) -> None:
+    """Refuses a table whose columns cannot be learned within the budget.
+
+    Args:
+        records: number of rows, with noise unless it is public.
+        zcdp_rho: the whole budget.
+        columns: number of columns.
+        spent: what was spent so far, in words.
+
+    Raises:
+        DataError: it does not have enough rows; the message says how many it would need.
+    """
+    found = weight(records, zcdp_rho, columns)
+    if found >= _POOR:
+        return
+    needed = _POOR * max(records, 1.0) / found
+    needed = round(needed, -max(0, int(math.log10(needed)) - 1))
+    require_for_resuming("--anyway")
+    raise DataError(
+        f"about {max(records, 1.0):,.0f} rows are too few to learn what {columns} columns hold from a "
+        f"budget of this size, which takes about {needed:,.0f}: ranges and categories would be mostly noise. "
+        f"{spent} "
+        "Describe the columns instead, by `dpmosaic domain infer DATA --out domain.json`, "
+        "`dpmosaic domain review domain.json` and `dpmosaic synthesize DATA --domain domain.json --out "
+        "NEW_FOLDER`; in Python by draft = dpmosaic.draft(data), draft.confirm() after you have reviewed it, "
+        "and synthesize(data, domain=draft). Fewer columns, a larger epsilon or --anyway (anyway=True) go on "
+        "without a domain"
+    )

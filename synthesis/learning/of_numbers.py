@@ -1,0 +1,180 @@
+"""Learns columns of numbers: their rounding, and where they are."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.data.attributes.numeric import MOST_SINGLE
+from ...common.data.attributes.unmodelled import Identifier
+from ...common.data.view import View
+from ...common.measurement import Measurement
+from .asking import PRESENT, SURE_UNSEEN, ZOOMS, Asking
+from .columns import Column, listed_numbers, numbers
+from .few_numbers import few_numbers, may_be_few
+from .kinds import Numbers, Vote
+from .private_counts import Noisy
+from .ranges import FARTHEST, Range, Ruler
+
+ROUNDING_SHARE, MAGNITUDES, CLOSER, DIFFERENT_NUMBERS, MASSES = 0.08, 0.25, 0.12, 0.02, 0.2
+"""Shares of a column for its rounding, a grid over all magnitudes, one around the records, the number of
+different values, and values with a mass of their own."""
+
+REST = ZOOMS * CLOSER + MASSES
+"""Share for closer grids and values with a mass, or for counts of few numbers, which have neither."""
+
+_DIVISORS = (1000, 500, 250, 100, 50, 25, 20, 10, 5, 2, 1)
+"""Whole numbers of units are counted by the first of these that divides them; zero by none."""
+
+_LEARNED_ATOMS = 32
+"""At most so many values have a mass of their own."""
+
+_NO_REST = 0.01
+"""Values beside those with a mass are taken to be none if they are less than this share of the rows."""
+
+_ZERO = 0.02
+"""Zeros have a mass of their own if they are more than this share of the rows."""
+
+_NUMBERS_A_ROW = 4.0
+"""Different whole numbers name the rows if they lie in a range of so many numbers for each row."""
+
+_ALL = 0.97
+"""Share of the rows whose values differ, where they name the rows."""
+
+_NAMED = re.compile(r"(^|[_ .-])(id|uuid|key|nr|no)$|Id$|ID$")
+
+
+def learned_numbers(
+    asking: Asking, kinds: Mapping[str, Numbers], votes: Mapping[str, Vote], delta: float
+) -> dict[str, Column | Identifier | None]:
+    """The columns of numbers.
+
+    Args:
+        asking: the means.
+        kinds: name -> how its numbers are written.
+        votes: what cells voted for.
+        delta: with which a value of one row of a column may be found.
+
+    Returns:
+        For each column how it is released; None if too few records were seen anywhere.
+    """
+    values = {name: partial(asking.cells.numbers, name, kind) for name, kind in kinds.items()}
+    asked = {name: partial(_count_by_rounding, values[name], kind) for name, kind in kinds.items()}
+    rounding = asking.counts.histograms("rounding", asked, ROUNDING_SHARE * asking.share)
+    units = {name: _unit(kind, rounding[name]) for name, kind in kinds.items()}
+    rulers = {name: Ruler.of_all(unit) for name, unit in units.items()}
+    found = asking.ranges("range", values, rulers, votes, MAGNITUDES, CLOSER)
+    naming = _identifiers(asking, kinds, units, found, votes)
+    single = {
+        name: unit
+        for name, unit in units.items()
+        if unit is not None and name not in naming and may_be_few(found[name], unit)
+        if kinds[name].notation == "{}" and not kinds[name].padded
+    }
+    missing = {name: vote.missing > 0 for name, vote in votes.items()}
+    few = few_numbers(asking, values, single, found, missing, REST)
+    columns: dict[str, Column | Identifier | None] = {}
+    for name, kind in kinds.items():
+        if name in naming:
+            columns[name] = Identifier(name, "{:d}")
+        elif not found[name].certain:
+            columns[name] = None
+        elif name in few:
+            one = few[name]
+            listed = listed_numbers(name, one.numbers, one.usual, one.missing)
+            sigma, cost = float(np.sqrt(np.mean(one.sigmas**2))), REST * asking.share
+            counted = Measurement(View((name,)), one.counts, sigma, cost, sigmas=one.sigmas)
+            columns[name] = replace(listed, unlisted=one.unlisted, counted=counted)
+        else:
+            masses = (
+                {} if name in single else _masses(asking, name, values[name], units[name], found[name], delta)
+            )
+            rest = votes[name].filled - sum(masses.values())
+            if masses and rest < max(_NO_REST * asking.records, PRESENT * votes[name].deviation):
+                most = sorted(masses).index(max(masses, key=masses.__getitem__))
+                unlisted = max(0.0, rest) + SURE_UNSEEN * votes[name].deviation
+                listed = listed_numbers(name, sorted(masses), most, missing[name])
+                columns[name] = replace(listed, unlisted=unlisted)
+            else:
+                reading = numbers(name, kind, units[name], found[name], sorted(masses))
+                columns[name] = Column(reading, missing[name])
+    return columns
+
+
+def _masses(
+    asking: Asking,
+    name: str,
+    values: partial[NDArray[np.float64]],
+    unit: float | None,
+    found: Range,
+    delta: float,
+) -> dict[float, float]:
+    """The numbers that many rows share, and these rows, where not every number has a bin of its own."""
+    if unit is not None and (found.high - found.low) / unit < MOST_SINGLE and not found.is_skewed:
+        return {}
+    zero = {0.0: found.zeros} if found.zeros > _ZERO * asking.records else {}
+    if found.fullest < asking.counts.findable(MASSES * asking.share, delta):
+        return zero
+    known = values()
+    numbers, rows = np.unique(known[np.abs(known) <= FARTHEST], return_counts=True)
+    places, noisy = asking.counts.frequent("masses", name, lambda: rows, MASSES * asking.share, delta)
+    kept = np.argsort(-noisy.values, kind="stable")[:_LEARNED_ATOMS]
+    return zero | {float(numbers[places[place]]): float(noisy.values[place]) for place in kept}
+
+
+def _count_by_rounding(values: partial[NDArray[np.float64]], kind: Numbers) -> NDArray[np.int64]:
+    """The numbers of a column by their rounding: shape (divisors + 2,), then zeros, and what is no number."""
+    found = values()
+    numbers, rows = np.unique(found[~np.isnan(found)], return_counts=True)
+    with np.errstate(over="ignore"):
+        whole = np.rint(numbers * 10.0 ** (kind.decimals or 0))
+    places = np.full(len(numbers), len(_DIVISORS) - 1)
+    left = np.flatnonzero(np.abs(whole) < 2.0**53)
+    for place, divisor in enumerate(_DIVISORS[:-1]):
+        divided = np.mod(whole[left], divisor) == 0
+        places[left[divided]] = place
+        left = left[~divided]
+    places[numbers == 0] = len(_DIVISORS)
+    counts = np.bincount(places, rows, len(_DIVISORS) + 2).astype(np.int64)
+    counts[-1] = len(found) - rows.sum()
+    return counts
+
+
+def _unit(kind: Numbers, rounding: Noisy) -> float | None:
+    """The number of which a column's numbers are multiples, as far as noisy counts tell."""
+    if kind.decimals is None:
+        return None
+    seen = rounding.values[: len(_DIVISORS)] > PRESENT * rounding.sigma
+    common = math.gcd(*(one for one, there in zip(_DIVISORS, seen, strict=True) if there)) or 1
+    return float(round(common / 10**kind.decimals, kind.decimals))
+
+
+def _identifiers(
+    asking: Asking,
+    kinds: Mapping[str, Numbers],
+    units: Mapping[str, float | None],
+    found: Mapping[str, Range],
+    votes: Mapping[str, Vote],
+) -> set[str]:
+    """The columns whose whole numbers differ from row to row, in a dense range or under a name for keys."""
+    likely = [
+        name
+        for name, kind in kinds.items()
+        if units[name] == 1 and kind.notation == "{}" and not votes[name].missing
+        if found[name].certain and found[name].high - found[name].low + 1 >= _ALL * asking.records
+        if found[name].high - found[name].low <= _NUMBERS_A_ROW * asking.records or _NAMED.search(name)
+    ]
+    asked = {name: partial(_different, asking, name) for name in likely}
+    noisy = asking.counts.histograms("different values", asked, DIFFERENT_NUMBERS * asking.share)
+    return {name for name, one in noisy.items() if one.values[0] + one.sigma >= _ALL * asking.records}
+
+
+def _different(asking: Asking, name: str) -> NDArray[np.int64]:
+    # One row more or less changes the number of different values by one at most.
+    return np.array([asking.cells.different(name)], dtype=np.int64)

@@ -1,0 +1,221 @@
+"""Learns columns of texts: well-known words, frequent texts, identifiers, and texts that are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.data.attributes.categorical import CategoricalAttribute
+from ...common.data.attributes.texts import MOST_LABELS, is_label
+from ...common.data.attributes.unmodelled import Dropped, Identifier, Unmodelled
+from ...common.data.values import text_of
+from ...common.data.view import View
+from ...common.measurement import Measurement
+from .asking import PRESENT, SURE_UNSEEN, Asking, Rows
+from .columns import OTHER, Column, categories
+from .forms import PLACES, Form
+from .kinds import Texts, Vote, Words
+from .private_counts import Noisy
+
+DIFFERENT_TEXTS = 0.05
+"""Share of a column for the number of its different texts; the rest finds the frequent ones."""
+
+BEGINNINGS, WHOLE_CODES = (4, 3, 2, 1), 0.4
+"""Lengths of beginnings of codes that are looked for, from the longest, and the share of whole codes."""
+
+_MANY_TEXTS = 100.0
+"""More different texts than this are too many to be listed."""
+
+_BEGINNING_SEEN = 4.0
+"""A beginning is listed if the rows beside those of longer ones exceed so many deviations of its noise."""
+
+_UNIQUE = 0.9
+"""A column names its records if nearly so many of its texts differ."""
+
+_FREE = 0.5
+"""A column of sentences, or of texts that are never frequent, is left out if so many of them differ."""
+
+
+def learned_words(vote: Vote, forms: Noisy, name: str, rows: Rows, cost: float) -> Column:
+    """A column of well-known words alone.
+
+    Args:
+        vote: what its cells voted for.
+        forms: noisy numbers of cells of each form.
+        name: of the column.
+        rows: the number of rows.
+        cost: of the votes, zCDP.
+    """
+    assert isinstance(vote.kind, Words)
+    words = vote.kind.words
+    found = {word: (float(forms.values[PLACES[Form("word", word)]]), forms.sigma) for word in words}
+    counts = np.array([count for count, _ in found.values()])
+    unlisted = rows.records - vote.missing - counts.sum()
+    other = unlisted > max(PRESENT * forms.sigma * np.sqrt(len(words) + 1), 0.02 * rows.records)
+    column = categories(name, words, counts, vote.missing > 0, bool(other))
+    column = replace(column, counted=_count_codes(column, found, vote, rows, cost))
+    if other:
+        return replace(column, unlisted=SURE_UNSEEN * forms.sigma, merged=float(unlisted))
+    return replace(column, unlisted=max(0.0, unlisted) + SURE_UNSEEN * forms.sigma * np.sqrt(len(words) + 1))
+
+
+def different_texts(asking: Asking, names: Iterable[str]) -> dict[str, Noisy]:
+    """The noisy number of different texts of each column."""
+    asked = {name: partial(_different, asking, name) for name in names}
+    return asking.counts.histograms("different values", asked, DIFFERENT_TEXTS * asking.share)
+
+
+def is_many(different: Noisy) -> bool:
+    """Whether different texts are too many to be listed, for all that noise may add to their number."""
+    return float(different.values[0]) > _MANY_TEXTS + PRESENT * different.sigma
+
+
+def learned_texts(
+    asking: Asking,
+    kinds: Mapping[str, Texts],
+    votes: Mapping[str, Vote],
+    forms: Mapping[str, Noisy],
+    different: Mapping[str, Noisy],
+    delta: float,
+) -> dict[str, Column | Unmodelled]:
+    """The columns of other texts.
+
+    Args:
+        asking: the means.
+        kinds: name -> words that were seen in it.
+        votes: what cells voted for.
+        forms: noisy numbers of cells of each form.
+        different: noisy number of different texts of each.
+        delta: with which a column's texts of one row may be found.
+    """
+    columns: dict[str, Column | Unmodelled] = {}
+    for name, kind in kinds.items():
+        share = float(different[name].above_noise(PRESENT)[0]) / max(1.0, votes[name].filled)
+        if kind.sentences and share >= _FREE:
+            columns[name] = Dropped(name)
+            continue
+        coded = bool(kind.coded and is_many(different[name]) and share < _UNIQUE)
+        found = _frequent(asking, name, coded, delta)
+        for word in kind.words:
+            found.setdefault(word, (float(forms[name].values[PLACES[Form("word", word)]]), forms[name].sigma))
+        if share >= _UNIQUE and not found:
+            columns[name] = Identifier(name, name.replace("{", "").replace("}", "") + "-{:06d}")
+        elif share >= _FREE and not found:
+            columns[name] = Dropped(name)
+        else:
+            counts = np.array([count for count, _ in found.values()])
+            squares = sum(sigma**2 for _, sigma in found.values())
+            spread = PRESENT * np.sqrt(squares + 2 * forms[name].sigma ** 2)
+            rest = float(asking.records - votes[name].missing - counts.sum())
+            other = bool(rest > spread)
+            unlisted = (
+                SURE_UNSEEN * forms[name].sigma if other else max(0.0, rest) + SURE_UNSEEN / PRESENT * spread
+            )
+            column = categories(name, list(found), counts, votes[name].missing > 0, other, prefixes=coded)
+            columns[name] = replace(
+                column,
+                unlisted=float(unlisted),
+                merged=rest if other else 0.0,
+                # Beginnings are not counted apart from all longer texts that are listed.
+                counted=None
+                if coded
+                else _count_codes(column, found, votes[name], asking.rows, asking.share),
+            )
+    return columns
+
+
+def _count_codes(
+    column: Column, found: Mapping[str, tuple[float, float]], vote: Vote, rows: Rows, cost: float
+) -> Measurement:
+    """The noisy rows of each code of a released column of texts.
+
+    One code is the rest of the rows: that of `OTHER`, or of the text as which others count.
+
+    Args:
+        column: the column.
+        found: noisy rows of each text and the deviation of their noise.
+        vote: what its cells voted for.
+        rows: the number of rows.
+        cost: of these counts, zCDP.
+    """
+    assert isinstance(column.reading, CategoricalAttribute)
+    assert column.released is not None
+    _, codes = column.finish(column.reading, column.missing, 0)
+    texts = dict(zip(map(text_of, column.reading.categories), codes.tolist(), strict=True))
+    values, variances = np.zeros((2, column.released.size))
+    if column.missing:
+        values[texts[""]], variances[texts[""]] = vote.missing, vote.deviation**2
+    rest = texts[OTHER]
+    for text, (count, sigma) in found.items():
+        if texts[text] != rest:
+            values[texts[text]], variances[texts[text]] = count, sigma**2
+    values[rest] = rows.records - values.sum()
+    # Cells without a value that no vote shows count there too.
+    variances[rest] = rows.variance + vote.deviation**2 + variances.sum()
+    sigma = float(np.sqrt(variances.mean()))
+    return Measurement(View((column.reading.name,)), values, sigma, cost, sigmas=np.sqrt(variances))
+
+
+def _frequent(asking: Asking, name: str, coded: bool, delta: float) -> dict[str, tuple[float, float]]:
+    """The frequent texts of a column, and of codes frequent beginnings of others, with their noisy rows.
+
+    Args:
+        asking: the means.
+        name: of the column.
+        coded: whether beginnings are looked for.
+        delta: with which texts of one row may be found.
+
+    Returns:
+        Text -> rows that have it and no longer one of these, and the deviation of their noise.
+    """
+    texts, rows = asking.cells.values(name)
+    lengths = (0, *BEGINNINGS) if coded else (0,)
+    share = (1 - DIFFERENT_TEXTS) * asking.share
+    found: dict[str, tuple[float, float]] = {}
+    for length in lengths:
+        part = (
+            share
+            if len(lengths) == 1
+            else share * (WHOLE_CODES if not length else (1 - WHOLE_CODES) / len(BEGINNINGS))
+        )
+        known, counts = _begun(texts, rows, length)
+        possible = [place for place, text in enumerate(known) if is_label(text)]
+        places, noisy = asking.counts.frequent(
+            "texts", name, partial(_rows_of, counts, possible), part, delta / len(lengths)
+        )
+        kept = np.sort(np.argsort(-noisy.values, kind="stable")[:MOST_LABELS])
+        stated = {known[possible[int(places[place])]]: float(noisy.values[place]) for place in kept}
+        if length:
+            rest = {text: rows - _within(text, found) for text, rows in stated.items() if text not in found}
+            stated = {text: rows for text, rows in rest.items() if rows > _BEGINNING_SEEN * noisy.sigma}
+        found |= {text: (rows, noisy.sigma) for text, rows in stated.items()}
+    return found
+
+
+def _begun(texts: list[str], rows: NDArray[np.int64], length: int) -> tuple[list[str], NDArray[np.int64]]:
+    """The beginnings of longer texts, each once, and their rows; of no length the texts themselves."""
+    if not length:
+        return texts, rows
+    counts: dict[str, int] = {}
+    for text, count in zip(texts, rows.tolist(), strict=True):
+        if len(text) > length:
+            counts[text[:length]] = counts.get(text[:length], 0) + count
+    return list(counts), np.array(list(counts.values()), dtype=np.int64)
+
+
+def _within(beginning: str, found: Mapping[str, tuple[float, float]]) -> float:
+    """The rows of found texts that begin so."""
+    return sum(rows for text, (rows, _) in found.items() if text.startswith(beginning) and text != beginning)
+
+
+def _rows_of(rows: NDArray[np.int64], places: list[int]) -> NDArray[np.int64]:
+    return rows[places]
+
+
+def _different(asking: Asking, name: str) -> NDArray[np.int64]:
+    # One row more or less changes the number of different texts by one at most.
+    return np.array([asking.cells.different(name)], dtype=np.int64)

@@ -1,0 +1,161 @@
+"""Learns columns of dates and timestamps: the order of day and month, the finest unit, and where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.data.attributes.moments import Granularity, Moments
+from ...party.drafting.date_formats import zone_of
+from .asking import Asking
+from .columns import Column, times
+from .kinds import Times, Vote
+from .private_counts import Noisy
+from .ranges import Ruler
+
+ORDER, OFFSET, FINEST_UNIT, COARSE, CLOSER = 0.05, 0.05, 0.08, 0.2, 0.12
+"""Shares of a column for the order of day and month, the distance from UTC, the finest unit, a grid over
+centuries, and one around the records."""
+
+_GRANULARITIES = (
+    *(Granularity.DAY, Granularity.HOUR, Granularity.MINUTE, Granularity.SECOND, Granularity.MILLISECOND),
+    Granularity.MICROSECOND,
+)
+_SEEN = 4.0
+"""A unit is seen if its times exceed so many deviations of their noise."""
+
+_YEARS, _SHORT_YEARS = ("1700-01-01", "2300-01-01"), ("1969-01-01", "2068-12-31")
+"""Dates are looked for between these, those with years of two digits where such years lie; others count at
+the nearest."""
+
+_OFFSETS = np.arange(-12 * 60, 14 * 60 + 1, 15)
+"""Distances from UTC, in minutes."""
+
+_SINGLE_ZONE = 0.9
+"""Times are in a zone of one distance from UTC if more than so many have it."""
+
+
+def learned_times(
+    asking: Asking, kinds: Mapping[str, Times], votes: Mapping[str, Vote]
+) -> dict[str, Column | None]:
+    """The columns of dates and timestamps.
+
+    Args:
+        asking: the means.
+        kinds: name -> format of its dates.
+        votes: what cells voted for.
+
+    Returns:
+        For each column how it is released; None if too few records were seen anywhere.
+    """
+    kinds = _settle_day_and_month(asking, kinds)
+    zones = _zones(asking, kinds)
+    read = {name: partial(_local, asking, name, kind, zones[name]) for name, kind in kinds.items()}
+    asked = {name: partial(_by_finest, read[name]) for name, kind in kinds.items() if kind.timed}
+    finest = asking.counts.histograms("finest unit", asked, FINEST_UNIT * asking.share)
+    granularities = {name: _granularity(kind, finest.get(name)) for name, kind in kinds.items()}
+    moments = {name: Moments(kinds[name].timed, unit) for name, unit in granularities.items()}
+    units = {name: partial(_units, moments[name], read[name]) for name in kinds}
+    ends = {name: _ends(name, kind, moments[name]) for name, kind in kinds.items()}
+    rulers = {name: Ruler.between(low, high, 1.0) for name, (low, high) in ends.items()}
+    ranges = asking.ranges("range", units, rulers, votes, COARSE, CLOSER)
+    found = {
+        name: replace(one, low=max(one.low, ends[name][0]), high=min(one.high, ends[name][1]))
+        for name, one in ranges.items()
+    }
+    return {
+        name: Column(
+            times(name, kind, granularities[name], found[name], zones[name], name in asking.cells.timed),
+            votes[name].missing > 0,
+        )
+        if found[name].certain
+        else None
+        for name, kind in kinds.items()
+    }
+
+
+def _ends(name: str, kind: Times, moments: Moments) -> tuple[int, int]:
+    """The units between which times are looked for."""
+    first, last = _SHORT_YEARS if "%y" in kind.format else _YEARS
+    return moments.bound(name, first), moments.bound(name, last)
+
+
+def _settle_day_and_month(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, Times]:
+    """The formats, with day and month in the order in which more cells can be read."""
+    unknown = {
+        name: partial(asking.cells.day_and_month, name)
+        for name, kind in kinds.items()
+        if kind.format.startswith("a")
+    }
+    noisy = asking.counts.histograms("day and month", unknown, ORDER * asking.share)
+    ordered = dict(kinds)
+    for name, seen in noisy.items():
+        day, month = ("a", "b") if seen.values[0] >= seen.values[1] else ("b", "a")
+        form = kinds[name].format.replace(day, "%d", 1)
+        ordered[name] = replace(kinds[name], format=form.replace(month, "%m", 1))
+    return ordered
+
+
+def _zones(asking: Asking, kinds: Mapping[str, Times]) -> dict[str, str]:
+    """The time zones of columns: the declared one, or of the usual distance from UTC; empty for none."""
+    written = {
+        name: partial(_by_offset, asking, name)
+        for name, kind in kinds.items()
+        if kind.format.endswith("%z") and name not in asking.cells.timezones
+    }
+    noisy = asking.counts.histograms("distance from UTC", written, OFFSET * asking.share)
+    zones = {name: asking.cells.timezones.get(name, "") for name in kinds}
+    for name, one in noisy.items():
+        seen = one.above_noise(_SEEN)[:-1]
+        best = int(np.argmax(seen))
+        single = seen[best] > _SINGLE_ZONE * seen.sum()
+        zones[name] = zone_of(timedelta(minutes=int(_OFFSETS[best]))) if single else "UTC"
+    return zones
+
+
+def _by_offset(asking: Asking, name: str) -> NDArray[np.int64]:
+    """The number of cells of each distance from UTC, then of any other; shape (_OFFSETS + 1,)."""
+    minutes, rows = asking.cells.offsets(name)
+    places = np.where(np.isin(minutes, _OFFSETS), np.searchsorted(_OFFSETS, minutes), len(_OFFSETS))
+    return np.bincount(places, rows, len(_OFFSETS) + 1).astype(np.int64)
+
+
+def _local(asking: Asking, name: str, kind: Times, zone: str) -> NDArray[np.datetime64]:
+    """The times of a column in its time zone, shape (N,)."""
+    found = asking.cells.times(name, kind)
+    known = ~np.isnat(found)
+    found[known] = Moments(True, Granularity.MICROSECOND, timezone=zone).local(found[known])
+    return found
+
+
+def _by_finest(read: partial[NDArray[np.datetime64]]) -> NDArray[np.int64]:
+    """The number of times by their finest unit that is not zero, then of no times; (granularities + 1,)."""
+    found = read()
+    known = found[~np.isnat(found)]
+    places = np.zeros(len(known), dtype=np.intp)
+    for place, coarser in enumerate(("D", "h", "m", "s", "ms"), start=1):
+        places[known != known.astype(f"datetime64[{coarser}]")] = place
+    counts = np.bincount(places, minlength=len(_GRANULARITIES) + 1)
+    counts[-1] = len(found) - len(known)
+    return counts
+
+
+def _granularity(kind: Times, finest: Noisy | None) -> Granularity:
+    """The coarsest unit of which all seen times are whole numbers, and that the format can write."""
+    if finest is None:
+        return Granularity.MONTH if "%d" not in kind.format else Granularity.DAY
+    seen = np.flatnonzero(finest.values[:-1] > _SEEN * finest.sigma)
+    return _GRANULARITIES[int(seen[-1]) if len(seen) else 0]
+
+
+def _units(moments: Moments, read: partial[NDArray[np.datetime64]]) -> NDArray[np.float64]:
+    found = read()
+    units = np.full(len(found), np.nan)
+    known = ~np.isnat(found)
+    units[known] = moments.unit_numbers(found[known])
+    return units

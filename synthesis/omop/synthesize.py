@@ -1,0 +1,96 @@
+"""From a CDM to a CDM of synthetic people, in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from ...common.errors import DataError
+from ...curator.people.release import PeopleRelease
+from ...simulations.stopping import UNFINISHED
+from ..synthesize import synthesize
+from .choices import ORDER, RELATIONS
+from .read import CATEGORIES, read
+from .vocabulary import Ranged
+from .write import write
+
+DELTA_OF_A_CDM = 1e-6
+"""Delta of a release, unless it is given."""
+
+CDM, RELEASE = "cdm.duckdb", "release"
+"""The database, and the folder of the release that it was made from."""
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """A CDM of synthetic people.
+
+    Attributes:
+        database: its file.
+        release: the release that it was made from.
+    """
+
+    database: Path
+    release: PeopleRelease
+
+
+def synthesize_cdm(
+    database: str | Path,
+    out: str | Path,
+    epsilon: float = 1.0,
+    *,
+    delta: float = DELTA_OF_A_CDM,
+    schema: str = "",
+    since: date | None = None,
+    until: date | None = None,
+    most: int = CATEGORIES,
+    known: Mapping[int, Ranged] | None = None,
+    seed: int | None = None,
+    progress: bool | None = None,
+) -> Released:
+    """Releases a CDM with (epsilon, delta)-differential privacy; a person with all records is the unit.
+
+    Args:
+        database: a file of DuckDB, or the URI of a PostgreSQL database.
+        out: folder for the synthetic CDM, `cdm.duckdb`, and for the release that it was made from, `release`.
+            If the process ends before, the same call goes on, and nothing is charged twice.
+        epsilon: privacy budget, with delta.
+        delta: privacy budget, with epsilon.
+        schema: schema of the tables.
+        since: see `read.read`, as the next three.
+        until: see there.
+        most: see there.
+        known: see there.
+        seed: makes the release reproducible and not for release; it is labelled so.
+        progress: whether to show progress; by default in a terminal.
+
+    Returns:
+        The synthetic CDM and its release.
+
+    Raises:
+        DataError: the CDM cannot be read, or the folder holds one already; nothing has been spent.
+        BudgetError: a privacy parameter is out of range; nothing has been spent.
+        MissingExtraError: PostgreSQL needs an extra that is not installed.
+    """
+    folder = Path(out)
+    for taken in (folder / CDM, folder / RELEASE):
+        if taken.exists() and not (taken / UNFINISHED).exists():
+            raise DataError(f"{taken} exists already; choose another folder, or remove it")
+    cdm = read(database, schema=schema, since=since, until=until, most=most, known=known)
+    release = synthesize(
+        dict(cdm.tables),
+        epsilon,
+        delta=delta,
+        relations=RELATIONS,
+        order=ORDER,
+        domain=cdm.choices.domain(),
+        seed=seed,
+        progress=progress,
+        out=folder / RELEASE,
+    )
+    labels = "; ".join(release.certificate.labels)
+    promised = f"epsilon {epsilon:g}, delta {delta:g}; a person with all records is the unit"
+    made = write(folder / CDM, release.tables, cdm.choices, labels or f"differentially private: {promised}")
+    return Released(made, release)

@@ -1,0 +1,109 @@
+"""The file of relations: which table belongs to which, in which order its rows are, and where it lies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from ..common.errors import DataError
+from ..common.forms.several import Either, ListOf
+from ..common.forms.tables import Key, MapOf, Table
+from ..common.forms.toml_file import read_by_form
+from ..common.forms.values import Scalar, Text, Truth
+from ..party.sources.source import SUFFIXES
+
+_TABLE = Table(
+    {
+        "file": Key(Text(), "The file, if it is not named as the table."),
+        "domain": Key(Text(), "Domain file of the columns but keys; without one, they are learned."),
+        "belongs_to": Key(
+            MapOf(Text()), 'Column that holds the key of another table = that table: {id = "patients"}.'
+        ),
+        "summaries": Key(
+            MapOf(MapOf(Either((Scalar(), ListOf(Scalar()))))),
+            'What rows of the other table say of these: {had_stroke = {code = ["I63", "I64"]}, first_code = '
+            '{what = "first", column = "code"}}; also last, and count and time with values.',
+        ),
+        "within": Key(
+            ListOf(Text()), 'Columns of the other table between which the order lies: ["born", ""].'
+        ),
+        "workload": Key(
+            ListOf(ListOf(Text())),
+            'Pairs of columns that matter: [["ward", "days"], ["ward", "previous ward"], ["ward", '
+            '"patients.sex"]]; without it, all.',
+        ),
+        "order": Key(
+            Either((Text(), Truth())),
+            "Column by which rows of a parent are in order; true: that of the file.",
+        ),
+    }
+)
+FORM = MapOf(_TABLE)
+"""A table for each table, by name."""
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What a file of relations says.
+
+    Attributes:
+        files: of each table.
+        relations: see `synthesize`, as for all others.
+        order: see there.
+        domains: see there.
+        summaries: see there.
+        within: see there.
+        workload: see there.
+    """
+
+    files: Mapping[str, Path]
+    relations: Mapping[str, Mapping[str, str]]
+    order: Mapping[str, str | Literal[True]]
+    domains: Mapping[str, Path] = field(default_factory=dict)
+    summaries: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    within: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
+    workload: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
+
+
+def read_relations(path: Path, folder: Path) -> Stated:
+    """Reads a file of relations.
+
+    Args:
+        path: the file; domain files lie beside it.
+        folder: of the tables.
+
+    Raises:
+        DataError: it cannot be read, or a table has no file.
+    """
+    content = read_by_form(path, FORM)
+    for name, entry in content.items():
+        if len(entry.get("within", ("", ""))) != 2:
+            raise DataError(f'{path.name}: {name}.within: expected two columns, got others; use "" for none')
+    return Stated(
+        {name: file_of(folder, name, entry.get("file")) for name, entry in content.items()},
+        {name: entry["belongs_to"] for name, entry in content.items() if "belongs_to" in entry},
+        {name: entry["order"] for name, entry in content.items() if entry.get("order")},
+        {name: path.parent / entry["domain"] for name, entry in content.items() if "domain" in entry},
+        {name: entry["summaries"] for name, entry in content.items() if "summaries" in entry},
+        {name: tuple(entry["within"]) for name, entry in content.items() if "within" in entry},
+        {name: entry["workload"] for name, entry in content.items() if "workload" in entry},
+    )
+
+
+def file_of(folder: Path, name: str, stated: str | None = None) -> Path:
+    """The file of a table.
+
+    Raises:
+        DataError: no or several files have its name.
+    """
+    if stated is not None:
+        return folder / stated
+    found = [folder / f"{name}{suffix}" for suffix in SUFFIXES if (folder / f"{name}{suffix}").is_file()]
+    if len(found) != 1:
+        raise DataError(
+            f"table {name!r}: expected one file {name}.csv or {name}.parquet in {folder}, found "
+            f"{len(found) or 'none'}; name it with file"
+        )
+    return found[0]

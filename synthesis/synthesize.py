@@ -1,0 +1,410 @@
+"""From a table to a private release of it in one call, by somebody who holds the whole table."""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, overload
+
+from ..common.data.domain import Domain
+from ..common.data.rules import Rule, read_rules
+from ..common.data.workload import Workload
+from ..common.errors import DataError, MosaicWarning
+from ..common.privacy.budget import DEFAULT_DELTA, Budget
+from ..common.privacy.cost import Adjacency
+from ..common.protocols.registry import TRUSTED
+from ..common.release_spec import ReleaseSpec
+from ..common.version import __version__
+from ..curator.analysis.published import Drawn
+from ..curator.analysis.release import Release
+from ..curator.certificates.json_values import to_json_values
+from ..curator.mechanisms.catalogue import mechanism_named
+from ..curator.mechanisms.mechanism import Mechanism
+from ..curator.parties.asking import Asking
+from ..curator.people.release import PeopleRelease
+from ..curator.pgm.rows.counting import keep_pairs
+from ..curator.releasing.planning.bins_share import DEFAULT_SHARE
+from ..curator.releasing.progress import progress_bar
+from ..curator.releasing.release import ReleaseOrder
+from ..curator.results.storage import Library
+from ..simulations.parties.participants import Participants
+from ..simulations.parties.partition import Grid
+from ..simulations.parties.releasing import release_among
+from ..simulations.tables.frames import DomainLike, Loaded, RawTable, Source, load, raw_table, written
+from ..simulations.time_limit import TimeLimitWarning, lateness, limited
+from .bar import console_for
+from .learning.cells import Cells
+from .learning.first_step import Begun, begun_with, begun_without
+from .learning.remarks import remarks
+from .people import Ordered, Stated, release_people
+from .related import Asked
+from .related_tables import Pairs, Relations, Summaries, pairs_stated
+from .unfinished import Forgotten, Unfinished, unfinished_release
+
+_ADVICE = (
+    "no domain: the release learns what the columns hold, from a part of its budget. A reviewed domain of "
+    "public bounds and categories gives less error; `dpmosaic domain infer` drafts one."
+)
+
+_UNIT = (
+    " The promise is for one row: if a person may have several, name the column that tells people apart as "
+    "key."
+)
+
+
+class DomainWarning(MosaicWarning):
+    """What a release without a domain could not know or keep; a reviewed domain gives less error."""
+
+
+RuleLike = Rule | Mapping[str, Any]
+"""A rule, or its entry in a domain file."""
+
+
+@overload
+def synthesize(
+    data: Mapping[str, Source],
+    epsilon: float = ...,
+    *,
+    relations: Relations,
+    order: Mapping[str, Ordered] | None = ...,
+    within: Mapping[str, tuple[str | None, str | None]] | None = ...,
+    summaries: Summaries | None = ...,
+    workload: Pairs | None = ...,
+    delta: float = ...,
+    domain: Mapping[str, DomainLike] | None = ...,
+    anyway: bool = ...,
+    mechanism: Mechanism | str = ...,
+    seed: int | None = ...,
+    progress: bool | None = ...,
+    out: str | Path | None = ...,
+) -> PeopleRelease: ...
+
+
+@overload
+def synthesize(
+    data: Source,
+    epsilon: float = ...,
+    *,
+    key: str,
+    order: Ordered | None = ...,
+    per_person: Sequence[str] = ...,
+    workload: Sequence[Sequence[str]] | None = ...,
+    delta: float = ...,
+    domain: DomainLike | None = ...,
+    anyway: bool = ...,
+    mechanism: Mechanism | str = ...,
+    seed: int | None = ...,
+    progress: bool | None = ...,
+    out: str | Path | None = ...,
+) -> PeopleRelease: ...
+
+
+@overload
+def synthesize(
+    data: Source,
+    epsilon: float = ...,
+    *,
+    delta: float = ...,
+    domain: DomainLike | None = ...,
+    adjacency: Adjacency | str = ...,
+    anyway: bool = ...,
+    mechanism: Mechanism | str = ...,
+    time_limit: float | None = ...,
+    rules: Sequence[RuleLike] = ...,
+    target: str | None = ...,
+    workload: Workload | str | None = ...,
+    rows: int | None = ...,
+    seed: int | None = ...,
+    progress: bool | None = ...,
+    header: bool | None = ...,
+    checks: Executor | None = ...,
+    out: str | Path | Unfinished | None = ...,
+) -> Release: ...
+
+
+def synthesize(
+    data: Source | Mapping[str, Source],
+    epsilon: float = 1.0,
+    *,
+    key: str | None = None,
+    relations: Relations | None = None,
+    order: Ordered | Mapping[str, Ordered] | None = None,
+    within: Mapping[str, tuple[str | None, str | None]] | None = None,
+    summaries: Summaries | None = None,
+    per_person: Sequence[str] = (),
+    delta: float = DEFAULT_DELTA,
+    domain: DomainLike | Mapping[str, DomainLike] | None = None,
+    adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
+    anyway: bool = False,
+    mechanism: Mechanism | str = "mosaic",
+    time_limit: float | None = None,
+    rules: Sequence[RuleLike] = (),
+    target: str | None = None,
+    workload: Workload | str | Pairs | Sequence[Sequence[str]] | None = None,
+    rows: int | None = None,
+    seed: int | None = None,
+    progress: bool | None = None,
+    header: bool | None = None,
+    checks: Executor | None = None,
+    out: str | Path | Unfinished | None = None,
+) -> Release | PeopleRelease:
+    """Releases a synthetic table with (epsilon, delta)-differential privacy; the table is in one place.
+
+    With a `key`, or with several tables and their `relations`, the promise is for a person with all rows in
+    all tables, whatever their number, and the number of people is private.
+
+    Without a domain, a first step learns from a part of the budget what the columns hold: numbers and their
+    rounding and range, dates in common formats, words, frequent texts, keys that name the rows. What too few
+    rows share becomes "other" or is left out, and a warning says so. Cells of another kind than their
+    column's count as missing. It refuses tables of too few rows for their columns, of which it would release
+    mostly noise. A domain of public bounds and categories gives less error.
+
+    Neighbouring tables differ in one row that is added or removed: the number of rows is private and released
+    with noise.
+
+    Args:
+        data: the real table: a data frame of pandas, Polars or Arrow, or the path of a CSV or Parquet file.
+            An index is not released. Or several such tables by name.
+        epsilon: privacy budget, with delta.
+        key: column that names the person of each row; its values are drawn anew.
+        relations: for each of several tables but that of people, its column that holds the key of the table
+            to which it belongs -> that table: {"stays": {"id": "patients"}}; "patients.number" where the key
+            has another name there.
+        order: with a key, the column by which rows of a person are in order, such as a date, or True for the
+            order of the table; with relations, this for each table whose rows have an order.
+        within: with relations, the columns of the other table between which the order of the rows lies, such
+            as {"stays": ("born", "died")}; None for no bound. Synthetic rows keep to it.
+        summaries: with relations, what a row says of the rows that belong to it, as a new column, with which
+            synthetic rows agree: whether any has one of some values, {"diagnoses": {"had_stroke": {"code":
+            ["I63", "I64"]}}}, or {"what": "count", "column": "code", "values": ["I63"]} for how many have,
+            "time" for when the first one is, from the column of the beginning in `within` on, or {"what":
+            "first", "column": "code"} and "last" for what that row holds.
+        per_person: with a key, columns that are the same in all rows of a person, such as the year of birth.
+        delta: privacy budget, with epsilon.
+        domain: a `Domain`, the content of a domain file or its path; None to learn what the columns hold. Of
+            related tables, one for each table that has one, of its columns but keys.
+        adjacency: which tables are neighbours: "add-remove"; or "zero-out" or "replace-one", in which the
+            number of rows is public.
+        anyway: without a domain, whether to release a table that has too few rows to learn its columns.
+        mechanism: a name, or a configured mechanism such as `Mosaic()`.
+        time_limit: seconds that the release may take on this machine, about; of the mechanism "mosaic". The
+            machine's speed is measured once.
+        rules: public statements that no synthetic row breaks, beside those of the domain.
+        target: a column that others should predict well: the workload is what predicts it.
+        workload: "1way", "2way", "3way", a file, or a Workload; by default all pairs. With relations, the
+            pairs of columns that matter, for tables that belong to another: {"stays": [("ward", "days"),
+            ("ward", "previous ward"), ("ward", "patients.sex")]}; with a key, such a list of pairs.
+        rows: number of synthetic rows; by default as many as the table has, with noise, at most 10^7.
+        seed: makes the release reproducible and not for release; it is labelled so.
+        progress: whether to show progress; by default in a terminal and in a notebook.
+        header: whether the first line of a CSV names the columns, which are otherwise column1, column2, ...;
+            by default it does, unless it reads as a record.
+        checks: where the second opinion on epsilon is computed; by default in a thread.
+        out: folder into which the release is saved. Until then it keeps each noisy answer before it is used:
+            if the process ends, the same call goes on from there, and nothing is charged twice. Without one
+            nothing is written, and what is answered is lost with the process.
+
+    Returns:
+        The release; with a key or relations a `PeopleRelease`.
+
+    Raises:
+        DataError: the table, the domain or an argument does not fit, or the folder holds a release, or one
+            that stopped and had other rows or settings; nothing has been spent. With a domain,
+            one row may be the reason where its policies say "error": `dpmosaic domain check` says so before a
+            release, and only the owner of the table should see it.
+        BudgetError: a privacy parameter is out of range; nothing has been spent.
+
+    Warns:
+        DomainWarning: no domain was given; what was left out, or lost among others.
+        TimeLimitWarning: the release took more than 1.5 times the time limit.
+        UserWarning: the index has a name, or a first column of row numbers has none; both are left out.
+    """
+    started = time.perf_counter()
+    neighbours = Adjacency.named(adjacency)
+    chosen = mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism
+    if key is not None or relations is not None:
+        unused = {
+            "adjacency": neighbours is not Adjacency.ADD_REMOVE,
+            "rules": bool(rules),
+            "target": target is not None,
+            "rows": rows is not None,
+            "time_limit": time_limit is not None,
+            "header": header is not None,
+        }
+        if useless := [name for name, given in unused.items() if given]:
+            raise DataError(
+                f"{useless[0]}: a release of people with several rows has no such choice; leave it out"
+            )
+        if domain is None:
+            warnings.warn(_ADVICE, DomainWarning, stacklevel=2)
+        pairs = pairs_stated(workload, key, per_person)
+        stated = Stated(key, relations, order, within or {}, summaries or {}, pairs, per_person, domain)
+        with _answers_kept_in(out) as kept:
+            asked = Asked(Budget(epsilon, delta), chosen, {}, anyway, seed, progress, kept)
+            people, told = release_people(data, stated, asked)
+            if isinstance(out, (str, Path)):
+                people.write(Path(out))
+        for remark in told:
+            warnings.warn(remark, DomainWarning, stacklevel=2)
+        return people
+    if order is not None or per_person or summaries is not None or within is not None:
+        raise DataError(
+            "order, within, summaries and per_person: expected a key or relations beside them, got none; "
+            "name these"
+        )
+    if isinstance(data, Mapping):
+        raise DataError(
+            "expected a data frame of pandas, Polars or PyArrow, or the path of a file, got several; name "
+            "their relations"
+        )
+    if domain is None:
+        if rules:
+            raise DataError("rules: expected a domain beside them, got none; give a domain, or no rules")
+        raw = raw_table(data, header=header)
+        warnings.warn(_ADVICE + _UNIT, DomainWarning, stacklevel=2)
+        described = Domain.coded(dict.fromkeys(raw.source.columns(), 2))
+        known: Loaded | RawTable = raw
+    else:
+        loaded = _with_rules(load(data, domain, header=header), rules)
+        described = loaded.table.domain
+        known = loaded
+    # What was asked for is checked before anything is spent; without a domain by the names of the columns.
+    if workload is not None and not isinstance(workload, str | Workload):
+        raise DataError('workload: expected "2way", a file or a Workload, got pairs; name a key or relations')
+    wanted = Workload.wanted(described, workload, target)
+    spec = ReleaseSpec(Budget(epsilon, delta), neighbours, TRUSTED.name, rows=rows)
+    ordered = ReleaseOrder(described, spec, chosen, wanted)
+    with _answers_kept_in(out) as kept:
+        kept.bind(_settings(ordered, time_limit, header, seed), data)
+        ordered = replace(ordered, mechanism=limited(chosen, time_limit, kept.note_once))
+        drawn, begun = _draw_release(known, ordered, target, anyway, seed, progress, checks, kept)
+        release = Release.of(replace(drawn, library=Library.of(data)))
+        if isinstance(out, (str, Path)):
+            release.write(Path(out))
+    if domain is None:
+        for remark in remarks(drawn.released.synthetic, begun):
+            warnings.warn(remark, DomainWarning, stacklevel=2)
+    late = lateness(time_limit, time.perf_counter() - started)
+    if late is not None:
+        warnings.warn(late, TimeLimitWarning, stacklevel=2)
+    return release
+
+
+def _answers_kept_in(out: str | Path | Unfinished | None) -> AbstractContextManager[Unfinished | Forgotten]:
+    """What keeps the answers of a release until it is in its folder."""
+    if isinstance(out, (str, Path)):
+        return unfinished_release(Path(out))
+    return nullcontext(Forgotten() if out is None else out)
+
+
+def _settings(
+    order: ReleaseOrder, time_limit: float | None, header: bool | None, seed: int | None
+) -> dict[str, str]:
+    """All that the answers of a release depend on beside the rows, by name; see `synthesize`."""
+    return {
+        "version of dpmosaic": __version__,
+        "epsilon and delta": repr(order.spec.budget),
+        "domain": order.domain.digest(),
+        "adjacency": order.spec.adjacency.value,
+        "mechanism": json.dumps(to_json_values(order.mechanism.describe()), sort_keys=True),
+        "time limit": repr(time_limit),
+        "workload": order.workload.digest(),
+        "rows": repr(order.spec.rows),
+        "header": repr(header),
+        "seed": repr(seed),
+    }
+
+
+def _draw_release(
+    known: Loaded | RawTable,
+    order: ReleaseOrder,
+    target: str | None,
+    anyway: bool,
+    seed: int | None,
+    progress: bool | None,
+    checks: Executor | None,
+    kept: Unfinished | Forgotten,
+) -> tuple[Drawn, Begun]:
+    """The release of a table, and what its first step found.
+
+    Args:
+        known: the table.
+        order: the release; without a domain, in one that has the names of the columns.
+        target: see `synthesize`, as all others.
+        anyway: see there.
+        seed: see there.
+        progress: see there.
+        checks: see there.
+        kept: what keeps the answers.
+    """
+    stream, noise = kept.stream(seed), kept.noise(seed)
+    first = noise.child("first")
+    if isinstance(known, Loaded):
+        begun = begun_with(known.table, order, first, kept)
+        columns = known.columns
+    else:
+        with closing(Cells.of(known.source, known.timezones)) as cells:
+            names, budget = cells.names, order.spec.budget
+            ordered = partial(_order_for_known, order, target)
+            begun = begun_without(
+                cells,
+                known.read,
+                ordered,
+                order.mechanism.granted,
+                order.spec.adjacency,
+                budget,
+                anyway,
+                first,
+                kept,
+            )
+        columns = written(begun.table.domain, names)
+    order = begun.order
+    # The party that holds all rows answers from these counts.
+    keep_pairs(begun.table, order.workload.cliques)
+    grid = Grid.even(begun.table.domain, begun.records, 1, 1)
+    among = Participants.in_order(begun.table, order, grid, noise, 0, False, kept.fresh)
+    among = replace(among, asking=Asking(kept))
+    with progress_bar(console_for(progress)) as report:
+        made = release_among(
+            among, order, DEFAULT_SHARE, stream, seed is not None, report, target, checks, kept.release_id
+        )
+    values = stream.child("values").child_key("inside bins")
+    return Drawn(made.released, columns, values, begun.certificate, known.storage), begun
+
+
+def _order_for_known(asked: ReleaseOrder, target: str | None, known: Domain) -> ReleaseOrder:
+    """The same order for the columns that are released; of its marginals, those of columns that vary.
+
+    Args:
+        asked: for all columns.
+        target: column that others should predict well.
+        known: the columns that are released.
+    """
+    if target is not None and target in known and len(known) > 1:
+        return replace(asked, domain=known, workload=Workload.for_target(known, target))
+    wanted = asked.workload
+    held = [
+        (known.canonical(clique), weight)
+        for clique, weight in zip(wanted.cliques, wanted.weights, strict=True)
+        if set(clique) <= set(known.varied)
+    ]
+    if not held:
+        return replace(asked, domain=known, workload=Workload.all_kway(known, min(2, len(known))))
+    cliques, weights = zip(*held, strict=True)
+    return replace(asked, domain=known, workload=Workload(cliques, weights))
+
+
+def _with_rules(loaded: Loaded, rules: Sequence[RuleLike]) -> Loaded:
+    """The same rows in a domain with more rules."""
+    if not rules:
+        return loaded
+    more = tuple(rule if isinstance(rule, Rule) else read_rules([dict(rule)])[0] for rule in rules)
+    domain = replace(loaded.table.domain, rules=(*loaded.table.domain.rules, *more))
+    return replace(loaded, table=replace(loaded.table, domain=domain))

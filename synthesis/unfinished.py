@@ -1,0 +1,228 @@
+"""A release from one table that goes on after its process ended: its folder keeps what was answered.
+
+The journal is that of a curator's release. Each noisy answer is in it before it is used. It holds no key of
+noise, which comes from the operating system, but whoever has it and a table can tell whether the table is
+the one that is released, as `resume` does; so its folder is private, and erased when the release is written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import secrets
+import shutil
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..common.bounded import json_of
+from ..common.crypto.randomness import FreshKeys, RandomStream
+from ..common.errors import DataError
+from ..curator.certificates.verify import BINS, WARNING
+from ..curator.parties.journal import Journal, NoJournal
+from ..curator.parties.private_folder import JOURNAL, make_private
+from ..curator.results import outputs as files
+from ..simulations.stopping import UNFINISHED, keep_answers, share_spent
+from ..simulations.tables.frames import Source, digest_of
+
+_MADE = ".unfinished"
+_ROWS, _COMMAND, _SPENT, _DRAWN = "rows", "command", "spent", "drawn"
+_PRIVATE = (
+    "This folder is not for release: it tells whether a table is the one that is released. It keeps what the "
+    "release has answered until it is finished, and is erased then.\n"
+)
+
+
+class Unfinished:
+    """A release that is not finished: what it has answered, and where its randomness comes from.
+
+    Args:
+        folder: of the release.
+        journal: its journal, open.
+        name: of one of several releases that it consists of; empty for the whole.
+    """
+
+    def __init__(self, folder: Path, journal: Journal, name: str = "") -> None:
+        self._folder = folder
+        self._journal = journal
+        self._name = name
+        self._drawn = 0
+        self.release_id = _part_id(journal.release_id, name) if name else journal.release_id
+        """The id of the release."""
+        if not name:
+            keep_answers(folder, float(journal.note(_SPENT) or 0))
+
+    def part(self, name: str) -> Unfinished:
+        """One of several releases that this one consists of, with questions of its own."""
+        return Unfinished(self._folder, self._journal, self._name + name)
+
+    def bind(self, settings: Mapping[str, str], *data: Source) -> None:
+        """Notes settings and rows, or refuses others than those that the release began with.
+
+        Args:
+            settings: all that the answers depend on beside the rows, by name.
+            data: the tables.
+
+        Raises:
+            DataError: they are others; nothing was charged.
+        """
+        asked = json.dumps(dict(settings)).encode()
+        noted = json_of(self._journal.note_once("settings", asked))
+        changed = [name for name in settings if noted.get(name) != settings[name]]
+        key = RandomStream(self._journal.key).child_key(_ROWS)
+        rows = b"".join(digest_of(one, key) for one in data)
+        if self._journal.note_once(_ROWS, rows) != rows:
+            changed.append("the rows")
+        if changed:
+            raise DataError(
+                f"{self._folder} holds a release that stopped, and it began with other values of: "
+                f"{', '.join(changed)}. Restore them and resume; or choose another folder; or remove "
+                f"{self._folder / UNFINISHED}, which loses what was spent. Nothing was charged now"
+            )
+
+    def note_once(self, name: str, value: str) -> str:
+        """The value that was noted under a name first."""
+        return self._journal.note_once(name, value.encode()).decode()
+
+    def stream(self, seed: int | None) -> RandomStream:
+        """Randomness of choices and rows, the same when the release goes on."""
+        return RandomStream(self._journal.key) if seed is None else RandomStream.from_seed(seed)
+
+    def noise(self, seed: int | None) -> RandomStream:
+        """Randomness of noise, which is kept nowhere, but for that of a seed."""
+        return RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
+
+    def fresh(self, stream: RandomStream) -> FreshKeys:
+        """The keys of a party's noise; those that it drew before are not drawn again.
+
+        Args:
+            stream: the keys from the first one, for a seed.
+        """
+        # A party that is started again draws one when it accepts the release.
+        self._drawn = max(0, int(self._journal.note(_DRAWN + self._name) or 0) - 1)
+        for _ in range(self._drawn):
+            stream.key()
+
+        def key() -> bytes:
+            self._drawn += 1
+            return stream.key()
+
+        return key
+
+    def recall(self, query_id: str, query: bytes) -> NDArray[np.float64] | None:
+        """See `Answers`."""
+        return self._journal.recall(self._name + query_id, query)
+
+    def keep(self, query_id: str, query: bytes, answered: NDArray[np.float64]) -> None:
+        """See `Answers`."""
+        notes = {_SPENT: repr(share_spent()).encode(), _DRAWN + self._name: str(self._drawn).encode()}
+        self._journal.keep(self._name + query_id, query, answered, notes)
+
+
+class Forgotten(NoJournal):
+    """A release that nothing keeps: it ends with its process."""
+
+    def __init__(self) -> None:
+        self.release_id = secrets.token_hex(16)
+        """See `Unfinished`, as for all others."""
+
+    def part(self, name: str) -> Forgotten:
+        """One of several releases."""
+        return Forgotten()
+
+    def fresh(self, stream: RandomStream) -> FreshKeys:
+        """The keys of a party's noise."""
+        return stream.key
+
+    def bind(self, settings: Mapping[str, str], *data: Source) -> None:
+        """Nothing."""
+
+    def note_once(self, name: str, value: str) -> str:
+        """The value."""
+        return value
+
+    def stream(self, seed: int | None) -> RandomStream:
+        """Randomness of choices and rows."""
+        return RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
+
+    noise = stream
+
+
+def _part_id(release_id: str, name: str) -> str:
+    """The id of one of several releases."""
+    return hashlib.sha256(f"{release_id} {name}".encode()).hexdigest()[: len(release_id)]
+
+
+@contextmanager
+def unfinished_release(folder: Path, command: Mapping[str, Any] | None = None) -> Iterator[Unfinished]:
+    """Begins a release in a folder, or goes on with one that stopped; at the end it is finished.
+
+    If nothing was answered when the block fails, the folder is as before.
+
+    Args:
+        folder: of the release; created if it is missing.
+        command: options of the command that makes it, for `command_of`.
+
+    Raises:
+        DataError: the folder holds a finished release, or another process makes one.
+    """
+    private = folder / UNFINISHED
+    if not private.exists():
+        files.check_folder(folder, [BINS])
+        _create(folder, command)
+    with contextlib.closing(Journal(private / JOURNAL)) as journal, journal.locked():
+        try:
+            yield Unfinished(folder, journal)
+        except BaseException:
+            if not journal.has_answers():
+                _erase(private)
+            raise
+        journal.finish()
+        _erase(private)
+
+
+def command_of(folder: Path) -> dict[str, Any]:
+    """The options of the command that began a release.
+
+    Raises:
+        DataError: there is no release that a command began, or it is finished.
+    """
+    path = folder / UNFINISHED / JOURNAL
+    if not path.exists():
+        raise DataError(
+            f"expected a release that stopped in {folder}, found none; fix the path, or use "
+            "dpmosaic curator resume for one over daemons"
+        )
+    with contextlib.closing(Journal(path)) as journal:
+        noted = json_of(journal.note(_COMMAND) or b"null")
+    if noted is None:
+        raise DataError(f"the release in {folder} was begun by a call in Python; make the same call again")
+    return dict(noted)
+
+
+def _create(folder: Path, command: Mapping[str, Any] | None) -> None:
+    """Makes the private folder of a new release, whole or not at all."""
+    made = folder / _MADE
+    shutil.rmtree(made, ignore_errors=True)
+    make_private(made)
+    files.write_text(made / WARNING, _PRIVATE)
+    try:
+        with contextlib.closing(Journal.create(made / JOURNAL, "")) as journal:
+            journal.note_once(_COMMAND, json.dumps(command).encode())
+        made.rename(folder / UNFINISHED)
+    except (OSError, sqlite3.OperationalError) as cause:
+        raise DataError(f"cannot write {folder}: {cause}; choose another folder") from cause
+
+
+def _erase(private: Path) -> None:
+    """Removes a private folder; whoever is ended meanwhile leaves nothing that looks unfinished."""
+    made = private.with_name(_MADE)
+    shutil.rmtree(made, ignore_errors=True)
+    private.rename(made)
+    shutil.rmtree(made)

@@ -1,9 +1,0 @@
-import pytest
-
-from dpmosaic.simulations.omop.generate import generate
-
-
-@pytest.fixture(scope="session")
-def cdm(tmp_path_factory):
-    """A CDM of 300 made-up people, to read."""
-    return generate(tmp_path_factory.mktemp("omop") / "cdm.duckdb", 300, seed=5)

@@ -1,0 +1,147 @@
+"""The cells of a raw table, as DuckDB counts and reads them."""
+
+from contextlib import closing
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpmosaic.common.errors import DataError
+from dpmosaic.simulations.tables.frames import raw_table
+from dpmosaic.synthesis.learning.cells import Cells
+from dpmosaic.synthesis.learning.forms import FORMS
+from dpmosaic.synthesis.learning.kinds import Numbers, Times
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def cells():
+    opened = []
+
+    def of(data):
+        raw = raw_table(data)
+        opened.append(Cells.of(raw.source, raw.timezones))
+        return opened[-1]
+
+    yield of
+    for one in opened:
+        one.close()
+
+
+def forms_of(cells, name):
+    return {
+        (FORMS[place].family, FORMS[place].name): int(n)
+        for place, n in enumerate(cells.forms(name))
+        if n and FORMS[place].family != "missing"
+    }
+
+
+def test_every_row_has_one_form(cells):
+    found = cells(pd.DataFrame({"x": ["5", " 7 ", "", None, "north", "2020-01-31", "  "]}))
+    assert found.forms("x").sum() == found.records() == 7
+    assert forms_of(found, "x") == {("number", "{}"): 2, ("text", ""): 1, ("date", "%Y-%m-%d"): 1}
+
+
+@pytest.mark.parametrize("dtype", [object, "string", "string[pyarrow]", "category"])
+def test_texts_of_every_type_are_the_same_cells(cells, dtype):
+    found = cells(pd.DataFrame({"x": pd.Series(["a", None, "b", "a"], dtype=dtype)}))
+    assert found.values("x")[0] == ["a", "b"]
+    assert found.values("x")[1].tolist() == [2, 1]
+    assert found.different("x") == 2
+
+
+def test_times_that_are_objects_are_read_as_those_of_a_type(cells):
+    times = pd.Series(pd.to_datetime(["2021-03-01 10:05:00", None, "2021-03-02 00:00:00"]))
+    declared, objects = (
+        cells(pd.DataFrame({"x": times.astype(dtype)})) for dtype in ("datetime64[us]", object)
+    )
+    form = Times("%Y-%m-%dT%H:%M:%S")
+    assert forms_of(objects, "x") == {("date", form.format): 2}
+    assert np.array_equal(
+        objects.times("x", form), declared.times("x", Times("%Y-%m-%d %H:%M:%S")), equal_nan=True
+    )
+
+
+def test_distances_from_utc_are_counted_with_what_has_none(cells):
+    texts = [f"2020-01-31T10:05:00{end}" for end in ("+02:00", "+0200", "-05:30", "Z", "+02")]
+    minutes, rows = cells(pd.DataFrame({"x": [*texts, None]})).offsets("x")
+    assert dict(zip(minutes.tolist(), rows.tolist(), strict=True)) == {120: 2, -330: 1, 24 * 60: 3}
+
+
+@pytest.mark.parametrize("dtype", [object, pd.CategoricalDtype([]), "string", "float64", "Int64"])
+def test_a_column_without_values_is_read_whatever_its_type(cells, dtype):
+    found = cells(pd.DataFrame({"x": pd.Series([None] * 5, dtype=dtype), "y": range(5)}))
+    assert forms_of(found, "x") == {}
+    assert np.isnan(found.numbers("x", Numbers("{}", 0))).all()
+    assert np.isnat(found.times("x", Times("%Y-%m-%d"))).all()
+
+
+ODD = {
+    "half a character": "\ud800",
+    "a zero byte": "a\0b",
+    "a long number": 10**5000,
+    "a negative number": -(10**25),
+    "bytes": b"\xff",
+    "a list": [1, 2],
+    "a mapping": {"a": 1},
+    "a complex number": 1j,
+    "an array": np.zeros(2),
+    "an infinite number": float("inf"),
+    "a long text": "x" * 10**5,
+}
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+def test_no_single_object_stops_the_table(cells, odd):
+    found = cells(pd.DataFrame({"x": pd.Series([*["5"] * 9, odd], dtype=object)}))
+    assert found.forms("x").sum() == 10
+    assert forms_of(found, "x")["number", "{}"] >= 9
+    assert found.different("x") == 2
+
+
+def test_small_floats_and_far_times_are_read(cells):
+    times = np.array(["0001-01-01", "9999-12-31T23:59:59", "2020-01-31"], dtype="datetime64[s]")
+    far = np.array(["200000-01-01", "2020-01-31", "NaT"], dtype="datetime64[s]")
+    rows = pd.DataFrame({"half": np.array([0.5, 1.5, 2], dtype="float16"), "times": times, "far": far})
+    found = cells(rows.assign(zoned=rows["times"].dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo")))
+    assert found.numbers("half", Numbers("{}", 1)).tolist() == [0.5, 1.5, 2]
+    assert found.forms("times").sum() == found.forms("far").sum() == found.forms("zoned").sum() == 3
+    assert found.timezones == {"zoned": "Asia/Tokyo"}
+    assert found.timed == {"times", "far", "zoned"}
+
+
+@pytest.mark.parametrize(
+    ("notation", "written"),
+    {
+        "{}": {"5": 5, "-2.5": -2.5, "1e3": 1000, "1_000": None, "x": None},
+        "{:,}": {"1,234.5": 1234.5, "12": 12, "": None},
+        "{,}": {"1.234,5": 1234.5, "3,5": 3.5},
+        "{}%": {"96%": 96, "12.5 %": 12.5},
+        "${:,}": {"$1,500.00": 1500, "-$5": -5},
+        "{,} €": {"12,50 €": 12.5},
+    }.items(),
+)
+def test_numbers_are_read_in_their_notation(cells, notation, written):
+    found = cells(pd.DataFrame({"x": pd.Series(list(written), dtype=object)}))
+    expected = [np.nan if number is None else number for number in written.values()]
+    np.testing.assert_array_equal(found.numbers("x", Numbers(notation, None)), expected)
+
+
+def test_infinite_numbers_are_none(cells):
+    found = cells(pd.DataFrame({"x": [np.inf, -np.inf, 1.0, np.nan]}))
+    np.testing.assert_array_equal(found.numbers("x", Numbers("{}", 0)), [np.nan, np.nan, 1.0, np.nan])
+
+
+def test_days_and_months_are_told_apart_by_what_is_above_twelve(cells):
+    found = cells(pd.DataFrame({"x": ["31/12/2020", "12/31/2020", "13/01/2020", "5/6/2020", "unsure", None]}))
+    assert found.day_and_month("x").tolist() == [2, 1, 3]
+
+
+def test_columns_of_other_types_are_refused_by_their_type(tmp_path):
+    path = tmp_path / "table.parquet"
+    pd.DataFrame({"x": [[1], [2]], "y": [1, 2]}).to_parquet(path)
+    raw = raw_table(path)
+    with pytest.raises(DataError, match="column 'x': expected booleans, numbers, text"):
+        with closing(Cells.of(raw.source, raw.timezones)):
+            pass

@@ -1,0 +1,55 @@
+"""Columns after trimming: codes that were read, and the codes that are released."""
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpmosaic.common.data.attributes.dates import DateAttribute
+from dpmosaic.common.data.attributes.moments import Granularity, Moments
+from dpmosaic.common.data.attributes.numeric import NumericAttribute
+from dpmosaic.synthesis.learning.columns import categories, trim_bins
+
+RNG = np.random.default_rng(0)
+
+
+@st.composite
+def columns(draw):
+    """A column of numbers in bins, and the bins that are kept."""
+    whole = draw(st.booleans())
+    low, width = draw(st.integers(-1000, 1000)), draw(st.integers(1, 500))
+    bins = draw(st.integers(1, min(width, 40)))
+    attribute = NumericAttribute("x", low, low + width, bins, True, whole)
+    first = draw(st.integers(0, len(attribute.cells) - 1))
+    return attribute, first, draw(st.integers(first + 1, len(attribute.cells)))
+
+
+@settings(max_examples=100)
+@given(columns(), st.booleans())
+def test_codes_of_outer_bins_become_those_of_the_nearest_and_values_lie_within(column, dated):
+    attribute, first, stop = column
+    if dated:
+        units = replace(attribute, integer=True)
+        first, stop = min(first, len(units.cells) - 1), min(stop, len(units.cells))
+        attribute = DateAttribute("x", units, Moments(False, Granularity.DAY))
+    fewer, codes = trim_bins(attribute, first, stop, ())
+    assert codes.shape == (attribute.size,)
+    assert codes[-1] == fewer.size - 1
+    assert np.all(np.diff(codes[:-1]) >= 0)
+    assert sorted(set(codes[:-1].tolist())) == list(range(fewer.size - 1))
+    values = fewer.decode(codes.astype(np.int64), RNG)
+    assert np.array_equal(fewer.encode(values), codes)
+
+
+def test_categories_that_are_not_released_count_as_the_usual_one():
+    column = categories("x", ("south", "north"), np.array([5.0, 9.0]), False, False)
+    released, codes = column.finish(column.reading, False, 0)
+    assert released.categories == ("north", "south")
+    names = [released.categories[code] for code in codes]
+    assert dict(zip(column.reading.categories, names, strict=True)) == {
+        "": "north",
+        "north": "north",
+        "south": "south",
+        "other": "north",
+    }

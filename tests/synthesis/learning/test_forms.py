@@ -1,0 +1,153 @@
+"""Forms of cells: what each cell looks like, in Python and in SQL."""
+
+import contextlib
+import re
+from datetime import datetime
+
+import duckdb
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from dpmosaic.synthesis.learning.date_forms import OF_DIGITS, SHORT_DAY, SHORT_HOUR
+from dpmosaic.synthesis.learning.forms import FORMS, LONGEST_WORD, POINT_ZERO, Form, place_of, shape_sql
+
+MISSING, TEXT, SENTENCE, CODE = Form("missing"), Form("text"), Form("sentence"), Form("code")
+
+
+def number(notation, decimals=0):
+    return Form("number", notation, decimals)
+
+
+def date(written, detail=0):
+    return Form("date", written, detail)
+
+
+CELLS = {
+    "": MISSING,
+    "NA": MISSING,
+    "NULL": MISSING,
+    "-": MISSING,
+    "0": number("{}"),
+    "5": number("{}"),
+    "-17": number("{}"),
+    "+5": number("{}"),
+    "0.5": number("{}", 1),
+    ".25": number("{}", 2),
+    "12.50": number("{}", 2),
+    "1.0": number("{}", POINT_ZERO),
+    "1.00": number("{}", 2),
+    "5.": number("{}"),
+    "1.123456789": number("{}", 9),
+    "1e5": number("{}", 9),
+    "-2.5E-3": number("{}", 9),
+    "12345678901234567": number("{}"),
+    "1,234": number("9,999"),
+    "1,234,567": number("{:,}"),
+    "1,234.50": number("{:,}", 2),
+    "3,5": number("{,}", 1),
+    "1.234,50": number("{,}", 2),
+    "96%": number("{}%"),
+    "9.5 %": number("{} %", 1),
+    "$5": number("${}"),
+    "$1,234.50": number("${:,}", 2),
+    "12,50 €": number("{,} €", 2),
+    "CHF 20": number("CHF {}"),
+    "70 kg": number("{} kg"),
+    "007": CODE,
+    "00": CODE,
+    "1234567890123456": CODE,
+    "2019-03-20": date("%Y-%m-%d"),
+    "2019-03": date("%Y-%m"),
+    "20.03.2019": date("%d.%m.%Y"),
+    "03/06/2025": date("a/b/%Y"),
+    "3/6/2025": date("a/b/%Y", SHORT_DAY),
+    "12/31/2025 8:20": date("a/b/%Y %H:%M", SHORT_HOUR),
+    "12/1/2025 8:20 AM": date("a/b/%Y %I:%M %p", SHORT_DAY + SHORT_HOUR),
+    "03/06/21": date("a/b/%y"),
+    "20.03.19": date("%d.%m.%y"),
+    "05-Mar-21": date("%d-%b-%y"),
+    "5-Mar-2020": date("%d-%b-%Y", SHORT_DAY),
+    "05 Mar 2020": date("%d %b %Y"),
+    "Mar 5, 2020": date("%b %d, %Y", SHORT_DAY),
+    "20210301": date("%Y%m%d"),
+    "20210301.0": date("%Y%m%d"),
+    "20211301": number("{}"),
+    "202103": date("%Y%m"),
+    "202113": number("{}"),
+    "20210301235959": date("%Y%m%d%H%M%S"),
+    "20-45-12": CODE,
+    "October 15, 2020": date("%B %d, %Y"),
+    "2020-01-31 10:05:00": date("%Y-%m-%d %H:%M:%S"),
+    "2020-01-31T10:05:00Z": date("%Y-%m-%dT%H:%M:%SZ"),
+    "2020-01-31T10:05:00+02:00": date("%Y-%m-%dT%H:%M:%S%z"),
+    "true": Form("word", "true"),
+    "Yes": Form("word", "Yes"),
+    "FEMALE": Form("word", "FEMALE"),
+    "north": TEXT,
+    "I21.4": CODE,
+    "B12": CODE,
+    "10.0.0.1": CODE,
+    "1_000": CODE,
+    "five kilometres": TEXT,
+    "room 12": TEXT,
+    "x" * (LONGEST_WORD + 1): SENTENCE,
+    "1 2 3 4 5 6": SENTENCE,
+}
+
+
+def shape(cell):
+    """The shape of a cell as the module defines it, cut where no form needs more of it."""
+    if len(cell) > LONGEST_WORD:
+        return "\0"
+    for digits, form in OF_DIGITS.items():
+        text = cell.removesuffix(".0")
+        with contextlib.suppress(ValueError):
+            if re.fullmatch(r"(19|20)[0-9]+", text) and f"{datetime.strptime(text, form):{form}}" == text:
+                return digits
+    if any("0" <= mark <= "9" for mark in cell):
+        return "".join("9" if "1" <= mark <= "9" else mark for mark in cell)
+    return cell if len(cell) <= 12 else "~"
+
+
+@pytest.fixture(scope="module")
+def connection():
+    with duckdb.connect() as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_a_cell_has_the_form_of_what_is_written_in_it(cell):
+    assert FORMS[place_of(shape(cell))] == CELLS[cell]
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_the_database_gives_a_cell_the_same_shape(connection, cell):
+    assert connection.execute(f"SELECT {shape_sql('$1')}", [cell]).fetchone() == (shape(cell),)
+
+
+def test_no_cell_is_missing(connection):
+    [found] = connection.execute(f"SELECT {shape_sql('NULL::VARCHAR')}").fetchone()
+    assert FORMS[place_of(found)] == MISSING
+
+
+def test_every_form_has_one_place():
+    assert len(set(FORMS)) == len(FORMS)
+
+
+ANY = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+LIKE_NUMBERS = st.text("0123456789.,-+/: eE%$€TZAM", max_size=30)
+
+
+@settings(max_examples=150)
+@given(cell=ANY | LIKE_NUMBERS)
+@example(cell="٣")
+@example(cell="1\n")
+@example(cell="é" * 13)
+@example(cell="👩‍👩‍👧" * 9)
+def test_any_text_has_exactly_one_form_in_python_and_in_the_database(connection, cell):
+    [found] = connection.execute(f"SELECT {shape_sql('$1')}", [cell]).fetchone()
+    assert found == shape(cell)
+    assert 0 <= place_of(found) < len(FORMS)
+    if FORMS[place_of(found)].family in ("number", "code"):
+        assert any("0" <= mark <= "9" for mark in cell)

@@ -1,0 +1,138 @@
+"""The kind of a column is what most of its cells vote for."""
+
+import re
+
+import numpy as np
+import pytest
+
+from dpmosaic.synthesis.learning.date_forms import SHORT_DAY, SHORT_HOUR
+from dpmosaic.synthesis.learning.forms import FORMS, PLACES, Form, place_of
+from dpmosaic.synthesis.learning.kinds import Numbers, Texts, Times, Words, kind_voted
+from dpmosaic.synthesis.learning.private_counts import Noisy
+
+ROWS = 200
+
+
+def shape(cell):
+    if re.fullmatch("20[0-9]{2}0[1-9]1[0-9]", cell):
+        return "\1"
+    return "".join("9" if "1" <= mark <= "9" else mark for mark in cell)
+
+
+def votes_of(cells):
+    votes = np.zeros(len(FORMS))
+    for cell in cells:
+        votes[place_of(shape(cell))] += 1
+    return votes
+
+
+def voted(cells, sigma=1e-3):
+    return kind_voted(Noisy(votes_of(cells), sigma), len(cells))
+
+
+def mixed(**shares):
+    return [cell for cell, share in shares.items() for _ in range(round(share * ROWS))]
+
+
+COLUMNS = {
+    "whole numbers": (mixed(**{"5": 0.5, "-17": 0.5}), Numbers("{}", 0)),
+    "numbers with a point and a zero": (mixed(**{"5.0": 0.9, "nothing": 0.1}), Numbers("{}", 0)),
+    "one decimal": (mixed(**{"5": 0.1, "5.5": 0.9}), Numbers("{}", 1)),
+    "two decimals always": (mixed(**{"5.50": 1.0}), Numbers("{}", 2, True)),
+    "any decimals": (mixed(**{"5.5": 0.1, "1e-5": 0.9}), Numbers("{}", None)),
+    "thousands": (mixed(**{"500": 0.7, "1,500": 0.2, "1,500.50": 0.1}), Numbers("{:,}", 2)),
+    "decimal commas": (mixed(**{"3,5": 0.9, "4": 0.1}), Numbers("{,}", 1)),
+    "shares": (mixed(**{"96%": 1.0}), Numbers("{}%", 0)),
+    "money": (mixed(**{"$1,500.00": 0.6, "$15.00": 0.4}), Numbers("${:,}", 2, True)),
+    "days": (mixed(**{"2020-01-31": 0.9, "unsure": 0.1}), Times("%Y-%m-%d")),
+    "times": (mixed(**{"03/16/2025 18:20": 1.0}), Times("a/b/%Y %H:%M")),
+    "times without leading zeros": (
+        mixed(**{"3/6/2025 8:20": 0.4, "12/16/2025 18:20": 0.6}),
+        Times("a/b/%Y %H:%M", SHORT_DAY + SHORT_HOUR),
+    ),
+    "days, hardly ever without a zero": (mixed(**{"03/06/2025": 0.95, "3/6/2025": 0.05}), Times("a/b/%Y")),
+    "days in digits": (mixed(**{"20210310": 0.9, "99999999": 0.1}), Times("%Y%m%d")),
+    "whole numbers of which some could be days": (
+        mixed(**{"20210310": 0.7, "99999999": 0.3}),
+        Numbers("{}", 0),
+    ),
+    "words": (mixed(**{"yes": 0.3, "no": 0.7}), Words(("yes", "no"))),
+    "texts": (mixed(**{"north": 0.5, "south": 0.5}), Texts(())),
+    "texts and words": (mixed(**{"north": 0.5, "other": 0.5}), Texts(("other",))),
+    "sentences": (mixed(**{"a b c d e f g": 0.7, "short": 0.3}), Texts((), True)),
+    "codes": (mixed(**{"007": 0.7, "123": 0.3}), Texts((), False, True)),
+    "numbers and as many texts": (mixed(**{"5": 0.5, "north": 0.5}), Texts(())),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_most_cells_decide_the_kind(name):
+    cells, kind = COLUMNS[name]
+    assert voted(cells).kind == kind
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COLUMNS)
+def test_one_odd_cell_of_any_form_never_changes_the_kind(name):
+    cells, kind = COLUMNS[name]
+    votes = votes_of(cells)
+    for place, _ in enumerate(FORMS):
+        odd = votes.copy()
+        odd[place] += 1
+        assert kind_voted(Noisy(odd, 0.5), len(cells)).kind == kind
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_noise_that_is_small_beside_the_votes_changes_no_kind(name):
+    # 2,000 votes and a deviation of 2: a form without votes is seen with probability .02, in 20 draws .3.
+    cells, kind = COLUMNS[name]
+    rng = np.random.default_rng(7)
+    wrong = sum(
+        kind_voted(Noisy(10 * votes_of(cells) + rng.normal(0, 2, len(FORMS)), 2.0), 10 * ROWS).kind != kind
+        for _ in range(20)
+    )
+    assert wrong <= 3
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind"), [("5.5", Numbers("{}", 1, True)), ("2020-01-31", Times("%Y-%m-%d"))]
+)
+def test_a_column_of_numbers_or_dates_and_texts_may_be_of_numbers_or_dates(cell, kind):
+    found = voted(mixed(**{cell: 0.65, "unknown": 0.3, "": 0.05}))
+    assert found.kind == Texts(("unknown",))
+    assert found.instead.kind == kind
+    assert found.instead.others == pytest.approx(0.3 * ROWS)
+    assert found.instead.missing == pytest.approx(0.35 * ROWS)
+    assert voted(mixed(**{cell: 0.45, "unknown": 0.55})).instead is None
+
+
+def test_cells_of_other_kinds_count_as_missing():
+    found = voted(mixed(**{"5": 0.9, "north": 0.06, "": 0.04}))
+    assert found.missing == pytest.approx(0.1 * ROWS)
+    assert found.filled == pytest.approx(0.9 * ROWS)
+
+
+def test_noise_of_several_hundred_forms_is_no_other_kind():
+    """Five deviations of 700 forms: one of 500 draws has such a form in 1 of 10 runs, two in 1 of 200."""
+    rng = np.random.default_rng(11)
+    votes = 100 * votes_of(mixed(**{"5": 1.0}))
+    others = [
+        kind_voted(Noisy(votes + rng.normal(0, 50, len(FORMS)), 50.0), 20_000).others for _ in range(500)
+    ]
+    assert np.count_nonzero(others) < 2
+
+
+def test_missing_values_within_the_noise_are_none():
+    assert voted([*mixed(**{"5": 1.0}), ""], sigma=0.5).missing == 0
+    assert voted([*mixed(**{"5": 1.0}), "", ""], sigma=0.5).missing == 2
+
+
+def test_a_column_without_values_is_of_texts_and_missing():
+    found = voted([""] * ROWS)
+    assert (found.kind, found.missing, found.filled) == (Texts(()), ROWS, 0)
+
+
+def test_where_nothing_is_seen_the_form_of_most_votes_decides():
+    votes = np.zeros(len(FORMS))
+    votes[PLACES[Form("number", "{}", 1)]] = 3.0
+    assert kind_voted(Noisy(votes, 1.0), 5).kind == Numbers("{}", 1, True)

@@ -1,0 +1,155 @@
+"""Columns of dates and timestamps: format, order of day and month, the finest unit, and bounds."""
+
+from contextlib import closing
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpmosaic.common.data.attributes.dates import DateAttribute
+from dpmosaic.common.data.attributes.moments import Granularity
+from dpmosaic.simulations.tables.frames import raw_table
+from dpmosaic.synthesis.learning.asking import Rows
+from dpmosaic.synthesis.learning.cells import Cells
+from dpmosaic.synthesis.learning.learning import learn
+
+pytestmark = pytest.mark.slow
+
+ROWS = 1500
+FIRST = pd.Timestamp("2018-02-01")
+
+
+def moments(step, most):
+    offsets = np.random.default_rng(3).integers(0, most, ROWS)
+    return pd.Series(FIRST + pd.to_timedelta(offsets * pd.Timedelta(step).value, "ns"))
+
+
+DAYS = moments("1D", 700)
+
+UNITS = {
+    "1D": (700, Granularity.DAY),
+    "1h": (9000, Granularity.HOUR),
+    "15min": (9000, Granularity.MINUTE),
+    "1s": (10**6, Granularity.SECOND),
+    "1ms": (10**9, Granularity.MILLISECOND),
+    "1us": (10**12, Granularity.MICROSECOND),
+}
+
+
+@pytest.mark.parametrize("step", UNITS)
+def test_timestamps_are_of_the_finest_unit_that_occurs(learned, step):
+    most, unit = UNITS[step]
+    attribute = learned(pd.DataFrame({"t": moments(step, most)})).columns["t"].reading
+    assert isinstance(attribute, DateAttribute)
+    assert attribute.moments.granularity is unit
+    assert attribute.moments.timed
+
+
+FORMATS = [
+    "%Y-%m-%d",
+    "%d.%m.%Y",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%Y/%m/%d",
+    "%d-%m-%Y",
+    "%d-%b-%Y",
+    "%d %b %Y",
+    "%b %d, %Y",
+    "%d.%m.%y",
+    "%d/%m/%y",
+    "%m/%d/%y",
+    "%d-%b-%y",
+    "%-d/%-m/%Y",
+    "%-m/%-d/%y",
+    "%-d-%b-%Y",
+    "%Y%m%d",
+]
+
+
+@pytest.mark.parametrize("written", FORMATS)
+def test_dates_keep_their_format_and_day_and_month_their_order(learned, written):
+    attribute = learned(pd.DataFrame({"t": DAYS.dt.strftime(written)})).columns["t"].reading
+    assert attribute.moments.format == ("" if written == "%Y-%m-%d" else written)
+    assert not attribute.moments.timed
+
+
+@pytest.mark.parametrize(
+    "written", ["%m/%d/%Y %H:%M", "%-m/%-d/%Y %-H:%M", "%-d/%-m/%Y %-I:%M:%S %p", "%Y%m%d%H%M%S"]
+)
+def test_timestamps_keep_their_format(learned, written):
+    times = moments("1min", 10**6)
+    attribute = learned(pd.DataFrame({"t": times.dt.strftime(written)})).columns["t"].reading
+    assert attribute.moments.format == written
+    assert attribute.moments.granularity is Granularity.MINUTE
+
+
+@pytest.mark.parametrize("last", ["1971-01-01", "2068-12-20"])
+def test_years_of_two_digits_lie_where_they_are_read(learned, last):
+    days = pd.Timestamp(last) - pd.to_timedelta(np.arange(ROWS) % 700, "D")
+    attribute = learned(pd.DataFrame({"t": days.strftime("%d.%m.%y")})).columns["t"].reading
+    low, high = (attribute.moments.bound("t", day) for day in ("1969-01-01", "2068-12-31"))
+    assert low <= attribute.units.minimum < attribute.units.maximum <= high
+
+
+ZONES = {
+    "+02:00": "Etc/GMT-2",
+    "-0500": "Etc/GMT+5",
+    "+05:30": "Asia/Kolkata",
+    "+00:00": "UTC",
+    "+13:15": "UTC",
+}
+
+
+@pytest.mark.parametrize("offset", ZONES)
+def test_times_of_one_distance_from_utc_keep_it(learned, offset):
+    midnights = DAYS.dt.strftime("%Y-%m-%dT00:00:00") + offset
+    moments = learned(pd.DataFrame({"t": midnights})).columns["t"].reading.moments
+    assert moments.timezone == ZONES[offset]
+    # In their own zone they are days, though not in another.
+    assert (moments.granularity is Granularity.DAY) == (offset != "+13:15")
+
+
+def test_times_of_several_distances_from_utc_are_in_utc(learned):
+    offsets = pd.Series(["+01:00", "+02:00"]).repeat(ROWS // 2).reset_index(drop=True)
+    rows = pd.DataFrame({"t": DAYS.dt.strftime("%Y-%m-%dT%H:%M:%S") + offsets})
+    assert learned(rows).columns["t"].reading.moments.timezone == "UTC"
+
+
+def test_the_distance_of_one_time_changes_no_zone(private_counts):
+    rows = pd.DataFrame({"t": DAYS.dt.strftime("%Y-%m-%dT%H:%M:%S") + "+02:00"})
+    rows.loc[0, "t"] = "2020-01-01T00:00:00+07:00"
+    raw = raw_table(rows)
+    with closing(Cells.of(raw.source, raw.timezones)) as cells:
+        # The noise of each distance has a deviation of 3.5 records beside 1,500.
+        found = learn(cells, private_counts(50.0), Rows(ROWS), 50.0, 1e-9)
+    assert found.columns["t"].reading.moments.timezone == "Etc/GMT-2"
+
+
+@pytest.mark.parametrize("step", ["1D", "1s"])
+def test_bounds_hold_the_times_and_not_much_more(learned, step):
+    times = moments(step, UNITS[step][0])
+    attribute = learned(pd.DataFrame({"t": times})).columns["t"].reading
+    low, high = (
+        attribute.moments.unit_numbers(np.array([end], "datetime64[us]"))[0]
+        for end in (times.min(), times.max())
+    )
+    assert attribute.units.minimum <= low
+    assert attribute.units.maximum >= high
+    assert attribute.units.maximum - attribute.units.minimum <= 3 * (high - low)
+
+
+def test_months_have_no_days(learned):
+    attribute = learned(pd.DataFrame({"t": DAYS.dt.strftime("%Y-%m")})).columns["t"].reading
+    assert attribute.moments.granularity is Granularity.MONTH
+
+
+def test_instants_keep_the_time_zone_that_their_type_declares(learned):
+    rows = pd.DataFrame({"t": DAYS.dt.tz_localize("Europe/Berlin")})
+    assert learned(rows).columns["t"].reading.moments.timezone == "Europe/Berlin"
+
+
+def test_dates_that_cannot_be_read_count_as_missing(learned):
+    texts = DAYS.dt.strftime("%d.%m.%Y").where(DAYS.index > 50, "unsure")
+    found = learned(pd.DataFrame({"t": texts})).columns["t"]
+    assert isinstance(found.reading, DateAttribute)
+    assert found.missing

@@ -1,0 +1,74 @@
+"""The bins of numbers of rows."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import encode_table
+from dpmosaic.common.privacy.budget import Budget
+from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
+from dpmosaic.curator.people.shape import classes_of
+from dpmosaic.synthesis.learning.private_counts import PrivateCounts
+from dpmosaic.synthesis.numbers_of_rows import number_of_rows
+
+HUGE, SMALL = 1e10, 1e-6
+
+
+def found(numbers, rho=HUGE, seed=1):
+    counts = PrivateCounts(Fraction(rho), PrivacyUnit(Adjacency.ADD_REMOVE), RandomStream.from_seed(seed))
+    return number_of_rows("n", np.array(numbers, dtype=np.int64), counts, rho), counts.accountant
+
+
+@pytest.mark.parametrize(
+    ("numbers", "bins"),
+    [([], 2), ([0] * 9, 2), ([1] * 9, 2), ([0, 1, 2], 4), ([7], 8), ([8], 8), ([300] * 9, 13)],
+)
+def test_bins_reach_to_the_class_of_the_largest_number(numbers, bins):
+    attribute, _ = found(numbers)
+    assert attribute.size == bins
+    assert attribute.maximum >= max(numbers, default=0)
+
+
+@pytest.mark.parametrize("most", [1, 3, 7, 8, 100, 5000, 2**20])
+def test_a_number_has_the_class_of_its_bin_and_comes_back_within_it(most):
+    numbers = np.unique(np.geomspace(1, most, 200).astype(int))
+    attribute, _ = found(np.repeat([0, *numbers], 50))
+    codes = encode_table(Domain((attribute,)), {"n": numbers}).column("n")
+    np.testing.assert_array_equal(classes_of(attribute)[codes], np.floor(np.log2(numbers)) + 1)
+    back = attribute.decode(codes, np.random.default_rng(1)).astype(float)
+    np.testing.assert_array_equal(np.floor(np.log2(back)), np.floor(np.log2(numbers)))
+
+
+def test_one_person_with_many_rows_is_not_seen():
+    rho = float(Budget(1.0, 1e-9).granted(gaussian_only=True))
+    plain = [found([2] * 1000, rho, seed)[0] for seed in range(30)]
+    heavy = [found([2] * 1000 + [2**19], rho, seed)[0] for seed in range(30)]
+    assert plain == heavy
+
+
+def test_more_than_all_classes_count_as_the_largest():
+    attribute, _ = found([2**40] * 100)
+    assert attribute.maximum == 2**21 - 1
+
+
+def test_noise_alone_is_no_number_of_rows():
+    # Noise alone uses a class too much in one of 50 tables: in 30 of 500 or more with less than 10^-5.
+    assert sum(found([0] * 50, SMALL, seed)[0].size > 2 for seed in range(500)) < 30
+
+
+def test_a_class_far_above_the_others_needs_more_people_than_the_next_ones():
+    # 130 people are 3.3 deviations of noise: next to others four of five times, far from them one of four.
+    rho = 1 / (2 * 39**2)
+    next_ones = [found([1] * 500 + [3] * 130, rho, seed)[0].maximum for seed in range(60)]
+    far = [found([1] * 500 + [3000] * 130, rho, seed)[0].maximum for seed in range(60)]
+    assert sum(most >= 3 for most in next_ones) > 40
+    assert sum(most >= 2048 for most in far) < 40
+
+
+def test_costs_its_budget_at_most():
+    _, accountant = found([1, 2], 0.25)
+    assert accountant.spent <= Fraction(0.25)
+    assert accountant.spent > Fraction(0.249)

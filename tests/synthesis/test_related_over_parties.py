@@ -1,0 +1,112 @@
+"""Related tables over parties, beside the same release from one place."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.data.people import PeopleRows
+from dpmosaic.common.errors import DataError
+from dpmosaic.common.privacy.cost import WEIGHT_PARTS
+from dpmosaic.synthesis import related_over_parties
+from dpmosaic.synthesis.related_over_parties import Holders, simulate_people
+from support.related import DOMAINS, ORDER, RELATIONS, patients, release
+
+ALL = ("patients", "stays", "codes")
+HOSPITALS = Holders((ALL,), slices=3, collusions=0)
+APART = Holders((("patients",), ("stays", "codes")), collusions=0)
+BOTH = Holders((("patients",), ("stays", "codes")), slices=2, collusions=0)
+
+EPSILON = 300.0
+"""So large that noise is below one person, mostly: 400 of them are compared."""
+
+
+def over(holders, data=None, epsilon=EPSILON, **options):
+    defaults = {"relations": RELATIONS, "order": ORDER, "domain": DOMAINS, "mechanism": "independent"}
+    data = patients() if data is None else data
+    return simulate_people(data, epsilon, holders=holders, progress=False, **defaults | options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("holders", [HOSPITALS, APART, BOTH], ids=["hospitals", "apart", "both"])
+def test_columns_are_as_from_one_place(holders):
+    made, central = over(holders), release(epsilon=EPSILON)
+    for name in ALL:
+        ours, theirs = made.releases[name].model, central.releases[name].model
+        known = [one for one in ours.domain.names if one in theirs.domain.names]
+        for column in known:
+            found, wanted = (one.marginal((column,)) for one in (ours, theirs))
+            if found.size == wanted.size:
+                # By parts: of codes, a parent's rows are divided by evened numbers, which are drawn.
+                assert np.abs(found / found.sum() - wanted / wanted.sum()).sum() / 2 < 0.05
+    assert set(made.tables["stays"]["id"]) <= set(made.tables["patients"]["id"])
+    assert abs(len(made.tables["stays"]) / len(patients()["stays"]) - 1) < 0.2
+
+
+@pytest.mark.slow
+def test_what_one_party_knows_of_a_person_and_what_another_does_are_joined():
+    """Wards follow the sex of patients, which another party knows."""
+    data = patients(people=600)
+    sex = data["patients"].set_index("id")["sex"]
+    data["stays"]["ward"] = np.where(data["stays"]["id"].map(sex) == "f", "a", "b")
+    made = over(APART, data, mechanism="mosaic")
+    tables = made.tables
+    joined = tables["stays"].merge(tables["patients"], on="id")
+    assert (joined["ward"].map({"a": "f", "b": "m"}) == joined["sex"]).mean() > 0.95
+
+
+@pytest.mark.slow
+def test_people_of_whom_a_party_has_no_row_are_people_all_the_same():
+    made = over(APART)
+    share = (patients()["patients"]["id"].isin(patients()["stays"]["id"])).mean()
+    found = made.tables["patients"]["id"].isin(made.tables["stays"]["id"]).mean()
+    assert abs(found - share) < 0.08
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("holders", [HOSPITALS, APART], ids=["hospitals", "apart"])
+def test_what_was_spent_is_within_the_promise(holders):
+    certificate = over(holders, epsilon=1.0, delta=1e-6).certificate
+    assert certificate.epsilon_spent <= 1.0
+    assert {part.of for part in certificate.parts} >= {"records", "numbers of rows of stays"}
+    assert all(part.zcdp_rho > 0 for part in certificate.parts)
+
+
+@pytest.mark.slow
+def test_a_party_holds_at_most_one_part_of_each_person_of_each_table(monkeypatch):
+    held = []
+    monkeypatch.setattr(
+        related_over_parties._Over, "_rows_of_party", watched(related_over_parties._Over._rows_of_party, held)
+    )
+    over(APART)
+    assert len(held) == 6
+    for rows in held:
+        assert isinstance(rows, PeopleRows)
+        assert rows.record_count == 400
+        assert np.bincount(rows.person, rows.weights, 400).max() <= WEIGHT_PARTS
+    # Of the patients' party, one row of each person, whatever the number of stays.
+    assert all(len(rows.person) == 400 for rows in held[::2])
+    assert Fraction(int(held[0].weights.sum()), WEIGHT_PARTS) == 400
+
+
+def watched(method, held):
+    def called(self, *arguments):
+        held.append(method(self, *arguments))
+        return held[-1]
+
+    return called
+
+
+@pytest.mark.parametrize(
+    ("holders", "options", "refusal"),
+    [
+        (Holders((("patients", "stays"),)), {}, "each of patients, stays, codes once"),
+        (Holders((ALL, ("stays",))), {}, "name each table at one party"),
+        (Holders((ALL,), slices=0), {}, "parties: expected"),
+        (HOSPITALS, {"domain": {"patients": DOMAINS["patients"]}}, "stays: expected a domain"),
+        (HOSPITALS, {"mechanism": "dp-select"}, "only adds Gaussian noise"),
+    ],
+)
+def test_what_does_not_fit_is_refused(holders, options, refusal):
+    with pytest.raises(DataError, match=refusal):
+        over(holders, **options)

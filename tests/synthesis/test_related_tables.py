@@ -1,0 +1,297 @@
+"""What a release of related tables refuses: in one sentence, before anything is asked of a table."""
+
+import warnings
+
+import hypothesis.strategies as st
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+
+import dpmosaic
+from dpmosaic.common.errors import MosaicError
+from dpmosaic.synthesis.learning.private_counts import PrivateCounts
+from support.related import DOMAINS, RELATIONS, patients, release
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The steps that were charged."""
+    return watch(monkeypatch.setattr)
+
+
+def watch(setattr):
+    steps, charged = [], PrivateCounts._charge
+
+    def watched(self, step, *arguments, **options):
+        steps.append(step)
+        return charged(self, step, *arguments, **options)
+
+    setattr(PrivateCounts, "_charge", watched)
+    return steps
+
+
+def changed(**tables):
+    return patients() | {name: change(patients()[name]) for name, change in tables.items()}
+
+
+def key_of(value):
+    def change(rows):
+        rows = rows.astype({"id": object})
+        rows.loc[5, "id"] = value
+        return rows
+
+    return change
+
+
+def flat(**options):
+    data = patients()
+    rows = data["stays"].merge(data["patients"], on="id")
+    return dpmosaic.synthesize(rows, 2.0, mechanism="independent", anyway=True, **{"key": "id"} | options)
+
+
+BAD = {
+    "parent key is missing": (
+        {"data": changed(patients=key_of(None))},
+        "patients: expected a key 'id' in every",
+    ),
+    "parent key is blank": (
+        {"data": changed(patients=key_of("  "))},
+        "patients: expected a key 'id' in every",
+    ),
+    "parent key stands twice": ({"data": changed(patients=key_of(1000))}, "expected each key 'id' once"),
+    "same key as a text": ({"data": changed(patients=key_of(" 1000 "))}, "expected each key 'id' once"),
+    "child key in no parent": (
+        {"data": changed(stays=key_of(7))},
+        "stays: expected in 'id' a key of 'patients'",
+    ),
+    "child key is missing": (
+        {"data": changed(stays=key_of(np.nan))},
+        "stays: expected in 'id' a key of 'patients'",
+    ),
+    "no key column": (
+        {"data": changed(patients=lambda rows: rows.drop(columns="id"))},
+        "expected the column 'id'",
+    ),
+    "circle": (
+        {"relations": RELATIONS | {"patients": {"id": "stays"}}},
+        "none, so that relations go in a circle",
+    ),
+    "own parent": ({"relations": {"stays": {"id": "stays"}, "codes": {"stay": "codes"}}}, "expected a tree"),
+    "two roots": (
+        {"relations": {"stays": {"id": "patients"}}},
+        "expected one table that belongs to no other",
+    ),
+    "unknown child": ({"relations": RELATIONS | {"stay": {"id": "patients"}}}, r"did you mean 'stays'\?"),
+    "unknown parent": ({"relations": RELATIONS | {"stays": {"id": "patient"}}}, r"did you mean 'patients'\?"),
+    "unknown column": ({"relations": RELATIONS | {"stays": {"idd": "patients.id"}}}, r"did you mean 'id'\?"),
+    "two parents": ({"relations": RELATIONS | {"stays": {"id": "patients", "ward": "codes"}}}, "one column"),
+    "order of the root": ({"order": {"patients": "born"}}, "order: expected tables that belong to another"),
+    "order by a key": ({"order": {"stays": "id"}}, "expected an order by a column that is no key"),
+    "order by words": (
+        {"order": {"stays": "ward"}},
+        "expected numbers, dates or timestamps in the order 'ward'",
+    ),
+    "order is missing": (
+        {"data": changed(stays=lambda rows: rows.assign(day=rows["day"].where(rows["id"] > 1001)))},
+        "expected a value of the order 'day' in every row",
+    ),
+    "order of numbers and dates": (
+        {"data": changed(stays=lambda rows: rows.assign(day=["5", "2020-01-01"] + ["7"] * (len(rows) - 2)))},
+        "expected numbers, dates or timestamps",
+    ),
+    "order is not in the domain": (
+        {"domain": DOMAINS | {"stays": {"ward": ["a", "b", "c"]}}},
+        "expected the order 'day' among the attributes",
+    ),
+    "key in the domain": ({"domain": DOMAINS | {"patients": {"id": 3}}}, "patients|id"),
+    "domain of another table": ({"domain": {"stay": {"ward": ["a"]}}}, "domain: expected one for each table"),
+    "name that the release makes": (
+        {
+            "data": changed(patients=lambda rows: rows.rename(columns={"born": "number_of_stays"})),
+            "domain": None,
+        },
+        "expected no column 'number_of_stays'",
+    ),
+    "place that the release makes": (
+        {
+            "data": changed(patients=lambda rows: rows.rename(columns={"born": "first_day_of_stays"})),
+            "domain": None,
+        },
+        "expected no column 'first_day_of_stays'",
+    ),
+    "step that the release makes": (
+        {"data": changed(stays=lambda rows: rows.rename(columns={"ward": "step_of_day"})), "domain": None},
+        "expected no column 'step_of_day'",
+    ),
+    "summary with the name of a number": (
+        {"summaries": {"stays": {"number_of_stays": {"ward": "a"}}}},
+        "expected names of new columns that differ",
+    ),
+    "summary of no column": ({"summaries": {"stays": {"any": {"wrad": "a"}}}}, r"did you mean 'ward'\?"),
+    "workload of a text": ({"workload": "2way"}, "workload: expected pairs of columns, such as"),
+    "workload of the root": ({"workload": {"patients": [("sex", "born")]}}, "tables that belong to another"),
+    "workload without pairs": ({"workload": {"stays": []}}, "expected pairs of columns, got none"),
+    "workload of a triple": (
+        {"workload": {"stays": [("ward", "day", "patients.sex")]}},
+        "expected pairs of two columns",
+    ),
+    "workload of an unknown column": (
+        {"workload": {"stays": [("ward", "patients.sexx")]}},
+        r"did you mean 'patients.sex'\?",
+    ),
+    "workload of the row before without an order": (
+        {"workload": {"codes": [("code", "previous code")]}},
+        "'previous COLUMN' if it has an order",
+    ),
+    "workload of columns above": (
+        {"workload": {"stays": [("patients.sex", "patients.born")]}},
+        "expected a column of its rows in each pair",
+    ),
+    "bounds that are one text": ({"within": {"stays": "born"}}, "expected two columns or None"),
+    "columns without texts as names": (
+        {"data": changed(patients=lambda rows: rows.rename(columns={"sex": 1}))},
+        "expected columns with different texts",
+    ),
+    "a type that no release holds": (
+        {"data": changed(stays=lambda rows: rows.assign(x=pd.to_timedelta(1, unit="D"))), "domain": None},
+        "column 'x': expected booleans, numbers",
+    ),
+    "a table that is none": ({"data": patients() | {"codes": 3}}, "codes: expected a data frame or the path"),
+    "no epsilon": ({"epsilon": 0.0}, "epsilon: expected a positive"),
+    "negative epsilon": ({"epsilon": -1.0}, "epsilon: expected a positive"),
+    "epsilon as a text": ({"epsilon": "1"}, "epsilon: expected a positive"),
+    "no delta": ({"delta": 0.0}, "delta: expected a number in"),
+    "delta of one": ({"delta": 1.0}, "delta: expected a number in"),
+    "replaced people": ({"adjacency": "replace-one"}, "adjacency: a release of people"),
+    "a mechanism that reads rows": (
+        {"mechanism": "dp-gan"},
+        "mechanism: expected one that only adds Gaussian",
+    ),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), BAD.values(), ids=list(BAD))
+def test_bad_input_is_refused_in_one_sentence_before_anything_is_asked(options, message, asked):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(MosaicError, match=message) as refusal:
+            release(**{"anyway": True} | options)
+    assert not asked
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"key": "iid"}, r"expected the column 'iid', found none \(did you mean 'id'\?\)"),
+        ({"per_person": "sex"}, "expected names of columns, got a single text"),
+        ({"per_person": ["id"]}, "expected columns beside the key"),
+        ({"per_person": ["day"], "order": "day"}, "expected a column that differs between rows"),
+        ({"relations": {"a": {"b": "c"}}}, "relations: expected several tables"),
+        ({"order": {"rows": "day"}}, "order: expected a column or True"),
+        ({"domain": {"id": 3, "ward": ["a", "b", "c"]}}, "key: expected a column that is no attribute"),
+        ({"rows": 5}, "rows: a release of people"),
+        ({"workload": "missing.json"}, "workload: expected a JSON file of pairs"),
+        ({"workload": [("ward", "sexx")]}, r"did you mean 'sex'"),
+    ],
+)
+def test_bad_choices_beside_a_key_are_refused_before_anything_is_asked(options, message, asked):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(MosaicError, match=message):
+            flat(**options)
+    assert not asked
+
+
+def test_tables_whose_names_are_one_file_are_refused(asked):
+    data = {"a/b": patients()["patients"], "A_B": patients()["stays"]}
+    with pytest.raises(MosaicError, match="differ as those of files"):
+        release(data, relations={"A_B": {"id": "a/b"}}, order=None, domain={})
+    assert not asked
+
+
+def test_a_key_of_two_tables_is_refused_where_others_refer_to_it(asked):
+    data = patients()
+    data["stays"] = data["stays"].drop_duplicates("id")
+    data["codes"] = data["codes"].assign(stay=1000)
+    with pytest.raises(MosaicError, match="relate the tables below it to 'patients'"):
+        release(data, relations={"stays": {"id": "patients"}, "codes": {"stay": "stays.id"}}, domain={})
+    assert not asked
+
+
+# Tables of random cells, with what people do to tables.
+
+CELLS = {
+    "words": st.sampled_from(["a", "b", "c", "long word, with a comma", ""]),
+    "numbers": st.integers(-5, 5000),
+    "decimals": st.floats(-1e6, 1e6),
+    "odd": st.sampled_from([None, "", "x", 3, 2.5, True, "2020-01-01", "nan", "1e5", "-"]),
+    "missing": st.none(),
+    "texts": st.text(max_size=5),
+    "truth": st.booleans(),
+}
+NAMES = ["x", "number_of_t1", "previous_x", "step_of_x", "none", "a b", "ü.'\"", "sex", "parent"]
+
+
+@st.composite
+def trees(draw):
+    """Tables of a random tree with odd cells and names; keys of several types."""
+    tables, relations, order = {}, {}, {}
+    for place in range(draw(st.integers(2, 4))):
+        name = f"t{place}"
+        rows = draw(st.integers(0 if place else 1, 40))
+        owner = f"t{draw(st.integers(0, place - 1))}" if place else ""
+        columns = {
+            column: [draw(CELLS[kind]) for _ in range(rows)]
+            for column, kind in zip(
+                draw(st.lists(st.sampled_from(NAMES), max_size=2, unique=True)),
+                draw(st.lists(st.sampled_from(list(CELLS)), min_size=2, max_size=2)),
+                strict=False,
+            )
+        }
+        kind = draw(st.sampled_from([int, float, str]))
+        frame = pd.DataFrame({f"k{place}": np.arange(rows).astype(kind)} | columns)
+        if owner:
+            above = len(tables[owner])
+            if not above:
+                frame = frame.iloc[:0]
+            frame[f"k{owner[1:]}"] = [draw(st.integers(0, max(0, above - 1))) for _ in range(len(frame))]
+            relations[name] = {f"k{owner[1:]}": owner}
+            if columns and draw(st.booleans()):
+                order[name] = draw(st.sampled_from([True, *columns]))
+        tables[name] = frame
+    return tables, relations, order
+
+
+@settings(max_examples=25)
+@given(trees())
+def test_random_tables_are_released_with_their_relations_or_refused_before_anything_is_asked(tree):
+    tables, relations, order = tree
+    with pytest.MonkeyPatch.context() as patched, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        asked = watch(patched.setattr)
+        try:
+            made = dpmosaic.synthesize(
+                tables,
+                3.0,
+                relations=relations,
+                order=order,
+                anyway=True,
+                mechanism="independent",
+                progress=False,
+            )
+        except MosaicError:
+            made = None
+    if made is None:
+        assert not asked
+        return
+    for name, stated in relations.items():
+        ((foreign, owner),) = stated.items()
+        keys = made.tables[owner]
+        known = keys[foreign] if foreign in keys else range(1, len(keys) + 1)
+        assert set(made.tables[name][foreign]) <= set(known)
+    for name, rows in made.tables.items():
+        assert set(rows.columns) <= set(tables[name].columns)

@@ -1,0 +1,63 @@
+"""Files of relations."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpmosaic.common.errors import DataError
+from dpmosaic.synthesis.relations_file import read_relations
+
+
+def stated(tmp_path, text: str):
+    (tmp_path / "relations.toml").write_text(text)
+    return read_relations(tmp_path / "relations.toml", tmp_path)
+
+
+def test_a_table_is_the_one_file_of_its_name(tmp_path):
+    (tmp_path / "people.csv").touch()
+    assert stated(tmp_path, "[people]\n").files == {"people": tmp_path / "people.csv"}
+
+
+def test_all_that_a_file_can_say(tmp_path):
+    found = stated(
+        tmp_path,
+        """
+        [people]
+        file = "a.csv"
+        domain = "people.json"
+        [stays]
+        file = "b.parquet"
+        belongs_to = {id = "people"}
+        order = "day"
+        within = ["born", ""]
+        summaries = {old = {ward = ["x", "y"]}}
+        [codes]
+        file = "c.csv"
+        belongs_to = {stay = "stays"}
+        order = true
+        """,
+    )
+    assert found.relations == {"stays": {"id": "people"}, "codes": {"stay": "stays"}}
+    assert found.order == {"stays": "day", "codes": True}
+    assert found.domains == {"people": tmp_path / "people.json"}
+    assert found.within == {"stays": ("born", "")}
+    assert found.summaries == {"stays": {"old": {"ward": ["x", "y"]}}}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[people]\n", r"expected one file people.csv"),
+        ('[people]\nfile = "a.csv"\nbelongs = 1\n', r"belongs_to"),
+        ('[people]\nfile = "a.csv"\nwithin = ["a"]\n', r"expected two columns"),
+        ("[people\n", r"is not TOML"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_sentence(tmp_path, text, told):
+    with pytest.raises(DataError, match=told):
+        stated(tmp_path, text)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(DataError, match=r"cannot read .*relations.toml"):
+        read_relations(tmp_path / "relations.toml", tmp_path)
