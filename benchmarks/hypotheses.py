@@ -1,9 +1,9 @@
 """Whether tests of hypotheses are what they say: how often they reject without an effect, and with one.
 
-Each release is of a new made-up trial: `label` has nothing to do with anything, `arm` has an effect on scores, on
-the hazard of death and on the share of severe cases. Every test is made with both, at level 5 %. Beside the share of
-releases in which it rejects stands that of the same test without privacy, by scipy and statsmodels, on the
-real table, and the share that the release refused for want of power (a refusal is no rejection).
+Each release is of a new made-up trial: `label` has nothing to do with anything, `arm` has an effect on
+scores, on the hazard of death and on the share of severe cases. Every test is made with both, at level 5 %.
+Beside the share of releases in which it rejects stand the share that the release refused for want of power (a
+refusal is no rejection), and how often the same test by scipy or statsmodels rejects on the real table.
 
 Run: python benchmarks/hypotheses.py [--rows 5000] [--epsilon 1] [--releases 40]
 """
@@ -121,9 +121,7 @@ def main() -> None:
                 real = public(frame, group)
                 for test, p in private(release, group).items():
                     found[test, group].append((p, real[test]))
-    print(
-        f"{asked.releases} releases of {asked.rows} rows at epsilon {asked.epsilon:g}, tests at level {LEVEL:g}"
-    )
+    print(f"{asked.releases} releases of {asked.rows} rows at epsilon {asked.epsilon:g}, level {LEVEL:g}")
     print(f"{'':20} {'without an effect':>30} {'with one':>30}")
     print(f"{'':20} {'rejects':>10} {'refused':>9} {'real':>9} {'rejects':>10} {'refused':>9} {'real':>9}")
     for test in dict.fromkeys(test for test, _ in found):

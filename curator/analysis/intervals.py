@@ -11,8 +11,8 @@ from ...common.errors import DataError
 Array = NDArray[np.float64]
 
 NOTHING_KNOWN = (
-    "no interval: it would hold all that the column allows; ask for fewer columns together, or make a release "
-    "whose workload contains them"
+    "no interval: it would hold all that the column allows; ask for fewer columns together, or make a "
+    "release whose workload contains them"
 )
 """Why an estimate has no interval when nothing is known of it."""
 

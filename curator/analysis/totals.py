@@ -7,8 +7,8 @@ groups of codes, each within the interaction's space (`common/data/interactions`
 
 The sum of h_r over the real table is <h_r, y_r> for its unbiased measurement y_r, up to noise of variance
 sigma_r^2 ||h_r||^2. The sum of e is taken from the release; its error is not known but modelled: a prior says
-how far releases of this table are from it (`variation`), learned from what was measured. The h_r are chosen to
-make the sum of both variances small. Whatever they are, the estimate has the stated noise.
+how far releases of this table are from it (`variation`), learned from what was measured. The h_r are chosen
+to make the sum of both variances small. Whatever they are, the estimate has the stated noise.
 
 Source: generalised least squares with a random effect (kriging). ADR 49 and ADR 123 have the derivation and
 the evidence.

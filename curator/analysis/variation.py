@@ -44,8 +44,8 @@ _REWEIGHTED = 10
 def kappa_of(evidence: Evidence, pair: Clique) -> float:
     """The relative error of a release in the interaction of a pair, where nothing measured it, at most 1.
 
-    Of a pair that was not measured, a share of the release's bound on its L1 distance from the table, since strong
-    interactions hide behind poor scores; without a bound, and of measured pairs, that which is typical.
+    Of a pair that was not measured, a share of the release's bound on its L1 distance from the table, since
+    strong interactions hide behind poor scores; without a bound, and of measured pairs, the typical one.
     """
     measured = pair in evidence.known or any(view.clique == pair for view in evidence.grouped)
     if measured or pair not in evidence.bounds:
@@ -138,9 +138,9 @@ def _directions(codes: Array, shares: Array) -> list[Array]:
 class Prior:
     """The variance of a release's error in the sum of a function e of a record, over the records squared.
 
-    base^2 E[e^2] + the sum over attributes of alone^2 E[e_a^2] + the sum over pairs of kappa^2 E[e_ab^2], where
-    e_a is the mean of e given an attribute, and e_ab what it depends on a pair beyond each of its attributes;
-    and the squares of the sums of e over sets of thin cells.
+    base^2 E[e^2] + the sum over attributes of alone^2 E[e_a^2] + the sum over pairs of kappa^2 E[e_ab^2],
+    where e_a is the mean of e given an attribute, and e_ab what it depends on a pair beyond its attributes; and
+    the squares of the sums of e over sets of thin cells.
 
     Attributes:
         spread: records that may be at each combination of a support, shape (n,).
@@ -215,13 +215,15 @@ class Prior:
             found += pair.kappa**2 * sums.T @ pair.project(sums / pair.weights[:, None])
         weights, total = self.thin.T * self.spread, self.spread.sum()
         held = (weights @ cells).toarray() - np.outer(weights.sum(axis=1), means / total)
-        return found + held.T @ held / total
+        found += held.T @ held / total
+        return found
 
     @property
     def most(self) -> float:
         """The largest relative variance of the error in a function."""
         thin = float((self.thin.T @ self.spread).max(initial=0.0)) / self.spread.sum()
-        return self.base**2 + len(self.singles) * ALONE**2 + sum(pair.kappa**2 for pair in self.pairs) + thin
+        pairs = sum(pair.kappa**2 for pair in self.pairs)
+        return float(self.base**2 + len(self.singles) * ALONE**2 + pairs + thin)
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,8 +34,8 @@ def correlation(
 ) -> Estimates:
     """The correlation of two columns over the rows in which both are known.
 
-    From five sums over the real table: of both columns, of their squares and of their product. The interval is
-    that of Fisher's z, so it stays within -1 and 1.
+    From five sums over the real table: of both columns, of their squares and of their product. The interval
+    is that of Fisher's z, so it stays within -1 and 1.
 
     Args:
         published: the release.

@@ -32,8 +32,8 @@ LEAST_FIT = 0.8
 
 ROUGH = "no interval: the function does not change evenly with its rows, or depends on too fine a detail"
 UNMEASURED = (
-    "no interval: the release measured too little of this, and a function is known at its rows alone; ask for a "
-    "mean, a difference, a correlation or a regression"
+    "no interval: the release measured too little of this, and a function is known at its rows alone; ask "
+    "for a mean, a difference, a correlation or a regression"
 )
 UNDEFINED = "no interval: the function has no value without some of the rows"
 

@@ -262,8 +262,8 @@ def _solve(real: RealTable, regressors: Array, design: Design, link: Link, start
 
 
 def _responding(real: RealTable, design: Design) -> NDArray[np.bool_]:
-    """Of which coefficients both responses surely occur: without one of them a category has no coefficient."""
-    categories = np.isin(design.regressors, (0, 1)).all(axis=0)
+    """Of which coefficients both responses surely occur: without one, a category has no coefficient."""
+    categories: NDArray[np.bool_] = np.asarray(np.isin(design.regressors, (0, 1)).all(axis=0))
     there = design.regressors[:, categories]
     found = real.totals(
         np.hstack([there * design.response[:, None], there * (1 - design.response)[:, None]]),

@@ -1,7 +1,7 @@
 """Tests of coefficients, and of the effect of a treatment.
 
-Source: Wald (1943) for coefficients; Lunceford and Davidian, Stratification and weighting via the propensity score
-    (2004), for weights and what estimating them changes.
+Source: Wald (1943) for coefficients; Lunceford and Davidian, Stratification and weighting via the propensity
+    score (2004), for weights and what estimating them changes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from .result import TestResult, refusal, wald_test
 from .samples import SMALL_GROUP
 
 UNKNOWN = "no test: with their noise, the measurements do not determine the regression"
-EXTREME = "no test: of some records it is all but certain which group they are in, so that their weights have no bound"
+EXTREME = (
+    "no test: of some records it is all but certain which group they are in, so that their weights have no "
+    "bound; adjust for fewer columns"
+)
 
 _EXTREME = 0.02
 _MOST_EXTREME = 0.05
@@ -84,7 +87,7 @@ def effect(
     by: str = "regression",
     where: Where | None = None,
 ) -> TestResult:
-    """Whether a treatment has an average effect, given what differs between those who have it and who have not.
+    """Whether a treatment has an average effect, given what differs between the two groups.
 
     By regression: the coefficient of the treatment beside those of the other columns. By weighting: the
     difference of means in which each record has the inverse of the probability of its group as its weight,

@@ -1,9 +1,9 @@
 """Tests by scores: sums over the real table that are zero, up to errors, if a hypothesis is true.
 
 Every test is a sum of functions of a record whose expectation is zero under the hypothesis. `totals`
-estimates it, with the covariance of its errors: by noise, by what was not measured, and of a random sample. The
-statistic is the sum's square in units of this covariance, and chi-square distributed. Without noise, it is
-the statistic of the textbook.
+estimates it, with the covariance of its errors: by noise, by what was not measured, and of a random
+sample. The statistic is the sum's square in units of this covariance, and chi-square distributed. Without
+noise, it is that of the textbook.
 
 Source: Rao, Large sample tests of statistical hypotheses (1948); Wald (1943).
 """
@@ -27,8 +27,8 @@ LEAST_RECORDS = 20
 """Records without noise, of whose test this one would have the power, below which it is refused."""
 
 POWERLESS = (
-    "no test: with its noise, this release would find an effect as often as {records:.0f} records without noise; "
-    "ask for fewer groups or columns, or make a release with a larger epsilon"
+    "no test: with its noise, this release would find an effect as often as {records:.0f} records without "
+    "noise; ask for fewer groups or columns, or make a release with a larger epsilon"
 )
 
 

@@ -1,8 +1,8 @@
 """Tests of two samples, and of independence of two columns.
 
-Two groups with values x are compared by the sum of s(x) - m, once over n_1 and once over n_2: for the t test s
-is the value, for that of Mann and Whitney its rank. m, the ranks and the sizes of the groups need not be exact:
-if values do not depend on groups, the sum is zero in expectation for any m and any ranks.
+Two groups with values x are compared by the sum of s(x) - m, once over n_1 and once over n_2: for the t test
+s is the value, for that of Mann and Whitney its rank. m, the ranks and the sizes of the groups need not be
+exact: if values do not depend on groups, the sum is zero in expectation for any m and any ranks.
 
 Source: Welch, The generalization of Student's problem (1947); Mann and Whitney (1947); Pearson (1900).
 """
@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 LEAST_EXPECTED = 5.0
-"""Records of a cell that a chi-square test needs if columns are independent; rarer values are put together."""
+"""Records that a cell needs if columns are independent; rarer values are put together."""
 
 _MOST_VALUES = 100
 """Of a column of a chi-square test."""
@@ -202,8 +202,8 @@ def _levels(
     values = levels_of(published, name)
     if not 2 <= len(values) <= _MOST_VALUES:
         raise DataError(
-            f"column {name!r}: expected 2 to {_MOST_VALUES} values, got {len(values)}; use another test, such as "
-            "Mann-Whitney"
+            f"column {name!r}: expected 2 to {_MOST_VALUES} values, got {len(values)}; use another test, "
+            "such as Mann-Whitney"
         )
     masks = [rows_at(places, name, value) & used for value in values]
     found = real.totals(np.column_stack(masks).astype(np.float64), covariances=False)

@@ -5,8 +5,8 @@ and A the cumulated hazard, the test sums, over records of both groups,
 
     the integral of (g - e(t)) (dN(t) - Y(t) dA(t)),
 
-where g is 1 in the first group. Its expectation is zero if hazards are equal, for any e if A is right, and for
-any A if e is right. Both come from the release, so their errors count with their product only.
+where g is 1 in the first group. Its expectation is zero if hazards are equal, for any e if A is right, and
+for any A if e is right. Both come from the release, so their errors count with their product only.
 
 Source: Mantel (1966); Lin and Wei, The robust inference for the Cox proportional hazards model (1989).
 """

@@ -105,7 +105,7 @@ def test_noise_and_rest_are_the_minimum(monkeypatch, directly):
 
 
 def prior_of(spread, kappa):
-    """The variance of the release's error in a function, as a matrix: projections in the metric of the records."""
+    """The prior's variance of a function as a matrix: projections in the metric of the records."""
     metric, found = np.diag(spread), LEAST_KAPPA**2 * np.diag(spread)
     means = {}
     for names in (*((name,) for name in DOMAIN), *PAIRS):
@@ -129,7 +129,7 @@ def indicators(names, groups=()):
 
 
 def test_an_estimate_is_the_mean_of_the_gaussian_posterior():
-    """With the release as its mean, the prior's covariance, and measurements of codes and of groups of codes."""
+    """With the release as the prior's mean, and measurements of codes and of groups of codes."""
     real, other, functions = joint(1), near(joint(1)), of_pairs(3, 3)
     rng, sigma, groups = np.random.default_rng(2), 60.0, ((0, 1, 1), (0, 0, 1, 1))
     singles = evidence(real, sigma, rng, cliques=[(name,) for name in DOMAIN])
@@ -279,7 +279,7 @@ def test_values_inside_bins_add_what_no_code_tells():
 
 
 def test_the_error_of_a_pair_is_learned_from_those_that_were_measured():
-    """Six attributes of two values; 14 of 15 pairs are measured, with a correlation of .2 and noise of .004."""
+    """Of six attributes 14 of 15 pairs are measured, with a correlation of .2 and noise of .004."""
     domain, records = Domain.coded({name: 2 for name in "abcdef"}), 10_000.0
     rng, known = np.random.default_rng(0), {}
     for name in domain:

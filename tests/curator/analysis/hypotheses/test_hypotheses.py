@@ -1,5 +1,4 @@
-"""Tests of hypotheses: without noise they are those of the textbook; with it they reject what is not there at most
-as often as they say; without power they are refused."""
+"""Tests of hypotheses: without noise those of the textbook; with it, errors as stated; else refused."""
 
 import math
 
@@ -92,8 +91,7 @@ def test_the_effect_of_a_treatment_is_that_of_weights_and_of_a_regression(exact)
 
 @pytest.mark.slow
 def test_without_an_effect_at_most_six_of_a_hundred_reject():
-    """Of 300 tests by noisy releases of tables whose column `rural` was permuted; a test of exactly 5 % fails with
-    probability .01."""
+    """Of 300 tests by noisy releases with a permuted column; fails by chance with probability .01."""
     rejected = made = 0
     for seed in range(100):
         table = people(seed, count=1500, missing=0.0)
