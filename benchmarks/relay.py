@@ -26,8 +26,8 @@ import numpy as np
 
 from dpmosaic.common.crypto.certificates import Certificate, new_tls_key, self_signed
 from dpmosaic.common.frames import FRAME_BYTES
-from dpmosaic.common.messages import OpeningRequest
-from dpmosaic.common.wire import codec, queries, streams
+from dpmosaic.common.messages import Acknowledgement, OpeningRequest
+from dpmosaic.common.wire import codec, streams
 from dpmosaic.common.wire.tls import TlsSide
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.connection import dial
@@ -46,9 +46,7 @@ class Sender:
     def serve(self, method: str, requests: Iterator[bytes], caller: bytes) -> Iterator[bytes]:
         """See `PartyServicer.serve`."""
         (request,) = requests
-        yield from streams.encode_payload(
-            _SEALED for _ in range(queries.decode_opening_request(request).step)
-        )
+        yield from streams.encode_payload(_SEALED for _ in range(codec.decode(OpeningRequest, request).step))
 
 
 class Receiver:
@@ -61,7 +59,7 @@ class Receiver:
         """See `PartyServicer.serve`."""
         for _ in requests:
             time.sleep(self._pause_s)
-        yield codec.encode_acknowledgement()
+        yield codec.encode(Acknowledgement())
 
 
 def serve(role: Sender | Receiver, key: bytes, own: bytes, curator: bytes, ready: Pipe) -> None:

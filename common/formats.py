@@ -18,12 +18,10 @@ class Format:
     Attributes:
         kind: what the file is, such as "ledger".
         number: of the current format; in the file it is `user_version`.
-        else_do: what an operator does with a file of an earlier one.
     """
 
     kind: str
     number: int
-    else_do: str
 
     def check(self, database: sqlite3.Connection) -> None:
         """Refuses a file of another format.
@@ -34,15 +32,11 @@ class Format:
         Raises:
             DataError: it has another; names both.
         """
-        found = _number(database)
-        if found == self.number:
-            return
-        remedy = (
-            self.else_do
-            if found < self.number
-            else "a later version of the software wrote it; install that version"
-        )
-        raise DataError(f"expected a {self.kind} of format {self.number}, found format {found}; {remedy}")
+        if (found := _number(database)) != self.number:
+            raise DataError(
+                f"expected a {self.kind} of format {self.number}, found format {found}; install the version "
+                "of the software that wrote it"
+            )
 
     def found_in(self, path: Path) -> int:
         """The number of the format that a file states; the file is not changed."""

@@ -1,4 +1,4 @@
-"""Messages between the curator and a party, as frozen values; `wire` encodes them."""
+"""Messages between the curator and a party, as frozen values; `wire/codec.py` encodes them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import math
 import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import ClassVar
 
 from .crypto.randomness import KEY_BYTES
 from .data.domain import Clique, Domain
-from .data.grouping import Groups
 from .data.view import View
-from .errors import MosaicError
-from .history import Mark
+from .errors import MosaicError, ProtocolError
+from .history import START, Mark
 from .labels import LabelSearch
-from .privacy.budget import Budget
-from .privacy.cost import PrivacyUnit, counting_sigma
+from .privacy.budget import AnswerKind, Budget
+from .privacy.cost import PrivacyUnit, counting_cost, counting_sigma, gaussian_cost, score_cost
 from .privacy.spending import Cost
 from .protocols.alignment.plan import ALIGNMENT, AlignmentPlan
 from .protocols.masked.plan import Chain, MaskedPlan
@@ -25,7 +25,7 @@ from .protocols.partition import Partition
 from .protocols.registry import INDICATOR, MASKED, TRUSTED
 from .release_spec import ReleaseSpec
 
-PROTOCOL_VERSION = 15
+PROTOCOL_VERSION = 1
 """Incremented with every change that an older party or curator would misread."""
 
 MAX_QUERY_ID = 256
@@ -215,6 +215,21 @@ def counts_people(protocol: str, plan: Partition) -> bool:
 
 
 @dataclass(frozen=True)
+class SignedTerms:
+    """Terms of a release, as the curator signed them.
+
+    Attributes:
+        terms: canonical bytes (`common/canonical/terms.py`).
+        curator_signature: Ed25519 by the curator, over them.
+        seen: mark of the party's ledger that the curator has seen last.
+    """
+
+    terms: bytes
+    curator_signature: bytes = b""
+    seen: Mark = START
+
+
+@dataclass(frozen=True)
 class Acceptance:
     """A party's signed acceptance of a release.
 
@@ -227,6 +242,22 @@ class Acceptance:
     ephemeral: bytes
     signature: bytes
     mark: Mark
+
+
+@dataclass(frozen=True)
+class Acknowledgement:
+    """That a request was done, where there is nothing else to say."""
+
+
+@dataclass(frozen=True)
+class AbandonRequest:
+    """Ends a release without a certificate.
+
+    Attributes:
+        release_id: id of an accepted release.
+    """
+
+    release_id: str
 
 
 @dataclass(frozen=True)
@@ -370,6 +401,19 @@ class MultiplyRequest:
     chains: tuple[Chain, ...]
 
 
+@dataclass(frozen=True)
+class AlignRequest:
+    """Asks a party for the tokens of rows, to align them.
+
+    Attributes:
+        release_id: id of an accepted release.
+        owner: place in the roster of the party whose rows they are of.
+    """
+
+    release_id: str
+    owner: int
+
+
 class AnswerForm(enum.Enum):
     """Form of an answer; the value is its number on the wire."""
 
@@ -394,6 +438,8 @@ class MarginalQuery:
         other_sigmas: with RECORD_WISE, if several parties of the slice hold a part of the clique: `sigma` is
             that of the first one in the roster, these are those of the others.
     """
+
+    named: ClassVar[str] = "marginal query"
 
     release_id: str
     query_id: str
@@ -424,6 +470,60 @@ class MarginalQuery:
         """The attributes that the query is for."""
         return self.view.clique
 
+    @property
+    def kind(self) -> AnswerKind:
+        """What its noise is added to."""
+        if self.form is AnswerForm.LABELS:
+            return AnswerKind.LABELS
+        return AnswerKind.INTERACTION if self.view.interaction else AnswerKind.MARGINAL
+
+    @property
+    def entered(self) -> View:
+        """What a ledger's entry says of it: its attributes, and how many groups of codes."""
+        return self.view
+
+    def cost(self, terms: ReleaseTerms) -> Cost:
+        """What it costs a person, for the unit of its release.
+
+        Raises:
+            ProtocolError: it is for labels that the release does not look for.
+            BudgetError: it cannot be charged, such as for too much or too little noise.
+        """
+        # Several parties with noise of their own answer for the same records.
+        shape = self.view.interaction_shape(terms.plan.domain)
+        rho = sum((gaussian_cost(sigma, terms.unit, shape) for sigma in self.sigmas), Fraction(0))
+        if self.form is not AnswerForm.LABELS:
+            return Cost(terms.unit, rho)
+        search = terms.purpose.labels
+        if search is None:
+            raise ProtocolError("the release looks for no labels; compare the plan")
+        return Cost(terms.unit, rho, Fraction(search.delta) / len(search.attributes))
+
+
+@dataclass(frozen=True)
+class Charged:
+    """That a party charged a query.
+
+    Attributes:
+        signature: Ed25519, over the query's entry in the party's ledger and all before it.
+    """
+
+    signature: bytes
+
+
+@dataclass(frozen=True)
+class AnswerRequest:
+    """Asks a party to answer a query.
+
+    Attributes:
+        query: the query.
+        charges: signatures of all parties of the slice over their charges, in the roster's order; empty if
+            the party is alone.
+    """
+
+    query: MarginalQuery
+    charges: tuple[bytes, ...] = ()
+
 
 @dataclass(frozen=True)
 class ScoreQuery:
@@ -438,6 +538,10 @@ class ScoreQuery:
         largest_reference: upper bound of the absolute reference of a cell.
         largest_total: upper bound of the sum of a view's absolute references.
     """
+
+    named: ClassVar[str] = "score query"
+    kind: ClassVar[AnswerKind] = AnswerKind.SCORES
+    entered: ClassVar[View] = View(())
 
     release_id: str
     query_id: str
@@ -463,15 +567,13 @@ class ScoreQuery:
         if any(view.boxes or view.interaction for view in self.views):
             raise ValueError("a score query compares marginals, not boxes nor interactions")
 
-    @property
-    def groups(self) -> tuple[Groups, ...]:
-        """The groups of each view, as they are sent; empty if none has any."""
-        groups = tuple(view.groups for view in self.views)
-        return groups if any(groups) else ()
-
     def cells(self, domain: Domain) -> tuple[int, ...]:
         """The number of cells of each marginal that is compared."""
         return tuple(view.cells(domain) for view in self.views)
+
+    def cost(self, terms: ReleaseTerms) -> Cost:
+        """What it costs a person; see `MarginalQuery.cost`."""
+        return Cost(terms.unit, score_cost(self.sigma, terms.unit, len(self.views)))
 
 
 @dataclass(frozen=True)
@@ -484,6 +586,10 @@ class AlignmentQuery:
         sigma: scale of the discrete Gaussian on whole numbers that hides each count, in people.
     """
 
+    named: ClassVar[str] = "alignment query"
+    kind: ClassVar[AnswerKind] = AnswerKind.ALIGNMENT
+    entered: ClassVar[View] = View(())
+
     release_id: str
     query_id: str
     sigma: float
@@ -491,6 +597,10 @@ class AlignmentQuery:
     def __post_init__(self) -> None:
         if not 0 < len(self.query_id) <= MAX_QUERY_ID or not 0 < self.sigma < math.inf:
             raise ValueError("a query needs an id of 1 to 256 characters and a positive finite sigma")
+
+    def cost(self, terms: ReleaseTerms) -> Cost:
+        """What it costs a person; see `MarginalQuery.cost`."""
+        return Cost(terms.unit, counting_cost(self.sigma, terms.unit))
 
 
 def alignment_query(terms: ReleaseTerms) -> AlignmentQuery:
@@ -500,4 +610,4 @@ def alignment_query(terms: ReleaseTerms) -> AlignmentQuery:
 
 
 Asked = MarginalQuery | ScoreQuery | AlignmentQuery
-"""A query that parties charge."""
+"""A query that parties charge: it says its name, its kind, what a ledger enters and what it costs."""

@@ -145,6 +145,10 @@ def synthesize(
     if key is not None or relations is not None:
         if copies is not None:
             raise DataError("copies: a release of people with several rows has none; leave them out")
+        if spreadsheet_safe:
+            raise DataError(
+                "--spreadsheet-safe: a release of people with several rows has no such choice; leave it out"
+            )
         stated = None if relations is None else read_relations(relations, data)
         with (
             unfinished_release(out, _command(options)) as kept,

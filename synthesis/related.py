@@ -56,10 +56,10 @@ from .ends import ends_of, with_ends
 from .learning.cells import Cells
 from .learning.first_step import Begun, begun_with, begun_without
 from .learning.private_counts import PrivateCounts
-from .learning.remarks import remarks
 from .numbers_of_rows import Counts, number_of_rows
 from .related_frames import with_texts
 from .related_tables import Raw
+from .remarks import remarks
 from .unfinished import Forgotten, Unfinished
 
 _NUMBERS, _NUMBERS_OF_TABLE = 0.02, 0.2

@@ -42,10 +42,10 @@ from ..simulations.time_limit import TimeLimitWarning, lateness, limited
 from .bar import console_for
 from .learning.cells import Cells
 from .learning.first_step import Begun, begun_with, begun_without
-from .learning.remarks import remarks
 from .people import Ordered, Stated, release_people
 from .related import Asked
 from .related_tables import Pairs, Relations, Summaries, pairs_stated
+from .remarks import remarks
 from .unfinished import Forgotten, Unfinished, unfinished_release
 
 _ADVICE = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..messages import Introduction
 from .derived import Kind
 
-INTRODUCTION = Kind("dpmosaic introduction", 3, Introduction, "a consistent introduction")
+INTRODUCTION = Kind("dpmosaic introduction", 1, Introduction, "a consistent introduction")
 
 
 def encode_introduction(introduction: Introduction) -> bytes:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from typing import get_args
 
-from ..messages import AlignmentQuery, Asked, MarginalQuery, ScoreQuery
+from ..messages import Asked
 from .derived import Kind
 
-MARGINAL = Kind("dpmosaic marginal query", 4, MarginalQuery, "a consistent query")
-SCORE = Kind("dpmosaic score query", 3, ScoreQuery, "a consistent score query")
-ALIGNMENT = Kind("dpmosaic alignment query", 1, AlignmentQuery, "a consistent query of an alignment")
+_KINDS = {
+    asked: Kind(f"dpmosaic {asked.named}", 1, asked, f"a consistent {asked.named}")
+    for asked in get_args(Asked)
+}
 
 
 def encode_asked(query: Asked) -> bytes:
     """The canonical bytes of a query; only equal queries have equal bytes."""
-    (kind,) = (kind for kind in (MARGINAL, SCORE, ALIGNMENT) if isinstance(query, kind.of))
-    return kind.encode(query)
+    return _KINDS[type(query)].encode(query)
 
 
 def query_digest(query: Asked) -> str:

@@ -23,7 +23,7 @@ def _of_sizes(sizes: tuple[tuple[str, int], ...]) -> Domain:
 # Terms say of an attribute how many codes it has, not what they mean: `domain_digest` binds the meaning.
 stated_as(Domain, tuple[tuple[str, int], ...], _sizes, _of_sizes)
 
-TERMS = Kind("dpmosaic release terms", 11, ReleaseTerms, "consistent terms of a release")
+TERMS = Kind("dpmosaic release terms", 1, ReleaseTerms, "consistent terms of a release")
 
 
 def encode_terms(terms: ReleaseTerms) -> bytes:

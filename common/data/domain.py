@@ -133,7 +133,12 @@ class Domain:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of a synthetic table: identifiers, then attributes."""
-        return (*(column.name for column in self.unmodelled if isinstance(column, Identifier)), *self.names)
+        return (*(column.name for column in self.identifiers), *self.names)
+
+    @property
+    def identifiers(self) -> tuple[Identifier, ...]:
+        """The columns whose values are drawn anew."""
+        return tuple(column for column in self.unmodelled if isinstance(column, Identifier))
 
     @property
     def unreviewed(self) -> tuple[str, ...]:

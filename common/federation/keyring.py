@@ -20,7 +20,7 @@ from .handover import Handover, read_handovers, up_to
 
 FOLDER = "identity"
 HOME_FORMAT = 1
-"""Number of the layout of a folder of a party, dealer or curator; a folder that states none has format 1."""
+"""Number of the layout of a folder of a party, dealer or curator."""
 
 _FORMAT = "format"
 _NAME, _IDENTITY, _TLS_KEY = "name", "identity.key", "tls.key"
@@ -83,8 +83,8 @@ class Keyring:
             DataError: a file is missing or damaged, or a later version of the software made the folder.
         """
         folder = home / FOLDER
-        _check_format(home / _FORMAT)
         name = check_name(read_private(folder / _NAME).decode(errors="replace").strip())
+        _check_format(home / _FORMAT)
         try:
             identity = Identity.from_seed(bytes.fromhex(read_private(folder / _IDENTITY).decode().strip()))
         except ValueError:
@@ -249,7 +249,7 @@ def check_database(path: Path) -> None:
 
 
 def _check_format(path: Path) -> None:
-    text = path.read_text(encoding="utf-8", errors="replace").strip() if path.exists() else str(HOME_FORMAT)
+    text = path.read_text(encoding="utf-8", errors="replace").strip() if path.exists() else ""
     if text != str(HOME_FORMAT):
         raise DataError(
             f"expected a folder of format {HOME_FORMAT}, found format {text[:20]!r} in {path}; install the "

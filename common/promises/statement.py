@@ -22,7 +22,7 @@ TERMS, ENTRY, CERTIFICATE = "terms of a release", "ledger entry", "certificate o
 """Purposes of signatures."""
 
 DIGEST_BYTES = 32
-_PREFIX = b"dpmosaic ledger 2"
+_PREFIX = b"dpmosaic ledger 1"
 
 
 @dataclass(frozen=True)

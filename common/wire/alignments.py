@@ -9,29 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ProtocolError
-from . import party_pb2 as pb
-from .parsing import parse_message
 from .streams import decode_words, encode_answer
 
 _TOKEN_WORDS = 2
 _BLOCK_TOKENS = 1 << 16
 _COUNT, _POSITION = np.dtype("<i8"), np.dtype("<u4")
-
-
-def encode_align_request(release_id: str, owner: int) -> bytes:
-    """Bytes of an AlignRequest.
-
-    Args:
-        release_id: id of an accepted release.
-        owner: index in the roster of the party whose rows are asked for.
-    """
-    return pb.AlignRequest(release_id=release_id, owner=owner).SerializeToString()
-
-
-def decode_align_request(data: bytes) -> tuple[str, int]:
-    """The release id and the owner of an AlignRequest's bytes."""
-    message = parse_message(pb.AlignRequest, data)
-    return message.release_id, message.owner
 
 
 def encode_tokens(tokens: NDArray[np.uint64]) -> Iterator[bytes]:

@@ -6,9 +6,9 @@ import enum
 from collections.abc import Iterable, Iterator
 
 from ..errors import MosaicError, ProtocolError
-from . import party_pb2, relay_pb2
+from . import relay_pb2
 from .parsing import parse_message
-from .refusals import decode_refusal, encode_refusal
+from .refusals import error_in, refusal_of
 
 ATTACH = "/dpmosaic.v1.Relay/Attach"
 SERVICE, METHOD = "dpmosaic.v1.Relay", "Attach"
@@ -71,9 +71,7 @@ def encode_end(error: Exception | None = None) -> bytes:
     """The party's last frame of a call: success, or the error that refused it."""
     if error is None:
         return relay_pb2.PartyFrame(replies_end=True).SerializeToString()
-    refusal = party_pb2.Refusal()
-    refusal.ParseFromString(encode_refusal(error))
-    return relay_pb2.PartyFrame(refusal=refusal).SerializeToString()
+    return relay_pb2.PartyFrame(refusal=refusal_of(error)).SerializeToString()
 
 
 def decode_reply(data: bytes) -> Reply:
@@ -89,6 +87,6 @@ def decode_reply(data: bytes) -> Reply:
         case "replies_end":
             return Ended.DONE
         case "refusal":
-            return decode_refusal(frame.refusal.SerializeToString())
+            return error_in(frame.refusal)
         case _:
             raise ProtocolError("expected a reply or an end, got another frame; compare versions")

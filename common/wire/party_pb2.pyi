@@ -60,11 +60,11 @@ class DescribeRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class PartyDescription(_message.Message):
-    __slots__ = ("name", "protocol_version", "software_version", "domain_json", "record_count", "protocols", "identity", "alignments", "identifiers", "max_cells", "sends_to", "takes_from")
+    __slots__ = ("name", "protocol_version", "software_version", "domain", "record_count", "protocols", "identity", "alignments", "identifiers", "max_cells", "sends_to", "takes_from")
     NAME_FIELD_NUMBER: _ClassVar[int]
     PROTOCOL_VERSION_FIELD_NUMBER: _ClassVar[int]
     SOFTWARE_VERSION_FIELD_NUMBER: _ClassVar[int]
-    DOMAIN_JSON_FIELD_NUMBER: _ClassVar[int]
+    DOMAIN_FIELD_NUMBER: _ClassVar[int]
     RECORD_COUNT_FIELD_NUMBER: _ClassVar[int]
     PROTOCOLS_FIELD_NUMBER: _ClassVar[int]
     IDENTITY_FIELD_NUMBER: _ClassVar[int]
@@ -76,7 +76,7 @@ class PartyDescription(_message.Message):
     name: str
     protocol_version: int
     software_version: str
-    domain_json: str
+    domain: str
     record_count: int
     protocols: _containers.RepeatedScalarFieldContainer[str]
     identity: bytes
@@ -85,7 +85,7 @@ class PartyDescription(_message.Message):
     max_cells: int
     sends_to: _containers.RepeatedScalarFieldContainer[str]
     takes_from: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., protocol_version: _Optional[int] = ..., software_version: _Optional[str] = ..., domain_json: _Optional[str] = ..., record_count: _Optional[int] = ..., protocols: _Optional[_Iterable[str]] = ..., identity: _Optional[bytes] = ..., alignments: _Optional[_Iterable[str]] = ..., identifiers: _Optional[_Iterable[str]] = ..., max_cells: _Optional[int] = ..., sends_to: _Optional[_Iterable[str]] = ..., takes_from: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., protocol_version: _Optional[int] = ..., software_version: _Optional[str] = ..., domain: _Optional[str] = ..., record_count: _Optional[int] = ..., protocols: _Optional[_Iterable[str]] = ..., identity: _Optional[bytes] = ..., alignments: _Optional[_Iterable[str]] = ..., identifiers: _Optional[_Iterable[str]] = ..., max_cells: _Optional[int] = ..., sends_to: _Optional[_Iterable[str]] = ..., takes_from: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Verdict(_message.Message):
     __slots__ = ("refusals", "by_hand")
@@ -241,35 +241,33 @@ class Chain(_message.Message):
     parts: _containers.RepeatedCompositeFieldContainer[Part]
     def __init__(self, parts: _Optional[_Iterable[_Union[Part, _Mapping]]] = ...) -> None: ...
 
-class Box(_message.Message):
-    __slots__ = ("starts", "stops")
-    STARTS_FIELD_NUMBER: _ClassVar[int]
-    STOPS_FIELD_NUMBER: _ClassVar[int]
-    starts: _containers.RepeatedScalarFieldContainer[int]
-    stops: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, starts: _Optional[_Iterable[int]] = ..., stops: _Optional[_Iterable[int]] = ...) -> None: ...
-
 class MarginalQuery(_message.Message):
-    __slots__ = ("release_id", "query_id", "form", "clique", "sigma", "boxes", "interaction", "other_sigmas", "groups")
+    __slots__ = ("release_id", "query_id", "form", "view", "sigma", "other_sigmas")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     FORM_FIELD_NUMBER: _ClassVar[int]
-    CLIQUE_FIELD_NUMBER: _ClassVar[int]
+    VIEW_FIELD_NUMBER: _ClassVar[int]
     SIGMA_FIELD_NUMBER: _ClassVar[int]
-    BOXES_FIELD_NUMBER: _ClassVar[int]
-    INTERACTION_FIELD_NUMBER: _ClassVar[int]
     OTHER_SIGMAS_FIELD_NUMBER: _ClassVar[int]
-    GROUPS_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     query_id: str
     form: AnswerForm
-    clique: _containers.RepeatedScalarFieldContainer[str]
+    view: View
     sigma: float
+    other_sigmas: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, release_id: _Optional[str] = ..., query_id: _Optional[str] = ..., form: _Optional[_Union[AnswerForm, str]] = ..., view: _Optional[_Union[View, _Mapping]] = ..., sigma: _Optional[float] = ..., other_sigmas: _Optional[_Iterable[float]] = ...) -> None: ...
+
+class View(_message.Message):
+    __slots__ = ("clique", "groups", "boxes", "interaction")
+    CLIQUE_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
+    BOXES_FIELD_NUMBER: _ClassVar[int]
+    INTERACTION_FIELD_NUMBER: _ClassVar[int]
+    clique: _containers.RepeatedScalarFieldContainer[str]
+    groups: _containers.RepeatedCompositeFieldContainer[Grouping]
     boxes: _containers.RepeatedCompositeFieldContainer[Box]
     interaction: bool
-    other_sigmas: _containers.RepeatedScalarFieldContainer[float]
-    groups: _containers.RepeatedCompositeFieldContainer[Grouping]
-    def __init__(self, release_id: _Optional[str] = ..., query_id: _Optional[str] = ..., form: _Optional[_Union[AnswerForm, str]] = ..., clique: _Optional[_Iterable[str]] = ..., sigma: _Optional[float] = ..., boxes: _Optional[_Iterable[_Union[Box, _Mapping]]] = ..., interaction: _Optional[bool] = ..., other_sigmas: _Optional[_Iterable[float]] = ..., groups: _Optional[_Iterable[_Union[Grouping, _Mapping]]] = ...) -> None: ...
+    def __init__(self, clique: _Optional[_Iterable[str]] = ..., groups: _Optional[_Iterable[_Union[Grouping, _Mapping]]] = ..., boxes: _Optional[_Iterable[_Union[Box, _Mapping]]] = ..., interaction: _Optional[bool] = ...) -> None: ...
 
 class Grouping(_message.Message):
     __slots__ = ("labels",)
@@ -277,11 +275,19 @@ class Grouping(_message.Message):
     labels: _containers.RepeatedScalarFieldContainer[int]
     def __init__(self, labels: _Optional[_Iterable[int]] = ...) -> None: ...
 
-class Groups(_message.Message):
-    __slots__ = ("groupings",)
-    GROUPINGS_FIELD_NUMBER: _ClassVar[int]
-    groupings: _containers.RepeatedCompositeFieldContainer[Grouping]
-    def __init__(self, groupings: _Optional[_Iterable[_Union[Grouping, _Mapping]]] = ...) -> None: ...
+class Box(_message.Message):
+    __slots__ = ("ranges",)
+    RANGES_FIELD_NUMBER: _ClassVar[int]
+    ranges: _containers.RepeatedCompositeFieldContainer[Range]
+    def __init__(self, ranges: _Optional[_Iterable[_Union[Range, _Mapping]]] = ...) -> None: ...
+
+class Range(_message.Message):
+    __slots__ = ("start", "stop")
+    START_FIELD_NUMBER: _ClassVar[int]
+    STOP_FIELD_NUMBER: _ClassVar[int]
+    start: int
+    stop: int
+    def __init__(self, start: _Optional[int] = ..., stop: _Optional[int] = ...) -> None: ...
 
 class Charged(_message.Message):
     __slots__ = ("signature",)
@@ -298,24 +304,22 @@ class AnswerRequest(_message.Message):
     def __init__(self, query: _Optional[_Union[MarginalQuery, _Mapping]] = ..., charges: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class ScoreQuery(_message.Message):
-    __slots__ = ("release_id", "query_id", "cliques", "sigma", "references", "largest_reference", "largest_total", "groups")
+    __slots__ = ("release_id", "query_id", "views", "sigma", "references", "largest_reference", "largest_total")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
-    CLIQUES_FIELD_NUMBER: _ClassVar[int]
+    VIEWS_FIELD_NUMBER: _ClassVar[int]
     SIGMA_FIELD_NUMBER: _ClassVar[int]
     REFERENCES_FIELD_NUMBER: _ClassVar[int]
     LARGEST_REFERENCE_FIELD_NUMBER: _ClassVar[int]
     LARGEST_TOTAL_FIELD_NUMBER: _ClassVar[int]
-    GROUPS_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     query_id: str
-    cliques: _containers.RepeatedCompositeFieldContainer[Part]
+    views: _containers.RepeatedCompositeFieldContainer[View]
     sigma: float
     references: bytes
     largest_reference: int
     largest_total: int
-    groups: _containers.RepeatedCompositeFieldContainer[Groups]
-    def __init__(self, release_id: _Optional[str] = ..., query_id: _Optional[str] = ..., cliques: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., sigma: _Optional[float] = ..., references: _Optional[bytes] = ..., largest_reference: _Optional[int] = ..., largest_total: _Optional[int] = ..., groups: _Optional[_Iterable[_Union[Groups, _Mapping]]] = ...) -> None: ...
+    def __init__(self, release_id: _Optional[str] = ..., query_id: _Optional[str] = ..., views: _Optional[_Iterable[_Union[View, _Mapping]]] = ..., sigma: _Optional[float] = ..., references: _Optional[bytes] = ..., largest_reference: _Optional[int] = ..., largest_total: _Optional[int] = ...) -> None: ...
 
 class AnswerFrame(_message.Message):
     __slots__ = ("payload", "word_bytes", "last")
@@ -328,20 +332,20 @@ class AnswerFrame(_message.Message):
     def __init__(self, payload: _Optional[bytes] = ..., word_bytes: _Optional[int] = ..., last: _Optional[bool] = ...) -> None: ...
 
 class Claim(_message.Message):
-    __slots__ = ("release_id", "certificate", "spent_rho")
+    __slots__ = ("release_id", "certificate", "zcdp_rho_spent")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     CERTIFICATE_FIELD_NUMBER: _ClassVar[int]
-    SPENT_RHO_FIELD_NUMBER: _ClassVar[int]
+    ZCDP_RHO_SPENT_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     certificate: bytes
-    spent_rho: float
-    def __init__(self, release_id: _Optional[str] = ..., certificate: _Optional[bytes] = ..., spent_rho: _Optional[float] = ...) -> None: ...
+    zcdp_rho_spent: float
+    def __init__(self, release_id: _Optional[str] = ..., certificate: _Optional[bytes] = ..., zcdp_rho_spent: _Optional[float] = ...) -> None: ...
 
 class Entry(_message.Message):
-    __slots__ = ("query_id", "query", "rho", "signature", "kind", "delta", "clique", "groups")
+    __slots__ = ("query_id", "query", "zcdp_rho", "signature", "kind", "delta", "clique", "groups")
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
-    RHO_FIELD_NUMBER: _ClassVar[int]
+    ZCDP_RHO_FIELD_NUMBER: _ClassVar[int]
     SIGNATURE_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     DELTA_FIELD_NUMBER: _ClassVar[int]
@@ -349,13 +353,13 @@ class Entry(_message.Message):
     GROUPS_FIELD_NUMBER: _ClassVar[int]
     query_id: str
     query: bytes
-    rho: str
+    zcdp_rho: str
     signature: bytes
     kind: str
     delta: str
     clique: _containers.RepeatedScalarFieldContainer[str]
     groups: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, query_id: _Optional[str] = ..., query: _Optional[bytes] = ..., rho: _Optional[str] = ..., signature: _Optional[bytes] = ..., kind: _Optional[str] = ..., delta: _Optional[str] = ..., clique: _Optional[_Iterable[str]] = ..., groups: _Optional[_Iterable[int]] = ...) -> None: ...
+    def __init__(self, query_id: _Optional[str] = ..., query: _Optional[bytes] = ..., zcdp_rho: _Optional[str] = ..., signature: _Optional[bytes] = ..., kind: _Optional[str] = ..., delta: _Optional[str] = ..., clique: _Optional[_Iterable[str]] = ..., groups: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class StatementFrame(_message.Message):
     __slots__ = ("entries", "signature", "mark")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from .. import errors
-from ..messages import Verdict
 from ..showing.printable import printable
 from . import party_pb2 as pb
 from .parsing import parse_message
@@ -22,7 +21,7 @@ _INTERNAL = "the party had an internal error; ask its operator, who finds it in 
 
 def encode_refusal(error: Exception) -> bytes:
     """Bytes of a Refusal: only our own errors keep their text, since they contain no private data."""
-    return _refusal(error).SerializeToString()
+    return refusal_of(error).SerializeToString()
 
 
 def decode_refusal(data: bytes) -> errors.MosaicError:
@@ -31,30 +30,17 @@ def decode_refusal(data: bytes) -> errors.MosaicError:
         message = parse_message(pb.Refusal, data)
     except errors.ProtocolError as error:
         return error
-    return _error(message)
+    return error_in(message)
 
 
-def encode_verdict(verdict: Verdict) -> bytes:
-    """Bytes of a Verdict; for its refusals see `encode_refusal`."""
-    return pb.Verdict(refusals=map(_refusal, verdict.refusals), by_hand=verdict.by_hand).SerializeToString()
-
-
-def decode_verdict(data: bytes) -> Verdict:
-    """The Verdict of these bytes.
-
-    Raises:
-        ProtocolError: they are none.
-    """
-    message = parse_message(pb.Verdict, data)
-    return Verdict(tuple(map(_error, message.refusals)), message.by_hand)
-
-
-def _refusal(error: Exception) -> pb.Refusal:
+def refusal_of(error: Exception) -> pb.Refusal:
+    """The Refusal of an error; see `encode_refusal`."""
     for code, kind in _KINDS.items():
         if isinstance(error, kind):
             return pb.Refusal(code=code, message=str(error))
     return pb.Refusal(code="unavailable", message=_INTERNAL)
 
 
-def _error(message: pb.Refusal) -> errors.MosaicError:
+def error_in(message: pb.Refusal) -> errors.MosaicError:
+    """The error of a Refusal."""
     return _KINDS.get(message.code, errors.ProtocolError)(printable(message.message))

@@ -11,25 +11,15 @@ from numpy.typing import NDArray
 
 from ..errors import ProtocolError
 from ..frames import FRAME_BYTES
-from ..messages import Delivery, DeliveryKind
+from ..messages import Delivery
 from . import party_pb2 as pb
+from .codec import of_message, to_message
 from .parsing import parse_message
-from .queries import decoded_chain, decoded_chains, encoded_chain, encoded_chains
 
 
 def encode_delivery(delivery: Delivery) -> bytes:
     """Bytes of the header frame of a delivery."""
-    header = pb.Delivery(
-        release_id=delivery.release_id,
-        kind=pb.DeliveryKind.Name(delivery.kind.value),
-        chain=encoded_chain(delivery.chain),
-        sender=delivery.sender,
-        query_id=delivery.query_id,
-        step=delivery.step,
-        chains=encoded_chains(delivery.chains),
-        owner=delivery.owner,
-    )
-    return pb.DeliveryFrame(header=header).SerializeToString()
+    return pb.DeliveryFrame(header=to_message(delivery)).SerializeToString()
 
 
 def encode_payload(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -41,24 +31,9 @@ def encode_payload(chunks: Iterable[bytes]) -> Iterator[bytes]:
 def decode_delivery(frames: Iterator[bytes]) -> tuple[Delivery, Iterator[bytes]]:
     """The header of a delivery, and its chunks."""
     frame = parse_message(pb.DeliveryFrame, next(frames, b""))
-    header = frame.header
-    try:
-        kind = DeliveryKind(header.kind)
-    except ValueError:
-        raise ProtocolError(
-            "expected the header frame of a delivery, got another; compare versions"
-        ) from None
-    delivery = Delivery(
-        header.release_id,
-        kind,
-        decoded_chain(header.chain),
-        header.sender,
-        header.query_id,
-        header.step,
-        decoded_chains(header.chains),
-        header.owner,
-    )
-    return delivery, decode_payload(frames)
+    if frame.WhichOneof("content") != "header":
+        raise ProtocolError("expected the header frame of a delivery, got another; compare versions")
+    return of_message(Delivery, frame.header), decode_payload(frames)
 
 
 def decode_payload(frames: Iterable[bytes]) -> Iterator[bytes]:

@@ -37,6 +37,7 @@ from ..pgm.structure.junction_tree import JunctionTree, tree_cells
 from ..pgm.structure.zeros import zeros_of
 from ..pgm.supplemented import SupplementedModel
 from ..releasing.obedience import Source, breaking, obeying, with_dependents, with_maps
+from ..results.row_values import Block
 from .conditions import Condition, Where
 from .decoding import Column, Counts, Decoder
 from .published import Published
@@ -67,25 +68,6 @@ _FEWEST_AGAIN = 256
 """Rows that are drawn at least when others were refused."""
 
 
-@dataclass(frozen=True, eq=False)
-class Block:
-    """Some of the rows, decoded.
-
-    Attributes:
-        table: codes.
-        values: values of the columns whose codes have several.
-        first: number of the first row, from 1.
-    """
-
-    table: Table
-    values: dict[str, Column]
-    first: int
-
-    def head(self, rows: int) -> Block:
-        """Its first rows."""
-        return Block(self.table.rows(0, rows), _cut([self.values], rows), self.first)
-
-
 def generate_rows(
     published: Published, rows: int, where: Where | None = None, seed: int | None = None
 ) -> pd.DataFrame:
@@ -109,7 +91,7 @@ def draw(
 ) -> Iterator[pd.DataFrame]:
     """Rows of a release in blocks; see `generate_rows`."""
     drawing = Drawing.of(published, rows, condition, seed)
-    return (drawing.decoder.frame(block.table, block.values, block.first) for block in drawing.blocks())
+    return map(drawing.decoder.forms.frame, drawing.blocks())
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,7 +295,7 @@ _RARE = (
 def _weights(decoder: Decoder, name: str) -> Array:
     """The share of each code's rows that meets the condition; of related values, whether any."""
     weights = decoder.condition.weights(name, decoder.counts[name])
-    within = name in decoder.from_ranges or name not in decoder.together
+    within = name in decoder.from_ranges or name not in decoder.forms.together
     return weights if within else (weights > 0).astype(np.float64)
 
 

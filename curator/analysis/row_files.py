@@ -5,17 +5,22 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ...common.errors import DataError
+from ..results.csv_files import write_csv
 from ..results.outputs import warning_beside, write_text
+from ..results.parquet_files import write_parquet
 from ..results.table_format import TableFile, TableFormat
-from .drawing import Block, Drawing
+from .drawing import Drawing
+
+Part = TypeVar("Part")
 
 Advanced = Callable[[int], None]
 """Called with the number of rows that are written."""
@@ -79,36 +84,28 @@ def _complete_or_absent(path: Path) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-def _write_csv(drawing: Drawing, path: Path, spreadsheet_safe: bool, advanced: Advanced) -> None:
-    def lines(block: Block) -> memoryview:
-        return drawing.decoder.lines(block.table, block.values, block.first, spreadsheet_safe)
-
-    with path.open("wb") as file:
-        file.write(drawing.decoder.header(spreadsheet_safe).encode())
-        written = 0
-        for rows, part in drawing.made(lambda block: (block.table.record_count, lines(block))):
-            file.write(part)
-            written += rows
-            advanced(written)
+def _write_csv(drawing: Drawing, path: Path, safe: bool, advanced: Advanced) -> None:
+    forms = drawing.decoder.forms
+    lines = drawing.made(lambda block: (block.table.record_count, forms.lines(block, safe)))
+    write_csv(path, forms.header(safe), _count_rows(lines, advanced))
 
 
 def _write_parquet(drawing: Drawing, path: Path, advanced: Advanced) -> None:
-    decoder, written = drawing.decoder, 0
+    forms = drawing.decoder.forms
+    made = drawing.made(lambda block: (forms.arrow(block), block.head(_TYPED_ROWS)))
+    first, head = next(made)
+    metadata = _metadata(first.schema, forms.frame(head))
+    tables = ((len(table), table) for table in chain([first], (table for table, _ in made)))
+    write_parquet(path, _count_rows(tables, advanced), metadata, store_schema=False)
 
-    def block_as_arrow(block: Block) -> tuple[pa.Table, Block]:
-        return decoder.arrow(block.table, block.values, block.first), block.head(_TYPED_ROWS)
 
-    with contextlib.ExitStack() as open_files:
-        writer = None
-        for table, head in drawing.made(block_as_arrow):
-            if writer is None:
-                writer = pq.ParquetWriter(path, table.schema, store_schema=False)
-                open_files.enter_context(writer)
-                frame = decoder.frame(head.table, head.values, head.first)
-                writer.add_key_value_metadata(_metadata(table.schema, frame))
-            writer.write_table(table)
-            written += len(table)
-            advanced(written)
+def _count_rows(parts: Iterable[tuple[int, Part]], advanced: Advanced) -> Iterator[Part]:
+    """Parts of a file, each with its number of rows; tells how many rows are written."""
+    written = 0
+    for rows, part in parts:
+        yield part
+        written += rows
+        advanced(written)
 
 
 def _metadata(schema: pa.Schema, frame: pd.DataFrame) -> dict[str, str]:

@@ -40,7 +40,7 @@ class Certificate(SignedRecord):
         signed: terms and signatures; None for a simulation.
     """
 
-    format: ClassVar[str] = "dpmosaic certificate 3"
+    format: ClassVar[str] = "dpmosaic certificate 1"
     called: ClassVar[str] = "a certificate"
     remedy: ClassVar[str] = "fix the path"
 

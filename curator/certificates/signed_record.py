@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -50,11 +49,6 @@ class SignedRecord:
         if not isinstance(form, dict) or form.get("format") != cls.format:
             raise DataError(f"expected {cls.called} of the format {cls.format!r}, got another; {cls.remedy}")
         content = {key: part for key, part in form.items() if key != "format"}
-        if any("kind" not in entry for entry in _entries(content.get(_SIGNED))):
-            raise DataError(
-                f"expected {cls.called} whose parties state what each of their entries is for, got one of an "
-                "earlier version; read it with the version that made it"
-            )
         return from_json_values(cls, content, cls.called.split()[-1])
 
     def to_json(self) -> dict[str, Any]:
@@ -65,11 +59,3 @@ class SignedRecord:
         """SHA-256 of the record without its signatures."""
         content = {key: part for key, part in self.to_json().items() if key != _SIGNED}
         return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).digest()
-
-
-def _entries(signed: object) -> Iterator[dict[str, Any]]:
-    """The entries of the parties' ledgers, where there are any."""
-    parties = signed.get("parties", ()) if isinstance(signed, dict) else ()
-    for party in parties if isinstance(parties, list) else ():
-        entries = party.get("entries", ()) if isinstance(party, dict) else ()
-        yield from (entry for entry in entries if isinstance(entry, dict))

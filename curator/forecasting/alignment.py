@@ -65,12 +65,7 @@ def forecast_alignment(plan: ReleasePlan, links: Sequence[Sequence[Connection]])
     if plan.alignment is None:
         raise DataError("plan: expected the section [alignment], found none; add it")
     federation = connect(plan.domain, links, plan.left_out, counted=False)
-    spec = plan.spec
-    proposal = AlignmentProposal(
-        NEVER_PROPOSED, plan.alignment, spec.adjacency, rows_per_person=spec.rows_per_person
-    )
-    terms = proposal.terms(federation)
-    return _forecast(terms)
+    return _forecast(AlignmentProposal(NEVER_PROPOSED, plan.alignment, plan.spec).terms(federation))
 
 
 def _forecast(terms: ReleaseTerms) -> AlignmentForecast:

@@ -17,7 +17,11 @@ from ...common.frames import FRAME_BYTES
 from ...common.history import START, Mark
 from ...common.labels import decode_labels
 from ...common.messages import (
+    AbandonRequest,
     Acceptance,
+    AlignRequest,
+    AnswerRequest,
+    Charged,
     DealRequest,
     Delivery,
     DeliveryKind,
@@ -29,10 +33,11 @@ from ...common.messages import (
     PushRequest,
     ReleaseTerms,
     ScoreQuery,
+    SignedTerms,
     Verdict,
 )
 from ...common.promises.statement import Claim, Statement
-from ...common.wire import alignments, codec, probes, queries, refusals, statements, streams
+from ...common.wire import alignments, codec, probes, statements, streams
 from .direct_streams import DirectStreams, reaches
 
 
@@ -82,7 +87,7 @@ class PartyClient:
 
     def describe(self) -> PartyDescription:
         """The public description of the party."""
-        self._described = codec.decode_description(self._single("Describe", [b""]))
+        self._described = codec.decode(PartyDescription, self._single("Describe", [b""]))
         return self._described
 
     def probe(self, frames: int, now: Callable[[], float] = time.time) -> ProbeResult:
@@ -109,17 +114,17 @@ class PartyClient:
             signature: the curator's signature of them.
             seen: mark of the party's ledger that the curator has seen last.
         """
-        signed = codec.encode_signed_terms(encode_terms(terms), signature, seen)
-        return codec.decode_acceptance(self._single("Accept", [signed]))
+        signed = codec.encode(SignedTerms(encode_terms(terms), signature, seen))
+        return codec.decode(Acceptance, self._single("Accept", [signed]))
 
     def review(self, terms: ReleaseTerms, signature: bytes = b"", seen: Mark = START) -> Verdict:
         """Asks the party what it would say to these terms; nothing is reserved; arguments as of `accept`."""
-        signed = codec.encode_signed_terms(encode_terms(terms), signature, seen)
-        return refusals.decode_verdict(self._single("Review", [signed]))
+        signed = codec.encode(SignedTerms(encode_terms(terms), signature, seen))
+        return codec.decode(Verdict, self._single("Review", [signed]))
 
     def introduce(self, introduction: Introduction) -> None:
         """Introduces the other participants to the party."""
-        self._single("Introduce", [codec.encode_introduction(introduction)])
+        self._single("Introduce", [codec.encode(introduction)])
 
     def relay(self, sender: int, request: OpeningRequest, recipient: PartyClient) -> None:
         """Takes a sealed message from this participant to another, frame by frame.
@@ -134,7 +139,7 @@ class PartyClient:
         """
         if request.kind is DeliveryKind.OPENING and self._try_to_push(sender, request, recipient):
             return
-        sealed = self._call("Open", [queries.encode_opening_request(request)])
+        sealed = self._call("Open", [codec.encode(request)])
         header = streams.encode_delivery(request.delivery(sender))
         recipient._single("Deliver", itertools.chain([header], sealed))
 
@@ -157,7 +162,7 @@ class PartyClient:
         return True
 
     def _push(self, request: PushRequest) -> None:
-        self._single("Push", [queries.encode_push_request(request)])
+        self._single("Push", [codec.encode(request)])
 
     def relay_dealt(self, sender: int, request: DealRequest, recipient: PartyClient) -> None:
         """Relays what this dealer deals to a party, frame by frame.
@@ -167,7 +172,7 @@ class PartyClient:
             request: message that it deals.
             recipient: client of the party.
         """
-        sealed = self._call("Deal", [queries.encode_deal_request(request)])
+        sealed = self._call("Deal", [codec.encode(request)])
         chain, chains = (
             ((), request.chains)
             if request.kind is DeliveryKind.DEALT_PRODUCTS
@@ -196,16 +201,16 @@ class PartyClient:
             owner: index in the roster of the party whose rows they are of.
             levels: number of its match keys.
         """
-        frames = self._call("Align", [alignments.encode_align_request(release_id, owner)])
+        frames = self._call("Align", [codec.encode(AlignRequest(release_id, owner))])
         return alignments.decode_tokens(frames, levels)
 
     def multiply(self, request: MultiplyRequest) -> None:
         """Asks the party to compute its shares of products."""
-        self._single("Multiply", [queries.encode_multiply_request(request)])
+        self._single("Multiply", [codec.encode(request)])
 
     def charge(self, query: MarginalQuery) -> bytes:
         """Asks the party to charge a query for all parties of its slice; its signature of the charge."""
-        return queries.decode_charged(self._single("Charge", [queries.encode_query(query)]))
+        return codec.decode(Charged, self._single("Charge", [codec.encode(query)])).signature
 
     def answer(
         self, query: MarginalQuery, rows: int, cells: int, block_rows: int, charges: Sequence[bytes] = ()
@@ -222,31 +227,31 @@ class PartyClient:
         Yields:
             Shape (block_rows, cells), int64, in units of 1/grid of the query's sigma.
         """
-        frames = self._call("Answer", [queries.encode_answer_request(query, charges)])
+        frames = self._call("Answer", [codec.encode(AnswerRequest(query, tuple(charges)))])
         return streams.decode_answer(frames, rows, cells, block_rows)
 
     def labels(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> list[str]:
         """The labels that the party states of an open category; for `charges` see `answer`."""
-        frames = self._call("Answer", [queries.encode_answer_request(query, charges)])
+        frames = self._call("Answer", [codec.encode(AnswerRequest(query, tuple(charges)))])
         return decode_labels(streams.decode_words(frames))
 
     def prepare_scores(self, query: ScoreQuery) -> None:
         """Asks the party to charge a score query."""
-        self._single("PrepareScores", [queries.encode_score_query(query)])
+        self._single("PrepareScores", [codec.encode(query)])
 
     def answer_scores(self, query: ScoreQuery) -> NDArray[np.int64]:
         """The party's noisy scores or its masked share of them, shape (views,), in units of 1/grid."""
-        frames = self._call("AnswerScores", [queries.encode_score_query(query)])
+        frames = self._call("AnswerScores", [codec.encode(query)])
         (answer,) = streams.decode_answer(frames, 1, len(query.views), 1)
         return answer.ravel()
 
     def certify(self, claim: Claim) -> Statement:
         """Asks the party to sign a certificate and its ledger's entries of the release."""
-        return statements.decode_statement(self._connection.call("Certify", [statements.encode_claim(claim)]))
+        return statements.decode_statement(self._connection.call("Certify", [codec.encode(claim)]))
 
     def abandon(self, release_id: str) -> None:
         """Asks the party to end a release without a certificate; has no effect if it is not open there."""
-        self._single("Abandon", [codec.encode_abandon_request(release_id)])
+        self._single("Abandon", [codec.encode(AbandonRequest(release_id))])
 
     def _call(self, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
         """Replies of the party; what is raised if deliveries are lost says at whom."""

@@ -10,12 +10,18 @@ from ...common.crypto.randomness import RandomStream
 from ...common.dealing.dealing import Dealing
 from ...common.errors import ProtocolError
 from ...common.history import START
-from ...common.messages import PROTOCOL_VERSION, PartyDescription, ReleaseTerms, Verdict
+from ...common.messages import (
+    PROTOCOL_VERSION,
+    Acknowledgement,
+    PartyDescription,
+    ReleaseTerms,
+    Verdict,
+)
 from ...common.promises.acceptance import accept
 from ...common.promises.binding import Binding, BindingStore
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.version import __version__
-from ...common.wire import codec, queries, refusals, streams
+from ...common.wire import codec, streams
 
 
 class CuratorDealer:
@@ -40,16 +46,15 @@ class CuratorDealer:
         """Replies to encoded requests; see `Connection`."""
         match method:
             case "Describe":
-                yield codec.encode_description(self._describe())
+                yield codec.encode(self._describe())
             case "Review":
-                yield refusals.encode_verdict(Verdict())
+                yield codec.encode(Verdict())
             case "Accept":
-                terms, _, _ = codec.decode_signed_terms(*requests)
-                self._terms = decode_terms(terms)
+                self._terms = decode_terms(codec.decode_request(method, *requests).terms)
                 accepted = accept(terms_digest(self._terms), self._identity, self._secret(), START)
-                yield codec.encode_acceptance(accepted)
+                yield codec.encode(accepted)
             case "Introduce":
-                introduction = codec.decode_introduction(*requests)
+                introduction = codec.decode_request(method, *requests)
                 assert self._terms is not None, "terms are accepted before the introduction"
                 place = [each.name for each in self._terms.plan.participants].index(CURATOR_DEALS)
                 dealing = Dealing(
@@ -63,27 +68,25 @@ class CuratorDealer:
                 keys = introduction.keys_digest().hex()
                 self._binding.use("keys of all participants", self._terms.release_id, keys)
                 self._dealing = dealing
-                yield codec.encode_acknowledgement()
+                yield codec.encode(Acknowledgement())
             case "Deal":
                 assert self._dealing is not None, "dealers are introduced before they deal"
-                yield from streams.encode_payload(self._dealing.deal(queries.decode_deal_request(*requests)))
+                yield from streams.encode_payload(self._dealing.deal(codec.decode_request(method, *requests)))
             case "PrepareScores":
                 assert self._dealing is not None, "dealers are introduced before they evaluate"
-                self._dealing.prepare_scores(queries.decode_score_query(*requests))
-                yield codec.encode_acknowledgement()
+                self._dealing.prepare_scores(codec.decode_request(method, *requests))
+                yield codec.encode(Acknowledgement())
             case "Open":
                 assert self._dealing is not None, "dealers are introduced before they evaluate"
-                yield from streams.encode_payload(
-                    self._dealing.open(queries.decode_opening_request(*requests))
-                )
+                yield from streams.encode_payload(self._dealing.open(codec.decode_request(method, *requests)))
             case "Deliver":
                 assert self._dealing is not None, "dealers are introduced before they evaluate"
                 delivery, chunks = streams.decode_delivery(iter(requests))
                 self._dealing.deliver(delivery, chunks)
-                yield codec.encode_acknowledgement()
+                yield codec.encode(Acknowledgement())
             case "Abandon":
                 self._terms = self._dealing = None
-                yield codec.encode_acknowledgement()
+                yield codec.encode(Acknowledgement())
             case _:
                 raise ProtocolError(f"a dealer has no method {method!r}; compare versions")
 

@@ -24,7 +24,7 @@ from ...common.processes.locks import exclusive
 _DONE = "done"
 _BOUND = "bound "
 _FINISHED, _ABANDONED = b"finished", b"abandoned"
-_FORMAT = Format(kind="journal", number=3, else_do="finish the release with the version that began it")
+_FORMAT = Format(kind="journal", number=1)
 
 _ERASE = "PRAGMA secure_delete = ON"
 _SCHEMA = """

@@ -23,7 +23,7 @@ from .rows.refinement import Grouped
 
 Array = NDArray[np.float64]
 
-FORMAT = "dpmosaic supplemented model 3"
+FORMAT = "dpmosaic supplemented model 1"
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-
-from ...common.errors import DataError
-from ...common.processes.blocks import made_in_order
-
-Columns = Mapping[str, NDArray[Any]]
-"""Columns of numbers, booleans, texts and objects by name, shape (N,); None, NaN and "" are empty cells."""
-
-_TEXTS_AT_ONCE = 2**19
-"""Number of cells that are turned into text at once; it bounds temporary memory."""
 
 _QUOTED = ',"\r\n'
 """A cell with one of these is quoted."""
@@ -35,26 +26,20 @@ _ALIKE = (1e-4, 1e10)
 """Numbers of these sizes that are not whole are written alike by Arrow and by Python."""
 
 
-def write_csv(path: Path, names: Sequence[str], blocks: Iterable[Callable[[], Columns]]) -> None:
-    """Writes decoded rows as CSV, on two cores.
+def write_csv(path: Path, first: str, lines: Iterable[memoryview]) -> None:
+    """Writes a CSV file, over one that is there.
 
     Args:
-        path: the file; overwritten.
-        names: of the columns.
-        blocks: the rows, each block made by a call, in any thread.
+        path: the file.
+        first: its first line, as of `header`.
+        lines: all others, as of `join_cells`.
 
     Raises:
-        DataError: the file cannot be written.
+        OSError: it cannot be written.
     """
-    try:
-        with path.open("wb") as file:
-            file.write(header(names).encode("utf-8"))
-            for lines in made_in_order(lambda block: _lines([*block().values()]), blocks):
-                file.writelines(lines)
-    except OSError as cause:
-        raise DataError(
-            f"{path} cannot be written; free space on its disk, or choose another folder"
-        ) from cause
+    with path.open("wb") as file:
+        file.write(first.encode("utf-8"))
+        file.writelines(lines)
 
 
 def header(names: Sequence[str]) -> str:
@@ -64,18 +49,11 @@ def header(names: Sequence[str]) -> str:
     return line.getvalue()
 
 
-def _lines(columns: Sequence[NDArray[Any]]) -> list[memoryview]:
-    length = max(1, _TEXTS_AT_ONCE // len(columns))
-    starts = range(0, len(columns[0]), length)
-    parts = ([cells(column[start : start + length]) for column in columns] for start in starts)
-    return [join_cells(part, alone=len(columns) == 1) for part in parts]
-
-
 def cells(values: NDArray[Any]) -> pa.Array:
     """Cells of a column as texts, quoted where they need it; null for a missing value.
 
     Args:
-        values: of the column, shape (N,): as of `Columns`.
+        values: numbers, booleans, texts or objects, shape (N,); None, NaN and "" are empty cells.
     """
     if values.dtype.kind in "iu":
         return pa.array(values).cast(pa.string())

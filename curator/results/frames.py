@@ -16,7 +16,6 @@ from ...common.data.attributes.clock import NUMBERS, Clock
 from ...common.data.attributes.dates import TimeAttribute
 from ...common.data.attributes.moments import Moments
 from ...common.data.attributes.numeric import NumericAttribute
-from ...common.data.attributes.unmodelled import Identifier
 from ...common.data.domain import Domain
 from ...common.data.gaps import with_times
 from ...common.data.table import Table
@@ -58,11 +57,7 @@ def schema_of(domain: Domain, columns: Sequence[str]) -> pa.Schema:
     """
     # Each value once: from rows without a value, or without any text, types could not be told.
     rows, rng = max(domain.sizes, default=1), np.random.default_rng(0)
-    values: Values = {
-        column.name: column.draw(1).repeat(rows)
-        for column in domain.unmodelled
-        if isinstance(column, Identifier)
-    }
+    values: Values = {column.name: column.draw(1).repeat(rows) for column in domain.identifiers}
     for name in domain:
         values[name] = domain[name].decode(np.arange(rows) % domain[name].size, rng)
     return pa.Schema.from_pandas(

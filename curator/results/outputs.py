@@ -5,30 +5,31 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
-from ...common.showing.formulas import as_text
+from ...common.processes.blocks import made_in_order
 from ..certificates.certificate import Certificate
 from ..certificates.verify import BINS, CERTIFICATE, WARNING, sha256_of
 from ..mechanisms.parts.fitted import FittedModel
 from ..report.page import release_report
 from .csv_files import write_csv
 from .evidence import EVIDENCE, Evidence
-from .row_values import Values, decodings, spelled_values
-from .spreadsheets import attributes_like_formulas, with_apostrophes
+from .row_forms import RowForms
+from .row_values import Block, decodings
+from .spreadsheets import attributes_like_formulas
 from .table_format import TableFile, TableFormat
 
 DOMAIN = "domain.json"
 """The domain with chosen bins."""
 
-Watch = Callable[[Values], None]
+Watch = Callable[[Mapping[str, NDArray[Any]]], None]
 """Looks at decoded values."""
 
 PEOPLE = "people.json"
@@ -38,7 +39,7 @@ MODEL, REPORT, STORAGE = "model.npz", "report.html", "storage.json"
 _FILES = (*(kind.file for kind in TableFormat), CERTIFICATE, MODEL, EVIDENCE, REPORT, STORAGE, WARNING)
 
 
-def ignore_values(values: Values) -> None:
+def ignore_values(values: Mapping[str, NDArray[Any]]) -> None:
     """A `Watch` that does nothing."""
 
 
@@ -116,25 +117,29 @@ def write_table(
     watch: Watch = ignore_values,
 ) -> None:
     """Writes a synthetic table block by block, in memory of a few blocks; arguments as of `write`."""
-    domain = synthetic.domain
+    forms, safe = RowForms(synthetic.domain, tuple(columns)), table_file.spreadsheet_safe
 
-    def decode_watched(decode: Callable[[], Values]) -> Values:
-        values = decode()
-        watch(values)
-        return values
+    def decode_watched(decode: Callable[[], Block]) -> Block:
+        block = decode()
+        watch(block.values)
+        return block
 
-    def spell(decode: Callable[[], Values]) -> Values:
-        written = spelled_values(domain, decode_watched(decode), columns)
-        return with_apostrophes(written) if table_file.spreadsheet_safe else written
+    def lines(decode: Callable[[], Block]) -> memoryview:
+        return forms.lines(decode_watched(decode), safe)
 
     blocks = decodings(synthetic, rng)
-    if table_file.table_format is TableFormat.PARQUET:
-        from .parquet_files import write_parquet
+    try:
+        if table_file.table_format is TableFormat.CSV:
+            write_csv(path, forms.header(safe), made_in_order(lines, blocks))
+            return
+        from .parquet_files import in_groups, repeated, write_parquet
 
-        write_parquet(path, domain, columns, (partial(decode_watched, block) for block in blocks))
-        return
-    names = [*map(as_text, columns)] if table_file.spreadsheet_safe else columns
-    write_csv(path, names, (partial(spell, block) for block in blocks))
+        tables = made_in_order(lambda decode: forms.typed_arrow(decode_watched(decode)), blocks)
+        write_parquet(path, in_groups(tables), use_dictionary=repeated(synthetic.domain, columns))
+    except OSError as cause:
+        raise DataError(
+            f"{path} cannot be written; free space on its disk, or choose another folder"
+        ) from cause
 
 
 def write_certificate(folder: Path, certificate: Certificate) -> None:

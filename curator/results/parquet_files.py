@@ -2,61 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ...common.data.attributes.numeric import NumericAttribute
 from ...common.data.domain import Domain
-from ...common.errors import DataError
-from ...common.processes.blocks import made_in_order
-from .frames import schema_of, typed_values
-from .row_values import Values
 
 _GROUP_CELLS = 2**24
 """Cells of a row group; it bounds temporary memory."""
 
 
 def write_parquet(
-    path: Path, domain: Domain, columns: Sequence[str], blocks: Iterable[Callable[[], Values]]
+    path: Path, tables: Iterable[pa.Table], metadata: Mapping[str, str] | None = None, **options: Any
 ) -> None:
-    """Writes decoded rows, on two cores.
+    """Writes tables of one schema, at least one, as a Parquet file, over one that is there.
 
     Args:
-        path: the file; overwritten.
-        domain: domain of the table.
-        columns: names of the columns, in order.
-        blocks: the rows, each block made by a call, in any thread.
+        path: the file.
+        tables: the rows, each a row group.
+        metadata: what it says besides.
+        options: see `pyarrow.parquet.ParquetWriter`.
 
     Raises:
-        DataError: the file cannot be written.
+        OSError: it cannot be written.
     """
-    schema = schema_of(domain, columns)
-
-    def typed_block(block: Callable[[], Values]) -> pa.Table:
-        rows = typed_values(domain, block(), columns)
-        return pa.Table.from_pandas(rows, schema, nthreads=1, preserve_index=False)
-
-    repeated = [name for name in columns if not _any_numbers(domain, name)]
-    try:
-        with pq.ParquetWriter(path, schema, use_dictionary=repeated) as writer:
-            group: list[pa.Table] = []
-            for rows in made_in_order(typed_block, blocks):
-                group.append(rows)
-                if sum(map(len, group)) * len(columns) >= _GROUP_CELLS:
-                    writer.write_table(pa.concat_tables(group))
-                    group = []
-            if group:
-                writer.write_table(pa.concat_tables(group))
-    except OSError as cause:
-        raise DataError(
-            f"{path} cannot be written; free space on its disk, or choose another folder"
-        ) from cause
+    waiting = iter(tables)
+    first = next(waiting)
+    with pq.ParquetWriter(path, first.schema, **options) as writer:
+        if metadata is not None:
+            writer.add_key_value_metadata(metadata)
+        for table in chain([first], waiting):
+            writer.write_table(table)
 
 
-def _any_numbers(domain: Domain, name: str) -> bool:
-    """Whether numbers of a column hardly ever come twice, so that a dictionary takes time for nothing."""
-    attribute = domain[name] if name in domain.names else None
-    return isinstance(attribute, NumericAttribute) and attribute.lattice is None
+def in_groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """The same rows in fewer tables, each of about so many cells as a row group may have."""
+    group: list[pa.Table] = []
+    for table in tables:
+        group.append(table)
+        if sum(map(len, group)) * table.num_columns >= _GROUP_CELLS:
+            yield pa.concat_tables(group)
+            group = []
+    if group:
+        yield pa.concat_tables(group)
+
+
+def repeated(domain: Domain, columns: Sequence[str]) -> list[str]:
+    """Columns of which a dictionary takes less space: numbers of others hardly ever come twice."""
+    numbers = (one for one in domain.attributes if isinstance(one, NumericAttribute))
+    any_number = {one.name for one in numbers if one.lattice is None}
+    return [name for name in columns if name not in any_number]

@@ -13,7 +13,6 @@ from ...common.data.attributes.attribute import Attribute
 from ...common.data.attributes.clock import Clock
 from ...common.data.attributes.dates import GapAttribute, TimeAttribute
 from ...common.data.attributes.numeric import NumericAttribute
-from ...common.data.attributes.unmodelled import Identifier
 from ...common.data.domain import Domain
 from ...common.data.gaps import readable
 from ...common.data.table import Table, code_dtype, encode_table
@@ -92,8 +91,8 @@ def values_in(domain: Domain, rows: pd.DataFrame) -> dict[str, NDArray[Any]]:
     """
     attributes = {name: domain[name] for name in rows.columns if name in domain.names}
     values = {name: _value_of(one, np.asanyarray(raw(one, rows[name]))) for name, one in attributes.items()}
-    for column in domain.unmodelled:
-        if isinstance(column, Identifier) and column.name in rows.columns:
+    for column in domain.identifiers:
+        if column.name in rows.columns:
             kind: Any = np.int64 if column.pattern == "{:d}" else object
             values[column.name] = rows[column.name].to_numpy(dtype=object).astype(kind)
     return values

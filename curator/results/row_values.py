@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.attributes.unmodelled import Identifier
 from ...common.data.domain import Domain
 from ...common.data.table import Table, code_counts, decode_table
 from ...common.processes.blocks import made_in_order
@@ -24,6 +24,27 @@ Values = dict[str, NDArray[Any]]
 """Decoded columns by name, shape (N,) each."""
 
 
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some rows of a table, decoded.
+
+    Attributes:
+        table: codes.
+        values: decoded columns, at least those whose codes have several values.
+        first: number of the first row, from 1, for identifiers.
+    """
+
+    table: Table
+    values: Mapping[str, NDArray[Any]]
+    first: int
+
+    def head(self, rows: int) -> Block:
+        """Its first rows."""
+        return Block(
+            self.table.rows(0, rows), {name: one[:rows] for name, one in self.values.items()}, self.first
+        )
+
+
 def decode_rows(table: Table, rng: np.random.Generator) -> Values:
     """The values of each column, and new identifiers, shape (N,) each; those of `decodings`.
 
@@ -31,12 +52,13 @@ def decode_rows(table: Table, rng: np.random.Generator) -> Values:
         table: the table, coded.
         rng: draws values inside bins.
     """
-    blocks = list(made_in_order(lambda decode: decode(), decodings(table, rng)))
+    blocks = list(made_in_order(lambda decode: {**decode().values}, decodings(table, rng)))
+    new = {column.name: column.draw(table.record_count) for column in table.domain.identifiers}
     # Each block's part of a column is let go when the column is whole.
-    return {name: np.concatenate([block.pop(name) for block in blocks]) for name in [*blocks[0]]}
+    return new | {name: np.concatenate([block.pop(name) for block in blocks]) for name in [*blocks[0]]}
 
 
-def decodings(table: Table, rng: np.random.Generator) -> Iterator[Callable[[], Values]]:
+def decodings(table: Table, rng: np.random.Generator) -> Iterator[Callable[[], Block]]:
     """Blocks of rows in order, each decoded by a call, in any thread; each has randomness of its own.
 
     Args:
@@ -52,22 +74,9 @@ def decodings(table: Table, rng: np.random.Generator) -> Iterator[Callable[[], V
 
 def _decode_block(
     table: Table, some: slice, counts: Mapping[str, NDArray[np.int64]], rng: np.random.Generator
-) -> Values:
+) -> Block:
     block = table.rows(some.start, min(some.stop, table.record_count))
-    identifiers = [column for column in table.domain.unmodelled if isinstance(column, Identifier)]
-    drawn = {column.name: column.draw(block.record_count, some.start + 1) for column in identifiers}
-    return drawn | decode_table(block, rng, counts)
-
-
-def spelled_values(domain: Domain, values: Mapping[str, NDArray[Any]], columns: Sequence[str]) -> Values:
-    """Decoded values as a file of text holds them: dates and booleans as their domain writes them.
-
-    Args:
-        domain: domain of the table.
-        values: of each column, shape (N,).
-        columns: names of the columns, in order.
-    """
-    return {name: spelled_column(domain, name, values[name]) for name in columns}
+    return Block(block, decode_table(block, rng, counts), some.start + 1)
 
 
 def spelled_column(domain: Domain, name: str, values: NDArray[Any]) -> NDArray[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,17 +27,17 @@ def attributes_like_formulas(domain: Domain) -> tuple[str, ...]:
     return tuple(name for name in domain.columns if any(map(is_formula, (name, *labels[name]))))
 
 
-def with_apostrophes(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The columns with an apostrophe before every name and text that begins like a formula.
-
-    Args:
-        columns: decoded columns, as they would be written.
-    """
-    return {as_text(name): _safe(cells) for name, cells in columns.items()}
+def with_apostrophes(cells: NDArray[Any]) -> NDArray[Any]:
+    """The cells of a column, as they would be written, with an apostrophe before text like a formula."""
+    if cells.dtype.kind != "O":
+        return cells
+    safe = np.empty(len(cells), dtype=object)
+    safe[:] = [as_text(cell) if isinstance(cell, str) else cell for cell in cells.tolist()]
+    return safe
 
 
 def without_apostrophes(rows: pd.DataFrame, domain: Domain) -> pd.DataFrame:
-    """What `with_apostrophes` was given, from the texts that it made of it; other rows stay as they are.
+    """The texts before apostrophes were written before them and before names; other rows stay as they are.
 
     A label or name that the domain lists with its apostrophe keeps it.
 
@@ -72,11 +71,3 @@ def _labels(column: Attribute | Unmodelled) -> tuple[str, ...]:
         case _:
             labels = ()
     return tuple(label for label in labels if isinstance(label, str))
-
-
-def _safe(cells: NDArray[Any]) -> NDArray[Any]:
-    if cells.dtype.kind != "O":
-        return cells
-    safe = np.empty(len(cells), dtype=object)
-    safe[:] = [as_text(cell) if isinstance(cell, str) else cell for cell in cells.tolist()]
-    return safe

@@ -13,7 +13,6 @@ from ...common.crypto.identity import Identity, verify
 from ...common.crypto.randomness import FreshKeys, RandomStream
 from ...common.errors import ProtocolError
 from ...common.messages import Asked, MarginalQuery, ReleaseTerms
-from ...common.promises.pricing import cost_of
 from ...common.promises.statement import ENTRY
 from ..policies.allowance import Allowance
 from .accepted import AcceptedRelease
@@ -164,7 +163,7 @@ class Account(AcceptedRelease):
         return self._ledger.alignment(alignment_id, self._data_digest).placement
 
     def _charge(self, query: Asked, answered: bool) -> LedgerEntry:
-        cost = cost_of(query, self.terms)
+        cost = query.cost(self.terms)
         fresh = self.keys() if answered else b""
         most = self.allowance.max_queries
         return self._ledger.charge(

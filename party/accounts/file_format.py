@@ -81,11 +81,7 @@ CREATE TABLE charged (
     PRIMARY KEY (release_id, query_id)
 ) STRICT;
 """
-FORMAT = Format(
-    kind="ledger",
-    number=11,
-    else_do="keep the file, and start a new party with the remaining lifetime_rho",
-)
+FORMAT = Format(kind="ledger", number=1)
 
 
 def create_database(path: Path) -> None:

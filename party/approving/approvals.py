@@ -18,11 +18,7 @@ from ...common.messages import ReleaseTerms
 from .decisions import APPROVED, DENIED, PENDING, Decision
 
 _MAX_PENDING = 100
-_FORMAT = Format(
-    kind="file of requests",
-    number=4,
-    else_do="remove it; curators send their requests again",
-)
+_FORMAT = Format(kind="file of requests", number=1)
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS request (
     release_id TEXT PRIMARY KEY,

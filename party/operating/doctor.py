@@ -138,12 +138,9 @@ def _ledger_format(path: Path) -> Diagnosis:
         found = FORMAT.found_in(path)
     except sqlite3.Error as fault:
         return Diagnosis("ledger format", False, str(fault), "restore a backup: dpmosaic party restore")
-    if found > FORMAT.number:
-        finding = f"format {found} is later than {FORMAT.number} of this software"
-        return Diagnosis("ledger format", False, finding, "install the later version")
-    if found < FORMAT.number:
-        finding = f"format {found} is earlier than {FORMAT.number} of this software"
-        return Diagnosis("ledger format", False, finding, FORMAT.else_do)
+    if found != FORMAT.number:
+        finding = f"format {found} is not {FORMAT.number} of this software"
+        return Diagnosis("ledger format", False, finding, "install the version that wrote it")
     return Diagnosis("ledger format", True, f"format {found}")
 
 

@@ -12,9 +12,16 @@ from typing import Any
 
 from ...common.errors import PartyUnavailable, PolicyError, ProtocolError
 from ...common.frames import MESSAGE_BYTES
-from ...common.history import Mark
-from ...common.messages import Delivery, PartyDescription, PushRequest, Verdict
-from ...common.wire import alignments, codec, probes, queries, refusals, statements, streams
+from ...common.messages import (
+    Acknowledgement,
+    Charged,
+    Delivery,
+    PartyDescription,
+    PushRequest,
+    SignedTerms,
+    Verdict,
+)
+from ...common.wire import codec, probes, statements, streams
 from ...common.wire.tls import TlsSide
 from ..disk import FULL, is_full
 from ..institution.role import Role
@@ -86,35 +93,41 @@ class PartyServicer:
         party, requests = self._party, _check_sizes(requests)
         match method:
             case "Describe":
-                yield codec.encode_description(self._describe())
+                yield codec.encode(self._describe())
             case "Probe":
                 wanted = probes.decode_asked(requests)
                 yield from probes.encode_replies(self._clock(), wanted)
             case "Review":
-                terms, signature, seen = codec.decode_signed_terms(_only(requests))
+                signed = codec.decode_request(method, _only(requests))
                 yield from self._turns.of("").replies(
-                    lambda: iter([refusals.encode_verdict(self._review(terms, signature, caller, seen))])
+                    lambda: iter([codec.encode(self._review(signed, caller))])
                 )
             case "Accept":
-                terms, signature, seen = codec.decode_signed_terms(_only(requests))
+                signed = codec.decode_request(method, _only(requests))
 
                 # The party decodes terms only after their signature is verified, so all share one turn.
                 yield from self._turns.of("").replies(
-                    lambda: iter([codec.encode_acceptance(party.accept(terms, signature, caller, seen))])
+                    lambda: iter(
+                        [
+                            codec.encode(
+                                party.accept(signed.terms, signed.curator_signature, caller, signed.seen)
+                            )
+                        ]
+                    )
                 )
             case "Introduce":
-                introduction = codec.decode_introduction(_only(requests))
+                introduction = codec.decode_request(method, _only(requests))
                 yield from self._done(introduction.release_id, caller, lambda: party.introduce(introduction))
             case "Open":
-                opening = queries.decode_opening_request(_only(requests))
+                opening = codec.decode_request(method, _only(requests))
                 yield from self._stream(
                     opening.release_id, caller, lambda: streams.encode_payload(party.open(opening))
                 )
             case "Push":
-                pushed = queries.decode_push_request(_only(requests))
+                pushed = codec.decode_request(method, _only(requests))
                 yield from self._push(pushed, caller)
             case "Deal":
-                dealt = queries.decode_deal_request(_only(requests))
+                dealt = codec.decode_request(method, _only(requests))
                 yield from self._stream(
                     dealt.release_id, caller, lambda: streams.encode_payload(party.deal(dealt))
                 )
@@ -123,38 +136,42 @@ class PartyServicer:
                     requests, lambda delivery: party.check_caller(delivery.release_id, caller)
                 )
             case "Multiply":
-                products = queries.decode_multiply_request(_only(requests))
+                products = codec.decode_request(method, _only(requests))
                 yield from self._done(products.release_id, caller, lambda: party.multiply(products))
             case "PrepareScores":
-                scores = queries.decode_score_query(_only(requests))
+                scores = codec.decode_request(method, _only(requests))
                 yield from self._done(scores.release_id, caller, lambda: party.prepare_scores(scores))
             case "Align":
-                aligned, owner = alignments.decode_align_request(_only(requests))
-                yield from self._stream(aligned, caller, lambda: party.align(aligned, owner))
+                rows = codec.decode_request(method, _only(requests))
+                yield from self._stream(
+                    rows.release_id, caller, lambda: party.align(rows.release_id, rows.owner)
+                )
             case "AnswerScores":
-                scores = queries.decode_score_query(_only(requests))
+                scores = codec.decode_request(method, _only(requests))
                 yield from self._stream(scores.release_id, caller, lambda: party.answer_scores(scores))
             case "Charge":
-                charged = queries.decode_query(_only(requests))
+                charged = codec.decode_request(method, _only(requests))
                 yield from self._stream(
-                    charged.release_id, caller, lambda: iter([queries.encode_charged(party.charge(charged))])
+                    charged.release_id, caller, lambda: iter([codec.encode(Charged(party.charge(charged)))])
                 )
             case "Answer":
-                query, charges = queries.decode_answer_request(_only(requests))
-                yield from self._stream(query.release_id, caller, lambda: party.answer(query, charges))
+                asked = codec.decode_request(method, _only(requests))
+                yield from self._stream(
+                    asked.query.release_id, caller, lambda: party.answer(asked.query, asked.charges)
+                )
             case "Certify":
-                claim = statements.decode_claim(_only(requests))
+                claim = codec.decode_request(method, _only(requests))
                 yield from self._stream(
                     claim.release_id, caller, lambda: statements.encode_statement(party.certify(claim))
                 )
             case "Abandon":
-                abandoned = codec.decode_abandon_request(_only(requests))
+                abandoned = codec.decode_request(method, _only(requests)).release_id
                 yield from self._done(abandoned, caller, lambda: party.abandon(abandoned))
             case _:
                 raise ProtocolError(f"a party has no method {method!r}; compare versions")
 
-    def _review(self, terms: bytes, signature: bytes, caller: bytes, seen: Mark) -> Verdict:
-        verdict = self._party.review(terms, signature, caller, seen)
+    def _review(self, signed: SignedTerms, caller: bytes) -> Verdict:
+        verdict = self._party.review(signed.terms, signed.curator_signature, caller, signed.seen)
         return replace(verdict, refusals=(*verdict.refusals, *failures(self._checks)))
 
     def _describe(self) -> PartyDescription:
@@ -172,7 +189,7 @@ class PartyServicer:
             opening.release_id, caller, lambda: streams.encode_payload(self._party.open(opening))
         )
         self._direct.send_to(self._side(), pushed.recipient, opening.delivery(pushed.sender), frames)
-        yield codec.encode_acknowledgement()
+        yield codec.encode(Acknowledgement())
 
     def _deliver(self, requests: Iterator[bytes], check: Callable[[Delivery], None]) -> Iterator[bytes]:
         header = next(requests, b"")
@@ -182,7 +199,7 @@ class PartyServicer:
         def deliver_payload() -> Iterator[bytes]:
             check(delivery)
             self._party.deliver(delivery, streams.decode_payload(turn.outside(requests)))
-            yield codec.encode_acknowledgement()
+            yield codec.encode(Acknowledgement())
 
         return turn.replies(deliver_payload)
 
@@ -200,7 +217,7 @@ class PartyServicer:
     def _done(self, release_id: str, caller: bytes, step: Callable[[], None]) -> Iterator[bytes]:
         def acknowledge() -> Iterator[bytes]:
             step()
-            return iter([codec.encode_acknowledgement()])
+            return iter([codec.encode(Acknowledgement())])
 
         return self._stream(release_id, caller, acknowledge)
 

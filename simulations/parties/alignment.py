@@ -11,7 +11,7 @@ from pathlib import Path
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
-from ...common.privacy.cost import Adjacency
+from ...common.release_spec import ReleaseSpec
 from ...curator.parties.alignments import Aligned
 from ...curator.parties.client import Connection, PartyClient
 from ...curator.parties.journal import Journal
@@ -47,9 +47,8 @@ def align(
     links: Sequence[Sequence[Connection]],
     domain: Domain,
     order: AlignmentOrder,
-    adjacency: Adjacency,
+    spec: ReleaseSpec,
     keys: RandomStream,
-    rows_per_person: int = 1,
 ) -> Aligned:
     """Makes an alignment and forgets its journal.
 
@@ -57,9 +56,8 @@ def align(
         links: connections to the parties, slice by slice.
         domain: domain of the whole table, without the value `absent`.
         order: how rows are aligned, and whose records are released.
-        adjacency: which tables are neighbours.
+        spec: see `AlignmentProposal`.
         keys: the curator's randomness.
-        rows_per_person: see `AlignmentProposal`.
     """
     links = [[_Counted(link, order.rho) for link in row] for row in links]
     described = [PartyClient(link).describe() for row in links for link in row]
@@ -69,7 +67,7 @@ def align(
         contextlib.closing(Journal.create(Path(folder) / JOURNAL, "", keys.child_key("matching"))) as journal,
     ):
         certificate = align_over_parties(
-            AlignmentProposal(journal.release_id, order, adjacency, rows_per_person=rows_per_person),
+            AlignmentProposal(journal.release_id, order, spec),
             domain,
             links,
             journal,

@@ -211,9 +211,7 @@ class Participants:
         keys = stream.child("parties")
         links = start_parties(pieces, policy, keys, identifiers, dealers)
         dealing = start_dealers(dealers, keys, links)
-        aligned = align(
-            links, domain, aligning, spec.adjacency, stream.child("alignment"), spec.rows_per_person
-        )
+        aligned = align(links, domain, aligning, spec, stream.child("alignment"))
         return cls(real, domain, grid, links, dealing, aligned)
 
     def coded_domain(self, chosen: Chosen) -> Domain:

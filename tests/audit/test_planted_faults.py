@@ -5,12 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpmosaic.common import messages
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import BudgetError
 from dpmosaic.common.privacy import distributed, noise
 from dpmosaic.common.privacy.cost import Adjacency, score_cost
-from dpmosaic.common.promises import pricing
 from dpmosaic.curator.measurers import scores
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.curator.mechanisms.mosaic import knowledge
@@ -45,12 +45,12 @@ def half_the_noise(monkeypatch):
 
 def scores_not_charged(monkeypatch):
     """Neither by the accountant nor by a ledger."""
-    for module in (scores, pricing):
+    for module in (scores, messages):
         monkeypatch.setattr(module, "score_cost", lambda *_: Fraction(0))
 
 
 def one_charge_for_a_batch(monkeypatch):
-    for module in (scores, pricing):
+    for module in (scores, messages):
         monkeypatch.setattr(module, "score_cost", lambda sigma, adjacency, _: score_cost(sigma, adjacency, 1))
 
 

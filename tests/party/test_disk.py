@@ -13,8 +13,8 @@ import pytest
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PartyUnavailable
+from dpmosaic.common.messages import SignedTerms, Verdict
 from dpmosaic.common.wire import codec
-from dpmosaic.common.wire.refusals import decode_verdict
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.disk import check_room, is_full, told_if_full
 from dpmosaic.party.home.folder import LEDGER
@@ -69,7 +69,7 @@ def test_a_curator_is_told_that_the_disk_is_full_and_can_resume(ledger):
     # Terms that need a page of their own.
     table = random_table(Domain.coded({letter * 1_000: 2 for letter in "abcde"}), 9)
     party = party_of("north", table, policy_for("indicator"), ledger=ledger)
-    link, signed = Link(party), codec.encode_signed_terms(encode_terms(terms_for(party)), b"")
+    link, signed = Link(party), codec.encode(SignedTerms(encode_terms(terms_for(party))))
     fill(ledger)
     with pytest.raises(PartyUnavailable, match="its disk is full or fails; its operator makes room"):
         list(link.call("Accept", [signed]))
@@ -97,9 +97,9 @@ def test_a_disk_with_little_room_fails_the_check_and_every_review(ledger, tmp_pa
         check_room(tmp_path)
     party = party_of("north", random_table(Domain.coded({"a": 2}), 9), policy_for("indicator"), ledger=ledger)
     checks = {"disk": lambda: check_room(tmp_path), "ledger": ledger.check_writable}
-    signed = codec.encode_signed_terms(encode_terms(terms_for(party)), b"")
+    signed = codec.encode(SignedTerms(encode_terms(terms_for(party))))
     (reply,) = PartyServicer(party, checks=checks).serve("Review", iter([signed]), b"")
-    (refusal,) = decode_verdict(reply).refusals
+    (refusal,) = codec.decode(Verdict, reply).refusals
     assert str(refusal) == "its disk is nearly full; its operator makes room"
 
 
@@ -115,10 +115,10 @@ def test_a_review_tells_nothing_of_the_partys_files(ledger):
         raise DataError("expected a file at /srv/clinic/rows.csv, found none; fix the path")
 
     party = party_of("north", random_table(Domain.coded({"a": 2}), 9), policy_for("indicator"), ledger=ledger)
-    signed = codec.encode_signed_terms(encode_terms(terms_for(party)), b"")
+    signed = codec.encode(SignedTerms(encode_terms(terms_for(party))))
     servicer = PartyServicer(party, checks={"source": missing, "reload": missing})
     (reply,) = servicer.serve("Review", iter([signed]), b"")
-    told = [str(refusal) for refusal in decode_verdict(reply).refusals]
+    told = [str(refusal) for refusal in codec.decode(Verdict, reply).refusals]
     assert told[0].startswith("its rows cannot be read, or were replaced")
     assert told[1].startswith("the check of its reload fails")
     assert "clinic" not in "".join(told)

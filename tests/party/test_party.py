@@ -19,7 +19,7 @@ from dpmosaic.common.messages import (
     PartyDescription,
 )
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma
-from dpmosaic.common.wire.queries import encode_query
+from dpmosaic.common.wire import codec
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.serving.servicer import PartyServicer
 from support.changed import changed
@@ -87,9 +87,10 @@ def test_a_query_that_does_not_fit_is_refused_with_a_typed_error_and_not_charged
 def test_a_query_without_attributes_is_refused_before_it_reaches_the_party(party, ledger):
     with pytest.raises(ValueError, match="at least one attribute"):
         changed(QUERY, clique=())
-    data = encode_query(changed(QUERY, clique=("?",))).replace(b"\x22\x01?", b"")
+    message = codec.to_message(QUERY)
+    message.view.ClearField("clique")
     with pytest.raises(ProtocolError, match="at least one attribute"):
-        list(PartyServicer(party).serve("Charge", iter([data]), b""))
+        list(PartyServicer(party).serve("Charge", iter([message.SerializeToString()]), b""))
     assert ledger.cost_of(RELEASE_ID) == 0
 
 
@@ -99,7 +100,7 @@ def test_a_query_without_attributes_is_refused_before_it_reaches_the_party(party
 @pytest.mark.parametrize("count", [0, 2])
 def test_a_method_with_one_request_refuses_none_and_several(party, ledger, method, count):
     with pytest.raises(ProtocolError, match="expected one request, got none or several"):
-        list(PartyServicer(party).serve(method, iter([encode_query(QUERY)] * count), b""))
+        list(PartyServicer(party).serve(method, iter([codec.encode(QUERY)] * count), b""))
     assert ledger.cost_of(RELEASE_ID) == 0
 
 

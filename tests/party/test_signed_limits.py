@@ -12,7 +12,6 @@ from dpmosaic.common.labels import LabelSearch
 from dpmosaic.common.messages import AnswerForm, MarginalQuery, Purpose, ScoreQuery
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.promises.pricing import cost_of
 from dpmosaic.common.release_spec import ReleaseSpec
 from support.parties import party_of, policy_for, random_table
 from support.terms import RELEASE_ID, terms_for, terms_with
@@ -124,12 +123,12 @@ def test_costs_are_for_as_many_rows_of_a_person_and_the_adjacency_that_the_terms
     terms = terms_for(party, protocol="trusted")
     more = terms_with(terms, rows_per_person=3)
     other = terms_with(terms, adjacency=Adjacency.REPLACE_ONE)
-    cost = cost_of(query("sex"), terms)
-    assert cost_of(query("sex"), more).zcdp_rho == pytest.approx(9 * cost.zcdp_rho)
-    assert cost_of(query("sex"), other).zcdp_rho == pytest.approx(2 * cost.zcdp_rho)
-    assert cost_of(query("sex"), other).unit != cost.unit
+    cost = query("sex").cost(terms)
+    assert query("sex").cost(more).zcdp_rho == pytest.approx(9 * cost.zcdp_rho)
+    assert query("sex").cost(other).zcdp_rho == pytest.approx(2 * cost.zcdp_rho)
+    assert query("sex").cost(other).unit != cost.unit
     with pytest.raises(BudgetError, match="expected costs for one unit"):
-        cost_of(query("sex"), other) + cost
+        query("sex").cost(other) + cost
 
 
 def test_labels_take_the_share_of_delta_of_their_attribute():
@@ -138,6 +137,6 @@ def test_labels_take_the_share_of_delta_of_their_attribute():
     search = LabelSearch(("sex", "hiv"), 1e-6)
     asked = query("sex", query_id="labels 1", form=AnswerForm.LABELS)
     labelled = terms_with(terms, labels=search, budget=Budget(epsilon=1.0, delta=1e-5))
-    assert cost_of(asked, labelled).delta * 2 == labelled.granted.delta
+    assert asked.cost(labelled).delta * 2 == labelled.granted.delta
     with pytest.raises(MosaicError, match="looks for no labels"):
-        cost_of(asked, terms)
+        asked.cost(terms)

@@ -17,6 +17,7 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, DeliveriesLost, PolicyError, ProtocolError
 from dpmosaic.common.frames import MESSAGE_BYTES
 from dpmosaic.common.messages import (
+    AnswerRequest,
     Delivery,
     DeliveryKind,
     MultiplyRequest,
@@ -24,7 +25,7 @@ from dpmosaic.common.messages import (
 )
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
-from dpmosaic.common.wire import queries
+from dpmosaic.common.wire import codec
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.policies.allowance import Processors
 from support.changed import changed
@@ -78,7 +79,7 @@ def wide_parties(granted_rho, **limits):
 )
 def test_four_kilobytes_of_score_query_take_no_memory_and_no_budget(granted, limit_mb, error):
     release = wide_parties(granted, max_memory_mb=limit_mb)
-    assert len(queries.encode_score_query(WIDE_SCORES)) < 4096
+    assert len(codec.encode(WIDE_SCORES)) < 4096
     with little_memory(), pytest.raises(error):
         release.parties["north"].prepare_scores(WIDE_SCORES)
     assert release.spent() == {"north": 0, "south": 0, "west": 0}
@@ -202,7 +203,7 @@ def test_a_release_that_used_up_its_time_gets_no_further_step(lone, monkeypatch)
 
     def asked(name):
         # One frame: a turn that computes it, and one that finds no other.
-        return list(link.call("Answer", [queries.encode_answer_request(replace(QUERY, query_id=name), ())]))
+        return list(link.call("Answer", [codec.encode(AnswerRequest(replace(QUERY, query_id=name)))]))
 
     asked("1")
     spent = ledger.cost_of(RELEASE_ID)
@@ -225,7 +226,7 @@ def test_the_number_of_queries_of_a_release_is_limited_and_repeats_are_free(lone
 
 def test_a_message_larger_than_a_frame_is_refused_before_it_is_decoded(lone, monkeypatch):
     party, _ = lone()
-    monkeypatch.setattr(queries, "decode_answer_request", None)
+    monkeypatch.setattr(codec, "decode", None)
     with pytest.raises(ProtocolError, match=f"at most {MESSAGE_BYTES} bytes"):
         list(Link(party).call("Answer", [bytes(MESSAGE_BYTES + 1)]))
 

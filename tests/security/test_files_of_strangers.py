@@ -385,8 +385,10 @@ def test_a_backup_that_is_none_is_refused_and_leaves_nothing(tmp_path, content):
 
 @pytest.mark.parametrize("cost", ["1e99999999", "-1", "1/0", "٣", "", "9" * 5000, "1.5", " 1"])
 def test_a_cost_in_a_statement_that_is_no_fraction_is_refused_at_once(cost):
-    entry = pb.Entry(query_id="q", query=bytes(32), rho=cost, signature=bytes(64))
-    with pytest.raises(ProtocolError, match="expected a cost as a fraction"):
+    entry = pb.Entry(
+        query_id="q", query=bytes(32), kind="marginal", zcdp_rho=cost, delta="0", signature=bytes(64)
+    )
+    with pytest.raises(ProtocolError, match="no fraction"):
         decode_statement([pb.StatementFrame(entries=[entry]).SerializeToString()])
 
 

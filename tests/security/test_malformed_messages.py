@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 
+from dpmosaic.common.messages import MarginalQuery
 from dpmosaic.common.wire import party_pb2 as pb
 from support.fuzzing import MESSAGES, PROTOCOLS, Fuzzer, release_of
 
@@ -36,6 +37,6 @@ def test_a_party_refuses_or_answers_every_malformed_message(protocol):
 
 def test_an_error_that_is_not_a_refusal_is_reported_with_its_message(monkeypatch):
     fuzzer = Fuzzer("trusted", seed=5)
-    monkeypatch.setattr("dpmosaic.common.wire.queries.AnswerForm", {}.__getitem__)
+    monkeypatch.setattr(MarginalQuery, "__post_init__", lambda _: {}["a mistake"])
     with pytest.raises(AssertionError, match="trusted Answer raised KeyError"):
         all(fuzzer.step() for _ in range(200))

@@ -18,7 +18,7 @@ from dpmosaic.common.errors import DeliveriesLost, PartyUnavailable, ProtocolErr
 from dpmosaic.common.messages import DealRequest, Delivery, DeliveryKind, OpeningRequest
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.masked.masks import coins_labels
-from dpmosaic.common.wire import queries, streams
+from dpmosaic.common.wire import codec, streams
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.measurers.products import Products
 from dpmosaic.party.answerers.masked.openings import Openings
@@ -186,7 +186,7 @@ def test_an_opening_that_is_still_written_is_not_completed_by_another_one():
 
 
 def asked(release_id, chain, recipient, kind, step=0):
-    return queries.encode_opening_request(OpeningRequest(release_id, chain, recipient, kind, step=step))
+    return codec.encode(OpeningRequest(release_id, chain, recipient, kind, step=step))
 
 
 def test_coins_are_told_only_of_an_opening_that_came_whole():
@@ -219,7 +219,7 @@ def test_a_dealer_attests_nothing_before_it_has_the_coins_of_the_receiver():
     measurer._products.begin(0)
     request = DealRequest(RELEASE_ID, DeliveryKind.ATTESTATION, 1, (CHAIN,), 0)
     with pytest.raises(DeliveriesLost, match="coins of the receiver"):
-        list(curator.dealers[0].call("Deal", [queries.encode_deal_request(request)]))
+        list(curator.dealers[0].call("Deal", [codec.encode(request)]))
 
 
 def test_coins_follow_from_the_opening_and_a_secret_of_its_receiver():
@@ -240,7 +240,7 @@ def attested(curator, coins):
     header = Delivery(RELEASE_ID, DeliveryKind.COINS, CHAIN, 1, step=0)
     list(dealer.call("Deliver", [streams.encode_delivery(header), *streams.encode_payload(told)]))
     request = DealRequest(RELEASE_ID, DeliveryKind.ATTESTATION, 1, (CHAIN,), 0)
-    sealed = streams.decode_payload(dealer.call("Deal", [queries.encode_deal_request(request)]))
+    sealed = streams.decode_payload(dealer.call("Deal", [codec.encode(request)]))
     return b"".join(mine.peers.unseal(2, dealt_labels(request.kind, (CHAIN,), 0), sealed))
 
 

@@ -214,7 +214,7 @@ def test_a_curator_that_deals_takes_no_other_keys_of_a_party_for_the_same_releas
     dealer, ephemeral = curator.dealers[0], EphemeralKey.from_seed(b"e" * 32).public
 
     def introduce():
-        introduced = codec.encode_introduction(Introduction(RELEASE_ID, tuple(acceptances)))
+        introduced = codec.encode(Introduction(RELEASE_ID, tuple(acceptances)))
         return list(dealer.call("Introduce", [introduced]))
 
     first = introduce()

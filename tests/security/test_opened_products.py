@@ -17,7 +17,7 @@ from dpmosaic.common.errors import DeliveriesLost, ProtocolError
 from dpmosaic.common.messages import DeliveryKind, OpeningRequest
 from dpmosaic.common.protocols.aligned import Population
 from dpmosaic.common.protocols.arithmetic.ring import Ring
-from dpmosaic.common.wire import queries
+from dpmosaic.common.wire import codec
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.measurers.products import Products
 from support.aligned import AlignedRelease, People
@@ -170,7 +170,7 @@ def test_dealers_are_told_weights_only_after_the_holder_committed_itself():
             told = OpeningRequest(RELEASE_ID, chain, 3, DeliveryKind.COINS, step=place)
             link = curator.links[request.recipient]
             with pytest.raises(DeliveriesLost, match="after the proof was delivered"):
-                list(link.call("Open", [queries.encode_opening_request(told)]))
+                list(link.call("Open", [codec.encode(told)]))
             asked.append(place)
         return relay(client, place, request, recipient, *rest)
 

@@ -10,6 +10,8 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import PolicyError
 from dpmosaic.common.messages import (
+    AbandonRequest,
+    AnswerRequest,
     DealRequest,
     Delivery,
     DeliveryKind,
@@ -19,7 +21,7 @@ from dpmosaic.common.messages import (
     ScoreQuery,
 )
 from dpmosaic.common.promises.statement import Claim
-from dpmosaic.common.wire import codec, queries, statements, streams
+from dpmosaic.common.wire import codec, streams
 from dpmosaic.curator.certificates.verify import sign_terms
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.party.accounts.ledger import Ledger
@@ -29,21 +31,17 @@ from support.terms import RELEASE_ID, id_of
 
 FIRST, SECOND = Identity.from_seed(b"1" * 32), Identity.from_seed(b"2" * 32)
 CALLS = {
-    "Introduce": [codec.encode_introduction(Introduction(RELEASE_ID, ()))],
-    "Open": [queries.encode_opening_request(OpeningRequest(RELEASE_ID, (("a",),), 1))],
-    "Deal": [queries.encode_deal_request(DealRequest(RELEASE_ID, DeliveryKind.MASK_SEEDS, 0))],
+    "Introduce": [codec.encode(Introduction(RELEASE_ID, ()))],
+    "Open": [codec.encode(OpeningRequest(RELEASE_ID, (("a",),), 1))],
+    "Deal": [codec.encode(DealRequest(RELEASE_ID, DeliveryKind.MASK_SEEDS, 0))],
     "Deliver": [streams.encode_delivery(Delivery(RELEASE_ID, DeliveryKind.DEALT_ROWS, (("a",),)))],
-    "Multiply": [queries.encode_multiply_request(MultiplyRequest(RELEASE_ID, ((("a",), ("b",)),)))],
-    "Charge": [queries.encode_query(QUERY)],
-    "Answer": [queries.encode_answer_request(QUERY, ())],
-    "PrepareScores": [
-        queries.encode_score_query(ScoreQuery(RELEASE_ID, "s", (View(("a",)),), 3.0, bytes(32), 1, 1))
-    ],
-    "AnswerScores": [
-        queries.encode_score_query(ScoreQuery(RELEASE_ID, "s", (View(("a",)),), 3.0, bytes(32), 1, 1))
-    ],
-    "Certify": [statements.encode_claim(Claim(RELEASE_ID, bytes(32), 1.0))],
-    "Abandon": [codec.encode_abandon_request(RELEASE_ID)],
+    "Multiply": [codec.encode(MultiplyRequest(RELEASE_ID, ((("a",), ("b",)),)))],
+    "Charge": [codec.encode(QUERY)],
+    "Answer": [codec.encode(AnswerRequest(QUERY))],
+    "PrepareScores": [codec.encode(ScoreQuery(RELEASE_ID, "s", (View(("a",)),), 3.0, bytes(32), 1, 1))],
+    "AnswerScores": [codec.encode(ScoreQuery(RELEASE_ID, "s", (View(("a",)),), 3.0, bytes(32), 1, 1))],
+    "Certify": [codec.encode(Claim(RELEASE_ID, bytes(32), 1.0))],
+    "Abandon": [codec.encode(AbandonRequest(RELEASE_ID))],
 }
 
 

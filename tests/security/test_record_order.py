@@ -13,7 +13,7 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import DataError, DeliveriesLost, PolicyError, ProtocolError
 from dpmosaic.common.messages import Delivery, DeliveryKind, OpeningRequest
-from dpmosaic.common.wire import queries, streams
+from dpmosaic.common.wire import codec, streams
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.measurers.products import Products
@@ -79,7 +79,7 @@ class Slice:
 
     def tag(self, sender, release_id=RELEASE_ID):
         request = OpeningRequest(release_id, (), 1 - sender, DeliveryKind.RECORD_ORDER)
-        frames = self.links[sender].call("Open", [queries.encode_opening_request(request)])
+        frames = self.links[sender].call("Open", [codec.encode(request)])
         return list(streams.decode_payload(frames))
 
     def deliver(self, sender, tag):
@@ -124,7 +124,7 @@ def test_a_party_opens_nothing_before_every_tag_of_its_slice_came(monkeypatch):
         measurer.measure([Query(View(("a", "b")), GRANTED, "pairs")])
     request = OpeningRequest(RELEASE_ID, (("a",),), 1)
     with pytest.raises(DeliveriesLost, match="order of the records was not compared"):
-        list(found.links[0].call("Open", [queries.encode_opening_request(request)]))
+        list(found.links[0].call("Open", [codec.encode(request)]))
     assert found.spent() == [0, 0]
 
 

@@ -17,10 +17,10 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import MosaicError
 from dpmosaic.common.frames import FRAME_BYTES
 from dpmosaic.common.history import START, Mark
-from dpmosaic.common.messages import Acceptance, Introduction, ScoreQuery
+from dpmosaic.common.messages import Acceptance, Introduction, ScoreQuery, SignedTerms
 from dpmosaic.common.protocols.masked.columns import columns_of
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
-from dpmosaic.common.wire import codec, queries
+from dpmosaic.common.wire import codec
 from dpmosaic.common.wire import party_pb2 as pb
 from dpmosaic.party.serving.servicer import PartyServicer
 
@@ -36,17 +36,22 @@ MB = 1 << 20
 def terms(slices, attributes):
     """Signed terms of slices that one party holds each."""
     names = tuple(map(str, range(attributes)))
-    roster = tuple(RosterEntry(str(i), i, names, 1, bytes(32)) for i in range(slices))
+    roster = tuple(RosterEntry(str(i), i, names, 1, i.to_bytes(32, "big")) for i in range(slices))
     plan = Partition(Domain.coded(dict.fromkeys(names, 2)), roster)
     encoded = encode_terms(terms_with(terms_of(), plan=plan, protocol="indicator", release_id="f" * 32))
     assert len(encoded) <= FRAME_BYTES
-    return codec.encode_signed_terms(encoded, bytes(64), START)
+    return codec.encode(SignedTerms(encoded, bytes(64), START))
 
 
-def marginal(**changes):
-    """A query of these fields."""
-    fields = {"release_id": RELEASE_ID, "query_id": "q", "clique": ["a"], "sigma": 3.0}
-    query = pb.MarginalQuery(form=pb.AnswerForm.Name(3), **fields | changes)
+def marginal(query_id="q", **changes):
+    """A query whose view has these fields."""
+    query = pb.MarginalQuery(
+        release_id=RELEASE_ID,
+        query_id=query_id,
+        form=pb.AnswerForm.Name(3),
+        view=pb.View(**{"clique": ["a"]} | changes),
+        sigma=3.0,
+    )
     return pb.AnswerRequest(query=query).SerializeToString()
 
 
@@ -56,7 +61,7 @@ def multiplied(*chains):
 
 def scored(name, clique, times):
     query = ScoreQuery(RELEASE_ID, name, (View((clique,)),) * times, 1e9, bytes(32), 0, 0)
-    return queries.encode_score_query(query)
+    return codec.encode(query)
 
 
 def opened(**changes):
@@ -65,6 +70,7 @@ def opened(**changes):
 
 ACCEPTANCE = Acceptance(b"", b"", Mark(1, bytes(32)))
 PAIR = pb.Chain(parts=[pb.Part(attributes=["b"]), pb.Part(attributes=["c"])])
+BOX = pb.Box(ranges=[pb.Range(start=0, stop=1)])
 REPEATED = ["a"] * 330_000
 (COLUMN,) = columns_of(View(("a",), ((0, 1) * 250_000,)))
 MESSAGES = {
@@ -72,15 +78,14 @@ MESSAGES = {
     "Accept, 11,000 slices": (terms(11_000, 1),),
     "Accept, 30,000 attributes": (terms(1, 30_000),),
     "Accept, 150 slices of 600 attributes": (terms(150, 600),),
-    "Introduce, 25,000 acceptances": (
-        codec.encode_introduction(Introduction(RELEASE_ID, (ACCEPTANCE,) * 25_000)),
-    ),
+    "Introduce, 25,000 acceptances": (codec.encode(Introduction(RELEASE_ID, (ACCEPTANCE,) * 25_000)),),
     "Answer, an attribute 330,000 times": (marginal(clique=REPEATED),),
-    "Answer, a box 130,000 times": (marginal(boxes=[pb.Box(starts=[0], stops=[1])] * 130_000),),
+    "Answer, a box 130,000 times": (marginal(boxes=[BOX] * 130_000),),
     "Answer, 500,000 empty boxes": (marginal(boxes=[pb.Box()] * 500_000),),
+    "Answer, 500,000 empty ranges": (marginal(boxes=[pb.Box(ranges=[pb.Range()] * 500_000)]),),
     "Answer, groups of 1,000,000 codes": (marginal(groups=[pb.Grouping(labels=[0, 1] * 500_000)]),),
     "Answer, 500,000 empty groupings": (marginal(groups=[pb.Grouping()] * 500_000),),
-    "Answer, an id of 1 MiB": (marginal(query_id="q" * MB),),
+    "Answer, an id of 1 MiB": (marginal("q" * MB),),
     "Multiply, a chain 65,000 times": (multiplied(*[PAIR] * 65_000),),
     "Multiply, 500,000 empty chains": (multiplied(*[pb.Chain()] * 500_000),),
     "Multiply, 500,000 empty parts": (multiplied(pb.Chain(parts=[pb.Part()] * 500_000)),),

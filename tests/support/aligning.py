@@ -22,6 +22,7 @@ from dpmosaic.party.party import Party
 from dpmosaic.party.policies.policy import Policy, Records
 from dpmosaic.party.serving.servicer import PartyServicer
 from dpmosaic.simulations.parties.network import InProcessConnection
+from support.terms import SPEC
 
 SIGNER = Identity.from_seed(bytes(32))
 POLICY = Policy(
@@ -103,7 +104,7 @@ def align(parties, path, links=None, adjacency=Adjacency.ZERO_OUT, away_s=0.0, *
     opened = Journal(path) if path.exists() else Journal.create(path, "")
     with contextlib.closing(opened) as journal:
         return align_over_parties(
-            AlignmentProposal(journal.release_id, order(**section), adjacency),
+            AlignmentProposal(journal.release_id, order(**section), replace(SPEC, adjacency=adjacency)),
             parties.domain,
             links or parties.links,
             journal,

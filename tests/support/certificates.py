@@ -46,7 +46,7 @@ def certificate_form(domain=DOMAIN):
     half = len(names) // 2
     pairs = list(itertools.combinations(names, 2))
     return {
-        "format": "dpmosaic certificate 3",
+        "format": "dpmosaic certificate 1",
         "differentially_private": True,
         "labels": [],
         "created": "2026-01-02T03:04:05+00:00",

@@ -12,14 +12,14 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing.dealing import Dealing
 from dpmosaic.common.dealing.peers import Peers
-from dpmosaic.common.messages import DeliveryKind
+from dpmosaic.common.messages import AnswerRequest, DeliveryKind, OpeningRequest
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.arithmetic.ring import WIDE
 from dpmosaic.common.protocols.masked import sacrifice
 from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.protocols.masked.sacrifice import CHECK_MASK
 from dpmosaic.common.protocols.registry import MASKED
-from dpmosaic.common.wire import queries, streams
+from dpmosaic.common.wire import codec, streams
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.federation import connect
@@ -57,7 +57,7 @@ class Tap:
                 assert len(salt) == 32
                 self.seen.sealed[self.place, delivery] = b"".join(frames)
         if method == "Open":
-            asked = queries.decode_opening_request(*requests)
+            asked = codec.decode(OpeningRequest, *requests)
             self.seen.now.opening = self.place, asked.recipient, asked.chain
         replies = list(self.connection.call(method, requests))
         if method == "Answer":
@@ -208,7 +208,7 @@ class DealtRelease:
             [
                 self.plan.ring.words(answer[0])
                 for requests, replies in answers
-                for cells in [self.plan.domain.cells(queries.decode_answer_request(requests[0])[0].clique)]
+                for cells in [self.plan.domain.cells(codec.decode(AnswerRequest, requests[0]).query.clique)]
                 for answer in streams.decode_answer(replies, 1, cells, 1)
             ]
         )

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError
+from google.protobuf.message_factory import GetMessageClass
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
@@ -35,23 +36,8 @@ from support.terms import PURPOSE, SPEC
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 2})
 TABLE = random_table(DOMAIN, 12)
 MESSAGES = {
-    "Describe": pb.DescribeRequest,
-    "Probe": pb.ProbeFrame,
-    "Review": pb.SignedTerms,
-    "Accept": pb.SignedTerms,
-    "Introduce": pb.Introduction,
-    "Open": pb.OpeningRequest,
-    "Push": pb.PushRequest,
-    "Deliver": pb.DeliveryFrame,
-    "Align": pb.AlignRequest,
-    "Deal": pb.DealRequest,
-    "Multiply": pb.MultiplyRequest,
-    "PrepareScores": pb.ScoreQuery,
-    "AnswerScores": pb.ScoreQuery,
-    "Charge": pb.MarginalQuery,
-    "Answer": pb.AnswerRequest,
-    "Certify": pb.Claim,
-    "Abandon": pb.AbandonRequest,
+    method.name: GetMessageClass(method.input_type)
+    for method in pb.DESCRIPTOR.services_by_name["Party"].methods
 }
 """The type of the requests of every method."""
 
@@ -163,7 +149,7 @@ def release_of(protocol):
 
 def alignment_of(links, sent):
     """All messages of an alignment, in order."""
-    proposal = AlignmentProposal("0" * 32, order(), Adjacency.ZERO_OUT)
+    proposal = AlignmentProposal("0" * 32, order(), SPEC)
     agreement = agree(Domain.coded({"a0": 2, "a1": 2}), links, proposal, counted=False)
     match_slices(agreement, RandomStream.from_seed(1))
     for member in agreement.federation.members:

@@ -7,12 +7,12 @@ import numpy as np
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
-from dpmosaic.common.messages import DeliveryKind
+from dpmosaic.common.messages import AnswerRequest, DeliveryKind
 from dpmosaic.common.protocols.arithmetic.ring import WIDE, Ring
 from dpmosaic.common.protocols.masked import sacrifice
 from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.protocols.masked.sacrifice import inner
-from dpmosaic.common.wire import queries, streams
+from dpmosaic.common.wire import codec, streams
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.party.answerers.masked.dealt import DealtShare
 from dpmosaic.party.answerers.masked.openings import Openings
@@ -99,7 +99,7 @@ def views_of(table, monkeypatch, *, bits=32, seed=1, dealers=0):
 
     for place, method, requests, replies in curator.wire.crossed:
         if method == "Answer":
-            cells = plan.domain.cells(queries.decode_answer_request(requests[0])[0].clique)
+            cells = plan.domain.cells(codec.decode(AnswerRequest, requests[0]).query.clique)
             (answer,) = streams.decode_answer(replies, 1, cells, 1)
             answers[place].append(ring.words(answer[0]))
         elif method == "Deliver":

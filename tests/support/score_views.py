@@ -8,11 +8,11 @@ import numpy as np
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.view import View
 from dpmosaic.common.dealing import evaluator as steps
-from dpmosaic.common.messages import DeliveryKind
+from dpmosaic.common.messages import DeliveryKind, ScoreQuery
 from dpmosaic.common.protocols.arithmetic.ring import Ring
 from dpmosaic.common.protocols.scores import evaluator as evaluating
 from dpmosaic.common.protocols.scores.shape import ScoreShape
-from dpmosaic.common.wire import queries, streams
+from dpmosaic.common.wire import codec, streams
 from support import taps
 from support.parties import measurer_over
 from support.taps import GRANTED
@@ -102,7 +102,7 @@ def views_of(table, monkeypatch, *, bits=32, seed=1):
     for place, method, requests, replies in crossed:
         if method == "AnswerScores":
             (answer,) = streams.decode_answer(replies, 1, len(CLIQUES), 1)
-            answers[queries.decode_score_query(requests[0]).query_id][place] = ring.words(answer[0])
+            answers[codec.decode(ScoreQuery, requests[0]).query_id][place] = ring.words(answer[0])
         elif method == "Deliver":
             delivery, chunks = streams.decode_delivery(iter(requests))
             if delivery.kind is DeliveryKind.SCORE_STEP:

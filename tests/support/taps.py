@@ -10,7 +10,7 @@ import numpy as np
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.messages import OpeningRequest
-from dpmosaic.common.wire import queries, streams
+from dpmosaic.common.wire import codec, streams
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.parties.federation import connect
 from support.parties import cut, dealers_for, masked_terms, policy_for, started
@@ -114,7 +114,7 @@ class Curator:
     def open(self, sender, chain, recipient, release_id=RELEASE_ID):
         """The sealed frames of an opening."""
         request = OpeningRequest(release_id, chain, recipient)
-        return list(self.links[sender].call("Open", [queries.encode_opening_request(request)]))
+        return list(self.links[sender].call("Open", [codec.encode(request)]))
 
     def deliver(self, recipient, delivery, frames):
         """Delivers frames with this header."""

@@ -7,9 +7,9 @@ import numpy as np
 
 from dpmosaic.common.canonical.terms import decode_terms
 from dpmosaic.common.data.interactions import differences
-from dpmosaic.common.messages import MarginalQuery, ScoreQuery
+from dpmosaic.common.messages import AnswerRequest, MarginalQuery, ScoreQuery, SignedTerms
 from dpmosaic.common.privacy.cost import grid_of
-from dpmosaic.common.wire import codec, queries, streams
+from dpmosaic.common.wire import codec, streams
 
 
 @dataclass(eq=False)
@@ -59,12 +59,12 @@ class Transcript:
     def note(self, place, method, requests, replies):
         self.replies[place, method, tuple(requests)].append(replies)
         if method == "Accept":
-            self.terms = decode_terms(codec.decode_signed_terms(requests[0])[0])
+            self.terms = decode_terms(codec.decode(SignedTerms, requests[0]).terms)
         elif method == "Answer":
-            query, _ = queries.decode_answer_request(requests[0])
+            query = codec.decode(AnswerRequest, requests[0]).query
             self._note_answer(place, requests[0], query, query.view.sent_count(self.domain), replies)
         elif method == "AnswerScores":
-            query = queries.decode_score_query(requests[0])
+            query = codec.decode(ScoreQuery, requests[0])
             self._note_answer(place, requests[0], query, len(query.views), replies)
 
     def _note_answer(self, place, key, query, words, replies):

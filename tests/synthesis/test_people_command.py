@@ -205,6 +205,7 @@ def test_one_table_with_a_key_is_released(folder):
         (("--key", "ids"), "did you mean 'id'"),
         (("--order", "day"), "expected --key"),
         (("--key", "id", "--copies", "3"), "copies: a release of people"),
+        (("--key", "id", "--spreadsheet-safe"), "--spreadsheet-safe: a release of people"),
         (("--key", "id", "--rows", "3"), "rows: a release of people"),
     ],
 )

@@ -19,12 +19,13 @@ from dpmosaic.common.data.view import View
 from dpmosaic.common.frames import FRAME_BYTES
 from dpmosaic.common.messages import (
     PROTOCOL_VERSION,
+    Acknowledgement,
     AnswerForm,
     Delivery,
     DeliveryKind,
     MarginalQuery,
 )
-from dpmosaic.common.wire import codec, queries, streams
+from dpmosaic.common.wire import codec, streams
 from dpmosaic.common.wire.tls import METHODS, TlsSide, secure_channel
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.connection import RetryPolicy
@@ -60,7 +61,7 @@ def reading():
         _, chunks = streams.decode_delivery(requests)
         for _ in chunks:
             pass
-        yield codec.encode_acknowledgement()
+        yield codec.encode(Acknowledgement())
 
     return Scripted(serve)
 
@@ -141,7 +142,7 @@ def test_an_answer_larger_than_a_message_passes_in_frames(loopback):
 @given(data=st.data())
 def test_truncated_and_foreign_bytes_are_refused_and_the_party_continues(connection, data):
     method = data.draw(st.sampled_from([m for m in METHODS if m not in ("Describe", "Probe")]))
-    whole = data.draw(st.sampled_from([encode_terms(TERMS), queries.encode_query(QUERY), DELIVERY]))
+    whole = data.draw(st.sampled_from([encode_terms(TERMS), codec.encode(QUERY), DELIVERY]))
     sent = whole[: data.draw(st.integers(0, len(whole) - 1))] + data.draw(st.binary(max_size=6))
     with contextlib.suppress(errors.ProtocolError, errors.PolicyError):
         list(connection.call(method, [sent]))

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from dpmosaic.common.frames import FRAME_BYTES
-from dpmosaic.common.messages import OpeningRequest
+from dpmosaic.common.messages import Acknowledgement, OpeningRequest
 from dpmosaic.common.wire import codec, streams
 from dpmosaic.curator.parties.client import PartyClient
 
@@ -51,7 +51,7 @@ class Receiver:
             if self.received == 2:
                 self.full.set()
                 assert self.go_on.wait(LONG_S)
-        yield codec.encode_acknowledgement()
+        yield codec.encode(Acknowledgement())
 
 
 @pytest.fixture(params=["dialled", "attached"])

@@ -116,7 +116,7 @@ class AlignmentSession:
         """
         spec = self.plan.spec
         about = replace(spec.about, asked=datetime.now(UTC).date().isoformat())
-        return AlignmentProposal(release_id, self.order, spec.adjacency, about, spec.rows_per_person)
+        return AlignmentProposal(release_id, self.order, replace(spec, about=about))
 
     @property
     def unfinished_path(self) -> Path | None:

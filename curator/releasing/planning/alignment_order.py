@@ -6,15 +6,13 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from ....common.about import About
 from ....common.errors import DataError
 from ....common.messages import PROTOCOL_VERSION, Purpose, ReleaseTerms
 from ....common.privacy.budget import Budget
-from ....common.privacy.cost import Adjacency
 from ....common.protocols.aligned import DEFAULT_RHO, Population
 from ....common.protocols.alignment.match_keys import MatchKey
 from ....common.protocols.alignment.plan import ALIGNMENT, FIRST, HMAC, AlignmentPlan
@@ -103,16 +101,13 @@ class AlignmentProposal:
     Attributes:
         release_id: unique identifier of the release that makes it.
         order: how rows are aligned.
-        adjacency: which tables are neighbours.
-        about: the reason, for the people who decide on it.
-        rows_per_person: one row of each person, or `ALL_ROWS`: then one row names the person of all of them.
+        spec: the releases that will count on it: whom they protect, and the reason. Of people with all rows,
+            one row names the person of all of them.
     """
 
     release_id: str
     order: AlignmentOrder
-    adjacency: Adjacency
-    about: About = field(default_factory=About)
-    rows_per_person: int = 1
+    spec: ReleaseSpec
 
     @property
     def granted(self) -> Fraction:
@@ -128,17 +123,6 @@ class AlignmentProposal:
             "no marginal",
             nothing,
         )
-        return ReleaseTerms(
-            self.release_id,
-            PROTOCOL_VERSION,
-            ReleaseSpec(
-                Budget(zcdp_rho=self.order.rho),
-                self.adjacency,
-                ALIGNMENT,
-                rows_per_person=self.rows_per_person,
-                about=self.about,
-            ),
-            self.order.rho,
-            self.order.plan(federation),
-            purpose,
-        )
+        budget, plan = Budget(zcdp_rho=self.order.rho), self.order.plan(federation)
+        spec = replace(self.spec, budget=budget, protocol=ALIGNMENT, rows=None).over(plan)
+        return ReleaseTerms(self.release_id, PROTOCOL_VERSION, spec, self.order.rho, plan, purpose)

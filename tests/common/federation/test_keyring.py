@@ -74,15 +74,14 @@ def test_a_private_file_keeps_what_it_holds(tmp_path):
     assert not (tmp_path / FOLDER).exists()
 
 
-def test_a_folder_that_states_no_format_is_opened_and_one_of_another_format_is_refused(tmp_path):
-    made = Keyring.create(tmp_path / "home", "clinic")
+@pytest.mark.parametrize("other", ["2", ""])
+def test_a_folder_of_another_format_or_of_none_is_refused(tmp_path, other):
+    Keyring.create(tmp_path / "home", "clinic")
     stated = tmp_path / "home" / "format"
     assert stated.read_text() == "1"
-    stated.unlink()
-    assert Keyring.load(tmp_path / "home").identity.public == made.identity.public
-    stated.write_text("2")
+    stated.write_text(other) if other else stated.unlink()
     with pytest.raises(
-        DataError, match=r"expected a folder of format 1, found format .2. in .*format; install"
+        DataError, match=rf"expected a folder of format 1, found format .{other}. in .*format; install"
     ):
         Keyring.load(tmp_path / "home")
 

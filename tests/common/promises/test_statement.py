@@ -16,7 +16,7 @@ from dpmosaic.common.promises.statement import (
     next_link,
     state,
 )
-from dpmosaic.common.wire import statements
+from dpmosaic.common.wire import codec, statements
 
 IDENTITY = Identity.from_seed(bytes(32))
 TERMS, DIGEST = b"the terms", bytes(range(32))
@@ -107,8 +107,9 @@ def test_a_statement_that_ends_early_or_continues_is_refused():
 
 def test_a_cost_that_is_no_fraction_is_refused():
     for text in ("", "x", "1/0"):
-        frame = statements.pb.StatementFrame(entries=[statements.pb.Entry(rho=text)], signature=b"s")
-        with pytest.raises(ProtocolError, match="cost as a fraction"):
+        entry = statements.pb.Entry(kind="marginal", zcdp_rho=text, delta="0")
+        frame = statements.pb.StatementFrame(entries=[entry], signature=b"s")
+        with pytest.raises(ProtocolError, match="no fraction"):
             statements.decode_statement([frame.SerializeToString()])
 
 
@@ -116,18 +117,18 @@ def test_a_cost_that_is_no_fraction_is_refused():
     "odd", [{"kind": "other"}, {"kind": "x"}, {"delta": "1"}, {"delta": "1/9"}, {"kind": "labels"}]
 )
 def test_an_entry_of_no_kind_or_with_a_delta_that_its_kind_does_not_have_is_refused(odd):
-    entry = statements.pb.Entry(**{"rho": "1", "kind": "marginal", "delta": "0"} | odd)
+    entry = statements.pb.Entry(**{"zcdp_rho": "1", "kind": "marginal", "delta": "0"} | odd)
     frame = statements.pb.StatementFrame(entries=[entry], signature=b"s")
-    with pytest.raises(ProtocolError, match="consistent entry"):
+    with pytest.raises(ProtocolError, match="consistent Entry"):
         statements.decode_statement([frame.SerializeToString()])
 
 
 def test_a_claim_survives_the_trip_and_a_wrong_one_is_refused():
-    assert statements.decode_claim(statements.encode_claim(CLAIM)) == CLAIM
+    assert codec.decode(Claim, codec.encode(CLAIM)) == CLAIM
     for wrong in (
         statements.pb.Claim(certificate=DIGEST),
         statements.pb.Claim(release_id="r", certificate=b"short"),
-        statements.pb.Claim(release_id="r", certificate=DIGEST, spent_rho=float("nan")),
+        statements.pb.Claim(release_id="r", certificate=DIGEST, zcdp_rho_spent=float("nan")),
     ):
-        with pytest.raises(ProtocolError, match="consistent claim"):
-            statements.decode_claim(wrong.SerializeToString())
+        with pytest.raises(ProtocolError, match="consistent Claim"):
+            codec.decode(Claim, wrong.SerializeToString())

@@ -6,10 +6,8 @@ import pytest
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.frames import FRAME_BYTES
 from dpmosaic.common.wire.alignments import (
-    decode_align_request,
     decode_positions,
     decode_tokens,
-    encode_align_request,
     encode_tokens,
     positions_payload,
 )
@@ -74,7 +72,3 @@ def test_positions_beyond_the_expected_number_are_not_read():
 
     with pytest.raises(ProtocolError, match="more or fewer"):
         decode_positions(endless(), (3, 1), 3)
-
-
-def test_a_request_names_the_release_and_whose_rows_are_asked_for():
-    assert decode_align_request(encode_align_request("r", 3)) == ("r", 3)

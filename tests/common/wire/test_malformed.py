@@ -1,13 +1,24 @@
 """Inconsistent messages that parse are refused with the reason."""
 
 import json
+from dataclasses import dataclass
+from functools import partial
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpmosaic.common.errors import ProtocolError
-from dpmosaic.common.wire import codec, queries, streams
+from dpmosaic.common.messages import (
+    DealRequest,
+    Introduction,
+    MarginalQuery,
+    OpeningRequest,
+    PartyDescription,
+    ScoreQuery,
+)
+from dpmosaic.common.promises.statement import Entry
+from dpmosaic.common.wire import codec, streams
 from dpmosaic.common.wire import party_pb2 as pb
 
 NAMES = st.text(min_size=1, max_size=6)
@@ -25,19 +36,19 @@ JSON = st.recursive(
 @example('{"a": ' + "9" * 5_000 + "}")
 @example('{"a": {"type": "numeric", "min": 0, "max": 1' + "0" * 400 + ', "bins": 2}}')
 def test_any_text_is_a_domain_or_a_protocol_error(text):
-    data = pb.PartyDescription(domain_json=text).SerializeToString()
+    data = pb.PartyDescription(domain=text).SerializeToString()
     try:
-        description = codec.decode_description(data)
+        description = codec.decode(PartyDescription, data)
     except ProtocolError:
         return
-    assert description.domain is None if not text else len(description.domain) >= 1
+    assert len(description.domain) >= 1
 
 
 @pytest.mark.parametrize(
     ("message", "decode"),
     [
-        (pb.OpeningRequest, queries.decode_opening_request),
-        (pb.DealRequest, queries.decode_deal_request),
+        (pb.OpeningRequest, partial(codec.decode, OpeningRequest)),
+        (pb.DealRequest, partial(codec.decode, DealRequest)),
         (pb.Delivery, lambda data: streams.decode_delivery(iter([data]))),
     ],
     ids=["opening request", "deal request", "delivery"],
@@ -47,15 +58,21 @@ def test_a_message_of_an_unknown_kind_is_refused(message, decode, kind):
     encoded = message(release_id="r", kind=kind)
     if message is pb.Delivery:
         encoded = pb.DeliveryFrame(header=encoded)
-    with pytest.raises(ProtocolError, match=r"expected (a consistent|the header)"):
+    with pytest.raises(ProtocolError, match=r"expected a consistent .*: it has an unknown DeliveryKind"):
         decode(encoded.SerializeToString())
+
+
+RANGE = pb.Range(start=0, stop=1)
+ONE_BOX = [pb.Box(ranges=[RANGE])]
+VIEW = pb.View(clique=["a"])
 
 
 @pytest.mark.parametrize(
     "fields",
     [
         {"query_id": ""},
-        {"clique": []},
+        {"view": None},
+        {"view": pb.View()},
         {"form": 0},
         {"form": 7},
         {"sigma": 0.0},
@@ -65,43 +82,72 @@ def test_a_message_of_an_unknown_kind_is_refused(message, decode, kind):
         {"form": 2, "other_sigmas": [0.0]},
         {"form": 2, "other_sigmas": [1.0, float("nan")]},
         {"other_sigmas": [1.0]},
-        {"boxes": [pb.Box(starts=[0], stops=[])]},
-        {"boxes": [pb.Box(starts=[0], stops=[1]), pb.Box(starts=[1], stops=[2, 3])]},
-        {"boxes": [pb.Box(starts=[0], stops=[1])], "interaction": True},
-        {"boxes": [pb.Box(starts=[0], stops=[1])], "groups": [pb.Grouping(labels=[0, 1])]},
-        {"form": 4, "groups": [pb.Grouping(labels=[0, 1])]},
+        {"view": pb.View(clique=["a"], boxes=ONE_BOX, interaction=True)},
+        {"view": pb.View(clique=["a"], boxes=ONE_BOX, groups=[pb.Grouping(labels=[0, 1])])},
+        {"form": 4, "view": pb.View(clique=["a"], groups=[pb.Grouping(labels=[0, 1])])},
     ],
 )
 def test_an_inconsistent_query_is_refused(fields):
-    valid = {"release_id": "r", "query_id": "q", "form": 1, "clique": ["a"], "sigma": 1.0}
-    with pytest.raises(ProtocolError, match="a consistent query"):
-        queries.decode_query(pb.MarginalQuery(**valid | fields).SerializeToString())
+    valid = {"release_id": "r", "query_id": "q", "form": 1, "view": VIEW, "sigma": 1.0}
+    codec.decode(MarginalQuery, pb.MarginalQuery(**valid).SerializeToString())
+    with pytest.raises(ProtocolError, match="a consistent MarginalQuery"):
+        codec.decode(MarginalQuery, pb.MarginalQuery(**valid | fields).SerializeToString())
 
 
 @pytest.mark.parametrize(
     "fields",
     [
         {"query_id": ""},
-        {"cliques": []},
-        {"cliques": [pb.Part(attributes=["a"]), pb.Part()]},
+        {"views": []},
+        {"views": [VIEW, pb.View()]},
+        {"views": [pb.View(clique=["a"], interaction=True)]},
+        {"views": [pb.View(clique=["a"], boxes=ONE_BOX)]},
         {"sigma": 0.0},
         {"sigma": -2.0},
         {"sigma": float("nan")},
         {"sigma": float("inf")},
         {"largest_reference": 3},
         {"largest_total": 2**62},
-        {"groups": [pb.Groups(), pb.Groups()]},
         {"largest_reference": 2**64 - 1, "largest_total": 2**64 - 1},
     ],
 )
 def test_an_inconsistent_score_query_is_refused(fields):
-    valid = {"release_id": "r", "query_id": "q", "cliques": [pb.Part(attributes=["a"])], "sigma": 1.0}
+    valid = {"release_id": "r", "query_id": "q", "views": [VIEW], "sigma": 1.0}
     valid |= {"references": bytes(32), "largest_reference": 2, "largest_total": 2}
-    queries.decode_score_query(pb.ScoreQuery(**valid).SerializeToString())
-    with pytest.raises(ProtocolError, match="a consistent score query"):
-        queries.decode_score_query(pb.ScoreQuery(**valid | fields).SerializeToString())
+    codec.decode(ScoreQuery, pb.ScoreQuery(**valid).SerializeToString())
+    with pytest.raises(ProtocolError, match="a consistent ScoreQuery"):
+        codec.decode(ScoreQuery, pb.ScoreQuery(**valid | fields).SerializeToString())
 
 
 def test_text_that_is_not_utf_8_is_refused():
     with pytest.raises(ProtocolError, match="bytes that do not parse"):
-        codec.decode_introduction(b"\x0a\x02\xff\xfe")
+        codec.decode(Introduction, b"\x0a\x02\xff\xfe")
+
+
+def test_a_refusal_repeats_nothing_of_the_message():
+    entry = pb.Entry(query_id="q", kind="<secret>", zcdp_rho="1", delta="0")
+    with pytest.raises(ProtocolError, match="an unknown AnswerKind") as refused:
+        codec.of_message(Entry, entry)
+    assert "secret" not in str(refused.value)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Has the name of a message."""
+
+    events: int
+    head: bytes
+    added: int = 0
+
+
+@dataclass(frozen=True)
+class Charged:
+    """Has the name and the fields of a message, but another type."""
+
+    signature: str
+
+
+@pytest.mark.parametrize("value", [Mark(1, b""), Charged("s")], ids=["other field", "other type"])
+def test_a_dataclass_that_its_message_does_not_describe_is_a_mistake_of_the_program(value):
+    with pytest.raises(TypeError):
+        codec.encode(value)

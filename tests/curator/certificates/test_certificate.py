@@ -130,13 +130,6 @@ def test_an_entry_states_its_kind_and_a_delta_that_fits_it(form):
             Certificate.from_json(form | {"signed": signed_with(**changes)})
 
 
-def test_a_certificate_that_parties_of_an_earlier_version_signed_is_refused_with_what_to_do(form):
-    signed = signed_with()
-    del signed["parties"][0]["entries"][0]["kind"]
-    with pytest.raises(DataError, match="one of an earlier version; read it with the version that made it"):
-        Certificate.from_json(form | {"signed": signed})
-
-
 def test_refuses_a_file_without_json(tmp_path):
     (tmp_path / "certificate.json").write_text("{")
     with pytest.raises(DataError, match=r"certificate\.json"):

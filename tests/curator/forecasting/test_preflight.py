@@ -44,7 +44,7 @@ def test_passes_a_party_that_matches_its_card(plan):
     [
         ({"name": "other"}, "name", "enroll it again"),
         ({"identity": bytes(32)}, "identity", "get a new card"),
-        ({"protocol_version": 1}, "protocol version", "install the same version"),
+        ({"protocol_version": 2}, "protocol version", "install the same version"),
         ({"domain": Domain.coded({"a": 3})}, "domain", "get a new card"),
         ({"protocols": ()}, "protocol masked", "its policy allows no protocol"),
     ],
@@ -60,8 +60,8 @@ def test_a_dealer_needs_no_domain_and_no_protocol_but_the_right_version(plan):
     said = PartyDescription("bank", PROTOCOL_VERSION, "0", None, None, (), IDENTITY.public)
     dealt = replace(plan, dealers=("bank",))
     assert failed(check_description(said, card, dealt)) == {}
-    older = replace(said, protocol_version=1)
-    assert list(failed(check_description(older, card, dealt))) == ["protocol version"]
+    other = replace(said, protocol_version=2)
+    assert list(failed(check_description(other, card, dealt))) == ["protocol version"]
 
 
 def test_names_a_dealer_that_is_not_enrolled(plan, tmp_path):

@@ -9,12 +9,12 @@ from threadpoolctl import threadpool_limits
 
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import PartyUnavailable
-from dpmosaic.common.messages import DeliveryKind
+from dpmosaic.common.messages import DeliveryKind, OpeningRequest
 from dpmosaic.common.processes import workers as workers_module
 from dpmosaic.common.processes.workers import Workers
 from dpmosaic.common.protocols.masked import plan as plans
 from dpmosaic.common.protocols.masked.ranges import dealt_range, left_range, right_range
-from dpmosaic.common.wire.queries import decode_opening_request
+from dpmosaic.common.wire import codec
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.asking import Asking
 from dpmosaic.party.institution.role import Role
@@ -42,7 +42,7 @@ class Tap:
         replies = self._link.call(method, requests)
         if method != "Open":
             return replies
-        request = decode_opening_request(*requests)
+        request = codec.decode(OpeningRequest, *requests)
         if request.kind is not DeliveryKind.OPENING:
             return replies
         self.opened[request.chain, request.step] += 1

@@ -25,10 +25,10 @@ from dpmosaic.common.messages import (
     AnswerForm,
     MarginalQuery,
     PartyDescription,
+    SignedTerms,
     Verdict,
 )
-from dpmosaic.common.wire.codec import decode_signed_terms, encode_acceptance, encode_description
-from dpmosaic.common.wire.refusals import encode_verdict
+from dpmosaic.common.wire import codec
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.federation import connect
 from dpmosaic.party.accounts.ledger import Ledger
@@ -57,11 +57,11 @@ class FakeConnection:
     def call(self, method, requests):
         (request,) = requests
         if method == "Describe":
-            yield encode_description(self.description)
+            yield codec.encode(self.description)
         else:
             assert method == "Accept"
-            self.accepted.append(decode_terms(decode_signed_terms(request)[0]))
-            yield encode_acceptance(self.acceptance)
+            self.accepted.append(decode_terms(codec.decode(SignedTerms, request).terms))
+            yield codec.encode(self.acceptance)
 
 
 class Replies:
@@ -227,7 +227,7 @@ class Saying:
 
     def call(self, method, requests):
         if method == "Review" and self.verdict is not None:
-            yield encode_verdict(self.verdict)
+            yield codec.encode(self.verdict)
         elif method != "Describe" and self.error is not None:
             self.asked.append(method)
             raise self.error

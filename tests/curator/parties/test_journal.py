@@ -99,13 +99,13 @@ def left_of(key, folder):
     return [path.name for path in folder.iterdir() if any(part in path.read_bytes() for part in parts)]
 
 
-@pytest.mark.parametrize(("number", "remedy"), [(2, "version that began it"), (4, "install that version")])
-def test_a_journal_of_another_format_is_refused(journal, tmp_path, number, remedy):
+@pytest.mark.parametrize("number", [0, 2])
+def test_a_journal_of_another_format_is_refused(journal, tmp_path, number):
     path = tmp_path / "journal.sqlite"
     journal.close()
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute(f"PRAGMA user_version = {number}")
-    with pytest.raises(DataError, match=f"of format 3, found format {number}; .*{remedy}"):
+    with pytest.raises(DataError, match=f"of format 1, found format {number}; install the version"):
         Journal(path)
 
 

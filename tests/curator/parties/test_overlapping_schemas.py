@@ -16,7 +16,7 @@ from dpmosaic.common.errors import DataError, ProtocolError
 from dpmosaic.common.federation.card import PARTY, Card, as_text
 from dpmosaic.common.messages import OpeningRequest
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.wire.queries import encode_opening_request
+from dpmosaic.common.wire import codec
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.releasing.agreement import agree
 from dpmosaic.curator.releasing.over_parties import order_of
@@ -80,7 +80,7 @@ def test_a_party_does_not_open_attributes_that_the_plan_leaves_out(tmp_path):
     dealers = dealers_for([overlap.links], RandomStream.from_seed(1))
     agreement = agree(DOMAIN, [overlap.links], proposal, left_out=overlap.plan.left_out, dealers=dealers)
     agreement.measurer()
-    asked = encode_opening_request(OpeningRequest(RELEASE_ID, (("b",),), 0))
+    asked = codec.encode(OpeningRequest(RELEASE_ID, (("b",),), 0))
     with pytest.raises(ProtocolError, match="a part of the party that opens it"):
         list(overlap.links[1].call("Open", [asked]))
 

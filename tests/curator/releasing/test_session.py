@@ -3,13 +3,11 @@
 import contextlib
 import sqlite3
 import stat
-import subprocess
 
 import pytest
 
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.parties.home import CuratorHome
-from dpmosaic.curator.releasing.abandoning import abandon_folder
 from dpmosaic.curator.releasing.session import Session
 from dpmosaic.curator.results.table_format import TableFile, TableFormat
 
@@ -84,20 +82,6 @@ def test_refuses_a_second_release_into_a_folder_of_an_unfinished_one(begun):
     home, plan = CuratorHome.open(begun.parent / "curator"), begun.parent / "plan.toml"
     with pytest.raises(DataError, match=r"holds the journal of a release .* resume it"):
         Session.begin(begun, plan, home, TableFile())
-
-
-@pytest.mark.parametrize("command", [resumed, abandon_folder])
-def test_a_journal_that_an_earlier_version_put_among_the_results_is_refused_until_it_is_moved(begun, command):
-    private = begun.with_name("out.private")
-    for path in private.iterdir():
-        path.rename(begun / path.name)
-    private.rmdir()
-    with pytest.raises(
-        DataError, match=r"move it: mkdir -m 700 \S+out\.private && mv \S+ \S+out\.private/$"
-    ) as told:
-        command(begun)
-    subprocess.run(str(told.value).partition("move it: ")[2], shell=True, check=True)
-    command(begun)
 
 
 @pytest.mark.parametrize(

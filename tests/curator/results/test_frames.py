@@ -12,9 +12,10 @@ from hypothesis import HealthCheck, given, settings
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
-from dpmosaic.curator.results.csv_files import write_csv
 from dpmosaic.curator.results.frames import typed_frame, typed_values
-from dpmosaic.curator.results.row_values import decode_rows, spelled_values
+from dpmosaic.curator.results.outputs import write_table
+from dpmosaic.curator.results.row_values import decode_rows, spelled_column
+from dpmosaic.curator.results.table_format import TableFile
 from dpmosaic.party.sources.source import read_table
 from support.kinds import tables
 
@@ -109,6 +110,10 @@ def rng():
     return np.random.default_rng(0)
 
 
+def spelled_rows(domain, values, names):
+    return pd.DataFrame({name: spelled_column(domain, name, values[name]) for name in names})
+
+
 def test_a_data_frame_comes_back_from_parquet_with_types_nulls_and_values(tmp_path):
     ROWS.to_parquet(tmp_path / "rows.parquet", index=False)
     table = read_table(tmp_path / "rows.parquet", DOMAIN)
@@ -135,9 +140,7 @@ def test_a_data_frame_comes_back_from_parquet_with_types_nulls_and_values(tmp_pa
 def test_a_csv_comes_back_as_it_was_to_the_letter(tmp_path):
     text_rows().to_csv(tmp_path / "rows.csv", index=False)
     table = read_table(tmp_path / "rows.csv", DOMAIN)
-    pd.DataFrame(spelled_values(DOMAIN, decode_rows(table, rng()), NAMES)).to_csv(
-        tmp_path / "synthetic.csv", index=False
-    )
+    spelled_rows(DOMAIN, decode_rows(table, rng()), NAMES).to_csv(tmp_path / "synthetic.csv", index=False)
     cells = [
         pd.read_csv(tmp_path / name, dtype=str, keep_default_na=False)
         for name in ("rows.csv", "synthetic.csv")
@@ -203,7 +206,7 @@ def test_identifiers_are_drawn_anew_and_written_where_the_columns_say(tmp_path):
     values = decode_rows(table, rng())
     for rows in (
         typed_values(domain, values, list(form)),
-        pd.DataFrame(spelled_values(domain, values, list(form))),
+        spelled_rows(domain, values, list(form)),
     ):
         assert rows.to_dict("list") == {"id": ["P-0001", "P-0002"], "code": [2, 0], "number": [1, 2]}
         assert rows["number"].dtype == "int64"
@@ -217,8 +220,8 @@ def test_random_tables_of_all_kinds_come_back_from_either_file(tmp_path_factory,
     folder = tmp_path_factory.mktemp("files")
     table = Table.from_codes(domain, columns)
     typed_frame(table, domain.names, generator).to_parquet(folder / "rows.parquet", index=False)
-    spelled = spelled_values(domain, decode_rows(table, generator), domain.names)
-    write_csv(folder / "rows.csv", domain.names, [lambda: spelled])
+    path = folder / "rows.csv"
+    write_table(path, table, generator, domain.names, TableFile())
     for name in ("rows.parquet", "rows.csv"):
         back = read_table(folder / name, domain)
         for attribute, column in zip(domain.attributes, table.columns, strict=True):

@@ -16,7 +16,7 @@ from dpmosaic.curator.mechanisms.parts.fitted import FittedModel
 from dpmosaic.curator.mechanisms.parts.records import SelectedRecords
 from dpmosaic.curator.results import outputs, row_values
 from dpmosaic.curator.results.frames import typed_values
-from dpmosaic.curator.results.row_values import decode_rows, spelled_values
+from dpmosaic.curator.results.row_values import decode_rows, spelled_column
 from dpmosaic.curator.results.table_format import TableFile, TableFormat
 from dpmosaic.party.sources.source import read_table
 from support.certificates import certificate_form
@@ -100,13 +100,23 @@ def test_a_file_that_no_promise_covers_has_a_warning_beside_it_and_both_count_as
 
 
 @pytest.mark.parametrize("kind", TableFormat)
+def test_a_table_that_cannot_be_written_is_named(tmp_path, kind):
+    domain, path = Domain((NumericAttribute("n", 0, 9, 5),)), tmp_path / "missing" / f"table.{kind}"
+    table = Table.from_codes(domain, {"n": np.array([1])})
+    with pytest.raises(DataError, match=rf"missing/table\.{kind} cannot be written"):
+        outputs.write_table(path, table, np.random.default_rng(0), domain.names, TableFile(kind))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", TableFormat)
 def test_blocks_of_rows_are_written_like_one_data_frame(tmp_path, kind, monkeypatch):
     monkeypatch.setattr(row_values, "DECODED_ROWS", 3)
     table = written(tmp_path, kind)
     values = decode_rows(table, np.random.default_rng(1))
     whole = tmp_path / f"whole.{kind}"
     if kind is TableFormat.CSV:
-        pd.DataFrame(spelled_values(DOMAIN, values, DOMAIN.names)).to_csv(whole, index=False)
+        spelled = {name: spelled_column(DOMAIN, name, values[name]) for name in DOMAIN.names}
+        pd.DataFrame(spelled).to_csv(whole, index=False)
         assert (tmp_path / kind.file).read_bytes() == whole.read_bytes()
     else:
         typed_values(DOMAIN, values, DOMAIN.names).to_parquet(whole, index=False)

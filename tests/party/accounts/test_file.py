@@ -57,10 +57,10 @@ def test_a_ledger_of_another_format_is_refused_and_left_as_it_is(tmp_path):
     path.touch(0o600)
     database = sqlite3.connect(path)
     database.executescript(
-        "CREATE TABLE release (release_id TEXT PRIMARY KEY) STRICT; PRAGMA user_version = 1"
+        "CREATE TABLE release (release_id TEXT PRIMARY KEY) STRICT; PRAGMA user_version = 2"
     )
     database.close()
-    with pytest.raises(DataError, match="expected a ledger of format 11, found format 1"):
+    with pytest.raises(DataError, match="expected a ledger of format 1, found format 2"):
         Ledger(path)
     database = sqlite3.connect(path)
     assert database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall() == [

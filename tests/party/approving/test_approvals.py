@@ -157,11 +157,11 @@ def test_requests_of_another_format_are_refused_and_left_as_they_are(tmp_path):
     database = sqlite3.connect(path)
     database.executescript(
         "CREATE TABLE request (release_id TEXT PRIMARY KEY, terms BLOB, decision TEXT) STRICT;"
-        "INSERT INTO request VALUES ('abc', x'00', 'approved'); PRAGMA user_version = 1"
+        "INSERT INTO request VALUES ('abc', x'00', 'approved'); PRAGMA user_version = 2"
     )
     database.close()
     with pytest.raises(
-        DataError, match=r"expected a file of requests of format 4, found format 1; remove .*requests"
+        DataError, match="expected a file of requests of format 1, found format 2; install the version"
     ):
         opened(tmp_path)
     database = sqlite3.connect(path)

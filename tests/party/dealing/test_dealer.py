@@ -14,6 +14,7 @@ from dpmosaic.common.dealing.peers import Peers
 from dpmosaic.common.errors import MosaicError, PolicyError, ProtocolError
 from dpmosaic.common.history import Mark
 from dpmosaic.common.messages import (
+    AbandonRequest,
     AnswerForm,
     DealRequest,
     Delivery,
@@ -22,6 +23,7 @@ from dpmosaic.common.messages import (
     MarginalQuery,
     MultiplyRequest,
     OpeningRequest,
+    PartyDescription,
     ScoreQuery,
 )
 from dpmosaic.common.promises.acceptance import accept
@@ -174,7 +176,7 @@ def test_an_abandoned_release_is_dealt_for_no_more():
 
 def test_a_dealer_describes_itself_without_attributes_and_records():
     described = dealer_of().describe()
-    assert codec.decode_description(codec.encode_description(described)) == described
+    assert codec.decode(PartyDescription, codec.encode(described)) == described
     assert (described.name, described.domain, described.record_count) == ("one", None, None)
 
 
@@ -182,7 +184,7 @@ def test_a_dealer_describes_itself_without_attributes_and_records():
     ("terms", "changes", "error", "reason"),
     [
         (terms_of(plan=alone(DOMAIN, 9)), {}, PolicyError, "only in masked releases"),
-        (masked_terms(protocol_version=1), {}, PolicyError, "uses protocol version"),
+        (masked_terms(protocol_version=2), {}, PolicyError, "uses protocol version"),
         (masked_terms(), {"policy": replace(POLICY, max_records=RECORDS - 1)}, PolicyError, "max_records"),
         (masked_terms(), {"policy": DealerPolicy()}, PolicyError, "max_records"),
         (masked_terms(plan_of(["two"])), {}, ProtocolError, "among its dealers"),
@@ -308,4 +310,4 @@ def test_other_curators_get_nothing_through_the_servicer():
     servicer = PartyServicer(Release().introduce().dealers["one"])
     assert list(servicer.serve("Describe", iter([b""]), STRANGER.public))
     with pytest.raises(MosaicError, match="not from the curator"):
-        list(servicer.serve("Abandon", iter([codec.encode_abandon_request(RELEASE_ID)]), STRANGER.public))
+        list(servicer.serve("Abandon", iter([codec.encode(AbandonRequest(RELEASE_ID))]), STRANGER.public))

@@ -103,16 +103,7 @@ def touch_in_the_future(home):
         (lambda home: home.revoke("ministry"), "pins", "dpmosaic party trust"),
         (rotate, "pins", "former identity of this party; enroll the new card"),
         (lambda home: (home.folder / LEDGER).unlink(), "ledger format", "without granting its budgets again"),
-        (
-            statement("PRAGMA user_version = 12"),
-            "ledger format",
-            "format 12 is later than 11 of this software",
-        ),
-        (
-            statement("PRAGMA user_version = 10"),
-            "ledger format",
-            "start a new party with the remaining lifetime_rho",
-        ),
+        (statement("PRAGMA user_version = 2"), "ledger format", "format 2 is not 1 of this software"),
         (statement("DELETE FROM history WHERE number = 1"), "high-water mark", "events are missing"),
         (restore, "high-water mark", "run dpmosaic party recount"),
         (lambda home: (home.folder / "persons.csv").unlink(), "source", "persons.csv"),

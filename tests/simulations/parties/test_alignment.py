@@ -13,6 +13,7 @@ from dpmosaic.simulations.parties.alignment import align
 from dpmosaic.simulations.parties.network import policy_for, start_parties
 from dpmosaic.simulations.parties.partition import Grid
 from dpmosaic.simulations.parties.people import Linkage, Overlap, row_numbers
+from support.terms import SPEC
 
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 2})
 TABLE = Table.from_codes(DOMAIN, np.random.default_rng(0).integers(0, 2, (400, 3)))
@@ -27,7 +28,7 @@ def aligned(grid, rho, seed=1):
     policy = policy_for("masked", Adjacency.ZERO_OUT, 1.0, Fraction(rho))
     links = start_parties(tables, policy, stream.child("parties"), identifiers)
     order = AlignmentOrder.parse({"rho": rho})
-    return align(links, DOMAIN, order, Adjacency.ZERO_OUT, stream.child("alignment")), identifiers
+    return align(links, DOMAIN, order, SPEC, stream.child("alignment")), identifiers
 
 
 def patterns(texts):

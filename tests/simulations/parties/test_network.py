@@ -9,10 +9,9 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.view import View
-from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, MarginalQuery
+from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, AnswerRequest, MarginalQuery, SignedTerms
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.wire.codec import encode_description, encode_signed_terms
-from dpmosaic.common.wire.queries import encode_answer_request
+from dpmosaic.common.wire import codec
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.simulations.parties.network import InProcessConnection, policy_for, start_parties
 from support.changed import changed
@@ -119,7 +118,7 @@ def test_refuses_an_invalid_query_through_the_connection(change, cells, kind, re
 
 def test_refuses_an_unknown_method():
     with pytest.raises(errors.ProtocolError, match="no method 'Records'"):
-        list(one_party().call("Records", [encode_answer_request(QUERY, ())]))
+        list(one_party().call("Records", [codec.encode(AnswerRequest(QUERY))]))
 
 
 def test_only_bytes_cross_the_connection():
@@ -138,14 +137,14 @@ def test_a_connection_counts_the_bytes_of_all_requests_and_replies():
     assert (connection.bytes_in, connection.bytes_out) == (0, 0)
     client = PartyClient(tap)
     description = client.describe()
-    assert (connection.bytes_in, connection.bytes_out) == (0, len(encode_description(description)))
+    assert (connection.bytes_in, connection.bytes_out) == (0, len(codec.encode(description)))
     client.accept(terms_for(client))
     list(client.answer(QUERY, 1, 40, 1))
     with pytest.raises(errors.ProtocolError):
         list(client.answer(replace(QUERY, release_id=id_of("s")), 1, 40, 1))
     assert connection.bytes_in + connection.bytes_out == sum(map(len, tap.crossed))
-    terms = encode_signed_terms(encode_terms(terms_for(client)), b"")
-    assert connection.bytes_in == len(terms) + 2 * len(encode_answer_request(QUERY, ()))
+    terms = codec.encode(SignedTerms(encode_terms(terms_for(client))))
+    assert connection.bytes_in == len(terms) + 2 * len(codec.encode(AnswerRequest(QUERY)))
 
 
 def test_the_servicer_reads_requests_one_by_one():

@@ -105,7 +105,7 @@ class Scenario:
         """Honest releases over these roles: all messages of them."""
         slices, dealers, noted = world.connected()
         if self.keying:
-            proposal = AlignmentProposal(id_of("r"), order(keying=self.keying), Adjacency.ZERO_OUT)
+            proposal = AlignmentProposal(id_of("r"), order(keying=self.keying), SPEC)
             agreements = [agree(Domain.coded({"a0": 2, "a1": 2}), slices, proposal, counted=False)]
             match_slices(agreements[0], RandomStream.from_seed(1))
         else:

@@ -3,12 +3,14 @@
 import shutil
 import sqlite3
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.errors import MosaicError
 from dpmosaic.common.history import START
-from dpmosaic.common.wire import codec, queries, statements
+from dpmosaic.common.messages import Acceptance, AnswerRequest, ScoreQuery
+from dpmosaic.common.wire import codec, statements
 from dpmosaic.common.wire.refusals import decode_refusal, encode_refusal
 from dpmosaic.party.accounts.ledger import Ledger
 from dpmosaic.party.approving.approvals import Approvals
@@ -19,8 +21,8 @@ from dpmosaic.party.serving.servicer import PartyServicer
 LEDGER = "ledger.sqlite"
 FILES = (LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm")
 ANSWERS = {
-    "Answer": lambda request: queries.decode_answer_request(request)[0],
-    "AnswerScores": queries.decode_score_query,
+    "Answer": lambda request: codec.decode(AnswerRequest, request).query,
+    "AnswerScores": partial(codec.decode, ScoreQuery),
 }
 """Methods that answer, and how to read the query of a request."""
 
@@ -167,7 +169,7 @@ class DiskParty:
             if method in ANSWERS and collected:
                 self._note(method, requests[0], tuple(collected))
         if method == "Accept":
-            self.seen = codec.decode_acceptance(collected[0]).mark
+            self.seen = codec.decode(Acceptance, collected[0]).mark
         elif method == "Certify":
             self.seen = max(self.seen, statements.decode_statement(collected).mark, key=lambda m: m.events)
 

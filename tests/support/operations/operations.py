@@ -19,11 +19,11 @@ from dpmosaic.common.errors import (
     PolicyError,
     ProtocolError,
 )
-from dpmosaic.common.messages import AnswerForm, MarginalQuery
+from dpmosaic.common.messages import AbandonRequest, AnswerForm, AnswerRequest, MarginalQuery, SignedTerms
 from dpmosaic.common.privacy import distributed, noise
 from dpmosaic.common.privacy.cost import gaussian_sigma
 from dpmosaic.common.promises.statement import Claim, check_statement
-from dpmosaic.common.wire import codec, queries
+from dpmosaic.common.wire import codec
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.party.approving.approvals import APPROVED, DENIED, PENDING
 from support.changed import changed
@@ -153,8 +153,9 @@ def forge(world, rng):
     marginals = [request for method, request in party.sent if method == "Answer"]
     if not marginals:
         return False
-    query, charges = queries.decode_answer_request(marginals[int(rng.integers(len(marginals)))])
-    refused(party, replace(query, sigma=query.sigma * (1 + float(rng.random()))), ProtocolError, charges)
+    asked = codec.decode(AnswerRequest, marginals[int(rng.integers(len(marginals)))])
+    other = replace(asked.query, sigma=asked.query.sigma * (1 + float(rng.random())))
+    refused(party, other, ProtocolError, asked.charges)
     return True
 
 
@@ -194,7 +195,7 @@ def interleave(world, rng):
         query = MarginalQuery(
             release.release_id, f"y{rng.integers(2**32)}", AnswerForm.HISTOGRAM, View(("a",)), sigma
         )
-        streams.append(party.call("Answer", [queries.encode_answer_request(query, ())]))
+        streams.append(party.call("Answer", [codec.encode(AnswerRequest(query))]))
     while streams:
         stream = streams.pop(int(rng.integers(len(streams))))
         with suppress(BudgetError):
@@ -303,7 +304,7 @@ def abandon(world, rng):
         return False
     release.state, release.measurer = "closing abandoned", None
     for name in release.parties:
-        list(world.parties[name].call("Abandon", [codec.encode_abandon_request(release.release_id)]))
+        list(world.parties[name].call("Abandon", [codec.encode(AbandonRequest(release.release_id))]))
     release.state = "abandoned"
     return True
 
@@ -315,7 +316,7 @@ def ask_a_closed_release(world, rng):
         return False
     for name in release.parties:
         party = world.parties[name]
-        terms = codec.encode_signed_terms(encode_terms(release.agreement.terms), b"", party.seen)
+        terms = codec.encode(SignedTerms(encode_terms(release.agreement.terms), b"", party.seen))
         for method, request in [*(key for key in party.sent if _is_of(key, release)), ("Accept", terms)]:
             try:
                 list(party.call(method, [request]))
@@ -379,8 +380,8 @@ def restore(world, rng):
     try:
         mark = party.ledger.mark()
         if mark.events < party.seen.events:
-            signed = codec.encode_signed_terms(
-                encode_terms(accepted_here[-1].agreement.terms), b"", party.seen
+            signed = codec.encode(
+                SignedTerms(encode_terms(accepted_here[-1].agreement.terms), b"", party.seen)
             )
             with suppress(ProtocolError):
                 list(party.call("Accept", [signed]))
@@ -409,7 +410,7 @@ def _introduce_again(world, party):
     finally:
         world.releases.remove(release)
         for other in world.parties.values():
-            list(other.call("Abandon", [codec.encode_abandon_request(release.release_id)]))
+            list(other.call("Abandon", [codec.encode(AbandonRequest(release.release_id))]))
     raise Broken("another party did not notice a ledger restored from an old copy")
 
 
@@ -472,7 +473,7 @@ def party_of(world, rng):
 def refused(party, query, kind, charges=()):
     """Returns only if the query is refused."""
     try:
-        list(party.call("Answer", [queries.encode_answer_request(query, charges)]))
+        list(party.call("Answer", [codec.encode(AnswerRequest(query, charges))]))
     except (kind, ProtocolError, PolicyError):
         return
     raise Broken(f"expected a refusal of {query}")
@@ -484,5 +485,5 @@ def _is_of(key, release):
 
 
 def _with_charges(request):
-    query, charges = queries.decode_answer_request(request)
-    return query, ProtocolError, charges
+    asked = codec.decode(AnswerRequest, request)
+    return asked.query, ProtocolError, asked.charges

@@ -13,13 +13,12 @@ from dpmosaic.common.messages import (
     MarginalQuery,
     OpeningRequest,
 )
-from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.wire import queries
+from dpmosaic.common.wire import codec
 from dpmosaic.common.wire.alignments import positions_payload
 from dpmosaic.curator.parties.federation import connect
 from dpmosaic.curator.releasing.planning.alignment_order import AlignmentProposal
 from support.aligning import Aligning, order
-from support.terms import RELEASE_ID
+from support.terms import RELEASE_ID, SPEC
 
 PEOPLE = [[["a", "b", "c"], ["b", "c", "d"]]]
 PLACES = Delivery(RELEASE_ID, DeliveryKind.POSITIONS)
@@ -37,7 +36,7 @@ class Introduced:
     def __init__(self, people=PEOPLE):
         self.parties = Aligning(people)
         federation = connect(self.parties.domain, self.parties.links, counted=False)
-        self.terms = AlignmentProposal(RELEASE_ID, order(), Adjacency.ZERO_OUT).terms(federation)
+        self.terms = AlignmentProposal(RELEASE_ID, order(), SPEC).terms(federation)
         self.clients = [member.client for member in federation.members]
         self.first, self.second, *_ = self.clients
         introduction = Introduction(RELEASE_ID, federation.accept(self.terms))
@@ -103,7 +102,7 @@ def test_other_positions_than_the_first_ones_are_refused(introduced):
 
 @pytest.mark.parametrize(("place", "chain"), [(1, ()), (0, (("a0",),))])
 def test_only_the_first_party_gives_a_key_and_nothing_else(introduced, place, chain):
-    asked = queries.encode_opening_request(key_for(1 - place, chain))
+    asked = codec.encode(key_for(1 - place, chain))
     with pytest.raises(ProtocolError, match="to the first party"):
         list(introduced.parties.links[0][place].call("Open", [asked]))
 
@@ -132,6 +131,6 @@ def test_the_tokens_of_two_alignments_of_the_same_rows_have_nothing_in_common():
 def test_a_key_is_for_the_parties_that_are_compared_and_no_others():
     """A curator that colludes with a party of one slice learns nothing of the tokens of another slice."""
     two_slices = Introduced([[["ada"], ["bob"]], [["ada"], ["dan"]]])
-    asked = queries.encode_opening_request(key_for(2))
+    asked = codec.encode(key_for(2))
     with pytest.raises(ProtocolError, match="for another one that is compared with it"):
         list(two_slices.parties.links[0][0].call("Open", [asked]))

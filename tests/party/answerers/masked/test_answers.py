@@ -11,7 +11,9 @@ from scipy import stats
 from dpmosaic.common.data.view import View
 from dpmosaic.common.errors import BudgetError, ProtocolError
 from dpmosaic.common.messages import (
+    Acknowledgement,
     AnswerForm,
+    AnswerRequest,
     DealRequest,
     Delivery,
     DeliveryKind,
@@ -20,7 +22,7 @@ from dpmosaic.common.messages import (
     OpeningRequest,
 )
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, grid_of
-from dpmosaic.common.wire import codec, queries, streams
+from dpmosaic.common.wire import codec, streams
 from dpmosaic.party.serving.servicer import PartyServicer
 from support.changed import changed
 from support.terms import RELEASE_ID
@@ -143,7 +145,7 @@ def test_the_same_steps_as_encoded_messages_give_the_same_bytes(masked):
         return list(servicers[party].serve(method, iter(requests), b""))
 
     for party in range(len(encoded.names)):
-        served(party, "Introduce", codec.encode_introduction(encoded.introduction()))
+        served(party, "Introduce", codec.encode(encoded.introduction()))
     encoded.introduce_dealers()
 
     def deal(request, **header):
@@ -155,19 +157,17 @@ def test_the_same_steps_as_encoded_messages_give_the_same_bytes(masked):
         deal(DealRequest(RELEASE_ID, DeliveryKind.MASK_SEEDS, recipient))
     for owner, recipient in itertools.permutations((NORTH, EAST, WEST), 2):
         tag = OpeningRequest(RELEASE_ID, (), recipient, DeliveryKind.RECORD_ORDER)
-        frames = served(owner, "Open", queries.encode_opening_request(tag))
+        frames = served(owner, "Open", codec.encode(tag))
         announced = streams.encode_delivery(Delivery(RELEASE_ID, DeliveryKind.RECORD_ORDER, (), owner))
-        assert served(recipient, "Deliver", announced, *frames) == [codec.encode_acknowledgement()]
+        assert served(recipient, "Deliver", announced, *frames) == [codec.encode(Acknowledgement())]
     for owner, part, recipient in [(NORTH, A, EAST), (EAST, C, NORTH)]:
-        frames = served(
-            owner, "Open", queries.encode_opening_request(OpeningRequest(RELEASE_ID, (part,), recipient))
-        )
+        frames = served(owner, "Open", codec.encode(OpeningRequest(RELEASE_ID, (part,), recipient)))
         announced = streams.encode_delivery(Delivery(RELEASE_ID, DeliveryKind.OPENING, (part,), owner))
-        assert served(recipient, "Deliver", announced, *frames) == [codec.encode_acknowledgement()]
+        assert served(recipient, "Deliver", announced, *frames) == [codec.encode(Acknowledgement())]
     deal(DealRequest(RELEASE_ID, DeliveryKind.DEALT_PRODUCTS, EAST, (PAIR,)), chains=(PAIR,))
     for party in (NORTH, EAST):
-        served(party, "Multiply", queries.encode_multiply_request(MultiplyRequest(RELEASE_ID, (PAIR,))))
-    asked = queries.encode_answer_request(QUERY, ())
+        served(party, "Multiply", codec.encode(MultiplyRequest(RELEASE_ID, (PAIR,))))
+    asked = codec.encode(AnswerRequest(QUERY))
     answers = {name: served(i, "Answer", asked) for i, name in enumerate(encoded.names)}
     assert answers == plain.introduce().prepare(("a", "c")).frames(QUERY)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from ...common.data.attributes.unmodelled import Dropped, Identifier
-from ...common.data.table import Table
-from ...curator.report.unseen import beyond_bounds
-from .first_step import Begun
+from ..common.data.attributes.unmodelled import Dropped
+from ..common.data.table import Table
+from ..curator.report.unseen import beyond_bounds
+from .learning.first_step import Begun
 
 _MANY_BEYOND = 0.005
 """Records beyond bounds are worth a remark if they may be this share of the rows; the report names all."""
@@ -37,7 +37,7 @@ def remarks(synthetic: Table, begun: Begun) -> Iterator[str]:
     free = [one.name for one in domain.unmodelled if isinstance(one, Dropped) and one.name not in lost]
     if free:
         yield f"left out as free text, of which no release keeps anything: {_name_some(free)}"
-    new = [one.name for one in domain.unmodelled if isinstance(one, Identifier)]
+    new = [one.name for one in domain.identifiers]
     if new:
         yield f"new values were drawn for what seems to name the rows: {_name_some(new)}"
     many = [
