@@ -139,7 +139,7 @@ class Prior:
     """The variance of a release's error in the sum of a function e of a record, over the records squared.
 
     base^2 E[e^2] + the sum over attributes of alone^2 E[e_a^2] + the sum over pairs of kappa^2 E[e_ab^2],
-    where e_a is the mean of e given an attribute, and e_ab what it depends on a pair beyond its attributes; and
+    where e_a is the mean of e given an attribute, and e_ab what it depends on a pair beyond both; and
     the squares of the sums of e over sets of thin cells.
 
     Attributes:
