@@ -23,7 +23,7 @@ from ..totals import Totals
 
 Array = NDArray[np.float64]
 
-LEAST_RECORDS = 20
+POWER_RECORDS = 20
 """Records without noise, of whose test this one would have the power, below which it is refused."""
 
 POWERLESS = (
@@ -121,6 +121,6 @@ def wald_test(
     unit = axes.T @ (values / scale)
     share = float(np.mean(np.einsum("ik,ij,jk->k", axes, sampling / np.outer(scale, scale), axes)))
     effective, degrees, statistic = records * min(share, 1.0), int(kept.sum()), float(unit @ unit)
-    if effective < LEAST_RECORDS:
+    if effective < POWER_RECORDS:
         return refusal(name, POWERLESS.format(records=effective))
     return TestResult(name, float(chi2.sf(statistic, degrees)), statistic, degrees, effective, effect)

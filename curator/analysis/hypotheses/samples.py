@@ -30,7 +30,7 @@ Mask = NDArray[np.bool_]
 LEAST_EXPECTED = 5.0
 """Records that a cell needs if columns are independent; rarer values are put together."""
 
-_MOST_VALUES = 100
+_CONTINGENCY_VALUES = 100
 """Of a column of a chi-square test."""
 
 SMALL_GROUP = "no test: with the noise, one of the groups may have no records at all"
@@ -200,9 +200,9 @@ def _levels(
 ) -> list[tuple[Mask, float, float]]:
     """The places of each value of a column, its records, and twice their standard error."""
     values = levels_of(published, name)
-    if not 2 <= len(values) <= _MOST_VALUES:
+    if not 2 <= len(values) <= _CONTINGENCY_VALUES:
         raise DataError(
-            f"column {name!r}: expected 2 to {_MOST_VALUES} values, got {len(values)}; use another test, "
+            f"column {name!r}: expected 2 to {_CONTINGENCY_VALUES} values, got {len(values)}; use another test, "
             "such as Mann-Whitney"
         )
     masks = [rows_at(places, name, value) & used for value in values]
