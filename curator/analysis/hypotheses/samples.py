@@ -202,8 +202,8 @@ def _levels(
     values = levels_of(published, name)
     if not 2 <= len(values) <= _CONTINGENCY_VALUES:
         raise DataError(
-            f"column {name!r}: expected 2 to {_CONTINGENCY_VALUES} values, got {len(values)}; use another test, "
-            "such as Mann-Whitney"
+            f"column {name!r}: expected 2 to {_CONTINGENCY_VALUES} values, got {len(values)}; use "
+            "another test, such as Mann-Whitney"
         )
     masks = [rows_at(places, name, value) & used for value in values]
     found = real.totals(np.column_stack(masks).astype(np.float64), covariances=False)
