@@ -36,7 +36,7 @@ _CONTINGENCY_VALUES = 100
 SMALL_GROUP = "no test: with the noise, one of the groups may have no records at all"
 
 
-class Groups(NamedTuple):
+class TwoGroups(NamedTuple):
     """Two groups of rows.
 
     Attributes:
@@ -52,7 +52,7 @@ class Groups(NamedTuple):
 
 def two_groups(
     published: Published, columns: Sequence[str], between: tuple[str, Any, Any], where: Where | None
-) -> Groups:
+) -> TwoGroups:
     """The two groups of a test.
 
     Args:
@@ -77,7 +77,7 @@ def two_groups(
         )
     if (one & other).any():
         raise DataError("between: expected two groups without common rows, got others; choose other groups")
-    return Groups(places, (one, other), (group, *selected.columns))
+    return TwoGroups(places, (one, other), (group, *selected.columns))
 
 
 def t_test(
