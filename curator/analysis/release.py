@@ -30,6 +30,7 @@ from .published import Drawn, Published, named_choice
 if TYPE_CHECKING:
     from ... import Attacks
     from .estimators.estimates import Estimates
+    from .hypotheses.result import TestResult
     from .queries.answer import Answer
 
 _CSV = TableFile()
@@ -177,6 +178,27 @@ class Release:
         from .estimators.regression import logistic
 
         return logistic(self.published, y, x, **options)
+
+    def correlation(self, one: str, other: str, **options: Any) -> Estimates:
+        """The correlation of two columns, with an interval: see `estimators.correlation.correlation`."""
+        from .estimators.correlation import correlation
+
+        return correlation(self.published, one, other, **options)
+
+    def test(self, name: str, *columns: Any, **options: Any) -> TestResult:
+        """A test of a hypothesis about the population: see `hypotheses`.
+
+        Args:
+            name: "t", "mann-whitney", "chi-square", "log-rank", "coefficients" or "effect".
+            columns: of the test; see its function.
+            options: see its function.
+
+        Raises:
+            DataError: an argument is missing, unknown, or does not fit the release.
+        """
+        from .hypotheses.tests import run_test
+
+        return run_test(self.published, name, *columns, **options)
 
     def infer(
         self, fn: Callable[[pd.DataFrame], Any], columns: Sequence[str] | None = None, **options: Any
