@@ -186,12 +186,20 @@ class Release:
         return correlation(self.published, one, other, **options)
 
     def test(self, name: str, *columns: Any, **options: Any) -> TestResult:
-        """A test of a hypothesis about the population: see `hypotheses`.
+        """A test of a hypothesis about the population, with a p-value that counts the noise.
+
+        | name | what follows it |
+        |---|---|
+        | "t", "mann-whitney" | "hours", between=("arm", "new", "old") |
+        | "chi-square" | "education", "income" |
+        | "log-rank" | "months", event=("status", "dead"), between=("arm", "new", "old") |
+        | "coefficients" | "income ~ age + sex", term="sex", logistic=True |
+        | "effect" | "score", between=("arm", "new", "old"), adjust=["age"], by="regression" or "weighting" |
 
         Args:
-            name: "t", "mann-whitney", "chi-square", "log-rank", "coefficients" or "effect".
-            columns: of the test; see its function.
-            options: see its function.
+            name: of the test.
+            columns: what it is about.
+            options: groups and events, as above.
 
         Raises:
             DataError: an argument is missing, unknown, or does not fit the release.
