@@ -86,6 +86,8 @@ if TYPE_CHECKING:
     from .simulations.tables.frames import draft as draft
     from .simulations.tables.frames import encode as encode
     from .simulations.time_limit import TimeLimitWarning as TimeLimitWarning
+    from .synthesis.attacking.attack import attack as attack
+    from .synthesis.attacking.page import Attacks as Attacks
     from .synthesis.evaluating.frames import compare as compare
     from .synthesis.evaluating.frames import evaluate as evaluate
     from .synthesis.ledgers.budget import TableBudget as TableBudget
@@ -103,6 +105,7 @@ _HOMES = {
     "Answer": "curator.analysis.queries.answer",
     "ApprovalPending": "common.errors",
     "AtMost": "common.data.rules.order",
+    "Attacks": "synthesis.attacking.page",
     "Attribute": "common.data.attributes.attribute",
     "BooleanAttribute": "common.data.attributes.boolean",
     "Budget": "common.privacy.budget",
@@ -149,6 +152,7 @@ _HOMES = {
     "TableBudget": "synthesis.ledgers.budget",
     "TimeLimitWarning": "simulations.time_limit",
     "Workload": "common.data.workload",
+    "attack": "synthesis.attacking.attack",
     "budget": "synthesis.ledgers.budget",
     "combine": "curator.analysis.copies",
     "compare": "synthesis.evaluating.frames",

@@ -18,7 +18,7 @@ from ..curator.results.storage import Library
 from ..simulations.tables.frames import DomainLike, Source, read_domain
 from .ledgers.counting import Priced, counted_release
 from .ledgers.places import LedgerLike
-from .related import PEOPLE, Asked, labels_delta, release_tables
+from .related import A_PERSON, Asked, labels_delta, release_tables
 from .related_tables import (
     Pairs,
     Raw,
@@ -97,7 +97,7 @@ def release_people(
     held = [tables]
     # Nothing else holds the rows, so that they are let go when codes are enough.
     del tables
-    priced = Priced(asked.budget, PEOPLE, asked.mechanism, labels_delta(asked.budget))
+    priced = Priced(asked.budget, A_PERSON, asked.mechanism, labels_delta(asked.budget))
     with counted_release(data, ledger, priced, kept, asked.seed is not None):
         people, told = release_tables(held.pop(), replace(asked, domains=domains))
     libraries = {name: Library.of(several.get(name, data)) for name in people.frames}
