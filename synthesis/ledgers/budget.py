@@ -14,7 +14,7 @@ from ...common.privacy.budget import DEFAULT_DELTA, Budget
 from ...simulations.tables.frames import Source
 from .ledger import Content, Ledger, limit_values, release_values
 from .places import LedgerLike, ledgers_of
-from .spent import Composed, Spent, by_unit, left
+from .spent import Composed, Spent, by_unit, epsilon_left
 
 NOT_COUNTED = (
     "Not counted: releases with a seed, which are not for release, simulations, and releases of a copy of "
@@ -44,12 +44,12 @@ class TableBudget:
         return by_unit(self.releases)
 
     @cached_property
-    def left(self) -> float | None:
+    def epsilon_left(self) -> float | None:
         """The epsilon of one more release that the limit allows, with its delta; None for no limit.
 
         The limit holds for all releases together, in the strictest of their adjacencies.
         """
-        return None if self.limit is None else left(self.releases, self.limit)
+        return None if self.limit is None else epsilon_left(self.releases, self.limit)
 
     def __str__(self) -> str:
         lines = [
@@ -70,7 +70,7 @@ class TableBudget:
         if self.limit is not None:
             lines.append(
                 f"Limit: epsilon {self.limit.epsilon:g} at delta {self.limit.delta:g}; one more release of "
-                f"epsilon {self.left:g} fits."
+                f"epsilon {self.epsilon_left:g} fits."
             )
         return "\n".join([*lines, NOT_COUNTED])
 
@@ -91,7 +91,7 @@ class TableBudget:
                 for one in self.together
             ],
             "limit": limit_values(self.limit),
-            "left": self.left,
+            "epsilon_left": self.epsilon_left,
             "changed": self.changed,
         }
 

@@ -17,7 +17,7 @@ from ...simulations.tables.frames import Source
 from ..unfinished import Forgotten, Unfinished
 from .ledger import Content, Ledger, charge, settle
 from .places import LedgerLike, ledgers_of
-from .spent import Spent, composed
+from .spent import Spent, compose
 
 
 class BudgetWarning(MosaicWarning):
@@ -117,7 +117,7 @@ def _line(content: Content, unit: PrivacyUnit) -> str:
     same = [one for one in content.spent if one.cost.unit == unit]
     said = []
     if len(same) > 1:
-        said.append(f"{len(same)} releases together promise {composed(same)}")
+        said.append(f"{len(same)} releases together promise {compose(same)}")
     if others := len(content.spent) - len(same):
         said.append(f"{others} of another unit {'is' if others == 1 else 'are'} in no sum with this one")
     if len({one.rows for one in content.spent if one.rows}) > 1:

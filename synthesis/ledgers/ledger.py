@@ -23,7 +23,7 @@ from ...common.privacy.cost import Adjacency, PrivacyUnit
 from ...common.privacy.spending import Cost
 from ...common.processes.locks import turn_at
 from ...simulations.tables.frames import Source, digest_of
-from .spent import Spent, fits, left
+from .spent import Spent, epsilon_left, fits
 
 _FORMAT = 1
 _ABOUT = (
@@ -95,8 +95,8 @@ class Content:
         after = replace(self, spent=(*self.spent, one))
         if self.limit is not None and not fits(after.spent, self.limit):
             raise BudgetError(
-                f"expected at most epsilon {left(self.spent, self.limit):g} at delta {self.limit.delta:g}, "
-                f"which is left of the limit {self.limit.epsilon:g} in {path}, got "
+                f"expected at most epsilon {epsilon_left(self.spent, self.limit):g} at delta "
+                f"{self.limit.delta:g}, which is left of the limit {self.limit.epsilon:g} in {path}, got "
                 f"{one.budget.epsilon:g} at delta {one.budget.delta:g}; lower epsilon, or raise the limit "
                 "with `dpmosaic budget TABLE --limit`. Nothing was spent"
             )
@@ -275,11 +275,11 @@ def _content(text: bytes, path: Path) -> Content:
     return Content(
         found["salt"],
         None if limit is None else Budget(limit["epsilon"], limit["delta"]),
-        tuple(_spent(one) for one in found["releases"]),
+        tuple(_release_of(one) for one in found["releases"]),
     )
 
 
-def _spent(one: dict[str, Any]) -> Spent:
+def _release_of(one: dict[str, Any]) -> Spent:
     unit = PrivacyUnit(Adjacency(one["adjacency"]), one["rows_per_person"])
     cost = Cost(unit, fraction_of(one["zcdp_rho"]), fraction_of(one["labels_delta"]))
     budget = Budget(one["epsilon"], one["delta"])

@@ -99,7 +99,7 @@ class Composed:
         return f"epsilon {self.epsilon:.4g} at delta {self.delta:.3g}"
 
 
-def composed(spent: Sequence[Spent]) -> Composed:
+def compose(spent: Sequence[Spent]) -> Composed:
     """What releases of one unit promise together.
 
     Their noise composes as one Gaussian mechanism, whose rho is the sum (`Budget.granted`), at the largest
@@ -123,7 +123,7 @@ def composed(spent: Sequence[Spent]) -> Composed:
 def by_unit(spent: Sequence[Spent]) -> tuple[Composed, ...]:
     """What the releases of each unit promise together: of different units there is no sum."""
     units = dict.fromkeys(one.cost.unit for one in spent)
-    return tuple(composed([one for one in spent if one.cost.unit == unit]) for unit in units)
+    return tuple(compose([one for one in spent if one.cost.unit == unit]) for unit in units)
 
 
 def fits(spent: Sequence[Spent], limit: Budget) -> bool:
@@ -144,7 +144,7 @@ def fits(spent: Sequence[Spent], limit: Budget) -> bool:
     return rest > 0 and Budget(epsilon, rest).allows(whole.zcdp_rho)
 
 
-def left(spent: Sequence[Spent], limit: Budget) -> float:
+def epsilon_left(spent: Sequence[Spent], limit: Budget) -> float:
     """The epsilon of one more release without a domain, one row its unit, that a limit allows, rounded down.
 
     Args:

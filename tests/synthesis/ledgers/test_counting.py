@@ -402,7 +402,7 @@ def test_the_command_counts_says_and_refuses(table, tmp_path):
     assert [one["epsilon"] for one in found["releases"]] == [1.0, 0.5]
     assert found["ledger"].endswith(f"table.csv{SUFFIX}")
     assert found["together"][0]["epsilon"] == pytest.approx(1.13, abs=0.01)
-    assert 0.9 < found["left"] < 1
+    assert 0.9 < found["epsilon_left"] < 1
 
 
 def test_one_ledger_is_named_or_none(table, tmp_path):

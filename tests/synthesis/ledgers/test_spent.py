@@ -11,7 +11,7 @@ from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.conversion import gaussian_delta
 from dpmosaic.common.privacy.cost import ALL_ROWS, Adjacency, PrivacyUnit
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
-from dpmosaic.synthesis.ledgers.spent import Spent, by_unit, composed, fits, left
+from dpmosaic.synthesis.ledgers.spent import Spent, by_unit, compose, epsilon_left, fits
 
 ROW = PrivacyUnit(Adjacency.ADD_REMOVE)
 PERSON = PrivacyUnit(Adjacency.ADD_REMOVE, ALL_ROWS)
@@ -34,14 +34,14 @@ class Exponential:
 
 @given(EPSILONS)
 def test_one_release_promises_what_it_did(epsilon):
-    one = composed([released(epsilon, labels=DELTA / 10)])
+    one = compose([released(epsilon, labels=DELTA / 10)])
     assert one.epsilon == pytest.approx(epsilon, rel=1e-9)
     assert one.delta == pytest.approx(DELTA, rel=1e-9)
 
 
 @given(EPSILONS, EPSILONS)
 def test_two_releases_promise_the_epsilon_of_the_sum_of_their_rho(one, two):
-    both = composed([released(one), released(two)])
+    both = compose([released(one), released(two)])
     rho = sum(Budget(each, DELTA).granted(gaussian_only=True) for each in (one, two))
     # Balle and Wang's condition, which holds at this epsilon and at no smaller one.
     mu = math.sqrt(2 * rho)
@@ -53,14 +53,14 @@ def test_two_releases_promise_the_epsilon_of_the_sum_of_their_rho(one, two):
 
 
 def test_what_texts_take_of_delta_is_added():
-    both = composed([released(1, labels=1e-10), released(1, labels=1e-10)])
+    both = compose([released(1, labels=1e-10), released(1, labels=1e-10)])
     noise = Budget(1.0, DELTA).without_delta(1e-10)
     assert both.delta == pytest.approx(1.1e-9)
     assert gaussian_delta(math.sqrt(4 * noise.granted(gaussian_only=True)), both.epsilon) <= noise.delta
 
 
 def test_a_release_with_other_noise_than_gaussian_is_added_by_epsilon_and_delta():
-    both = composed([released(1), released(0.5, 1e-8, mechanism=Exponential())])
+    both = compose([released(1), released(0.5, 1e-8, mechanism=Exponential())])
     assert both.epsilon == pytest.approx(1.5)
     assert both.delta == pytest.approx(1.1e-8)
 
@@ -98,7 +98,7 @@ def test_a_larger_delta_does_not_get_round_a_limit():
 @given(st.lists(st.floats(0.05, 0.6), max_size=3))
 def test_what_is_left_fits_and_more_does_not(before):
     spent, limit = [released(each) for each in before], Budget(1.5, DELTA)
-    rest = left(spent, limit)
+    rest = epsilon_left(spent, limit)
     assert rest == 0 or fits([*spent, released(rest, labels=DELTA / 10)], limit)
     assert not fits([*spent, released(rest + 0.002, labels=DELTA / 10)], limit)
 
