@@ -62,9 +62,9 @@ class Desk:
         Raises:
             DataError: no request or several requests match.
         """
-        policy = Settings.load(self.home.folder).policy
+        settings = Settings.load(self.home.folder)
         request = self._waiting() if release is None else self.approvals.request(release)
-        return explain(request, self.home, policy, self.ledger)
+        return explain(request, self.home, settings, self.ledger)
 
     def approve(self, release: str, by: str | None, reason: str) -> str:
         """Approves a release; its curator can then resume it.

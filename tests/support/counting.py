@@ -16,7 +16,7 @@ from dpmosaic.party.counting.encoding import encoding_of, label_text
 from dpmosaic.party.counting.engines.engine import run
 from dpmosaic.party.counting.engines.kinds import Kind, NotExact
 from dpmosaic.party.counting.identifiers import order_digest
-from dpmosaic.party.counting.people import NOBODY, People
+from dpmosaic.party.counting.people import NOBODY, People, rows_left_out
 from dpmosaic.party.counting.rows import CountedRows
 from dpmosaic.party.institution.records import kept_rows
 from support.encoded import Column, columns
@@ -195,6 +195,9 @@ class CountingContract:
         asked = (("age", "code"), 17, 90)
         assert rows.cell_codes(*asked).tolist() == kept.cell_codes(*asked).tolist()
         assert rows.connection.order() == order_digest(keys[place] for place in kept_rows(keys, most))
+        engine = self.engine("people")
+        assert rows_left_out(engine, People("key", most)) == (300 - kept.record_count, 300)
+        engine.close()
 
     def test_the_digest_tells_changed_and_exchanged_rows(self):
         written = people(40)

@@ -75,6 +75,19 @@ def test_an_explanation_contains_the_whole_plan(operator):
     assert form["decisions"] == []
 
 
+@pytest.mark.parametrize("most", [1, 2])
+def test_an_explanation_says_that_further_rows_of_a_person_are_left_out_and_not_how_many(operator, most):
+    assert requested(operator)["rows_used"] is None
+    assert "uses the first" not in operator.run("show", RELEASE_ID[:6])
+    policy = operator.home.folder / "policy.toml"
+    keyed = (
+        policy.read_text().replace('"rows.csv"', '"rows.csv"\nkey = "id"').replace('order = "guaranteed"', "")
+    )
+    policy.write_text(keyed.replace("[policy]", f"[policy]\nmax_rows_per_person = {most}"))
+    first = "row" if most == 1 else "2 rows"
+    assert f"uses the first {first}, since its policy says so" in operator.run("show", RELEASE_ID[:6])
+
+
 def test_an_explanation_names_attributes_whose_domain_nobody_has_reviewed(operator):
     folder = operator.home.folder
     (folder / "domain.json").write_text('{"a": {"type": "codes", "n": 3, "reviewed": false}}')

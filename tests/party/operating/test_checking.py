@@ -56,6 +56,28 @@ def test_columns_that_only_the_policy_names_have_to_be_there_and_are_not_left_ou
     assert checked(operator) == {("key", "key column 'id': expected a key in every row"): "FIX"}
 
 
+@pytest.mark.parametrize("most", ["1", "2", "3", '"all"'])
+def test_rows_beyond_the_limit_of_a_person_are_a_warning_for_the_owner_alone(operator, most):
+    keys = ["p"] * 5 + ["q"] * 2 + ["r"] * 3
+    set_source(operator, 'order = "guaranteed"', "")
+    set_source(operator, 'file = "rows.csv"', 'file = "rows.csv"\nkey = "id"')
+    set_source(operator, "[policy]", f"[policy]\nmax_rows_per_person = {most}")
+    (operator.home.folder / "rows.csv").write_text(
+        "id,a\n" + "".join(f"{key},{n % 3}\n" for n, key in enumerate(keys))
+    )
+    left_out = 0 if most == '"all"' else sum(max(0, keys.count(key) - int(most)) for key in set(keys))
+    said = operator.run("check")
+    if not left_out:
+        assert "files, disk and rows are as" in said
+        return
+    (found,) = json.loads(operator.run("check", "--json").split("nobody else.\n")[1].split("\nwarning")[0])
+    assert (found["where"], found["rows"], found["verdict"]) == ("id", left_out, "DECIDE")
+    warning = said.splitlines()[-1]
+    assert warning.startswith(f"warning: id: {left_out / len(keys):.1%} of all rows are left out")
+    assert f"max_rows_per_person = {most} " in warning
+    assert "files, disk and rows are as" not in said
+
+
 def test_a_source_that_is_not_there_and_files_of_others_are_told_together(operator):
     (operator.home.folder / "rows.csv").unlink()
     os.chmod(operator.home.folder / "policy.toml", 0o666)
