@@ -19,6 +19,7 @@ from ...common.data.table import Table
 from ...common.data.values import RawColumn
 from ...common.errors import DataError
 from .extensions import SQLITE, is_sqlite, load_extension, missing_extension
+from .ordering import check_decided
 from .source import CONFIG, FileSource, Queried, encoded_columns, raw_columns, selected, texts_of
 from .sql import quote
 
@@ -85,7 +86,12 @@ class QuerySource:
             kinds = self.query(connection, "DESCRIBE file")["column_type"]
             yield from raw_columns(domain, self._place, kinds, partial(self._cells, connection))
 
+    def check_order(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """See `Scanned`; the query runs once more for it."""
+        check_decided(self.sql, self._names, partial(self.query, connection))
+
     def _table(self, connection: duckdb.DuckDBPyConnection, domain: Domain) -> Table:
+        self.check_order(connection)
         kinds = self.query(connection, "DESCRIBE file")["column_type"]
         table = encoded_columns(domain, self._place, kinds, partial(self._cells, connection))
         if not table.record_count:

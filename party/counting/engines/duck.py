@@ -97,6 +97,10 @@ class DuckEngine(Engine):
         """See `Engine`."""
         self._query(f"DROP TABLE {table.sql(self.dialect)}")
 
+    def check_order(self) -> None:
+        """See `Engine`."""
+        self._rows.check_order(self._connection)
+
     def place(self) -> exp.Expr:
         """See `Engine`."""
         return exp.column("rowid")

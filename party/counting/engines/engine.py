@@ -75,6 +75,14 @@ class Engine(ABC):
         return None
 
     @abstractmethod
+    def check_order(self) -> None:
+        """Returns if the rows have one order every time, or none.
+
+        Raises:
+            DataError: some of them have the same place in it.
+        """
+
+    @abstractmethod
     def place(self) -> exp.Expr | None:
         """What numbers the rows of a kept table in the source's order; None if the source has none."""
 

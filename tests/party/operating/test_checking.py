@@ -78,6 +78,16 @@ def test_rows_beyond_the_limit_of_a_person_are_a_warning_for_the_owner_alone(ope
     assert "files, disk and rows are as" not in said
 
 
+def test_an_order_of_rows_that_is_not_decided_is_told(operator):
+    (operator.home.folder / "rows.csv").write_text("id,a\n1,0\n1,1\n2,2\n")
+    query = "SELECT * FROM 'rows.csv' ORDER BY id"
+    set_source(operator, 'file = "rows.csv"', f'query = "{query}"')
+    found = checked(operator)
+    assert found["key", "source query: expected an ORDER BY that gives each row a place of its own"] == "FIX"
+    set_source(operator, query, f"{query}, a")
+    assert "FIX" not in checked(operator).values()
+
+
 def test_a_source_that_is_not_there_and_files_of_others_are_told_together(operator):
     (operator.home.folder / "rows.csv").unlink()
     os.chmod(operator.home.folder / "policy.toml", 0o666)

@@ -88,6 +88,21 @@ class TestPostgreSQL(CountingContract):
         with pytest.raises(DataError, match="rows changed"):
             rows.check_ready()
 
+    @pytest.mark.parametrize("change", ["place = 7 WHERE place = 8", "place = NULL WHERE place = 8"])
+    def test_rows_that_share_a_place_in_the_order_are_refused(self, change):
+        self.write("people", people())
+        self.execute(f"UPDATE people SET {change}")
+        with pytest.raises(DataError, match="another value of order_by") as refused:
+            CountedRows.from_engine(lambda: self.engine("people"), PEOPLE, TIMEOUT_S)
+        assert not any(character.isdigit() for character in str(refused.value))
+        place = Place(table="people")
+        made = CountedRows.from_engine(lambda: PostgresEngine(place, self.connection), PEOPLE, TIMEOUT_S)
+        self.opened.append(made)
+
+    def execute(self, statement):
+        with psycopg.connect(self.connection, autocommit=True) as made:
+            made.execute(statement)
+
 
 class TestOverADBC(CountingContract):
     """The SQL is that of PostgreSQL, whose every code is compared above."""
