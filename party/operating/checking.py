@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
+from ...common.data.attributes.attribute import CENSUS
 from ...common.errors import DataError, MosaicError
 from ...common.privacy.cost import ALL_ROWS
 from ..counting.catalogue import engine_of
@@ -21,6 +23,10 @@ from ..sources.checking import Finding, check_rows
 from ..sources.query import QuerySource
 from ..sources.source import FileSource, Source
 
+_SPELLED = (
+    ', such as a decimal comma; write query in [source] of the policy, and cast the column in it, or "format" in '
+    "the domain if every party writes it so"
+)
 _COLUMN = "the policy names this column, and the rows have none of this name"
 
 
@@ -55,7 +61,9 @@ def check_home(home: PartyHome) -> Iterator[Finding]:
         yield Finding(column, _COLUMN, 0, True)
     if isinstance(source, FileSource | QuerySource):
         found = list(check_rows(source, settings.domain, named))
-        yield from found
+        for finding in found:
+            spelled = finding.what == CENSUS["unreadable"]
+            yield replace(finding, what=finding.what + _SPELLED) if spelled else finding
         if not lacking and not any(finding.refused for finding in found):
             yield from _findings_of("key", lambda: _read(source, settings, home.folder / CODES))
     elif not lacking:

@@ -3,6 +3,7 @@
 import itertools
 import threading
 import time
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -221,6 +222,21 @@ class CountingContract:
         with pytest.raises(DataError, match="'code'") as refused:
             self.rows(written)
         assert SECRET not in str(refused.value)
+
+    def test_decimal_numbers_are_read_as_numbers_whatever_the_domain_says_of_texts(self):
+        cost = {
+            "type": "numeric",
+            "min": 0,
+            "max": 2000,
+            "bins": 40,
+            "format": "{,.3f}",
+            "multiple_of": 0.001,
+        }
+        domain = Domain.from_json({"cost": cost})
+        values = ["1.234", "0.500", "1234.000", "17.125"]
+        rows = self.rows({"cost": (Kind.DECIMAL, [Decimal(value) for value in values])}, domain, "costs")
+        expected = domain["cost"].encode(np.array([float(value) for value in values]))
+        assert loaded(rows).column("cost").tolist() == expected.tolist()
 
     def test_refuses_a_table_without_rows_or_without_a_column(self):
         with pytest.raises(DataError, match="no rows"):

@@ -115,7 +115,8 @@ class Engine(ABC):
         found = "; ".join(f"column {one.name!r}: {reasons[key]}" for key, one in attributes.items())
         raise DataError(
             f"{self.name}: expected columns that {self.dialect} encodes as the domain says, found {found}; "
-            "fix the rows or the domain, change the column's type in a query, or export the table to Parquet"
+            "write query in place of table in [source] of policy.toml, and cast the column in it, or export "
+            "the table to Parquet; the domain file stays as the other parties have it"
         )
 
     def let_go(self) -> None:

@@ -78,6 +78,20 @@ def test_rows_beyond_the_limit_of_a_person_are_a_warning_for_the_owner_alone(ope
     assert "files, disk and rows are as" not in said
 
 
+def test_numbers_that_one_party_writes_otherwise_are_told_with_the_key_that_helps(operator):
+    form = {"n": {"type": "numeric", "min": 0, "max": 9, "bins": 3}}
+    (operator.home.folder / "domain.json").write_text(json.dumps(form))
+    (operator.home.folder / "rows.csv").write_text("id;n\n1;2,5\n2;7,25\n")
+    assert "write query in [source] of the policy, and cast the column in it" in operator.run(
+        "check", "--json"
+    )
+    query = (
+        "SELECT CAST(replace(n, ',', '.') AS DOUBLE) AS n FROM read_csv('rows.csv', delim=';') ORDER BY id"
+    )
+    set_source(operator, 'file = "rows.csv"', f'query = "{query}"')
+    assert checked(operator) == {}
+
+
 def test_an_order_of_rows_that_is_not_decided_is_told(operator):
     (operator.home.folder / "rows.csv").write_text("id,a\n1,0\n1,1\n2,2\n")
     query = "SELECT * FROM 'rows.csv' ORDER BY id"
