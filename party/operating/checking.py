@@ -24,8 +24,8 @@ from ..sources.query import QuerySource
 from ..sources.source import FileSource, Source
 
 _SPELLED = (
-    ', such as a decimal comma; write query in [source] of the policy, and cast the column in it, or "format" '
-    "in the domain if every party writes it so"
+    ", such as a decimal comma; write query in [source] of the policy, and cast the column in it, or "
+    "format in the domain if every party writes it so"
 )
 _COLUMN = "the policy names this column, and the rows have none of this name"
 
