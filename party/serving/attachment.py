@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import grpc
 
+from ...common.clocks import REMEDY
 from ...common.errors import MosaicError, PartyUnavailable, ProtocolError
 from ...common.wire import attached
 from ...common.wire.status import error_of, reason, status_of
@@ -167,7 +168,8 @@ def _why(call: grpc.RpcError) -> str:
     if isinstance(error_of(call, "curator"), ProtocolError):
         return (
             "the TLS handshake with the curator failed: expected that each side shows the certificate that "
-            "the other pinned; compare fingerprints and expiry, exchange cards again and trust them"
+            f"the other pinned; compare fingerprints and expiry, {REMEDY}, exchange cards again and trust "
+            "them"
         )
     return (
         "the curator does not listen, or it cannot be reached; without `curator listen` it does so only "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
@@ -15,15 +15,16 @@ Query = Callable[[str], Mapping[str, NDArray[Any]]]
 """The columns of the answer to a query."""
 
 
-def check_decided(sql: str, names: Sequence[str], query: Query) -> None:
+def check_decided(sql: str, names: Sequence[str], used: Collection[str], query: Query) -> None:
     """Refuses an ORDER BY that leaves rows of different cells in no order.
 
     The order of such rows is that of the files or of the database, which may change although no value does.
-    Rows that are equal in every column may be exchanged.
+    Rows that are equal in every column that is used may be exchanged.
 
     Args:
         sql: one SELECT with an ORDER BY.
         names: its columns.
+        used: those of them that are read.
         query: asks DuckDB, where `sql` can be run.
 
     Raises:
@@ -32,13 +33,13 @@ def check_decided(sql: str, names: Sequence[str], query: Query) -> None:
     ordered, keys = _with_keys(sql, names, query)
     if not keys:
         return
-    every = ", ".join(f"c{place}" for place in range(len(names)))
     key = ", ".join(keys)
+    every = ", ".join([key, *(f"c{place}" for place, name in enumerate(names) if name in used)])
     counts = f"count(*) AS held, count(DISTINCT row({key})) AS places"
     found = query(f"SELECT {counts} FROM {ordered}")
     if found["held"][0] == found["places"][0]:
         return
-    cells = query(f"SELECT count(DISTINCT row({key}, {every})) AS different FROM {ordered}")
+    cells = query(f"SELECT count(DISTINCT row({every})) AS different FROM {ordered}")
     if cells["different"][0] != found["places"][0]:
         raise tied("source query: expected an ORDER BY that gives each row a place of its own")
 

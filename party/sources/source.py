@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -110,11 +110,12 @@ class Scanned(Queried, Protocol):
     def scan(self) -> duckdb.DuckDBPyConnection:
         """DuckDB with the rows as `scan`, which reads them anew, its columns c0, c1, ... in order."""
 
-    def check_order(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def check_order(self, connection: duckdb.DuckDBPyConnection, used: Collection[str]) -> None:
         """Returns if the rows come in one order every time.
 
         Args:
             connection: from `scan`.
+            used: the columns that are read.
 
         Raises:
             DataError: their order is not decided.
@@ -225,7 +226,7 @@ class FileSource:
         self.query(connection, f"CREATE VIEW scan ({names}) AS {self._select}")
         return connection
 
-    def check_order(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def check_order(self, connection: duckdb.DuckDBPyConnection, used: Collection[str]) -> None:
         """See `Scanned`; that of the file."""
 
     def query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, NDArray[Any]]:

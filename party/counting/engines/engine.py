@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 from numpy.typing import NDArray
@@ -75,8 +75,11 @@ class Engine(ABC):
         return None
 
     @abstractmethod
-    def check_order(self) -> None:
+    def check_order(self, used: Collection[str]) -> None:
         """Returns if the rows have one order every time, or none.
+
+        Args:
+            used: the columns that are read.
 
         Raises:
             DataError: some of them have the same place in it.

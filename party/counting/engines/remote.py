@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,7 +103,7 @@ class RemoteEngine(Engine):
         name = self._place.order_by
         return None if name is None else self.column(name)
 
-    def check_order(self) -> None:
+    def check_order(self, used: Collection[str]) -> None:
         """See `Engine`; a row without a value has no place."""
         order = self.order()
         if order is None:
