@@ -18,7 +18,6 @@ from ...common.messages import ReleaseTerms
 from .decisions import APPROVED, DENIED, PENDING, Decision
 
 _MAX_PENDING = 100
-_FORMAT = Format(kind="file of requests", number=1)
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS request (
     release_id TEXT PRIMARY KEY,
@@ -38,6 +37,7 @@ CREATE TABLE IF NOT EXISTS decision (
     PRIMARY KEY (release_id, number)
 ) STRICT;
 """
+FORMAT = Format(kind="file of requests", number=1, schema=_SCHEMA)
 
 
 @dataclass(frozen=True)
@@ -101,12 +101,12 @@ class Approvals:
         (tables,) = self._database.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         if tables:
             try:
-                _FORMAT.check(self._database)
+                FORMAT.check(self._database)
             except DataError:
                 self._database.close()
                 raise
         self._database.executescript(_SCHEMA)
-        self._database.execute(f"PRAGMA user_version = {_FORMAT.number}")
+        self._database.execute(f"PRAGMA user_version = {FORMAT.number}")
 
     def close(self) -> None:
         """Closes the file."""
